@@ -1,0 +1,165 @@
+//! What can go wrong, and what to do about it.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use core::fmt;
+
+/// Why a router could not be built or changed. Nothing has changed when it is returned.
+///
+/// Each message says what was wrong and what would be right.
+///
+/// ```
+/// use hashroute::{Error, Node, Ring};
+///
+/// let error = Ring::new([Node::new("a"), Node::new("a")]).unwrap_err();
+/// assert_eq!(error, Error::DuplicateNode { name: "a".into() });
+/// assert_eq!(error.to_string(), "node \"a\" is already there: names are identities, give each node its own");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// A node without a name.
+    EmptyName,
+    /// A node whose name is taken.
+    DuplicateNode {
+        /// The name.
+        name: Box<str>,
+    },
+    /// A node that is not a member.
+    UnknownNode {
+        /// The name.
+        name: Box<str>,
+    },
+    /// Only the last node may leave this router.
+    NotLast {
+        /// The node that was to leave.
+        name: Box<str>,
+        /// The one that may.
+        last: Box<str>,
+    },
+    /// A weight that this strategy cannot give.
+    Weight {
+        /// The node.
+        name: Box<str>,
+        /// The weight asked for.
+        weight: u32,
+        /// What the strategy can do instead.
+        expected: &'static str,
+    },
+    /// Something would grow beyond a stated limit; no memory was taken.
+    Capacity {
+        /// What would grow.
+        what: &'static str,
+        /// How much was asked for.
+        wanted: u64,
+        /// The most there may be.
+        limit: u64,
+        /// What to do instead.
+        advice: &'static str,
+    },
+    /// A Maglev table size that cannot work.
+    TableSize {
+        /// The size asked for.
+        size: u64,
+        /// Why it cannot work.
+        reason: &'static str,
+        /// The nearest prime that can.
+        nearest: u64,
+    },
+    /// A parameter that is unknown or has an unusable value.
+    Parameter {
+        /// Its name.
+        name: Box<str>,
+        /// The value as given.
+        value: Box<str>,
+        /// What would be right.
+        expected: String,
+    },
+    /// A change that this router does not take.
+    Unsupported {
+        /// What was asked.
+        what: &'static str,
+        /// What to do instead.
+        advice: &'static str,
+    },
+}
+
+impl Error {
+    /// A parameter error; for strategies outside this crate as well.
+    ///
+    /// ```
+    /// let error = hashroute::Error::parameter("points", "0", "at least 1");
+    /// assert_eq!(error.to_string(), "points = \"0\" cannot be used: expected at least 1");
+    /// ```
+    pub fn parameter(
+        name: impl Into<Box<str>>,
+        value: impl fmt::Display,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::Parameter {
+            name: name.into(),
+            value: alloc::format!("{value}").into(),
+            expected: expected.into(),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EmptyName => {
+                f.write_str("a node has no name: names are identities, give each node one")
+            }
+            Self::DuplicateNode { name } => write!(
+                f,
+                "node {name:?} is already there: names are identities, give each node its own"
+            ),
+            Self::UnknownNode { name } => write!(f, "there is no node {name:?}"),
+            Self::NotLast { name, last } => write!(
+                f,
+                "node {name:?} cannot leave: only the last node, {last:?}, may, since the routes depend on the count alone"
+            ),
+            Self::Weight {
+                name,
+                weight,
+                expected,
+            } => {
+                write!(
+                    f,
+                    "node {name:?} cannot have weight {weight}: expected {expected}"
+                )
+            }
+            Self::Capacity {
+                what,
+                wanted,
+                limit,
+                advice,
+            } => {
+                write!(
+                    f,
+                    "{wanted} {what} are more than the {limit} there may be: {advice}"
+                )
+            }
+            Self::TableSize {
+                size,
+                reason,
+                nearest,
+            } => {
+                write!(
+                    f,
+                    "a table of {size} cells {reason}: the nearest prime that works is {nearest}"
+                )
+            }
+            Self::Parameter {
+                name,
+                value,
+                expected,
+            } => {
+                write!(f, "{name} = {value:?} cannot be used: expected {expected}")
+            }
+            Self::Unsupported { what, advice } => write!(f, "{what}: {advice}"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}

@@ -1,0 +1,70 @@
+//! What twemproxy calls `fnv1a_64`: FNV-1a in 32 bits with the low halves of the 64-bit constants.
+//!
+//! It equals the low 32 bits of the true FNV-1a 64 as long as bytes count as unsigned. twemproxy
+//! reads a C `char`, which is signed on x86-64 and unsigned on arm64, so two builds of it send
+//! keys with bytes from 0x80 up to different servers. Hence two variants.
+//!
+//! Source: twemproxy 0.5.0, `src/hashkit/nc_fnv.c`.
+
+const OFFSET: u32 = 0x8422_2325;
+const PRIME: u32 = 0x1b3;
+
+/// As built where `char` is unsigned: arm64 Linux.
+pub(super) fn fnv1a_64(bytes: &[u8]) -> u32 {
+    fold(bytes, |byte| byte as u32)
+}
+
+/// As built where `char` is signed: x86-64.
+pub(super) fn fnv1a_64_signed(bytes: &[u8]) -> u32 {
+    fold(bytes, sign_extended)
+}
+
+fn fold(bytes: &[u8], widen: fn(u8) -> u32) -> u32 {
+    bytes.iter().fold(OFFSET, |hash, &byte| {
+        (hash ^ widen(byte)).wrapping_mul(PRIME)
+    })
+}
+
+const fn sign_extended(byte: u8) -> u32 {
+    if byte < 0x80 {
+        byte as u32
+    } else {
+        byte as u32 | 0xffff_ff00
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fnv1a_64, fnv1a_64_signed};
+    use crate::hash::fnv;
+
+    #[test]
+    fn values_of_the_real_program() {
+        for (key, unsigned, signed) in [
+            ("", 0x8422_2325, 0x8422_2325),
+            ("metric:demo:0", 0x40c4_9708, 0x40c4_9708),
+            ("metric:demo:999", 0xbd06_2e15, 0xbd06_2e15),
+            ("中文:key:7", 0x8b94_52d7, 0xbbe0_1ad7),
+        ] {
+            assert_eq!(fnv1a_64(key.as_bytes()), unsigned, "{key}");
+            assert_eq!(fnv1a_64_signed(key.as_bytes()), signed, "{key}, signed");
+        }
+    }
+
+    #[test]
+    fn a_high_byte_is_extended_only_where_char_is_signed() {
+        let low = 0x8422_2325_u32 ^ 0xc8;
+        assert_eq!(fnv1a_64(b"\xc8"), low.wrapping_mul(0x1b3));
+        assert_eq!(
+            fnv1a_64_signed(b"\xc8"),
+            (low ^ 0xffff_ff00).wrapping_mul(0x1b3)
+        );
+    }
+
+    #[test]
+    fn unsigned_is_the_low_half_of_true_fnv1a_64() {
+        for key in [&b""[..], b"a", b"foobar", b"\xc8\x00\xff"] {
+            assert_eq!(u64::from(fnv1a_64(key)), fnv::fnv1a_64(key) & 0xffff_ffff);
+        }
+    }
+}

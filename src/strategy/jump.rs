@@ -1,0 +1,286 @@
+//! Jump consistent hash: a computation, no table.
+//!
+//! Lamping and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm" (2014),
+//! arXiv:1406.2294. The order of its floating-point operations is part of the function: an exact
+//! integer form or 32-bit floats give other buckets.
+//!
+//! | lookup | memory | change |
+//! |---|---|---|
+//! | O(ln n) steps, about ln n + 0.58 | 0 | O(1); only the last node may leave |
+//!
+//! Peers must share the count of the nodes and their numbering: the order in which they were
+//! listed, then joined.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights};
+use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
+
+pub(super) const STRATEGY: Strategy = Strategy {
+    name: "jump",
+    about: "jump consistent hash: no memory, even shares, only the last node may leave",
+    caps: Caps {
+        weights: Weights::One,
+        leave: Leave::Last,
+        agree: Agree::Count,
+        excess: Excess::None,
+    },
+    params: &[Param {
+        name: "variant",
+        default: "reference",
+        about: "reference, or guava for Guava's consistentHash",
+    }],
+    new: |nodes, params| {
+        let jump = match params.get("variant", String::from("reference"))?.as_str() {
+            "reference" => Jump::new(nodes)?,
+            "guava" => Jump::guava(nodes)?,
+            other => return Err(Error::parameter("variant", other, "reference or guava")),
+        };
+        Ok(Box::new(jump.with_hasher(params.hasher())))
+    },
+};
+
+/// The reference function: the bucket of a key among `buckets`, `None` when there are none.
+///
+/// `key` should be spread over all 64 bits: the function does not mix small or sequential
+/// numbers, so pass [`KeyHash::from_integer`]'s value for those. Expected O(ln n) steps.
+///
+/// ```
+/// use hashroute::strategy::jump_hash;
+///
+/// assert_eq!(jump_hash(256, 10), Some(3));
+/// assert_eq!(jump_hash(256, 0), None);
+/// ```
+#[inline]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a bucket is below `buckets`, and a draw beyond i64 saturates, which is beyond all buckets"
+)]
+pub fn jump_hash(key: u64, buckets: u32) -> Option<u32> {
+    let mut state = key;
+    let mut bucket = None;
+    let mut next = 0;
+    while next < i64::from(buckets) {
+        bucket = Some(next as u32);
+        state = step(state);
+        // One division and one multiplication in f64, in this order.
+        next = ((next + 1) as f64 * ((1_u64 << 31) as f64 / ((state >> 33) + 1) as f64)) as i64;
+    }
+    bucket
+}
+
+/// Guava's `Hashing.consistentHash(long, int)`: nearly the reference function, but rounded once,
+/// and its walk stops early when a draw of 31 ones overflows, once in 2^31 steps.
+///
+/// `None` when there are no buckets.
+///
+/// ```
+/// use hashroute::strategy::{jump_hash, jump_hash_guava};
+///
+/// let key = 17_068_571_456_203_592_619;
+/// assert_eq!((jump_hash(key, 10), jump_hash_guava(key, 10)), (Some(3), Some(0)));
+/// ```
+#[inline]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "Java's casts, which Rust's equal"
+)]
+pub fn jump_hash_guava(key: u64, buckets: u32) -> Option<u32> {
+    let mut state = key;
+    let mut bucket = 0;
+    if buckets == 0 {
+        return None;
+    }
+    loop {
+        state = step(state);
+        // Java's int arithmetic: + 1 wraps to -2^31, and the cast of a double saturates.
+        let draw = f64::from(((state >> 33) as i32).wrapping_add(1)) / (1_u64 << 31) as f64;
+        let next = (f64::from(bucket + 1) / draw) as i32;
+        match u32::try_from(next) {
+            Ok(next) if next < buckets && next > bucket => bucket = next,
+            _ => return Some(bucket),
+        }
+    }
+}
+
+/// The 64-bit linear congruential generator of the paper.
+#[inline]
+fn step(state: u64) -> u64 {
+    state
+        .wrapping_mul(2_862_933_555_777_941_757)
+        .wrapping_add(1)
+}
+
+/// Jump consistent hash over named nodes: bucket i is the i-th node.
+///
+/// All nodes weigh 1. Only the last may leave, since the function knows a count and no names:
+/// taking one from the middle would renumber the rest. For nodes that fail, see
+/// [`Rendezvous`](crate::Rendezvous) or [`Ring`](crate::Ring).
+///
+/// ```
+/// use hashroute::{Change, Error, Jump, Node, Router};
+///
+/// let mut shards = Jump::new(["shard-0", "shard-1", "shard-2"].map(Node::new))?;
+/// let error = shards.apply(&Change::remove("shard-0")).unwrap_err();
+/// assert_eq!(error, Error::NotLast { name: "shard-0".into(), last: "shard-2".into() });
+/// shards.apply(&Change::remove("shard-2"))?;
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Jump {
+    nodes: Nodes,
+    hasher: KeyHasher,
+    guava: bool,
+}
+
+impl Jump {
+    /// A router over these nodes, numbered in the order given.
+    ///
+    /// # Errors
+    /// As [`Nodes::new`]; [`Error::Weight`] when a node does not weigh 1.
+    ///
+    /// ```
+    /// # use hashroute::{Jump, Node};
+    /// assert!(Jump::new([Node::new("a").with_weight(2)]).is_err());
+    /// ```
+    pub fn new(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Error> {
+        let nodes = Nodes::new(nodes)?;
+        nodes
+            .iter()
+            .try_for_each(|(_, node)| weighs_one(node.name(), node.weight()))?;
+        Ok(Self {
+            nodes,
+            hasher: KeyHasher::default(),
+            guava: false,
+        })
+    }
+
+    /// As [`new`](Self::new), with Guava's variant of the function.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    ///
+    /// ```
+    /// # use hashroute::{Jump, KeyHash, Node, Router};
+    /// let shards = Jump::guava((0..10).map(|i| Node::new(format!("shard-{i}"))))?;
+    /// let owner = shards.route_hash(KeyHash::from_raw(17_068_571_456_203_592_619)).expect("a member");
+    /// assert_eq!(shards.nodes().name(owner), "shard-0");
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn guava(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Error> {
+        Ok(Self {
+            guava: true,
+            ..Self::new(nodes)?
+        })
+    }
+
+    /// The same router for keys hashed by another function.
+    ///
+    /// ```
+    /// # use hashroute::{HashFunction, Jump, KeyHasher, Node};
+    /// let shards = Jump::new([Node::new("a")])?.with_hasher(KeyHasher::new(HashFunction::Xxh64));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
+        self.hasher = hasher;
+        self
+    }
+
+    fn last(&self) -> Option<NodeId> {
+        NodeId::from_index(self.nodes.len().checked_sub(1)?)
+    }
+}
+
+fn weighs_one(name: &str, weight: u32) -> Result<(), Error> {
+    if weight == 1 {
+        return Ok(());
+    }
+    Err(Error::Weight {
+        name: name.into(),
+        weight,
+        expected: "1, since jump gives every node the same share",
+    })
+}
+
+impl Router for Jump {
+    fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    fn hash_key(&self, key: &[u8]) -> KeyHash {
+        self.hasher.spread(key)
+    }
+
+    #[inline]
+    fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
+        let buckets = u32::try_from(self.nodes.len()).ok()?;
+        let function = if self.guava {
+            jump_hash_guava
+        } else {
+            jump_hash
+        };
+        NodeId::from_index(function(key.get(), buckets)? as usize)
+    }
+
+    fn apply(&mut self, change: &Change) -> Result<(), Error> {
+        self.nodes.check(change)?;
+        match change {
+            Change::Add(node) => weighs_one(node.name(), node.weight())?,
+            Change::Reweight(name, weight) => weighs_one(name, *weight)?,
+            Change::Remove(name) if self.nodes.id(name) != self.last() => {
+                let last = self.last().map_or("", |id| self.nodes.name(id)).into();
+                return Err(Error::NotLast {
+                    name: name.clone(),
+                    last,
+                });
+            }
+            Change::Remove(_) => {}
+        }
+        self.nodes.apply(change).map(drop)
+    }
+
+    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+        self.route_hash(key).map_or_else(Vec::new, |id| {
+            vec![(
+                "bucket",
+                alloc::format!("{} of {}", id.index(), self.nodes.len()),
+            )]
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_values() {
+        let known = [
+            (0, 1000, 0),
+            (1, 10, 6),
+            (42, 10, 2),
+            (256, 10, 3),
+            (0xdead_beef, 10, 5),
+            (u64::MAX, 10, 9),
+        ];
+        for (key, buckets, bucket) in known {
+            assert_eq!(jump_hash(key, buckets), Some(bucket), "{key}");
+        }
+    }
+
+    #[test]
+    fn variants_differ_where_they_should() {
+        assert_eq!(jump_hash(7_036_915_148_532_262_134, 1000), Some(70));
+        assert_eq!(jump_hash_guava(7_036_915_148_532_262_134, 1000), Some(2));
+        // Exact integer arithmetic would say ...033.
+        assert_eq!(
+            jump_hash(8_816_847_853_880_984_676, 2_147_483_647),
+            Some(747_800_034)
+        );
+    }
+}

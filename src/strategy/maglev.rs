@@ -1,0 +1,445 @@
+//! Maglev: a prime-sized table that nodes fill in turns, each along its own permutation.
+//!
+//! Eisenbud et al., "Maglev: A Fast and Reliable Software Network Load Balancer" (NSDI 2016,
+//! section 3.4).
+//!
+//! | lookup | memory | change |
+//! |---|---|---|
+//! | O(1), one read | 4 B a cell | O(cells log cells) |
+//!
+//! Peers must share the set of nodes with their weights, and the table size.
+//!
+//! The c-th cell of a node of weight w is claimed at time c / w, from c = 0 (Adams's divisor
+//! rule); at equal times the heavier node goes first, then the first name. So every node with
+//! weight has a cell, equal weights differ by at most one cell, and others are proportional but
+//! for a cell or so. With equal weights it is the paper's round robin in order of name.
+//!
+//! A change moves more keys than it must. At the default size, the excess of removing one of n
+//! equal nodes is 0.3 % of all keys at n = 10, 0.5 % at 100 and 0.6 % at 1,000, where the
+//! unavoidable part is 10 %, 1 % and 0.1 %: take a table of at least 100 cells a node.
+
+use alloc::boxed::Box;
+use alloc::collections::BinaryHeap;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::{Ordering, Reverse};
+use core::ops::ControlFlow;
+
+use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights, cell_shares, draw, seed};
+use crate::hash::scale;
+use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
+
+pub(super) const STRATEGY: Strategy = Strategy {
+    name: "maglev",
+    about: "a lookup table filled in turns: even, fast, and a few excess moves",
+    caps: Caps {
+        weights: Weights::Any,
+        leave: Leave::Any,
+        agree: Agree::Set,
+        excess: Excess::AtMost(excess_bound),
+    },
+    params: &[Param {
+        name: "table-size",
+        default: "65537",
+        about: "cells, a prime; at least 100 a node",
+    }],
+    new: |nodes, params| {
+        let size = params.get("table-size", Maglev::DEFAULT_TABLE_SIZE)?;
+        Ok(Box::new(
+            Maglev::with_table_size(nodes, size)?.with_hasher(params.hasher()),
+        ))
+    },
+};
+
+/// A Maglev lookup table.
+///
+/// ```
+/// use hashroute::{Maglev, Node, Router};
+///
+/// let router = Maglev::new(["a", "b", "c"].map(Node::new))?;
+/// let shares = router.shares().expect("a table has shares");
+/// assert!(shares.iter().all(|share| (share - 1.0 / 3.0).abs() < 1e-4));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Maglev {
+    nodes: Nodes,
+    hasher: KeyHasher,
+    cells: Vec<Option<NodeId>>,
+}
+
+impl Maglev {
+    /// Cells, unless said otherwise: the smaller of the paper's two sizes.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::Maglev::DEFAULT_TABLE_SIZE, 65_537);
+    /// ```
+    pub const DEFAULT_TABLE_SIZE: u64 = 65_537;
+
+    /// The most cells there may be: 256 MiB of them. A prime.
+    ///
+    /// ```
+    /// use hashroute::{Error, Maglev, Node};
+    /// let error = Maglev::with_table_size([Node::new("a")], 1 << 40).unwrap_err();
+    /// assert!(matches!(error, Error::TableSize { nearest: Maglev::MAX_TABLE_SIZE, .. }));
+    /// ```
+    pub const MAX_TABLE_SIZE: u64 = 67_108_859;
+
+    /// A table of [`DEFAULT_TABLE_SIZE`](Self::DEFAULT_TABLE_SIZE); the order of the nodes does
+    /// not matter.
+    ///
+    /// # Errors
+    /// As [`with_table_size`](Self::with_table_size).
+    ///
+    /// ```
+    /// # use hashroute::{Maglev, Node, Router};
+    /// assert_eq!(Maglev::new([Node::new("a")])?.route(b"key").map(Node::name), Some("a"));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn new(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Error> {
+        Self::with_table_size(nodes, Self::DEFAULT_TABLE_SIZE)
+    }
+
+    /// A table of this many cells. All peers must have the same size: another one moves nearly
+    /// every key.
+    ///
+    /// # Errors
+    /// As [`Nodes::new`]; [`Error::TableSize`] with the nearest size that works when this one is
+    /// not a prime, has not a cell for every node with weight, or is beyond
+    /// [`MAX_TABLE_SIZE`](Self::MAX_TABLE_SIZE).
+    ///
+    /// ```
+    /// # use hashroute::{Maglev, Node};
+    /// let error = Maglev::with_table_size([Node::new("a")], 65_536).unwrap_err();
+    /// assert_eq!(error.to_string(), "a table of 65536 cells is not a prime: the nearest prime that works is 65537");
+    /// ```
+    pub fn with_table_size(
+        nodes: impl IntoIterator<Item = Node>,
+        size: u64,
+    ) -> Result<Self, Error> {
+        let nodes = Nodes::sorted(nodes)?;
+        let size = check_size(size, nodes.live())?;
+        let cells = fill(&nodes, size);
+        Ok(Self {
+            nodes,
+            hasher: KeyHasher::default(),
+            cells,
+        })
+    }
+
+    /// The same router for keys hashed by another function.
+    ///
+    /// ```
+    /// # use hashroute::{HashFunction, KeyHasher, Maglev, Node};
+    /// let router = Maglev::new([Node::new("a")])?.with_hasher(KeyHasher::new(HashFunction::Xxh64));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
+        self.hasher = hasher;
+        self
+    }
+
+    /// The cell of a key.
+    #[inline]
+    fn cell(&self, key: KeyHash) -> usize {
+        scale(key.get(), self.cells.len())
+    }
+}
+
+/// Measured at the default size, with room: removing one of n equal nodes never moved more than
+/// 0.7 % of the table beside what it must. Weights and other changes stay below as well.
+fn excess_bound(_nodes: usize) -> f64 {
+    0.01
+}
+
+fn check_size(size: u64, nodes: usize) -> Result<usize, Error> {
+    let wrong = |reason, nearest| {
+        Err(Error::TableSize {
+            size,
+            reason,
+            nearest,
+        })
+    };
+    if size > Maglev::MAX_TABLE_SIZE {
+        return wrong(
+            "is more than memory should be spent on",
+            Maglev::MAX_TABLE_SIZE,
+        );
+    }
+    let nodes = nodes as u64;
+    if nodes > Maglev::MAX_TABLE_SIZE {
+        return Err(Error::Capacity {
+            what: "nodes with weight",
+            wanted: nodes,
+            limit: Maglev::MAX_TABLE_SIZE,
+            advice: "split the cluster, or use a ring",
+        });
+    }
+    if size < nodes {
+        return wrong(
+            "has not a cell for every node with weight",
+            nearest_prime(nodes, nodes),
+        );
+    }
+    if !is_prime(size) {
+        return wrong("is not a prime", nearest_prime(size, nodes));
+    }
+    Ok(usize::try_from(size).unwrap_or(usize::MAX)) // at most 2^26
+}
+
+/// The prime nearest to `size` among those from `least` on.
+fn nearest_prime(size: u64, least: u64) -> u64 {
+    let above = (0..).map(|step| size + step);
+    let below = (0..).map_while(|step| size.checked_sub(step));
+    let fits = |candidate: &u64| {
+        *candidate >= least && *candidate <= Maglev::MAX_TABLE_SIZE && is_prime(*candidate)
+    };
+    let above = above
+        .take_while(|&candidate| candidate <= Maglev::MAX_TABLE_SIZE)
+        .find(fits);
+    let below = below
+        .take_while(|&candidate| candidate >= least.max(2))
+        .find(fits);
+    match (below, above) {
+        (Some(below), Some(above)) if size - below < above - size => below,
+        (_, Some(above)) => above,
+        (below, None) => below.unwrap_or(Maglev::MAX_TABLE_SIZE),
+    }
+}
+
+fn is_prime(n: u64) -> bool {
+    n >= 2 && (2..=n.isqrt()).all(|divisor| n % divisor != 0)
+}
+
+/// A node's way through the table: `offset`, `offset + skip`, ..., modulo its prime size.
+struct Permutation {
+    id: NodeId,
+    at: usize,
+    skip: usize,
+}
+
+/// Nodes of one weight, in order of name, and how many rounds they have had.
+struct Turn<'a> {
+    rounds: u64,
+    weight: u64,
+    members: &'a mut [Permutation],
+}
+
+/// By time, which is rounds / weight; at equal times the heavier first.
+impl Ord for Turn<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let time = |of: &Self, by: &Self| u128::from(of.rounds) * u128::from(by.weight);
+        time(self, other)
+            .cmp(&time(other, self))
+            .then(other.weight.cmp(&self.weight))
+    }
+}
+
+impl PartialOrd for Turn<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Turn<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Turn<'_> {}
+
+fn fill(nodes: &Nodes, size: usize) -> Vec<Option<NodeId>> {
+    let mut cells = vec![None; size];
+    let mut live: Vec<_> = nodes.iter().filter(|(_, node)| node.weight() > 0).collect();
+    live.sort_by_key(|(_, node)| node.weight()); // stable: names stay in order
+    let mut permutations: Vec<_> = live
+        .iter()
+        .map(|&(id, node)| permutation(id, node, size))
+        .collect();
+    let mut rest = permutations.as_mut_slice();
+    let mut turns = BinaryHeap::new();
+    for group in live.chunk_by(|(_, a), (_, b)| a.weight() == b.weight()) {
+        let (members, tail) = rest.split_at_mut(group.len());
+        turns.push(Reverse(Turn {
+            rounds: 0,
+            weight: u64::from(group[0].1.weight()),
+            members,
+        }));
+        rest = tail;
+    }
+    let mut free = cells.len();
+    while let Some(mut turn) = turns.peek_mut() {
+        for member in turn.0.members.iter_mut().take(free) {
+            claim(&mut cells, member);
+            free -= 1;
+        }
+        if free == 0 {
+            break;
+        }
+        turn.0.rounds += 1;
+    }
+    cells
+}
+
+fn permutation(id: NodeId, node: &Node, size: usize) -> Permutation {
+    let seed = seed(node);
+    Permutation {
+        id,
+        at: scale(draw(seed, 0), size),
+        skip: scale(draw(seed, 1), size - 1) + 1,
+    }
+}
+
+/// Take the next free cell on the member's way; there is one.
+fn claim(cells: &mut [Option<NodeId>], member: &mut Permutation) {
+    let size = cells.len();
+    loop {
+        let cell = &mut cells[member.at];
+        member.at += member.skip;
+        if member.at >= size {
+            member.at -= size;
+        }
+        if cell.is_none() {
+            *cell = Some(member.id);
+            return;
+        }
+    }
+}
+
+impl Router for Maglev {
+    fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    fn hash_key(&self, key: &[u8]) -> KeyHash {
+        self.hasher.spread(key)
+    }
+
+    #[inline]
+    fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
+        *self.cells.get(self.cell(key))?
+    }
+
+    fn apply(&mut self, change: &Change) -> Result<(), Error> {
+        let nodes = self.nodes.after(change)?;
+        check_size(self.cells.len() as u64, nodes.live())?;
+        self.cells = fill(&nodes, self.cells.len());
+        self.nodes = nodes;
+        Ok(())
+    }
+
+    /// The cells that follow: they are in random order, and every node with weight has one.
+    fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
+        let (before, after) = self.cells.split_at(self.cell(key));
+        let _ = after
+            .iter()
+            .chain(before)
+            .flatten()
+            .try_for_each(|&id| visit(id));
+    }
+
+    fn shares(&self) -> Option<Vec<f64>> {
+        Some(cell_shares(&self.nodes, &self.cells))
+    }
+
+    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+        vec![(
+            "cell",
+            alloc::format!("{} of {}", self.cell(key), self.cells.len()),
+        )]
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.nodes.heap_bytes() + self.cells.capacity() * size_of::<Option<NodeId>>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The paper's listing, for equal weights: round robin over materialised permutations.
+    fn textbook(nodes: &Nodes, size: usize) -> Vec<Option<NodeId>> {
+        let ways: Vec<_> = nodes
+            .iter()
+            .map(|(id, node)| permutation(id, node, size))
+            .collect();
+        let mut next = vec![0; ways.len()];
+        let mut cells = vec![None; size];
+        let mut free = size;
+        for turn in (0..ways.len()).cycle() {
+            let way = &ways[turn];
+            let cell = (next[turn]..).map(|j| (way.at + j * way.skip) % size);
+            let (j, cell) = (next[turn]..)
+                .zip(cell)
+                .find(|&(_, cell)| cells[cell].is_none())
+                .expect("free");
+            next[turn] = j + 1;
+            cells[cell] = Some(way.id);
+            free -= 1;
+            if free == 0 {
+                break;
+            }
+        }
+        cells
+    }
+
+    #[test]
+    fn equals_the_textbook() -> Result<(), Error> {
+        for (count, size) in [(1, 2), (2, 2), (3, 7), (46, 65_699), (100, 131_071)] {
+            let nodes = (0..count).map(|i| Node::new(alloc::format!("backend-{i}")));
+            let router = Maglev::with_table_size(nodes, size as u64)?;
+            assert_eq!(
+                router.cells,
+                textbook(&router.nodes, size),
+                "{count} in {size}"
+            );
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn extreme_weights_leave_nobody_out() -> Result<(), Error> {
+        let nodes = [
+            ("a", 1),
+            ("b", u32::MAX),
+            ("c", u32::MAX),
+            ("d", 0),
+            ("e", 7),
+        ];
+        let router = Maglev::new(nodes.map(|(name, weight)| Node::new(name).with_weight(weight)))?;
+        let shares = router.shares().expect("cells");
+        assert!(
+            shares
+                .iter()
+                .zip(nodes)
+                .all(|(&share, (_, weight))| (share > 0.0) == (weight > 0))
+        );
+        assert_eq!(shares.iter().filter(|&&share| share < 1e-4).count(), 3);
+        Ok(())
+    }
+
+    #[test]
+    fn sizes_are_checked() {
+        let size = |size, nodes: usize| match check_size(size, nodes) {
+            Ok(_) => None,
+            Err(Error::TableSize { nearest, .. }) => Some(nearest),
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!([size(65_537, 1), size(2, 0), size(7, 7)], [None; 3]);
+        assert_eq!(size(0, 0), Some(2));
+        assert_eq!(size(1, 1), Some(2));
+        assert_eq!(size(65_536, 1), Some(65_537));
+        assert_eq!(size(100, 1), Some(101));
+        assert_eq!(size(90, 90), Some(97));
+        assert_eq!(size(7, 8), Some(11));
+        assert_eq!(size(u64::MAX, 1), Some(Maglev::MAX_TABLE_SIZE));
+        assert_eq!(
+            size(Maglev::MAX_TABLE_SIZE - 1, 1),
+            Some(Maglev::MAX_TABLE_SIZE)
+        );
+    }
+}

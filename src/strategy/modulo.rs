@@ -1,0 +1,159 @@
+//! Modulo: hash mod total weight. The baseline that everyone leaves, since a change of the
+//! total moves nearly every key.
+//!
+//! Nodes stand in order of name, each over as many numbers as it has weight.
+//!
+//! | lookup | memory | change |
+//! |---|---|---|
+//! | O(log n), O(1) when every weight is 1 | 12 B a node | O(n), moves n / (n + 1) of the keys |
+//!
+//! Peers must share the set of nodes with their weights.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{Agree, Caps, Excess, Leave, Strategy, Weights};
+use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
+
+pub(super) const STRATEGY: Strategy = Strategy {
+    name: "modulo",
+    about: "hash mod total weight: even, and moves nearly all keys at a change",
+    caps: Caps {
+        weights: Weights::Any,
+        leave: Leave::Any,
+        agree: Agree::Set,
+        excess: Excess::Unbounded,
+    },
+    params: &[],
+    new: |nodes, params| Ok(Box::new(Modulo::new(nodes)?.with_hasher(params.hasher()))),
+};
+
+/// Hash mod total weight.
+///
+/// The key hash is the function's own number, so that `crc32(key) % n` is what it says.
+///
+/// ```
+/// use hashroute::{KeyHash, Modulo, Node, Router};
+///
+/// let router = Modulo::new(["a", "b", "c"].map(Node::new))?;
+/// let owner = router.route_hash(KeyHash::from_raw(7)).expect("a member"); // 7 mod 3 = 1
+/// assert_eq!(router.nodes().name(owner), "b");
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Modulo {
+    nodes: Nodes,
+    hasher: KeyHasher,
+    // Members with weight in order of name, and where the numbers of each end.
+    owners: Vec<NodeId>,
+    ends: Vec<u64>,
+}
+
+impl Modulo {
+    /// A router over these nodes; the order does not matter.
+    ///
+    /// # Errors
+    /// As [`Nodes::new`].
+    ///
+    /// ```
+    /// # use hashroute::{Modulo, Node, Router};
+    /// assert_eq!(Modulo::new([Node::new("a")])?.route(b"key").map(Node::name), Some("a"));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn new(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Error> {
+        let mut router = Self {
+            nodes: Nodes::sorted(nodes)?,
+            hasher: KeyHasher::default(),
+            owners: Vec::new(),
+            ends: Vec::new(),
+        };
+        router.rebuild();
+        Ok(router)
+    }
+
+    /// The same router for keys hashed by another function.
+    ///
+    /// ```
+    /// # use hashroute::{HashFunction, KeyHasher, Modulo, Node, Router};
+    /// let router = Modulo::new(["a", "b"].map(Node::new))?.with_hasher(KeyHasher::new(HashFunction::Crc32));
+    /// assert_eq!(router.hash_key(b"123456789").get(), 0xcbf4_3926);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
+        self.hasher = hasher;
+        self
+    }
+
+    fn rebuild(&mut self) {
+        self.owners.clear();
+        self.ends.clear();
+        let mut end = 0;
+        for (id, node) in self.nodes.iter().filter(|(_, node)| node.weight() > 0) {
+            end += u64::from(node.weight());
+            self.owners.push(id);
+            self.ends.push(end);
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "below the number of nodes")]
+    fn rank(&self, number: u64) -> usize {
+        let all_ones = self.ends.len() as u64 == self.nodes.total_weight();
+        if all_ones {
+            number as usize
+        } else {
+            self.ends.partition_point(|&end| end <= number)
+        }
+    }
+}
+
+impl Router for Modulo {
+    fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    fn hash_key(&self, key: &[u8]) -> KeyHash {
+        self.hasher.raw(key)
+    }
+
+    #[inline]
+    fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
+        let number = key.get().checked_rem(self.nodes.total_weight())?;
+        self.owners.get(self.rank(number)).copied()
+    }
+
+    fn apply(&mut self, change: &Change) -> Result<(), Error> {
+        self.nodes.apply(change)?;
+        self.rebuild();
+        Ok(())
+    }
+
+    fn shares(&self) -> Option<Vec<f64>> {
+        let mut shares = vec![0.0; self.nodes.id_bound()];
+        for &id in &self.owners {
+            shares[id.index()] =
+                f64::from(self.nodes.weight(id)) / self.nodes.total_weight() as f64;
+        }
+        Some(shares)
+    }
+
+    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+        let total = self.nodes.total_weight();
+        key.get()
+            .checked_rem(total)
+            .map_or_else(Vec::new, |number| {
+                vec![(
+                    "number",
+                    alloc::format!("{number} (the hash mod the total weight, {total})"),
+                )]
+            })
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.nodes.heap_bytes()
+            + self.owners.capacity() * size_of::<NodeId>()
+            + self.ends.capacity() * size_of::<u64>()
+    }
+}

@@ -1,0 +1,531 @@
+//! The ring: nodes own the arcs before their points on the circle of 64-bit hashes.
+//!
+//! Karger et al., "Consistent Hashing and Random Trees" (STOC 1997); preference lists as in
+//! `DeCandia` et al., "Dynamo" (SOSP 2007, section 4.3).
+//!
+//! | lookup | memory | change |
+//! |---|---|---|
+//! | O(1) expected: the hash's top bits lead to a handful of points | 16 to 20 B a point | O(points) |
+//!
+//! Peers must share the set of nodes with their weights (or the table of tokens).
+//!
+//! A node has `points` points (160 by default) a unit of weight, so that a change of one node
+//! touches no other's. Points are ordered by (point, name, index), equal ones are all kept; a
+//! key goes to the first point at or after its hash, past the last one to the first. The
+//! coefficient of variation of the shares of equal nodes is about 1 / sqrt(points).
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
+
+mod index;
+mod labels;
+
+use self::index::Index;
+use self::labels::Labels;
+use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights};
+use crate::{Change, Error, HashFunction, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
+
+pub(super) const STRATEGY: Strategy = Strategy {
+    name: "ring",
+    about: "hash ring with weighted virtual nodes: the classic, any node may leave",
+    caps: Caps {
+        weights: Weights::Any,
+        leave: Leave::Any,
+        agree: Agree::Set,
+        excess: Excess::None,
+    },
+    params: &[POINTS, LABELS],
+    new: |nodes, params| {
+        let points = params.get(POINTS.name, Ring::DEFAULT_POINTS)?;
+        let ring = match params
+            .get(LABELS.name, String::from(LABELS.default))?
+            .as_str()
+        {
+            "drawn" => Ring::with_points(nodes, points)?,
+            "tutorial" => Ring::tutorial(nodes, points)?,
+            other => return Err(Error::parameter(LABELS.name, other, "drawn or tutorial")),
+        };
+        let hasher = params.hasher_or(&ring.hasher);
+        Ok(Box::new(ring.with_hasher(hasher)))
+    },
+};
+
+pub(crate) const POINTS: Param = Param {
+    name: "points",
+    default: "160",
+    about: "points on the ring for each unit of weight",
+};
+
+const LABELS: Param = Param {
+    name: "labels",
+    default: "drawn",
+    about: "drawn, or tutorial for MD5(\"name#i\") with keys hashed by MD5",
+};
+
+/// A hash ring with weighted virtual nodes.
+///
+/// ```
+/// use hashroute::{Change, Node, Ring, Router};
+///
+/// let mut ring = Ring::new([Node::new("a"), Node::new("b").with_weight(2)])?;
+/// let before = ring.route(b"user:42").map(|node| node.name().to_owned());
+/// ring.apply(&Change::Add(Node::new("c")))?;
+/// let after = ring.route(b"user:42").map(|node| node.name().to_owned());
+/// assert!(after == before || after.as_deref() == Some("c"));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Ring {
+    nodes: Nodes,
+    hasher: KeyHasher,
+    labels: Labels,
+    // Parallel, in order of (point, name).
+    points: Vec<u64>,
+    owners: Vec<NodeId>,
+    index: Index,
+}
+
+impl Ring {
+    /// Points a unit of weight, unless said otherwise.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::Ring::DEFAULT_POINTS, 160);
+    /// ```
+    pub const DEFAULT_POINTS: u32 = 160;
+
+    /// The most points that one ring may have, over a gigabyte of them.
+    ///
+    /// ```
+    /// use hashroute::{Error, Node, Ring};
+    /// let error = Ring::new([Node::new("absurd").with_weight(u32::MAX)]).unwrap_err();
+    /// assert!(matches!(error, Error::Capacity { limit: Ring::MAX_POINTS, .. }));
+    /// ```
+    pub const MAX_POINTS: u64 = 1 << 26;
+
+    /// A ring of [`DEFAULT_POINTS`](Self::DEFAULT_POINTS) a unit of weight; the order of the
+    /// nodes does not matter.
+    ///
+    /// # Errors
+    /// As [`Nodes::new`]; [`Error::Capacity`] beyond [`MAX_POINTS`](Self::MAX_POINTS).
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, Router};
+    /// assert_eq!(Ring::new([Node::new("a")])?.route(b"key").map(Node::name), Some("a"));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn new(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Error> {
+        Self::with_points(nodes, Self::DEFAULT_POINTS)
+    }
+
+    /// A ring of this many points a unit of weight: more are evener, larger and slower to change.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`Error::Parameter`] for 0 points.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring};
+    /// let ring = Ring::with_points([Node::new("a").with_weight(2)], 40)?;
+    /// assert_eq!(ring.points().count(), 80);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn with_points(nodes: impl IntoIterator<Item = Node>, points: u32) -> Result<Self, Error> {
+        Self::build(nodes, Labels::Drawn { points }, KeyHasher::default())
+    }
+
+    /// The ring of the widely copied Python tutorial: the points of a node are the first eight
+    /// bytes, big-endian, of MD5("name#i"), and a key goes to the first point strictly greater
+    /// than the same of its own MD5.
+    ///
+    /// # Errors
+    /// As [`with_points`](Self::with_points).
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, Router};
+    /// let ring = Ring::tutorial(["cache-a", "cache-b"].map(Node::new), 100)?;
+    /// assert_eq!(ring.hash_key(b"").get(), 0xd41d_8cd9_8f00_b204);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn tutorial(nodes: impl IntoIterator<Item = Node>, points: u32) -> Result<Self, Error> {
+        Self::build(
+            nodes,
+            Labels::Tutorial { points },
+            KeyHasher::new(HashFunction::Md5),
+        )
+    }
+
+    /// A ring of explicit tokens, as Cassandra and planned rings have them: each a point and the
+    /// name of its node. A weight says only whether a node takes part (0: its tokens are left
+    /// out until it is weighted again). Equal tokens are all kept, the first name first.
+    ///
+    /// A new node joins with [`add_with_tokens`](Self::add_with_tokens).
+    ///
+    /// # Errors
+    /// As [`Nodes::new`]; [`Error::UnknownNode`] for a token of nobody; [`Error::Unsupported`]
+    /// for a node with no token; [`Error::Capacity`] beyond [`MAX_POINTS`](Self::MAX_POINTS).
+    ///
+    /// ```
+    /// # use hashroute::{KeyHash, Node, Ring, Router};
+    /// let ring = Ring::from_tokens(["a", "b"].map(Node::new), [(100, "a"), (200, "b")])?;
+    /// let owner = |hash| ring.route_hash(KeyHash::from_raw(hash)).map(|id| ring.nodes().name(id));
+    /// assert_eq!([owner(100), owner(101), owner(201)], [Some("a"), Some("b"), Some("a")]);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn from_tokens<'a>(
+        nodes: impl IntoIterator<Item = Node>,
+        tokens: impl IntoIterator<Item = (u64, &'a str)>,
+    ) -> Result<Self, Error> {
+        let nodes: Vec<_> = nodes.into_iter().collect();
+        let mut by_name: BTreeMap<Box<str>, Vec<u64>> = nodes
+            .iter()
+            .map(|node| (node.name().into(), Vec::new()))
+            .collect();
+        for (token, name) in tokens {
+            let known = by_name
+                .get_mut(name)
+                .ok_or_else(|| Error::UnknownNode { name: name.into() })?;
+            known.push(token);
+        }
+        if by_name.values().any(Vec::is_empty) {
+            return Err(TOKENLESS);
+        }
+        for tokens in by_name.values_mut() {
+            tokens.sort_unstable();
+        }
+        Self::build(nodes, Labels::Tokens(by_name), KeyHasher::default())
+    }
+
+    /// The same ring for keys hashed by another function.
+    ///
+    /// ```
+    /// # use hashroute::{HashFunction, KeyHasher, Node, Ring};
+    /// let ring = Ring::new([Node::new("a")])?.with_hasher(KeyHasher::new(HashFunction::Murmur3_128));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
+        self.hasher = hasher;
+        self
+    }
+
+    /// A node joins a ring of explicit tokens with these. O(points).
+    ///
+    /// # Errors
+    /// As [`Nodes::apply`]; [`Error::Unsupported`] without tokens, or when the ring draws its
+    /// own; [`Error::Capacity`] beyond [`MAX_POINTS`](Self::MAX_POINTS).
+    ///
+    /// ```
+    /// # use hashroute::{KeyHash, Node, Ring, Router};
+    /// let mut ring = Ring::from_tokens([Node::new("a")], [(100, "a")])?;
+    /// ring.add_with_tokens(Node::new("b"), &[200, 300])?;
+    /// assert_eq!(ring.points().map(|(point, _)| point).collect::<Vec<_>>(), [100, 200, 300]);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn add_with_tokens(&mut self, node: Node, tokens: &[u64]) -> Result<(), Error> {
+        let Labels::Tokens(by_name) = &mut self.labels else {
+            return Err(Error::Unsupported {
+                what: "this ring draws its own points",
+                advice: "apply Change::Add, or build the ring from tokens",
+            });
+        };
+        if tokens.is_empty() {
+            return Err(TOKENLESS);
+        }
+        let name: Box<str> = node.name().into();
+        let change = Change::Add(node);
+        self.nodes.check(&change)?;
+        let mut tokens = tokens.to_vec();
+        tokens.sort_unstable();
+        by_name.insert(name.clone(), tokens);
+        self.change(&change).inspect_err(|_| {
+            if let Labels::Tokens(by_name) = &mut self.labels {
+                by_name.remove(&name);
+            }
+        })
+    }
+
+    /// All points with their nodes, in order.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring};
+    /// let ring = Ring::new(["a", "b"].map(Node::new))?;
+    /// assert!(ring.points().map(|(point, _)| point).is_sorted());
+    /// assert_eq!(ring.points().filter(|(_, node)| node.name() == "a").count(), 160);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn points(&self) -> impl ExactSizeIterator<Item = (u64, &Node)> {
+        let node = |id: &NodeId| self.nodes.get(*id).expect("points belong to members");
+        self.points
+            .iter()
+            .copied()
+            .zip(self.owners.iter().map(node))
+    }
+
+    fn build(
+        nodes: impl IntoIterator<Item = Node>,
+        labels: Labels,
+        hasher: KeyHasher,
+    ) -> Result<Self, Error> {
+        if let Labels::Drawn { points: 0 } | Labels::Tutorial { points: 0 } = labels {
+            return Err(Error::parameter(POINTS.name, 0, "at least 1"));
+        }
+        let nodes = Nodes::sorted(nodes)?;
+        let total = nodes.iter().fold(0, |sum: u64, (_, node)| {
+            sum.saturating_add(labels.count(node))
+        });
+        check_capacity(total)?;
+        let owned = nodes
+            .iter()
+            .flat_map(|(id, node)| labels.points(node).map(move |point| (point, id)));
+        let mut owned: Vec<_> = owned.collect();
+        // Ids follow the names here, so this is the order by (point, name).
+        owned.sort_unstable();
+        let (points, owners): (Vec<_>, Vec<_>) = owned.into_iter().unzip();
+        let index = Index::new(&points);
+        Ok(Self {
+            nodes,
+            hasher,
+            labels,
+            points,
+            owners,
+            index,
+        })
+    }
+
+    /// Apply a change whose labels are known. Nothing fails after the checks.
+    fn change(&mut self, change: &Change) -> Result<(), Error> {
+        self.nodes.check(change)?;
+        let count = |name: &str, weight: Option<u32>| {
+            let node = self.nodes.id(name).and_then(|id| self.nodes.get(id))?;
+            Some(
+                self.labels
+                    .count(&node.clone().with_weight(weight.unwrap_or(node.weight()))),
+            )
+        };
+        let (lost, gained) = match change {
+            Change::Add(node) => (0, self.labels.count(node)),
+            Change::Remove(name) => (count(name, None).unwrap_or(0), 0),
+            Change::Reweight(name, weight) => (
+                count(name, None).unwrap_or(0),
+                count(name, Some(*weight)).unwrap_or(0),
+            ),
+        };
+        check_capacity((self.points.len() as u64 - lost).saturating_add(gained))?;
+        let id = self.nodes.apply(change)?;
+        self.replace_points(id);
+        if let (Change::Remove(name), Labels::Tokens(by_name)) = (change, &mut self.labels) {
+            by_name.remove(name);
+        }
+        Ok(())
+    }
+
+    /// Take out the points of a node and merge in those it should have now.
+    fn replace_points(&mut self, id: NodeId) {
+        let mut new: Vec<u64> = self
+            .nodes
+            .get(id)
+            .into_iter()
+            .flat_map(|node| self.labels.points(node))
+            .collect();
+        new.sort_unstable();
+        let name = self.nodes.name(id);
+        let mut new = new.into_iter().peekable();
+        let old = self.points.iter().copied().zip(self.owners.iter().copied());
+        let mut merged = Vec::with_capacity(self.points.len() + new.len());
+        for (point, owner) in old.filter(|&(_, owner)| owner != id) {
+            while let Some(first) =
+                new.next_if(|&first| (first, name) < (point, self.nodes.name(owner)))
+            {
+                merged.push((first, id));
+            }
+            merged.push((point, owner));
+        }
+        merged.extend(new.map(|point| (point, id)));
+        (self.points, self.owners) = merged.into_iter().unzip();
+        self.index = Index::new(&self.points);
+    }
+
+    /// Where a key's search ends: the index of the point that owns it.
+    #[inline]
+    fn find(&self, key: KeyHash) -> Option<usize> {
+        let hash = match self.labels {
+            // Strictly beyond h is at or beyond h + 1; beyond the largest is the first.
+            Labels::Tutorial { .. } => key.get().wrapping_add(1),
+            _ => key.get(),
+        };
+        self.index.find(&self.points, hash)
+    }
+}
+
+const TOKENLESS: Error = Error::Unsupported {
+    what: "a node has no token",
+    advice: "give every node at least one token",
+};
+
+fn check_capacity(points: u64) -> Result<(), Error> {
+    if points <= Ring::MAX_POINTS {
+        return Ok(());
+    }
+    Err(Error::Capacity {
+        what: "points on the ring",
+        wanted: points,
+        limit: Ring::MAX_POINTS,
+        advice: "divide all weights by a common factor, or take fewer points a unit of weight",
+    })
+}
+
+impl Router for Ring {
+    fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    fn hash_key(&self, key: &[u8]) -> KeyHash {
+        self.hasher.spread(key)
+    }
+
+    #[inline]
+    fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
+        self.owners.get(self.find(key)?).copied()
+    }
+
+    fn apply(&mut self, change: &Change) -> Result<(), Error> {
+        if let (Change::Add(_), Labels::Tokens(_)) = (change, &self.labels) {
+            self.nodes.check(change)?;
+            return Err(Error::Unsupported {
+                what: "a ring of explicit tokens cannot choose tokens for a new node",
+                advice: "use Ring::add_with_tokens",
+            });
+        }
+        self.change(change)
+    }
+
+    fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
+        let Some(at) = self.find(key) else { return };
+        let (before, after) = self.owners.split_at(at);
+        let _ = after.iter().chain(before).try_for_each(|&id| visit(id));
+    }
+
+    fn shares(&self) -> Option<Vec<f64>> {
+        let mut arcs = vec![0_u128; self.nodes.id_bound()];
+        let mut last = self.points.last().copied().unwrap_or(0);
+        for (&point, id) in self.points.iter().zip(&self.owners) {
+            arcs[id.index()] += u128::from(point.wrapping_sub(last));
+            last = point;
+        }
+        // The arcs of distinct points add up to the circle; a single point's arc is all of it.
+        if let (Some(owner), 0) = (self.owners.first(), arcs.iter().sum::<u128>()) {
+            arcs[owner.index()] = 1 << 64;
+        }
+        Some(
+            arcs.iter()
+                .map(|&arc| arc as f64 / (1_u128 << 64) as f64)
+                .collect(),
+        )
+    }
+
+    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+        let Some(at) = self.find(key) else {
+            return Vec::new();
+        };
+        let point = self.points[at];
+        let distance = point.wrapping_sub(key.get());
+        vec![
+            (
+                "point",
+                alloc::format!("{point:#018x}, number {at} of {}", self.points.len()),
+            ),
+            (
+                "distance",
+                alloc::format!(
+                    "{:.6} of the circle",
+                    distance as f64 / (1_u128 << 64) as f64
+                ),
+            ),
+            (
+                "wrapped",
+                if point < key.get() {
+                    "yes, past the last point"
+                } else {
+                    "no"
+                }
+                .into(),
+            ),
+        ]
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.nodes.heap_bytes()
+            + self.points.capacity() * size_of::<u64>()
+            + self.owners.capacity() * size_of::<NodeId>()
+            + self.index.heap_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner(ring: &Ring, hash: u64) -> Option<&str> {
+        ring.route_hash(KeyHash::from_raw(hash))
+            .map(|id| ring.nodes.name(id))
+    }
+
+    #[test]
+    fn equal_tokens_are_kept_and_come_back() -> Result<(), Error> {
+        let mut ring =
+            Ring::from_tokens(["b", "c"].map(Node::new), [(5, "c"), (5, "b"), (9, "c")])?;
+        assert_eq!(owner(&ring, 5), Some("b"));
+        ring.add_with_tokens(Node::new("a"), &[5])?;
+        assert_eq!(owner(&ring, 5), Some("a"));
+        ring.apply(&Change::remove("a"))?;
+        assert_eq!(owner(&ring, 5), Some("b"));
+        ring.apply(&Change::remove("b"))?;
+        assert_eq!(owner(&ring, 5), Some("c"));
+        Ok(())
+    }
+
+    #[test]
+    fn tokens_at_both_ends_of_the_space() -> Result<(), Error> {
+        let ring = Ring::from_tokens(["a", "b"].map(Node::new), [(0, "a"), (u64::MAX, "b")])?;
+        let owners = [0, 1, u64::MAX - 1, u64::MAX].map(|hash| owner(&ring, hash));
+        assert_eq!(owners, [Some("a"), Some("b"), Some("b"), Some("b")]);
+        let ring = Ring::from_tokens([Node::new("a")], [(7, "a")])?;
+        assert_eq!(ring.shares(), Some(vec![1.0]));
+        assert_eq!(owner(&ring, 8), Some("a"));
+        Ok(())
+    }
+
+    #[test]
+    fn a_token_ring_keeps_what_it_was_told() -> Result<(), Error> {
+        let mut ring = Ring::from_tokens(["a", "b"].map(Node::new), [(1, "a"), (2, "b")])?;
+        let before = alloc::format!("{ring:?}");
+        assert!(ring.apply(&Change::Add(Node::new("c"))).is_err());
+        assert!(ring.add_with_tokens(Node::new("a"), &[3]).is_err());
+        assert!(ring.add_with_tokens(Node::new("c"), &[]).is_err());
+        assert_eq!(alloc::format!("{ring:?}"), before);
+        ring.apply(&Change::reweight("a", 0))?;
+        assert_eq!(owner(&ring, 1), Some("b"));
+        ring.apply(&Change::reweight("a", 9))?;
+        assert_eq!(
+            alloc::format!("{:?}", ring.points),
+            alloc::format!("{:?}", [1, 2])
+        );
+        assert!(Ring::from_tokens([Node::new("a")], [(1, "x"), (2, "a")]).is_err());
+        assert!(Ring::from_tokens([Node::new("a")], []).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn incremental_changes_equal_a_fresh_build() -> Result<(), Error> {
+        let mut ring = Ring::with_points(["m", "z"].map(Node::new), 20)?;
+        ring.apply(&Change::Add(Node::new("a").with_weight(3)))?;
+        ring.apply(&Change::reweight("a", 2))?;
+        ring.apply(&Change::remove("m"))?;
+        let fresh = Ring::with_points([Node::new("z"), Node::new("a").with_weight(2)], 20)?;
+        assert!(ring.points().eq(fresh.points()));
+        Ok(())
+    }
+}

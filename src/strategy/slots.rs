@@ -1,0 +1,416 @@
+//! Fixed hash slots: a key's slot never changes, slots change hands (Redis Cluster, Riak,
+//! Cassandra's tablets).
+//!
+//! | lookup | memory | change |
+//! |---|---|---|
+//! | O(1), one read | 4 B a slot | O(slots + n log n), moves the fewest slots |
+//!
+//! Peers must share the table: who owns which slot depends on the changes made so far.
+//!
+//! Quotas follow the weights by largest remainder: every node gets the whole part of
+//! slots x weight / total, and the slots that are left go to the largest fractions, at ties to
+//! whoever has more slots, then to the first name. A node with weight gets at least one. A
+//! change hands slots only from nodes over their quota to nodes under it. Since remainders shift
+//! when the total does, it may move a slot or so between two nodes that it is not about: fewer
+//! than one a node.
+
+use alloc::boxed::Box;
+use alloc::collections::BinaryHeap;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use core::ops::Range;
+
+use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights, cell_shares};
+use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
+
+pub(super) const STRATEGY: Strategy = Strategy {
+    name: "slots",
+    about: "fixed hash slots with an owner table: the fewest moves, and any of them by hand",
+    caps: Caps {
+        weights: Weights::Any,
+        leave: Leave::Any,
+        agree: Agree::Table,
+        excess: Excess::AtMost(|nodes| nodes as f64 / HashSlots::DEFAULT_SLOTS as f64),
+    },
+    params: &[Param {
+        name: "slots",
+        default: "16384",
+        about: "slots, fixed for good",
+    }],
+    new: |nodes, params| {
+        let slots = params.get("slots", HashSlots::DEFAULT_SLOTS)?;
+        Ok(Box::new(
+            HashSlots::with_slots(nodes, slots)?.with_hasher(params.hasher()),
+        ))
+    },
+};
+
+/// A fixed number of slots and the table of their owners.
+///
+/// The slot of a key is its hash mod the number of slots. The hash is the function's own number,
+/// so that with [`KeyHasher::REDIS`] the slots are Redis Cluster's.
+///
+/// ```
+/// use hashroute::{HashSlots, KeyHasher, Node, Router};
+///
+/// let table = HashSlots::new(["a", "b", "c"].map(Node::new))?.with_hasher(KeyHasher::REDIS);
+/// assert_eq!(table.slot(b"{user1000}.following"), table.slot(b"{user1000}.followers"));
+/// assert_eq!(table.slot(b"foo"), 12_182);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct HashSlots {
+    nodes: Nodes,
+    hasher: KeyHasher,
+    owners: Vec<Option<NodeId>>,
+}
+
+impl HashSlots {
+    /// Slots, unless said otherwise: Redis Cluster's number.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::HashSlots::DEFAULT_SLOTS, 16_384);
+    /// ```
+    pub const DEFAULT_SLOTS: u32 = 16_384;
+
+    /// The most slots there may be: 256 MiB of owners.
+    ///
+    /// ```
+    /// use hashroute::{Error, HashSlots, Node};
+    /// let error = HashSlots::with_slots([Node::new("a")], u32::MAX).unwrap_err();
+    /// assert!(matches!(error, Error::Capacity { .. }));
+    /// ```
+    pub const MAX_SLOTS: u32 = 1 << 26;
+
+    /// A table of [`DEFAULT_SLOTS`](Self::DEFAULT_SLOTS), dealt in contiguous ranges in order
+    /// of name.
+    ///
+    /// # Errors
+    /// As [`with_slots`](Self::with_slots).
+    ///
+    /// ```
+    /// # use hashroute::{HashSlots, Node, Router};
+    /// let table = HashSlots::new(["a", "b", "c"].map(Node::new))?;
+    /// let name = |slot| table.owner(slot).map(|id| table.nodes().name(id));
+    /// assert_eq!([name(0), name(5461), name(5462), name(16_383)], [Some("a"), Some("a"), Some("b"), Some("c")]);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn new(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Error> {
+        Self::with_slots(nodes, Self::DEFAULT_SLOTS)
+    }
+
+    /// A table of this many slots; the number cannot change later.
+    ///
+    /// # Errors
+    /// As [`Nodes::new`]; [`Error::Parameter`] for 0 slots; [`Error::Capacity`] beyond
+    /// [`MAX_SLOTS`](Self::MAX_SLOTS) or for more nodes with weight than slots.
+    ///
+    /// ```
+    /// # use hashroute::{HashSlots, Node};
+    /// assert!(HashSlots::with_slots(["a", "b"].map(Node::new), 1).is_err());
+    /// ```
+    pub fn with_slots(nodes: impl IntoIterator<Item = Node>, slots: u32) -> Result<Self, Error> {
+        if slots == 0 {
+            return Err(Error::parameter("slots", slots, "at least 1"));
+        }
+        if slots > Self::MAX_SLOTS {
+            return Err(Error::Capacity {
+                what: "slots",
+                wanted: slots.into(),
+                limit: Self::MAX_SLOTS.into(),
+                advice: "take fewer: a few hundred a node are even",
+            });
+        }
+        let nodes = Nodes::sorted(nodes)?;
+        check_room(&nodes, slots as usize)?;
+        let mut table = Self {
+            nodes,
+            hasher: KeyHasher::default(),
+            owners: vec![None; slots as usize],
+        };
+        table.rebalance();
+        Ok(table)
+    }
+
+    /// The same table for keys hashed by another function.
+    ///
+    /// ```
+    /// # use hashroute::{HashSlots, KeyHasher, Node};
+    /// let table = HashSlots::new([Node::new("a")])?.with_hasher(KeyHasher::REDIS);
+    /// assert_eq!(table.slot(b"123456789"), 12_739);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
+        self.hasher = hasher;
+        self
+    }
+
+    /// The slot of a key, whoever owns it.
+    ///
+    /// ```
+    /// # use hashroute::{HashSlots, KeyHasher};
+    /// let table = HashSlots::new([])?.with_hasher(KeyHasher::REDIS);
+    /// assert_eq!((table.slot(b""), table.slot(b"bar")), (0, 5061));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn slot(&self, key: &[u8]) -> u32 {
+        u32::try_from(self.slot_of(self.hash_key(key))).unwrap_or(u32::MAX) // at most 2^26
+    }
+
+    /// The owner of a slot; `None` for a slot that is nobody's or does not exist.
+    ///
+    /// ```
+    /// # use hashroute::{HashSlots, Node};
+    /// let table = HashSlots::new([Node::new("a")])?;
+    /// assert!(table.owner(0).is_some() && table.owner(16_384).is_none());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn owner(&self, slot: u32) -> Option<NodeId> {
+        *self.owners.get(slot as usize)?
+    }
+
+    /// Hand slots to a node by hand, whatever its quota. The next change of membership moves
+    /// slots from nodes over their quota to nodes under it, as ever.
+    ///
+    /// # Errors
+    /// [`Error::UnknownNode`]; [`Error::Weight`] for a node of weight 0; [`Error::Parameter`]
+    /// for slots that do not exist.
+    ///
+    /// ```
+    /// # use hashroute::{HashSlots, Node, Router};
+    /// let mut table = HashSlots::new(["a", "b"].map(Node::new))?;
+    /// table.assign(0..100, "b")?;
+    /// assert_eq!(table.owner(99), table.nodes().id("b"));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn assign(&mut self, slots: Range<u32>, name: &str) -> Result<(), Error> {
+        let id = self
+            .nodes
+            .id(name)
+            .ok_or_else(|| Error::UnknownNode { name: name.into() })?;
+        if self.nodes.weight(id) == 0 {
+            return Err(Error::Weight {
+                name: name.into(),
+                weight: 0,
+                expected: "more than 0 before it can own slots",
+            });
+        }
+        let range = slots.start as usize..slots.end as usize;
+        let count = self.owners.len();
+        let Some(owners) = self.owners.get_mut(range) else {
+            let value = alloc::format!("{}..{}", slots.start, slots.end);
+            return Err(Error::parameter(
+                "slots",
+                value,
+                alloc::format!("an ascending range within 0..{count}"),
+            ));
+        };
+        owners.fill(Some(id));
+        Ok(())
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "below the number of slots")]
+    fn slot_of(&self, key: KeyHash) -> usize {
+        (key.get() % self.owners.len() as u64) as usize
+    }
+
+    /// Hand slots from nodes over their quota, or gone, to nodes under it.
+    fn rebalance(&mut self) {
+        let mut owned = vec![0; self.nodes.id_bound()];
+        for id in self
+            .owners
+            .iter()
+            .flatten()
+            .filter(|id| self.nodes.weight(**id) > 0)
+        {
+            owned[id.index()] += 1;
+        }
+        let quotas = quotas(&self.nodes, &owned, self.owners.len());
+        let takers = self.nodes.iter().flat_map(|(id, _)| {
+            let missing = quotas[id.index()].saturating_sub(owned[id.index()]);
+            core::iter::repeat_n(id, missing)
+        });
+        let mut takers = takers.collect::<Vec<_>>().into_iter();
+        for owner in &mut self.owners {
+            match owner {
+                Some(id)
+                    if owned[id.index()] <= quotas[id.index()] && self.nodes.weight(*id) > 0 => {}
+                Some(id) if self.nodes.weight(*id) > 0 => {
+                    owned[id.index()] -= 1;
+                    *owner = takers.next();
+                }
+                _ => *owner = takers.next(),
+            }
+        }
+    }
+}
+
+fn check_room(nodes: &Nodes, slots: usize) -> Result<(), Error> {
+    if nodes.live() <= slots {
+        return Ok(());
+    }
+    Err(Error::Capacity {
+        what: "nodes with weight",
+        wanted: nodes.live() as u64,
+        limit: slots as u64,
+        advice: "each owns at least one slot, so make the table with more slots",
+    })
+}
+
+/// How many of `total` slots each node should own, by index; `owned` breaks ties.
+fn quotas(nodes: &Nodes, owned: &[usize], total: usize) -> Vec<usize> {
+    let mut quotas = vec![0; nodes.id_bound()];
+    let weights = u128::from(nodes.total_weight());
+    if weights == 0 {
+        return quotas;
+    }
+    let mut live: Vec<_> = nodes.iter().filter(|(_, node)| node.weight() > 0).collect();
+    let product = |node: &Node| total as u128 * u128::from(node.weight());
+    for (id, node) in &live {
+        quotas[id.index()] = (product(node) / weights) as usize;
+    }
+    // Stable sorts: the first name is the last to break a tie.
+    let left = total - quotas.iter().sum::<usize>();
+    live.sort_by_key(|(id, node)| Reverse((product(node) % weights, owned[id.index()])));
+    for (id, _) in live.iter().take(left) {
+        quotas[id.index()] += 1;
+    }
+    // Whoever has weight owns something, at the cost of those with the most.
+    let mut richest: BinaryHeap<_> = live
+        .iter()
+        .map(|(id, _)| (quotas[id.index()], *id))
+        .collect();
+    for (poor, _) in &live {
+        if quotas[poor.index()] > 0 {
+            continue;
+        }
+        if let Some(mut rich) = richest.peek_mut() {
+            rich.0 -= 1;
+            quotas[rich.1.index()] = rich.0;
+            quotas[poor.index()] = 1;
+        }
+    }
+    quotas
+}
+
+impl Router for HashSlots {
+    fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    fn hash_key(&self, key: &[u8]) -> KeyHash {
+        self.hasher.raw(key)
+    }
+
+    #[inline]
+    fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
+        self.owners[self.slot_of(key)]
+    }
+
+    fn apply(&mut self, change: &Change) -> Result<(), Error> {
+        let nodes = self.nodes.after(change)?;
+        check_room(&nodes, self.owners.len())?;
+        self.nodes = nodes;
+        self.rebalance();
+        Ok(())
+    }
+
+    fn shares(&self) -> Option<Vec<f64>> {
+        Some(cell_shares(&self.nodes, &self.owners))
+    }
+
+    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+        vec![(
+            "slot",
+            alloc::format!("{} of {}", self.slot_of(key), self.owners.len()),
+        )]
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.nodes.heap_bytes() + self.owners.capacity() * size_of::<Option<NodeId>>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(table: &HashSlots) -> Vec<usize> {
+        let count = |id| {
+            table
+                .owners
+                .iter()
+                .filter(|owner| **owner == Some(id))
+                .count()
+        };
+        table.nodes.iter().map(|(id, _)| count(id)).collect()
+    }
+
+    #[test]
+    fn largest_remainder_reaches_the_quotas_exactly() -> Result<(), Error> {
+        let nodes = [("a", 1), ("b", 2), ("c", 4)]
+            .map(|(name, weight)| Node::new(name).with_weight(weight));
+        assert_eq!(
+            counts(&HashSlots::with_slots(nodes.clone(), 10)?),
+            [1, 3, 6]
+        );
+        // The light one still owns a slot, paid for by the heavy.
+        let nodes =
+            [("a", 1), ("b", 1_000_000)].map(|(name, weight)| Node::new(name).with_weight(weight));
+        assert_eq!(counts(&HashSlots::with_slots(nodes, 10)?), [1, 9]);
+        Ok(())
+    }
+
+    #[test]
+    fn two_hundred_empty_nodes_join_one_full() -> Result<(), Error> {
+        let mut table = HashSlots::new([Node::new("full")])?;
+        for i in 0..200 {
+            table.apply(&Change::Add(Node::new(alloc::format!("empty-{i}"))))?;
+        }
+        assert!(counts(&table).iter().all(|count| [81, 82].contains(count)));
+        Ok(())
+    }
+
+    #[test]
+    fn a_change_moves_only_the_surplus() -> Result<(), Error> {
+        let mut table = HashSlots::new(["a", "b", "c"].map(Node::new))?;
+        table.assign(0..16_384, "a")?;
+        table.apply(&Change::Add(Node::new("d").with_weight(0)))?;
+        assert_eq!(counts(&table), [5462, 5461, 5461, 0]);
+        let before = table.clone();
+        table.apply(&Change::remove("d"))?;
+        assert_eq!(table.owners, before.owners);
+        table.apply(&Change::reweight("a", 0))?;
+        let moved = table
+            .owners
+            .iter()
+            .zip(&before.owners)
+            .filter(|(new, old)| new != old);
+        assert_eq!(moved.count(), 5462);
+        Ok(())
+    }
+
+    #[test]
+    fn assignments_are_checked() -> Result<(), Error> {
+        let mut table = HashSlots::with_slots([Node::new("a"), Node::new("b").with_weight(0)], 8)?;
+        let before = alloc::format!("{table:?}");
+        let inverted = Range { start: 3, end: 2 };
+        for (range, name) in [
+            (0..1, "x"),
+            (0..1, "b"),
+            (0..9, "a"),
+            (inverted, "a"),
+            (u32::MAX..u32::MAX, "a"),
+        ] {
+            assert!(table.assign(range, name).is_err());
+        }
+        assert_eq!(alloc::format!("{table:?}"), before);
+        table.apply(&Change::remove("a"))?;
+        assert_eq!(table.route_hash(KeyHash::from_raw(1)), None);
+        Ok(())
+    }
+}
