@@ -285,7 +285,7 @@ fn fill(nodes: &Nodes, size: usize) -> Vec<Option<NodeId>> {
 }
 
 fn permutation(id: NodeId, node: &Node, size: usize) -> Permutation {
-    let seed = seed(node);
+    let seed = seed(node.name());
     Permutation {
         id,
         at: scale(draw(seed, 0), size),

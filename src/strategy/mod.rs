@@ -361,8 +361,8 @@ pub fn find(name: &str) -> Result<&'static Strategy, Error> {
 
 /// The number that stands for a node wherever its name has to be mixed with something: one
 /// hash of the whole name, so that no two labels can run into each other.
-pub(crate) fn seed(node: &Node) -> u64 {
-    xxhash_rust::xxh3::xxh3_64(node.name().as_bytes())
+pub(crate) fn seed(name: &str) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(name.as_bytes())
 }
 
 /// The `index`-th number of the sequence that a seed stands for; distinct for distinct indices.

@@ -122,7 +122,7 @@ impl Rendezvous {
                 members: chunk
                     .iter()
                     .map(|&(id, node)| Member {
-                        seed: seed(node),
+                        seed: seed(node.name()),
                         id,
                     })
                     .collect(),
@@ -152,7 +152,7 @@ impl Rendezvous {
             return;
         };
         let member = Member {
-            seed: seed(node),
+            seed: seed(node.name()),
             id,
         };
         match self

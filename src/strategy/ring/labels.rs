@@ -2,11 +2,12 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use md5::{Digest, Md5};
 
-use crate::Node;
 use crate::strategy::{draw, seed};
 
 /// Where a node's points come from.
@@ -21,36 +22,36 @@ pub(super) enum Labels {
 }
 
 impl Labels {
-    /// How many points a node has.
-    pub(super) fn count(&self, node: &Node) -> u64 {
+    /// How many points a node of this weight has.
+    pub(super) fn count(&self, name: &str, weight: u32) -> u64 {
         match self {
             Self::Drawn { points } | Self::Tutorial { points } => {
-                u64::from(*points) * u64::from(node.weight())
+                u64::from(*points) * u64::from(weight)
             }
-            Self::Tokens(_) if node.weight() == 0 => 0,
-            Self::Tokens(by_name) => by_name
-                .get(node.name())
-                .map_or(0, |tokens| tokens.len() as u64),
+            Self::Tokens(_) if weight == 0 => 0,
+            Self::Tokens(by_name) => by_name.get(name).map_or(0, |tokens| tokens.len() as u64),
         }
     }
 
-    /// Its points, in no order.
-    pub(super) fn points<'a>(&'a self, node: &'a Node) -> Box<dyn Iterator<Item = u64> + 'a> {
-        let count = self.count(node);
+    /// A part of its sequence of points, in no order.
+    pub(super) fn points(&self, name: &str, range: Range<u64>) -> Box<dyn Iterator<Item = u64>> {
         match self {
             Self::Drawn { .. } => {
-                let seed = seed(node);
-                Box::new((0..count).map(move |index| draw(seed, index)))
+                let seed = seed(name);
+                Box::new(range.map(move |index| draw(seed, index)))
             }
-            Self::Tutorial { .. } => Box::new((0..count).map(|index| {
-                let digest = Md5::digest(alloc::format!("{}#{index}", node.name()));
-                digest[..8]
-                    .iter()
-                    .fold(0, |point, &byte| point << 8 | u64::from(byte))
-            })),
+            Self::Tutorial { .. } => {
+                let name = String::from(name);
+                Box::new(range.map(move |index| {
+                    let digest = Md5::digest(alloc::format!("{name}#{index}"));
+                    digest[..8]
+                        .iter()
+                        .fold(0, |point, &byte| point << 8 | u64::from(byte))
+                }))
+            }
             Self::Tokens(by_name) => {
-                let tokens = by_name.get(node.name()).filter(|_| count > 0);
-                Box::new(tokens.into_iter().flatten().copied())
+                let tokens = by_name.get(name).filter(|_| !range.is_empty());
+                Box::new(tokens.cloned().unwrap_or_default().into_iter())
             }
         }
     }
