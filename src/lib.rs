@@ -16,7 +16,7 @@ mod replicas;
 mod router;
 pub mod strategy;
 
-#[cfg(any())]
+#[cfg(feature = "harness")]
 pub mod harness;
 
 pub use bounded::{BoundedLoad, Lease};

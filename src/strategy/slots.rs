@@ -236,15 +236,14 @@ impl HashSlots {
         });
         let mut takers = takers.collect::<Vec<_>>().into_iter();
         for owner in &mut self.owners {
-            match owner {
-                Some(id)
-                    if owned[id.index()] <= quotas[id.index()] && self.nodes.weight(*id) > 0 => {}
-                Some(id) if self.nodes.weight(*id) > 0 => {
-                    owned[id.index()] -= 1;
-                    *owner = takers.next();
+            // One who left has no weight, and its index may be beyond the others.
+            if let Some(id) = owner.filter(|id| self.nodes.weight(*id) > 0) {
+                if owned[id.index()] <= quotas[id.index()] {
+                    continue;
                 }
-                _ => *owner = takers.next(),
+                owned[id.index()] -= 1;
             }
+            *owner = takers.next();
         }
     }
 }
@@ -384,6 +383,10 @@ mod tests {
         let before = table.clone();
         table.apply(&Change::remove("d"))?;
         assert_eq!(table.owners, before.owners);
+        table.apply(&Change::Add(Node::new("last")))?;
+        table.apply(&Change::remove("last"))?;
+        assert_eq!(counts(&table), [5462, 5461, 5461]);
+        let before = table.clone();
         table.apply(&Change::reweight("a", 0))?;
         let moved = table
             .owners

@@ -1,0 +1,411 @@
+//! What a change of membership moves, and what it had to.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use serde::{Deserialize, Serialize};
+
+use super::noise::ratio;
+use super::{Keys, Placement};
+use crate::{Change, Error, Node, NodeId, Nodes, Router};
+
+/// What moved between two placements of the same keys, by name of node.
+///
+/// The fields are those of `hashroute remap --format json`.
+///
+/// ```
+/// use hashroute::harness::{Keys, Placement, remap};
+/// use hashroute::{Change, Node, Rendezvous, Router};
+///
+/// let keys = Keys::template("user:{i}", 0..10_000)?;
+/// let mut router = Rendezvous::new(["a", "b", "c"].map(Node::new))?;
+/// let before = Placement::of(&router, &keys);
+/// router.apply(&Change::Add(Node::new("d")))?;
+/// let remap = remap(&before, &Placement::of(&router, &keys), &keys);
+/// assert_eq!((remap.ideal_share, remap.excess), (0.25, 0));
+/// assert!((remap.moved_share - remap.ideal_share).abs() < 3.3 * remap.noise_share);
+/// assert!(remap.flows.iter().all(|flow| flow.to.as_deref() == Some("d")));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Remap {
+    /// How many keys there are.
+    pub keys: u64,
+    /// How many changed their node.
+    pub moved: u64,
+    /// Their share of all keys.
+    pub moved_share: f64,
+    /// The share that had to move: half the sum of the differences of the fair shares.
+    pub ideal_share: f64,
+    /// The standard error of `moved_share` for a router that moves each key with the probability
+    /// `ideal_share`.
+    pub noise_share: f64,
+    /// Keys that moved in vain: from a node that neither left nor lost weight to one that
+    /// neither joined nor gained any.
+    pub excess: u64,
+    /// Their share of all keys.
+    pub excess_share: f64,
+    /// The same in bytes, where sizes are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<MovedBytes>,
+    /// From which node to which, the largest first, then by name.
+    pub flows: Vec<Flow>,
+    /// How many smaller flows are not listed: none, but in a comparison with very many.
+    #[serde(default, skip_serializing_if = "is_0")]
+    pub flows_omitted: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_0(count: &u64) -> bool {
+    *count == 0
+}
+
+/// The bytes that move with the keys.
+///
+/// ```
+/// # use hashroute::{Jump, Node, harness::{Keys, Placement, remap}};
+/// let keys = Keys::template("{i}", 0..2)?.with_sizes(vec![10, 20])?;
+/// let placement = Placement::of(&Jump::new([Node::new("a")])?, &keys);
+/// assert_eq!(remap(&placement, &placement, &keys).bytes.map(|bytes| bytes.total), Some(30));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MovedBytes {
+    /// All bytes.
+    pub total: u64,
+    /// Those that changed their node.
+    pub moved: u64,
+    /// Their share of all.
+    pub moved_share: f64,
+}
+
+/// The keys that went from one node to another.
+///
+/// ```
+/// # use hashroute::harness::Flow;
+/// let flow = Flow { from: Some("a".into()), to: None, keys: 7, bytes: None };
+/// assert_eq!(serde_json::to_string(&flow)?, r#"{"from":"a","to":null,"keys":7}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Where they were; `None` when nowhere.
+    pub from: Option<String>,
+    /// Where they are; `None` when nowhere.
+    pub to: Option<String>,
+    /// How many.
+    pub keys: u64,
+    /// Their bytes, where sizes are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
+/// What moved from one placement to the other. Both are of `keys`, which give the sizes and say
+/// which keys are the same. O(keys + nodes log nodes), and once O(keys log keys) to find equal
+/// keys.
+///
+/// ```
+/// use hashroute::harness::{Keys, Placement, remap};
+/// use hashroute::{Change, Modulo, Node, Router};
+///
+/// let keys = Keys::template("user:{i}", 0..10_000)?;
+/// let mut router = Modulo::new(["a", "b", "c"].map(Node::new))?;
+/// let before = Placement::of(&router, &keys);
+/// router.apply(&Change::Add(Node::new("d")))?;
+/// let remap = remap(&before, &Placement::of(&router, &keys), &keys);
+/// assert!(remap.moved_share > 0.7 && remap.excess_share > 0.4);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+pub fn remap(before: &Placement, after: &Placement, keys: &Keys) -> Remap {
+    let shifts = Shifts::new(before, after);
+    let flows = counted(moves(&shifts, before, after, keys.sizes()));
+    let (mut moved, mut excess, mut bytes) = (0, 0, 0_u64);
+    for flow in &flows {
+        moved += flow.keys;
+        excess += if shifts.in_vain(flow.from, flow.to) {
+            flow.keys
+        } else {
+            0
+        };
+        bytes = bytes.saturating_add(flow.bytes);
+    }
+    let (all, ideal_share) = (before.len() as f64, shifts.distance());
+    Remap {
+        keys: before.len() as u64,
+        moved,
+        moved_share: ratio(moved as f64, all),
+        ideal_share,
+        noise_share: ratio(ideal_share * (1.0 - ideal_share), effective(keys)).sqrt(),
+        excess,
+        excess_share: ratio(excess as f64, all),
+        bytes: keys.sizes().map(|sizes| moved_bytes(sizes, bytes)),
+        flows: flows
+            .iter()
+            .map(|flow| shifts.named(flow, keys.sizes().is_some()))
+            .collect(),
+        flows_omitted: 0,
+    }
+}
+
+impl Remap {
+    /// Keep the largest flows only: where every node sends to every other there are millions.
+    pub(super) fn shortened(mut self, most: usize) -> Self {
+        self.flows_omitted += self.flows.len().saturating_sub(most) as u64;
+        self.flows.truncate(most);
+        self
+    }
+}
+
+/// Keys and bytes that go from one node to another, by their places in [`Shifts::names`]. The
+/// order of the fields is that of names.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Move {
+    from: Option<u32>,
+    to: Option<u32>,
+    keys: u64,
+    bytes: u64,
+}
+
+/// A move for each key that changed its node.
+fn moves(
+    shifts: &Shifts,
+    before: &Placement,
+    after: &Placement,
+    sizes: Option<&[u64]>,
+) -> Vec<Move> {
+    let size = |index: usize| {
+        sizes
+            .and_then(|sizes| sizes.get(index))
+            .copied()
+            .unwrap_or(0)
+    };
+    let pairs = before.owners().zip(after.owners()).enumerate();
+    let moves = pairs.filter_map(|(index, (from, to))| {
+        let from = from.map(|rank| shifts.before[rank]);
+        let to = to.map(|rank| shifts.after[rank]);
+        (from != to).then(|| Move {
+            from,
+            to,
+            keys: 1,
+            bytes: size(index),
+        })
+    });
+    moves.collect()
+}
+
+/// One move for all keys with the same way, the largest first, then by name.
+fn counted(mut moves: Vec<Move>) -> Vec<Move> {
+    moves.sort_unstable_by_key(|one| (one.from, one.to));
+    let same = |a: &Move, b: &Move| (a.from, a.to) == (b.from, b.to);
+    let sum = |chunk: &[Move]| Move {
+        keys: chunk.len() as u64,
+        bytes: chunk
+            .iter()
+            .fold(0, |sum: u64, one| sum.saturating_add(one.bytes)),
+        ..chunk[0]
+    };
+    let mut flows: Vec<_> = moves.chunk_by(same).map(sum).collect();
+    flows.sort_by_key(|flow| Reverse(flow.keys)); // stable: names stay in order
+    flows
+}
+
+/// The effective number of keys: one that comes often is still one draw.
+fn effective(keys: &Keys) -> f64 {
+    let sums = keys.sums(None);
+    let squares: f64 = sums
+        .iter()
+        .map(|(count, _)| *count as f64 * *count as f64)
+        .sum();
+    ratio(keys.len() as f64 * keys.len() as f64, squares)
+}
+
+fn moved_bytes(sizes: &[u64], moved: u64) -> MovedBytes {
+    let total = sizes
+        .iter()
+        .fold(0, |sum: u64, size| sum.saturating_add(*size));
+    MovedBytes {
+        total,
+        moved,
+        moved_share: ratio(moved as f64, total as f64),
+    }
+}
+
+/// The nodes of two placements together, and how their weights shift.
+struct Shifts<'a> {
+    names: Vec<&'a str>,
+    /// By name, the weight before and after; absent is 0.
+    weights: Vec<(u32, u32)>,
+    /// From the places in each placement to those in `names`.
+    before: Vec<u32>,
+    after: Vec<u32>,
+}
+
+impl<'a> Shifts<'a> {
+    fn new(before: &'a Placement, after: &'a Placement) -> Self {
+        let both = before.nodes().iter().chain(after.nodes());
+        let mut names: Vec<_> = both.map(Node::name).collect();
+        names.sort_unstable();
+        names.dedup();
+        let mut weights = vec![(0, 0); names.len()];
+        let mut places =
+            |placement: &Placement, weight: fn(&mut (u32, u32)) -> &mut u32| -> Vec<u32> {
+                let mut place = |node: &Node| {
+                    let place = names.binary_search(&node.name()).ok()?;
+                    *weight(&mut weights[place]) = node.weight();
+                    u32::try_from(place).ok()
+                };
+                placement
+                    .nodes()
+                    .iter()
+                    .map(|node| place(node).unwrap_or(u32::MAX))
+                    .collect()
+            };
+        let (before, after) = (
+            places(before, |pair| &mut pair.0),
+            places(after, |pair| &mut pair.1),
+        );
+        Self {
+            names,
+            weights,
+            before,
+            after,
+        }
+    }
+
+    fn named(&self, flow: &Move, sized: bool) -> Flow {
+        let name = |place: Option<u32>| place.and_then(|place| self.names.get(place as usize));
+        Flow {
+            from: name(flow.from).map(|name| String::from(*name)),
+            to: name(flow.to).map(|name| String::from(*name)),
+            keys: flow.keys,
+            bytes: sized.then_some(flow.bytes),
+        }
+    }
+
+    /// The total variation distance of the fair shares. While no node has weight, nobody has
+    /// everything.
+    fn distance(&self) -> f64 {
+        let total = |weight: fn(&(u32, u32)) -> u32| {
+            self.weights
+                .iter()
+                .map(|pair| f64::from(weight(pair)))
+                .sum::<f64>()
+        };
+        let (old, new) = (total(|pair| pair.0), total(|pair| pair.1));
+        if (old == 0.0) != (new == 0.0) {
+            return 1.0;
+        }
+        let gain = |&(before, after): &(u32, u32)| {
+            (ratio(f64::from(after), new) - ratio(f64::from(before), old)).max(0.0)
+        };
+        self.weights.iter().map(gain).sum::<f64>().min(1.0)
+    }
+
+    /// Whether a move between these two was not called for. A key that found or lost a place
+    /// altogether did not move in vain.
+    fn in_vain(&self, from: Option<u32>, to: Option<u32>) -> bool {
+        let weights = |place: Option<u32>| place.and_then(|place| self.weights.get(place as usize));
+        let kept = weights(from).is_some_and(|(before, after)| after >= before);
+        kept && weights(to).is_some_and(|(before, after)| after <= before)
+    }
+}
+
+/// In which order changes are taken back.
+///
+/// ```
+/// use hashroute::harness::Undo;
+/// assert_ne!(Undo::LastFirst, Undo::AnyOrder);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undo {
+    /// The last change first: what strategies with a history or a count need.
+    LastFirst,
+    /// In a random order: enough for strategies that need only the set.
+    AnyOrder,
+}
+
+/// Make changes in a random order, take them back, and compare: a strategy that restores every
+/// route moves nothing. `build` makes the router, twice, so that loads start from nothing.
+///
+/// The changes should be about different nodes, or their order matters by itself.
+///
+/// # Errors
+/// As `build` and [`Router::apply`].
+///
+/// ```
+/// use hashroute::harness::{Keys, Undo, round_trip};
+/// use hashroute::{Change, Node, Ring};
+///
+/// let keys = Keys::template("user:{i}", 0..1000)?;
+/// let changes = [Change::remove("a"), Change::Add(Node::new("d")), Change::reweight("b", 3)];
+/// let build = || Ok(Box::new(Ring::new(["a", "b", "c"].map(Node::new))?) as Box<_>);
+/// assert_eq!(round_trip(&build, &changes, Undo::AnyOrder, 1, &keys)?.moved, 0);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+pub fn round_trip(
+    build: &dyn Fn() -> Result<Box<dyn Router>, Error>,
+    changes: &[Change],
+    undo: Undo,
+    seed: u64,
+    keys: &Keys,
+) -> Result<Remap, Error> {
+    let before = Placement::of(&*build()?, keys);
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut router = build()?;
+    let mut order: Vec<_> = changes.iter().collect();
+    shuffle(&mut order, &mut random);
+    let mut back = Vec::new();
+    for change in order {
+        let inverse = inverse(change, router.nodes());
+        router.apply(change)?;
+        back.extend(inverse);
+    }
+    match undo {
+        Undo::LastFirst => back.reverse(),
+        Undo::AnyOrder => shuffle(&mut back, &mut random),
+    }
+    back.iter().try_for_each(|change| router.apply(change))?;
+    Ok(remap(&before, &Placement::of(&*router, keys), keys))
+}
+
+/// What takes a change back; `None` when there is no such node.
+fn inverse(change: &Change, nodes: &Nodes) -> Option<Change> {
+    let node = |id: NodeId| nodes.get(id);
+    Some(match change {
+        Change::Add(node) => Change::remove(node.name()),
+        Change::Remove(name) => Change::Add(nodes.id(name).and_then(node)?.clone()),
+        Change::Reweight(name, _) => {
+            Change::reweight(name.clone(), nodes.id(name).and_then(node)?.weight())
+        }
+    })
+}
+
+/// Fisher and Yates.
+fn shuffle<T>(items: &mut [T], random: &mut impl Rng) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, random.random_range(0..=last));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortened_remap_says_how_many_flows_it_left_out() -> Result<(), Error> {
+        let nodes = Nodes::new(["a", "b", "c"].map(Node::new))?;
+        let ids = |names: [&str; 4]| names.map(|name| nodes.id(name));
+        let before = Placement::new(&nodes, ids(["a", "a", "a", "a"]));
+        let after = Placement::new(&nodes, ids(["b", "c", "c", "a"]));
+        let keys = Keys::template("{i}", 0..4)?;
+        let short = remap(&before, &after, &keys).shortened(1);
+        assert_eq!((short.flows.len(), short.flows[0].keys), (1, 2));
+        assert_eq!((short.flows_omitted, short.moved), (1, 3));
+        Ok(())
+    }
+}

@@ -1,0 +1,388 @@
+//! Many strategies side by side on the same scenario.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::balance::Yardstick;
+use super::scenario::words;
+use super::{Balance, Cost, Keys, Placement, Remap, Scenario, cost, remap};
+use crate::strategy::{Params, Strategy};
+use crate::{Change, Error, Node};
+
+/// What to compare: strategies, each with its parameters, on the same nodes and keys, when some
+/// nodes are added and when some are removed.
+///
+/// ```
+/// use hashroute::harness::{Contest, Keys};
+/// use hashroute::strategy::{self, Params};
+/// use hashroute::{Change, Node};
+///
+/// let keys = Keys::template("user:{i}", 0..1000)?;
+/// let contest = Contest {
+///     nodes: ["a", "b", "c"].map(Node::new).into(),
+///     add: vec![Change::Add(Node::new("d"))],
+///     remove: vec![Change::remove("a")],
+///     strategies: strategy::ALL.iter().map(|strategy| (strategy, Params::default())).collect(),
+///     ..Contest::new(&keys)
+/// };
+/// assert_eq!(contest.strategies.len(), strategy::ALL.len());
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Contest<'a> {
+    /// The nodes at the start.
+    pub nodes: Vec<Node>,
+    /// The keys.
+    pub keys: &'a Keys,
+    /// The changes of the first kind, in order, from the start: mostly, a node joins.
+    pub add: Vec<Change>,
+    /// The changes of the second kind, in order, from the start: mostly, a node leaves.
+    pub remove: Vec<Change>,
+    /// Who takes part.
+    pub strategies: Vec<(&'a Strategy, Params)>,
+    /// Whether to measure times and memory as well.
+    pub costs: bool,
+    /// The number of allocations made so far, where the program counts them.
+    pub allocations: Option<&'a dyn Fn() -> u64>,
+}
+
+impl core::fmt::Debug for Contest<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let names: Vec<_> = self
+            .strategies
+            .iter()
+            .map(|(strategy, _)| strategy.name)
+            .collect();
+        f.debug_struct("Contest")
+            .field("nodes", &self.nodes)
+            .field("add", &self.add)
+            .field("remove", &self.remove)
+            .field("strategies", &names)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Contest<'a> {
+    /// Nobody yet, on these keys, with costs.
+    ///
+    /// ```
+    /// # use hashroute::harness::{Contest, Keys};
+    /// assert!(Contest::new(&Keys::default()).costs);
+    /// ```
+    pub fn new(keys: &'a Keys) -> Self {
+        let (add, remove) = (Vec::new(), Vec::new());
+        Self {
+            nodes: Vec::new(),
+            keys,
+            add,
+            remove,
+            strategies: Vec::new(),
+            costs: true,
+            allocations: None,
+        }
+    }
+}
+
+/// What a comparison is doing.
+///
+/// ```
+/// assert_eq!(hashroute::harness::Stage::Balance.to_string(), "balance");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Placing keys on the nodes at the start.
+    Balance,
+    /// Placing them after the changes of the first kind.
+    Add,
+    /// Placing them after the changes of the second kind.
+    Remove,
+    /// Measuring times.
+    Cost,
+}
+
+impl core::fmt::Display for Stage {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.pad(match self {
+            Self::Balance => "balance",
+            Self::Add => "add",
+            Self::Remove => "remove",
+            Self::Cost => "cost",
+        })
+    }
+}
+
+/// The scenario in short.
+///
+/// ```
+/// # use hashroute::harness::{Contest, Keys, compare};
+/// let scenario = compare(&Contest::new(&Keys::default()), &mut |_, _| ()).scenario;
+/// assert_eq!((scenario.nodes, scenario.keys), (0, 0));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScenarioSummary {
+    /// How many nodes there are at the start.
+    pub nodes: u64,
+    /// The sum of their weights.
+    pub total_weight: u64,
+    /// How many keys there are.
+    pub keys: u64,
+    /// How many different ones.
+    pub distinct_keys: u64,
+    /// The names of the key hashes in use, each once.
+    pub hash: String,
+    /// The changes of the first kind, such as `add d=1`.
+    pub add: Vec<String>,
+    /// The changes of the second kind, such as `remove a`.
+    pub remove: Vec<String>,
+}
+
+/// One strategy in a comparison. What it refused, or nobody asked for, is `None`.
+///
+/// ```
+/// # use hashroute::{Change, Node, harness::{Contest, Keys, compare}, strategy::{self, Params}};
+/// let keys = Keys::template("{i}", 0..100)?;
+/// let contest = Contest {
+///     nodes: ["a", "b"].map(Node::new).into(),
+///     remove: vec![Change::remove("a")],
+///     strategies: vec![(strategy::find("jump")?, Params::default())],
+///     ..Contest::new(&keys)
+/// };
+/// let row = compare(&contest, &mut |_, _| ()).rows.remove(0);
+/// assert!(row.balance.is_some() && row.remove.is_none());
+/// assert!(row.refused.is_some_and(|why| why.starts_with("remove: node \"a\" cannot leave")));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Its name.
+    pub strategy: String,
+    /// What peers must share to agree: set, count, history, table or load.
+    pub state: String,
+    /// On the nodes at the start.
+    pub balance: Option<Balance>,
+    /// What the changes of the first kind move.
+    pub add: Option<Remap>,
+    /// What the changes of the second kind move.
+    pub remove: Option<Remap>,
+    /// What it refused, and why.
+    pub refused: Option<String>,
+    /// As in [`Cost`].
+    pub route_ns: Option<f64>,
+    /// As in [`Cost`].
+    pub batch_ns: Option<f64>,
+    /// As in [`Cost`].
+    pub build_ns: Option<f64>,
+    /// As in [`Cost`].
+    pub change_ns: Option<f64>,
+    /// As in [`Cost`].
+    pub heap_bytes: Option<u64>,
+    /// As in [`Cost`].
+    pub allocations_per_lookup: Option<f64>,
+}
+
+impl Row {
+    /// A row with nothing measured yet.
+    fn of(strategy: &Strategy) -> Self {
+        Self {
+            strategy: strategy.name.into(),
+            state: strategy.caps.agree.name().into(),
+            balance: None,
+            add: None,
+            remove: None,
+            refused: None,
+            route_ns: None,
+            batch_ns: None,
+            build_ns: None,
+            change_ns: None,
+            heap_bytes: None,
+            allocations_per_lookup: None,
+        }
+    }
+
+    fn with_costs(self, cost: Option<&Cost>) -> Self {
+        let Some(cost) = cost else { return self };
+        Self {
+            route_ns: Some(cost.route_ns),
+            batch_ns: Some(cost.batch_ns),
+            build_ns: Some(cost.build_ns),
+            change_ns: Some(cost.change_ns),
+            heap_bytes: Some(cost.heap_bytes),
+            allocations_per_lookup: cost.allocations_per_lookup,
+            ..self
+        }
+    }
+}
+
+/// Many strategies side by side.
+///
+/// The fields are those of `hashroute compare --format json`.
+///
+/// ```
+/// # use hashroute::harness::{Comparison, Contest, Keys, compare};
+/// let comparison: Comparison = compare(&Contest::new(&Keys::default()), &mut |_, _| ());
+/// assert!(comparison.rows.is_empty());
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// What all of them faced.
+    pub scenario: ScenarioSummary,
+    /// One for each strategy, in the order asked for.
+    pub rows: Vec<Row>,
+}
+
+/// Compare strategies. Every state is a fresh router, so that loads start from nothing. Before
+/// each stage `progress` is told the strategy's name and the stage.
+///
+/// ```
+/// use hashroute::harness::{Contest, Keys, compare};
+/// use hashroute::strategy::{self, Params};
+/// use hashroute::{Change, Node};
+///
+/// let keys = Keys::template("user:{i}", 0..1000)?;
+/// let contest = Contest {
+///     nodes: ["a", "b", "c"].map(Node::new).into(),
+///     add: vec![Change::Add(Node::new("d"))],
+///     remove: vec![Change::remove("c")],
+///     strategies: strategy::ALL.iter().map(|strategy| (strategy, Params::default())).collect(),
+///     costs: false,
+///     ..Contest::new(&keys)
+/// };
+/// let mut stages = 0;
+/// let comparison = compare(&contest, &mut |_strategy, _stage| stages += 1);
+/// assert_eq!((comparison.rows.len(), stages), (7, 3 * 7));
+/// assert!(comparison.rows.iter().all(|row| row.refused.is_none()));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+pub fn compare(contest: &Contest, progress: &mut dyn FnMut(&str, Stage)) -> Comparison {
+    let mut nodes = contest.nodes.clone();
+    nodes.sort_by(|a, b| a.name().cmp(b.name()));
+    let yardstick = Yardstick::new(&nodes, contest.keys);
+    let row = |entrant: &(&Strategy, Params)| {
+        Entrant {
+            contest,
+            strategy: entrant.0,
+            params: &entrant.1,
+            yardstick: &yardstick,
+        }
+        .row(progress)
+    };
+    Comparison {
+        rows: contest.strategies.iter().map(row).collect(),
+        scenario: summary(contest),
+    }
+}
+
+fn summary(contest: &Contest) -> ScenarioSummary {
+    let mut hashes: Vec<_> = contest
+        .strategies
+        .iter()
+        .map(|(_, params)| hash(params))
+        .collect();
+    hashes.dedup();
+    ScenarioSummary {
+        nodes: contest.nodes.len() as u64,
+        total_weight: contest
+            .nodes
+            .iter()
+            .map(|node| u64::from(node.weight()))
+            .sum(),
+        keys: contest.keys.len() as u64,
+        distinct_keys: contest.keys.distinct() as u64,
+        hash: hashes.join(", "),
+        add: contest.add.iter().map(words).collect(),
+        remove: contest.remove.iter().map(words).collect(),
+    }
+}
+
+fn hash(params: &Params) -> String {
+    params.hasher().function().to_string()
+}
+
+/// How many flows a comparison lists for a change: all of 300 nodes that all send to each other.
+const MOST_FLOWS: usize = 100_000;
+
+/// One strategy that takes part.
+struct Entrant<'a> {
+    contest: &'a Contest<'a>,
+    strategy: &'a Strategy,
+    params: &'a Params,
+    yardstick: &'a Yardstick,
+}
+
+impl Entrant<'_> {
+    fn row(&self, progress: &mut dyn FnMut(&str, Stage)) -> Row {
+        let mut refusals = Vec::new();
+        let mut stage = |stage: Stage| progress(self.strategy.name, stage);
+        stage(Stage::Balance);
+        let base = keep(self.base(), "nodes", &mut refusals);
+        let before = base.as_ref().map(|(_, placement)| placement);
+        let mut moved = |kind: Stage, changes: &[Change]| {
+            let before = before.filter(|_| !changes.is_empty())?;
+            stage(kind);
+            keep(
+                self.moved(before, changes),
+                &kind.to_string(),
+                &mut refusals,
+            )
+        };
+        let add = moved(Stage::Add, &self.contest.add);
+        let remove = moved(Stage::Remove, &self.contest.remove);
+        let costs = base.as_ref().filter(|_| self.contest.costs).and_then(|_| {
+            stage(Stage::Cost);
+            keep(self.cost(), "cost", &mut refusals)
+        });
+        let row = Row {
+            balance: base.map(|(balance, _)| balance),
+            add,
+            remove,
+            refused: (!refusals.is_empty()).then(|| refusals.join("; ")),
+            ..Row::of(self.strategy)
+        };
+        row.with_costs(costs.as_ref())
+    }
+
+    fn base(&self) -> Result<(Balance, Placement), Error> {
+        let keys = self.contest.keys;
+        let router = self
+            .strategy
+            .build(self.contest.nodes.iter().cloned(), self.params)?;
+        let placement = Placement::of(&*router, keys);
+        let (name, hash) = (self.strategy.name, hash(self.params));
+        Ok((
+            self.yardstick
+                .balance(name, &hash, &*router, keys, &placement),
+            placement,
+        ))
+    }
+
+    fn moved(&self, before: &Placement, changes: &[Change]) -> Result<Remap, Error> {
+        let Contest { nodes, keys, .. } = self.contest;
+        let scenario = Scenario {
+            nodes: nodes.clone(),
+            changes: changes.into(),
+            keys,
+        };
+        let router = scenario.after(self.strategy, self.params)?;
+        Ok(remap(before, &Placement::of(&*router, keys), keys).shortened(MOST_FLOWS))
+    }
+
+    fn cost(&self) -> Result<Cost, Error> {
+        let Contest {
+            nodes,
+            keys,
+            allocations,
+            ..
+        } = self.contest;
+        cost(self.strategy, self.params, nodes, keys, *allocations)
+    }
+}
+
+/// The result, or a note of what was refused and why.
+fn keep<T>(result: Result<T, Error>, what: &str, refusals: &mut Vec<String>) -> Option<T> {
+    result
+        .map_err(|error| refusals.push(alloc::format!("{what}: {error}")))
+        .ok()
+}

@@ -1,0 +1,255 @@
+//! One scenario for any strategy: nodes, changes, keys; and where the keys are placed.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{Keys, Remap, remap};
+use crate::strategy::{Params, Strategy};
+use crate::{Change, Error, Node, NodeId, Nodes, Router};
+
+/// Nodes, keys on them, and changes to the nodes: the same for every strategy.
+///
+/// ```
+/// use hashroute::harness::{Keys, Scenario};
+/// use hashroute::strategy::{self, Params};
+/// use hashroute::{Change, Node};
+///
+/// let keys = Keys::template("user:{i}", 0..10_000)?;
+/// let mut scenario = Scenario::new(["a", "b", "c"].map(Node::new), &keys);
+/// scenario.changes.push(Change::Add(Node::new("d")));
+/// let remap = scenario.remap(strategy::find("rendezvous")?, &Params::default())?;
+/// assert_eq!(remap.excess, 0);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Scenario<'a> {
+    /// The nodes at the start.
+    pub nodes: Vec<Node>,
+    /// What happens to them, in order.
+    pub changes: Vec<Change>,
+    /// The keys.
+    pub keys: &'a Keys,
+}
+
+impl<'a> Scenario<'a> {
+    /// These keys on these nodes, without changes yet.
+    ///
+    /// ```
+    /// # use hashroute::{Node, harness::{Keys, Scenario}};
+    /// assert_eq!(Scenario::new([Node::new("a")], &Keys::default()).nodes.len(), 1);
+    /// ```
+    pub fn new(nodes: impl IntoIterator<Item = Node>, keys: &'a Keys) -> Self {
+        Self {
+            nodes: nodes.into_iter().collect(),
+            changes: Vec::new(),
+            keys,
+        }
+    }
+
+    /// A fresh router over the nodes at the start.
+    ///
+    /// # Errors
+    /// As [`Strategy::build`].
+    ///
+    /// ```
+    /// # use hashroute::{Node, Router, harness::{Keys, Scenario}, strategy::{self, Params}};
+    /// let keys = Keys::default();
+    /// let router = Scenario::new([Node::new("a")], &keys).before(strategy::find("ring")?, &Params::default())?;
+    /// assert_eq!(router.nodes().len(), 1);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn before(&self, strategy: &Strategy, params: &Params) -> Result<Box<dyn Router>, Error> {
+        strategy.build(self.nodes.iter().cloned(), params)
+    }
+
+    /// A fresh router over the nodes at the start, to which the changes were then made. It holds
+    /// no load yet.
+    ///
+    /// # Errors
+    /// As [`Strategy::build`] and [`Router::apply`].
+    ///
+    /// ```
+    /// # use hashroute::{Change, Node, Router, harness::{Keys, Scenario}, strategy::{self, Params}};
+    /// let keys = Keys::default();
+    /// let mut scenario = Scenario::new(["a", "b"].map(Node::new), &keys);
+    /// scenario.changes.push(Change::remove("a"));
+    /// assert_eq!(scenario.after(strategy::find("ring")?, &Params::default())?.nodes().len(), 1);
+    /// assert!(scenario.after(strategy::find("jump")?, &Params::default()).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn after(&self, strategy: &Strategy, params: &Params) -> Result<Box<dyn Router>, Error> {
+        let mut router = self.before(strategy, params)?;
+        self.changes
+            .iter()
+            .try_for_each(|change| router.apply(change))?;
+        Ok(router)
+    }
+
+    /// What the changes move. Places all keys twice.
+    ///
+    /// # Errors
+    /// As [`after`](Self::after).
+    ///
+    /// ```
+    /// # use hashroute::{Node, harness::{Keys, Scenario}, strategy::{self, Params}};
+    /// let keys = Keys::template("{i}", 0..100)?;
+    /// let remap = Scenario::new([Node::new("a")], &keys).remap(strategy::find("ring")?, &Params::default())?;
+    /// assert_eq!((remap.keys, remap.moved), (100, 0));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn remap(&self, strategy: &Strategy, params: &Params) -> Result<Remap, Error> {
+        let before = Placement::of(&*self.before(strategy, params)?, self.keys);
+        let after = Placement::of(&*self.after(strategy, params)?, self.keys);
+        Ok(remap(&before, &after, self.keys))
+    }
+}
+
+/// Place every key, in order: the owner of each, by the router's own ids. A router that keeps
+/// loads counts them.
+///
+/// ```
+/// use hashroute::{BoundedLoad, Node, Ring, harness::{self, Keys}};
+///
+/// let bounded = BoundedLoad::new(Ring::new(["a", "b"].map(Node::new))?, 1.25)?;
+/// let owners = harness::place_all(&bounded, &Keys::template("{i}", 0..100)?);
+/// assert_eq!((owners.len(), bounded.total_load()), (100, 100));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+pub fn place_all(router: &dyn Router, keys: &Keys) -> Vec<Option<NodeId>> {
+    keys.iter()
+        .map(|key| router.place(router.hash_key(key)))
+        .collect()
+}
+
+/// Which node holds each key, by name: placements of different routers can be compared.
+///
+/// ```
+/// use hashroute::harness::{Keys, Placement};
+/// use hashroute::{Jump, Node, Router};
+///
+/// let shards = Jump::new(["b", "a"].map(Node::new))?;
+/// let placement = Placement::of(&shards, &Keys::template("user:{i}", 0..10)?);
+/// assert_eq!(placement.len(), 10);
+/// assert_eq!(placement.owner(0).map(Node::name), shards.route(b"user:0").map(Node::name));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    nodes: Vec<Node>,
+    /// By key: the place of its owner in `nodes`, or [`NOBODY`].
+    owners: Vec<u32>,
+}
+
+/// No node has this place: ids end one before.
+const NOBODY: u32 = u32::MAX;
+
+impl Placement {
+    /// Place all keys with a router.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::{Keys, Placement}};
+    /// let placement = Placement::of(&Ring::new([])?, &Keys::template("{i}", 0..3)?);
+    /// assert!(placement.owners().all(|owner| owner.is_none()));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn of(router: &dyn Router, keys: &Keys) -> Self {
+        Self::new(
+            router.nodes(),
+            keys.iter().map(|key| router.place(router.hash_key(key))),
+        )
+    }
+
+    /// The placement in which these members own the keys, in order.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Nodes, harness::Placement};
+    /// let nodes = Nodes::new(["b", "a"].map(Node::new))?;
+    /// let placement = Placement::new(&nodes, [nodes.id("b"), None]);
+    /// assert!(placement.owners().eq([Some(1), None])); // in order of name
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn new(nodes: &Nodes, owners: impl IntoIterator<Item = Option<NodeId>>) -> Self {
+        let mut ranks = vec![NOBODY; nodes.id_bound()];
+        for ((id, _), rank) in nodes.iter().zip(0..) {
+            ranks[id.index()] = rank;
+        }
+        let rank = |id: NodeId| ranks.get(id.index()).copied().unwrap_or(NOBODY);
+        Self {
+            nodes: nodes.iter().map(|(_, node)| node.clone()).collect(),
+            owners: owners
+                .into_iter()
+                .map(|owner| owner.map_or(NOBODY, rank))
+                .collect(),
+        }
+    }
+
+    /// The members, in order of name.
+    ///
+    /// ```
+    /// # use hashroute::{Nodes, harness::Placement};
+    /// assert!(Placement::new(&Nodes::default(), []).nodes().is_empty());
+    /// ```
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// How many keys there are.
+    ///
+    /// ```
+    /// # use hashroute::{Nodes, harness::Placement};
+    /// assert_eq!(Placement::new(&Nodes::default(), [None]).len(), 1);
+    /// ```
+    pub fn len(&self) -> usize {
+        self.owners.len()
+    }
+
+    /// Whether there is no key.
+    ///
+    /// ```
+    /// # use hashroute::{Nodes, harness::Placement};
+    /// assert!(Placement::new(&Nodes::default(), []).is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.owners.is_empty()
+    }
+
+    /// The node that holds the key at a place, from 0.
+    ///
+    /// ```
+    /// # use hashroute::{Nodes, harness::Placement};
+    /// assert_eq!(Placement::new(&Nodes::default(), [None]).owner(0), None);
+    /// ```
+    pub fn owner(&self, index: usize) -> Option<&Node> {
+        self.nodes.get(*self.owners.get(index)? as usize)
+    }
+
+    /// By key, the place of its owner in [`nodes`](Self::nodes).
+    ///
+    /// ```
+    /// # use hashroute::{Node, Nodes, harness::Placement};
+    /// let nodes = Nodes::new([Node::new("a")])?;
+    /// assert!(Placement::new(&nodes, [nodes.id("a")]).owners().eq([Some(0)]));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn owners(&self) -> impl ExactSizeIterator<Item = Option<usize>> {
+        self.owners
+            .iter()
+            .map(|&rank| (rank != NOBODY).then_some(rank as usize))
+    }
+
+    /// The sum of all weights.
+    pub(super) fn total_weight(&self) -> u64 {
+        self.nodes.iter().map(|node| u64::from(node.weight())).sum()
+    }
+}
+
+/// A change in the words of the command line: `add d=2`, `remove a`, `reweight a=3`.
+pub(super) fn words(change: &Change) -> String {
+    match change {
+        Change::Add(node) => alloc::format!("add {}={}", node.name(), node.weight()),
+        Change::Remove(name) => alloc::format!("remove {name}"),
+        Change::Reweight(name, weight) => alloc::format!("reweight {name}={weight}"),
+    }
+}
