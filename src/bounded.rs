@@ -18,10 +18,11 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::SeqCst;
 
 use crate::strategy::{Agree, Caps, Excess, Leave, POINTS, Param, Strategy, Weights};
-use crate::{Change, Error, KeyHash, NodeId, Nodes, Ring, Router};
+use crate::{Change, Error, KeyHash, KeyHasher, NodeId, Nodes, Ring, Router};
 
 pub(crate) const STRATEGY: Strategy = Strategy {
     name: "bounded",
@@ -87,6 +88,8 @@ pub struct BoundedLoad<R = Ring> {
     factor: u64,
     cap: usize,
     total: AtomicUsize,
+    /// Units ever given back: only that makes room without a change of the total.
+    released: AtomicUsize,
     // By index. A node that leaves takes its counter with it: its leases are void.
     counters: Vec<Counter>,
 }
@@ -103,7 +106,7 @@ impl Counter {
         static STAYS: AtomicUsize = AtomicUsize::new(0);
         Self {
             load: AtomicUsize::new(0),
-            stay: STAYS.fetch_add(1, Ordering::Relaxed),
+            stay: STAYS.fetch_add(1, SeqCst),
         }
     }
 }
@@ -194,6 +197,7 @@ impl<R: Router> BoundedLoad<R> {
             factor,
             cap: usize::MAX,
             total: AtomicUsize::new(0),
+            released: AtomicUsize::new(0),
             counters,
         })
     }
@@ -239,39 +243,48 @@ impl<R: Router> BoundedLoad<R> {
     /// ```
     pub fn acquire(&self, key: KeyHash) -> Option<Lease> {
         // Counted first, so that at any time the total covers every load.
-        let mut present = self.total.fetch_add(1, Ordering::AcqRel) + 1;
+        let mut present = self.total.fetch_add(1, SeqCst) + 1;
         for _ in 0..TRIES {
-            let mut lease = None;
-            self.router.walk(key, &mut |id| {
-                lease = self.try_place(id, present);
-                if lease.is_some() {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            });
+            let released = self.released.load(SeqCst);
+            let lease = self.search(key, |id| self.try_place(id, present));
             if lease.is_some() {
                 return lease;
             }
-            // No room: truly, unless others came and went meanwhile.
-            let now = self.total.load(Ordering::Acquire);
-            if now == present {
+            // No room: truly, unless others came or went meanwhile.
+            let now = self.total.load(SeqCst);
+            if now == present && released == self.released.load(SeqCst) {
                 break;
             }
             present = now;
         }
-        self.total.fetch_sub(1, Ordering::AcqRel);
+        self.total.fetch_sub(1, SeqCst);
         None
+    }
+
+    /// The first success in order of preference. When many have failed it asks whether anybody
+    /// has room at all, since a walk may offer each node a hundred times.
+    fn search<T>(&self, key: KeyHash, attempt: impl Fn(NodeId) -> Option<T>) -> Option<T> {
+        let nodes = self.router.nodes();
+        let mut found = None;
+        let mut failures = 0;
+        self.router.walk(key, &mut |id| {
+            found = attempt(id);
+            failures += 1;
+            let full =
+                failures == 2 * nodes.live() && !nodes.iter().any(|(id, _)| self.has_room(id));
+            if found.is_some() || full {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        });
+        found
     }
 
     fn try_place(&self, id: NodeId, present: usize) -> Option<Lease> {
         let counter = self.counters.get(id.index())?;
         let capacity = self.capacity_at(id, present);
         let more = |load: usize| (load < capacity).then_some(load + 1);
-        counter
-            .load
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, more)
-            .ok()?;
+        counter.load.fetch_update(SeqCst, SeqCst, more).ok()?;
         Some(Lease {
             id,
             stay: counter.stay,
@@ -300,8 +313,11 @@ impl<R: Router> BoundedLoad<R> {
         if counter.stay != lease.stay {
             return false;
         }
-        counter.load.fetch_sub(1, Ordering::AcqRel);
-        self.total.fetch_sub(1, Ordering::AcqRel);
+        // In this order: who has seen the node full can tell that it no longer is, and the total
+        // never falls below the loads.
+        self.released.fetch_add(1, SeqCst);
+        counter.load.fetch_sub(1, SeqCst);
+        self.total.fetch_sub(1, SeqCst);
         true
     }
 
@@ -316,7 +332,7 @@ impl<R: Router> BoundedLoad<R> {
     pub fn load(&self, id: NodeId) -> usize {
         self.counters
             .get(id.index())
-            .map_or(0, |counter| counter.load.load(Ordering::Acquire))
+            .map_or(0, |counter| counter.load.load(SeqCst))
     }
 
     /// The keys on all nodes now.
@@ -327,7 +343,7 @@ impl<R: Router> BoundedLoad<R> {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn total_load(&self) -> usize {
-        self.total.load(Ordering::Acquire)
+        self.total.load(SeqCst)
     }
 
     /// The most keys that a node may hold once one more is placed.
@@ -362,12 +378,12 @@ impl<R: Router> BoundedLoad<R> {
 impl<R: Router + Clone> Clone for BoundedLoad<R> {
     fn clone(&self) -> Self {
         let counters = self.counters.iter().map(|_| Counter::new()).collect();
-        let (router, total) = (self.router.clone(), AtomicUsize::new(0));
         Self {
-            router,
+            router: self.router.clone(),
             factor: self.factor,
             cap: self.cap,
-            total,
+            total: AtomicUsize::new(0),
+            released: AtomicUsize::new(0),
             counters,
         }
     }
@@ -378,21 +394,17 @@ impl<R: Router> Router for BoundedLoad<R> {
         self.router.nodes()
     }
 
+    fn hasher(&self) -> Option<&KeyHasher> {
+        self.router.hasher()
+    }
+
     fn hash_key(&self, key: &[u8]) -> KeyHash {
         self.router.hash_key(key)
     }
 
     /// Where [`acquire`](BoundedLoad::acquire) would place the key now.
     fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
-        let mut owner = None;
-        self.router.walk(key, &mut |id| {
-            if !self.has_room(id) {
-                return ControlFlow::Continue(());
-            }
-            owner = Some(id);
-            ControlFlow::Break(())
-        });
-        owner
+        self.search(key, |id| self.has_room(id).then_some(id))
     }
 
     fn place(&self, key: KeyHash) -> Option<NodeId> {

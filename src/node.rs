@@ -427,12 +427,8 @@ impl Nodes {
         self.check(change)?;
         match change {
             Change::Add(node) => self.add(node.clone()),
-            Change::Remove(name) => self.take(name).map(|(id, _)| id),
-            Change::Reweight(name, weight) => {
-                let (id, node) = self.take(name)?;
-                self.put(id, node.with_weight(*weight));
-                Ok(id)
-            }
+            Change::Remove(name) => self.remove(name),
+            Change::Reweight(name, weight) => self.reweight(name, *weight),
         }
     }
 
@@ -455,26 +451,32 @@ impl Nodes {
     }
 
     fn add(&mut self, node: Node) -> Result<NodeId, Error> {
-        let id = match self.free.first() {
-            Some(&id) => id,
+        let id = match self.free.pop_first() {
+            Some(id) => id,
             None => NodeId::from_index(self.slots.len()).ok_or_else(too_many)?,
         };
-        self.put(id, node);
-        Ok(id)
-    }
-
-    fn put(&mut self, id: NodeId, node: Node) {
         self.count(&node);
         let (Ok(rank) | Err(rank)) = self.rank(&node.name);
         self.by_name.insert(rank, id);
-        self.free.remove(&id);
-        if self.slots.len() <= id.index() {
-            self.slots.resize(id.index() + 1, None);
+        if id.index() == self.slots.len() {
+            self.slots.push(None);
         }
         self.slots[id.index()] = Some(node);
+        Ok(id)
     }
 
-    fn take(&mut self, name: &str) -> Result<(NodeId, Node), Error> {
+    fn reweight(&mut self, name: &str, weight: u32) -> Result<NodeId, Error> {
+        let unknown = || Error::UnknownNode { name: name.into() };
+        let id = self.id(name).ok_or_else(unknown)?;
+        let node = self.slots[id.index()].take().ok_or_else(unknown)?;
+        self.uncount(&node);
+        let node = node.with_weight(weight);
+        self.count(&node);
+        self.slots[id.index()] = Some(node);
+        Ok(id)
+    }
+
+    fn remove(&mut self, name: &str) -> Result<NodeId, Error> {
         let unknown = || Error::UnknownNode { name: name.into() };
         let rank = self.rank(name).map_err(|_| unknown())?;
         let id = self.by_name.remove(rank);
@@ -486,7 +488,7 @@ impl Nodes {
             self.slots.pop();
             self.free.pop_last();
         }
-        Ok((id, node))
+        Ok(id)
     }
 
     fn rank(&self, name: &str) -> Result<usize, usize> {

@@ -9,7 +9,7 @@ use core::ops::ControlFlow;
 use smallvec::SmallVec;
 
 use crate::hash::scale;
-use crate::{Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Spread, replicas};
+use crate::{Error, HashFunction, KeyHash, KeyHasher, Node, NodeId, Nodes, Spread, replicas};
 
 /// A change of membership.
 ///
@@ -112,6 +112,20 @@ pub trait Router: Debug + Send + Sync {
     /// ```
     fn apply(&mut self, change: &Change) -> Result<(), Error>;
 
+    /// How this router hashes keys; `None` when it has a way of its own, in
+    /// [`hash_key`](Self::hash_key).
+    ///
+    /// ```
+    /// # use hashroute::{HashFunction, KeyHasher, Node, Ring, Router};
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// assert_eq!(ring.hasher().map(KeyHasher::function), Some(HashFunction::Xxh3));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    fn hasher(&self) -> Option<&KeyHasher> {
+        static DEFAULT: KeyHasher = KeyHasher::new(HashFunction::Xxh3);
+        Some(&DEFAULT)
+    }
+
     /// The hash of a key by this router's function.
     ///
     /// ```
@@ -121,7 +135,10 @@ pub trait Router: Debug + Send + Sync {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     fn hash_key(&self, key: &[u8]) -> KeyHash {
-        KeyHasher::default().spread(key)
+        match self.hasher() {
+            Some(hasher) => hasher.spread(key),
+            None => KeyHash::from_bytes(key),
+        }
     }
 
     /// The owner of a key: the call that most users make.

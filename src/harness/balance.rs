@@ -218,7 +218,7 @@ fn whole_where_it_is<S: Serializer>(figure: &f64, serializer: S) -> Result<S::Ok
 }
 
 /// How the keys of a placement fall on the nodes. `router` gives the exact shares, where it can;
-/// `strategy` and `hash` are names for the reader.
+/// `strategy` is a name for the reader.
 ///
 /// O(keys log keys + nodes log nodes), and some hundred simulated placements for the noise.
 ///
@@ -229,19 +229,13 @@ fn whole_where_it_is<S: Serializer>(figure: &f64, serializer: S) -> Result<S::Ok
 /// // A stream that says nothing about balance, whatever its length.
 /// let keys = Keys::zipf(1, 10_000, 1, 1.0)?;
 /// let router = Rendezvous::new(["a", "b", "c"].map(Node::new))?;
-/// let balance = balance("rendezvous", "xxh3", &router, &keys, &Placement::of(&router, &keys));
+/// let balance = balance("rendezvous", &router, &keys, &Placement::of(&router, &keys));
 /// assert_eq!((balance.keys, balance.distinct_keys), (10_000, 1));
 /// assert!(balance.figures.noise.cv > 1.0 && balance.figures.p_value > 0.1);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-pub fn balance(
-    strategy: &str,
-    hash: &str,
-    router: &dyn Router,
-    keys: &Keys,
-    placement: &Placement,
-) -> Balance {
-    Yardstick::new(placement.nodes(), keys).balance(strategy, hash, router, keys, placement)
+pub fn balance(strategy: &str, router: &dyn Router, keys: &Keys, placement: &Placement) -> Balance {
+    Yardstick::new(placement.nodes(), keys).balance(strategy, router, keys, placement)
 }
 
 /// What the figures are held against. It depends on keys and weights alone, so that strategies
@@ -287,7 +281,6 @@ impl Yardstick {
     pub(super) fn balance(
         &self,
         strategy: &str,
-        hash: &str,
         router: &dyn Router,
         keys: &Keys,
         placement: &Placement,
@@ -311,7 +304,10 @@ impl Yardstick {
         let placed: u64 = by_keys.loads.iter().sum();
         Balance {
             strategy: strategy.to_owned(),
-            hash: hash.to_owned(),
+            hash: router
+                .hasher()
+                .map_or("its own", |hasher| hasher.function().name())
+                .to_owned(),
             nodes: view.nodes(&by_keys, by_bytes.as_ref(), by_requests.as_ref()),
             keys: placement.len() as u64,
             distinct_keys: keys.distinct() as u64,

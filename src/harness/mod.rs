@@ -14,7 +14,7 @@
 //! let keys = Keys::template("user:{i}", 0..10_000)?;
 //! let router = Rendezvous::new(["a", "b", "c"].map(Node::new))?;
 //! let placement = Placement::of(&router, &keys);
-//! let balance = balance("rendezvous", "xxh3", &router, &keys, &placement);
+//! let balance = balance("rendezvous", &router, &keys, &placement);
 //! assert!(balance.figures.cv <= balance.figures.noise.cv_p99);
 //! # Ok::<(), hashroute::Error>(())
 //! ```

@@ -269,36 +269,28 @@ pub fn compare(contest: &Contest, progress: &mut dyn FnMut(&str, Stage)) -> Comp
         }
         .row(progress)
     };
+    let rows: Vec<_> = contest.strategies.iter().map(row).collect();
     Comparison {
-        rows: contest.strategies.iter().map(row).collect(),
-        scenario: summary(contest),
+        scenario: summary(contest, &rows),
+        rows,
     }
 }
 
-fn summary(contest: &Contest) -> ScenarioSummary {
-    let mut hashes: Vec<_> = contest
-        .strategies
-        .iter()
-        .map(|(_, params)| hash(params))
-        .collect();
+fn summary(contest: &Contest, rows: &[Row]) -> ScenarioSummary {
+    let balances = rows.iter().filter_map(|row| row.balance.as_ref());
+    let mut hashes: Vec<_> = balances.map(|balance| &*balance.hash).collect();
+    hashes.sort_unstable();
     hashes.dedup();
+    let weights = contest.nodes.iter().map(|node| u64::from(node.weight()));
     ScenarioSummary {
         nodes: contest.nodes.len() as u64,
-        total_weight: contest
-            .nodes
-            .iter()
-            .map(|node| u64::from(node.weight()))
-            .sum(),
+        total_weight: weights.sum(),
         keys: contest.keys.len() as u64,
         distinct_keys: contest.keys.distinct() as u64,
         hash: hashes.join(", "),
         add: contest.add.iter().map(words).collect(),
         remove: contest.remove.iter().map(words).collect(),
     }
-}
-
-fn hash(params: &Params) -> String {
-    params.hasher().function().to_string()
 }
 
 /// How many flows a comparison lists for a change: all of 300 nodes that all send to each other.
@@ -350,12 +342,9 @@ impl Entrant<'_> {
             .strategy
             .build(self.contest.nodes.iter().cloned(), self.params)?;
         let placement = Placement::of(&*router, keys);
-        let (name, hash) = (self.strategy.name, hash(self.params));
-        Ok((
-            self.yardstick
-                .balance(name, &hash, &*router, keys, &placement),
-            placement,
-        ))
+        let name = self.strategy.name;
+        let balance = self.yardstick.balance(name, &*router, keys, &placement);
+        Ok((balance, placement))
     }
 
     fn moved(&self, before: &Placement, changes: &[Change]) -> Result<Remap, Error> {

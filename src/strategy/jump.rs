@@ -212,8 +212,8 @@ impl Router for Jump {
         &self.nodes
     }
 
-    fn hash_key(&self, key: &[u8]) -> KeyHash {
-        self.hasher.spread(key)
+    fn hasher(&self) -> Option<&KeyHasher> {
+        Some(&self.hasher)
     }
 
     #[inline]

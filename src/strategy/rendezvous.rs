@@ -240,8 +240,8 @@ impl Router for Rendezvous {
         &self.nodes
     }
 
-    fn hash_key(&self, key: &[u8]) -> KeyHash {
-        self.hasher.spread(key)
+    fn hasher(&self) -> Option<&KeyHasher> {
+        Some(&self.hasher)
     }
 
     #[inline]

@@ -301,6 +301,10 @@ impl Router for HashSlots {
         &self.nodes
     }
 
+    fn hasher(&self) -> Option<&KeyHasher> {
+        Some(&self.hasher)
+    }
+
     fn hash_key(&self, key: &[u8]) -> KeyHash {
         self.hasher.raw(key)
     }

@@ -304,11 +304,11 @@ mod tests {
             let point = if draw() % 50 == 0 { u64::MAX } else { crowded };
             // Grow for two thirds of the way, then shrink to nothing.
             if round < 2000 && draw() % 4 > 0 {
-                let entry = (point, id((draw() % 5) as usize));
+                let entry = (point, id(scale(draw(), 5)));
                 points.insert(entry, |a, b| a < b);
                 list.insert(list.partition_point(|other| *other < entry), entry);
             } else if !list.is_empty() {
-                let entry = list.remove((draw() % list.len() as u64) as usize);
+                let entry = list.remove(scale(draw(), list.len()));
                 points.remove(entry);
             }
             points.remove((point ^ 1 << 40, id(9)));

@@ -1,0 +1,324 @@
+//! The options, as they are typed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use hashroute::{HashFunction, Spread, strategy};
+
+use crate::changes::ChangeArgs;
+use crate::nodes::MAX_COUNT;
+use crate::output::Format;
+
+#[derive(Debug, Parser)]
+#[command(name = "hashroute", version, about = "Given a key and a set of nodes, which node?", after_help = TOP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure every strategy on the same keys and the same change of nodes
+    #[command(after_help = COMPARE)]
+    Compare(CompareArgs),
+    /// Say which node, or which N nodes, each key goes to
+    #[command(after_help = ROUTE)]
+    Route(RouteArgs),
+    /// Say how evenly the keys fall on the nodes
+    #[command(after_help = BALANCE)]
+    Balance(BalanceArgs),
+    /// Say which keys move when nodes join, leave or change weight
+    #[command(after_help = REMAP)]
+    Remap(RemapArgs),
+    /// Tell the whole way of a key, from its bytes to its node
+    #[command(after_help = EXPLAIN)]
+    Explain(ExplainArgs),
+    /// List the strategies: what they can do, what peers must share, their parameters
+    #[command(after_help = "Example:\n  hashroute strategies --format json")]
+    Strategies(OutputArgs),
+    /// List the hash functions: their bits, and the seed or key they take
+    #[command(after_help = "Example:\n  hashroute hashes --format markdown")]
+    Hashes(OutputArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    /// Compare only these strategies (repeatable, or comma separated) [default: all]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        help_heading = "Strategy"
+    )]
+    #[arg(value_parser = PossibleValuesParser::new(strategy_names()))]
+    pub(crate) strategy: Vec<String>,
+    #[command(flatten)]
+    pub(crate) tuning: TuningArgs,
+    /// The node that joins [default: the next one, node-10 of 10]
+    #[arg(long, value_name = "NAME[=W]", help_heading = "Change", value_parser = crate::nodes::parse)]
+    pub(crate) add: Option<hashroute::Node>,
+    /// The node that leaves [default: the last one given]
+    #[arg(long, value_name = "NAME", help_heading = "Change")]
+    pub(crate) remove: Option<String>,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RouteArgs {
+    /// Keys to route, in place of those of a file or template
+    #[arg(value_name = "KEY", conflicts_with_all = KEY_SOURCES)]
+    pub(crate) key: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) replicas: ReplicaArgs,
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BalanceArgs {
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemapArgs {
+    #[command(flatten)]
+    pub(crate) changes: ChangeArgs,
+    /// The nodes afterwards, in place of single changes: .csv, .json or .toml
+    #[arg(long, value_name = "FILE", help_heading = "Change", conflicts_with_all = ["add", "remove", "reweight"])]
+    pub(crate) to_nodes_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// Keys to explain
+    #[arg(value_name = "KEY", required = true)]
+    pub(crate) key: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) replicas: ReplicaArgs,
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+    /// Keys that are on the nodes already: they count where a strategy keeps loads
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Nodes (default: --count 10)")]
+pub(crate) struct NodeArgs {
+    /// Names, each with an optional weight after its last '=': a,b=2,c
+    #[arg(long, value_name = "LIST", group = "members")]
+    pub(crate) nodes: Option<String>,
+    /// node-0 to node-(N-1), weight 1
+    #[arg(
+        long,
+        value_name = "N",
+        group = "members",
+        allow_negative_numbers = true
+    )]
+    #[arg(value_parser = count)]
+    pub(crate) count: Option<u32>,
+    /// A file of nodes: .csv (name,weight,zone,rack), .json (objects of these), .toml ([[node]])
+    #[arg(long, value_name = "FILE", group = "members")]
+    pub(crate) nodes_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Strategy")]
+pub(crate) struct StrategyArgs {
+    /// How keys find nodes; `hashroute strategies` tells them apart
+    #[arg(long, value_name = "NAME", default_value = "ring")]
+    #[arg(value_parser = PossibleValuesParser::new(strategy_names()))]
+    pub(crate) strategy: String,
+    #[command(flatten)]
+    pub(crate) tuning: TuningArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Strategy")]
+pub(crate) struct TuningArgs {
+    /// A parameter of the strategy, such as points=160 (repeatable)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// The function that hashes keys [default: xxh3]; `hashroute hashes` tells them apart
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(hash_names()))]
+    pub(crate) hash: Option<String>,
+    /// Its seed, for xxh and murmur: a number, decimal or 0x...
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) hash_seed: Option<String>,
+    /// Its secret key, for sip: 32 hexadecimal digits
+    #[arg(long, value_name = "HEX32")]
+    pub(crate) hash_key: Option<String>,
+    /// Two characters: hash only what stands between the first such pair that is not empty
+    #[arg(long, value_name = "PAIR")]
+    pub(crate) hash_tag: Option<String>,
+    /// Route exactly as a real system does
+    #[arg(long, value_name = "NAME")]
+    pub(crate) dialect: Option<String>,
+}
+
+/// The options that name where keys come from.
+const KEY_SOURCES: [&str; 5] = ["keys_file", "csv", "jsonl", "template", "range"];
+const FILES: [&str; 3] = ["keys_file", "csv", "jsonl"];
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Keys (default: --template 'user:{i}' --range 0..1000000)")]
+pub(crate) struct KeyArgs {
+    /// A file with a key a line; - is standard input
+    #[arg(id = "keys_file", long = "keys", value_name = "FILE", group = "source")]
+    pub(crate) keys: Option<PathBuf>,
+    /// A file whose first line has the columns key and, if known, size (bytes) and requests
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) csv: Option<PathBuf>,
+    /// A file with a JSON value a line: a string, or {"hex":"..."} for bytes
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) jsonl: Option<PathBuf>,
+    /// Keys from a pattern: {i} is the number, {i:04} the same with zeros in front
+    #[arg(long, value_name = "TEXT", conflicts_with_all = FILES)]
+    pub(crate) template: Option<String>,
+    /// The numbers of the template: from the first, up to but without the second
+    #[arg(long, value_name = "A..B", conflicts_with_all = FILES, allow_hyphen_values = true)]
+    pub(crate) range: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Replicas")]
+pub(crate) struct ReplicaArgs {
+    /// List N distinct nodes for each key, the owner first
+    #[arg(long, value_name = "N", value_parser = replicas, allow_negative_numbers = true)]
+    pub(crate) replicas: Option<u32>,
+    /// How far apart these nodes should stand
+    #[arg(long, value_name = "HOW", default_value = "nodes")]
+    pub(crate) spread: SpreadArg,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SpreadArg {
+    /// Distinct nodes, wherever they stand
+    Nodes,
+    /// Distinct racks first
+    Racks,
+    /// Distinct zones first, then distinct racks
+    Zones,
+}
+
+impl From<SpreadArg> for Spread {
+    fn from(spread: SpreadArg) -> Self {
+        match spread {
+            SpreadArg::Nodes => Self::Nodes,
+            SpreadArg::Racks => Self::Racks,
+            SpreadArg::Zones => Self::Zones,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// How the answer is written
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) format: Format,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+fn count(text: &str) -> Result<u32, String> {
+    let count = text
+        .parse()
+        .ok()
+        .filter(|count| (1..=MAX_COUNT).contains(count));
+    count.ok_or_else(|| format!("expected a whole number from 1 to {MAX_COUNT}"))
+}
+
+fn replicas(text: &str) -> Result<u32, String> {
+    let count = text.parse().ok().filter(|&count| count > 0);
+    count.ok_or_else(|| "expected a whole number, at least 1".into())
+}
+
+fn strategy_names() -> impl Iterator<Item = &'static str> {
+    strategy::ALL.iter().map(|strategy| strategy.name)
+}
+
+fn hash_names() -> impl Iterator<Item = &'static str> {
+    HashFunction::ALL.iter().map(|function| function.name())
+}
+
+const TOP: &str = "\
+Examples:
+  hashroute compare
+  hashroute route --nodes a,b=2,c user:1 user:2
+  hashroute balance --count 60 --keys keys.txt
+  hashroute remap --nodes a,b,c --add d
+
+Exit codes: 0 done, 1 a check did not hold, 2 usage or bad input.";
+
+const COMPARE: &str = "\
+Examples:
+  hashroute compare
+  hashroute compare --strategy ring,maglev --count 100
+  hashroute compare --nodes a,b,c --add d=2 --remove c --keys keys.txt
+  hashroute compare --range 0..100000 --format json";
+
+const ROUTE: &str = "\
+A line is KEY TAB NODE; with --replicas, all nodes separated by tabs. Where a strategy keeps
+loads (bounded), each key counts for those after it.
+
+Examples:
+  hashroute route --nodes a,b=2,c user:1 user:2
+  hashroute route --nodes-file nodes.toml --replicas 3 --spread zones user:1
+  cut -f1 keys.tsv | hashroute route --count 10 --keys - > routes.tsv";
+
+const BALANCE: &str = "\
+Examples:
+  hashroute balance --nodes a,b=2,c
+  hashroute balance --strategy maglev --count 100 --csv keys.csv
+  hashroute balance --strategy modulo --hash crc32 --count 60 --template 'metric:{i}' --range 0..1000";
+
+const REMAP: &str = "\
+Changes are applied in the order in which they stand on the command line.
+
+Examples:
+  hashroute remap --nodes a,b,c --add d=2
+  hashroute remap --count 10 --reweight node-3=0 --remove node-4
+  hashroute remap --nodes-file now.json --to-nodes-file next.json --keys keys.txt";
+
+const EXPLAIN: &str = "\
+Keys of a file or template are those that are on the nodes already: they count where a strategy
+keeps loads (bounded).
+
+Examples:
+  hashroute explain --nodes a,b=2,c user:1
+  hashroute explain --strategy slots --hash crc16 --hash-tag '{}' '{user1000}.following'
+  hashroute explain --strategy bounded --range 0..1000 user:1 --replicas 3";

@@ -1,0 +1,121 @@
+//! Changes of membership: in the order in which they stand on the command line, or from one list
+//! of nodes to another.
+
+use std::collections::BTreeMap;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use hashroute::{Change, Error, Node, Nodes};
+
+use crate::failure::Failure;
+
+/// What `--add`, `--remove` and `--reweight` ask for, in order across the three.
+#[derive(Debug)]
+pub(crate) struct ChangeArgs(pub(crate) Vec<Change>);
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Change")]
+struct Options {
+    /// A node joins (repeatable)
+    #[arg(long, value_name = "NAME[=W]", value_parser = crate::nodes::parse)]
+    add: Vec<Node>,
+    /// A node leaves (repeatable)
+    #[arg(long, value_name = "NAME")]
+    remove: Vec<String>,
+    /// A node gets another weight; 0 drains it (repeatable)
+    #[arg(long, value_name = "NAME=W", value_parser = reweight)]
+    reweight: Vec<Node>,
+}
+
+fn reweight(text: &str) -> Result<Node, String> {
+    if text.contains('=') {
+        crate::nodes::parse(text)
+    } else {
+        Err("no weight: expected NAME=WEIGHT".into())
+    }
+}
+
+impl Args for ChangeArgs {
+    fn augment_args(command: Command) -> Command {
+        Options::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Options::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for ChangeArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let options = Options::from_arg_matches(matches)?;
+        let adds = options.add.into_iter().map(Change::Add);
+        let removes = options.remove.into_iter().map(Change::remove);
+        let reweights = options
+            .reweight
+            .into_iter()
+            .map(|node| Change::reweight(node.name(), node.weight()));
+        let mut ordered = BTreeMap::new();
+        ordered.extend(places(matches, "add").zip(adds));
+        ordered.extend(places(matches, "remove").zip(removes));
+        ordered.extend(places(matches, "reweight").zip(reweights));
+        Ok(Self(ordered.into_values().collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Where on the command line the values of an option stand.
+fn places<'a>(matches: &'a ArgMatches, option: &'static str) -> impl Iterator<Item = usize> + 'a {
+    matches.indices_of(option).into_iter().flatten()
+}
+
+/// Refuse what no strategy could do, with the option that asks for it.
+pub(crate) fn check(nodes: &[Node], changes: &[Change]) -> Result<(), Failure> {
+    let mut nodes = Nodes::new(nodes.iter().cloned())?;
+    for change in changes {
+        let wrong = |error: Error| Failure::Input(format!("--{}: {error}", words(change)));
+        nodes.apply(change).map_err(wrong)?;
+    }
+    Ok(())
+}
+
+/// The change as an option: `add d=2`.
+pub(crate) fn words(change: &Change) -> String {
+    match change {
+        Change::Add(node) if node.weight() == 1 => format!("add {}", node.name()),
+        Change::Add(node) => format!("add {}={}", node.name(), node.weight()),
+        Change::Remove(name) => format!("remove {name}"),
+        Change::Reweight(name, weight) => format!("reweight {name}={weight}"),
+        other => format!("{other:?}"),
+    }
+}
+
+/// From one list of nodes to another: who leaves, the last first, so that strategies which let
+/// only the last go can follow; then other weights; then who joins, in order. A node that only
+/// stands elsewhere keeps its keys and is not changed.
+pub(crate) fn between(before: &[Node], after: &[Node]) -> Vec<Change> {
+    let by_name = |nodes: &[Node]| {
+        nodes
+            .iter()
+            .map(|node| (node.name().to_owned(), node.weight()))
+            .collect::<BTreeMap<_, _>>()
+    };
+    let (old, new) = (by_name(before), by_name(after));
+    let leave = before
+        .iter()
+        .rev()
+        .filter(|node| !new.contains_key(node.name()));
+    let join = after.iter().filter(|node| !old.contains_key(node.name()));
+    let reweight = after.iter().filter(|node| {
+        old.get(node.name())
+            .is_some_and(|&weight| weight != node.weight())
+    });
+    let leave = leave.map(|node| Change::remove(node.name()));
+    let reweight = reweight.map(|node| Change::reweight(node.name(), node.weight()));
+    leave
+        .chain(reweight)
+        .chain(join.cloned().map(Change::Add))
+        .collect()
+}

@@ -1,0 +1,233 @@
+//! `compare`: every strategy on the same keys and the same change of nodes.
+
+use hashroute::harness::{Comparison, Contest, Figures, Remap, Row, compare};
+use hashroute::strategy::{self, Strategy};
+use hashroute::{Change, Node, Nodes};
+
+use crate::args::CompareArgs;
+use crate::failure::Failure;
+use crate::output::{Cell, Column, Report, Table};
+use crate::progress::Progress;
+use crate::strategy::{Choice, choose};
+use crate::{changes, keys, nodes, units};
+
+/// Balance, add, remove, cost.
+const STAGES: usize = 4;
+
+pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
+    let choices = choose(&strategies(&args.strategy)?, &args.tuning)?;
+    // Parameters that cannot work are wrong for any nodes; what a strategy refuses of these is told in its row.
+    choices
+        .iter()
+        .try_for_each(|choice| choice.build(Vec::new()).map(drop))?;
+    let nodes = nodes::read(&args.nodes)?;
+    let add = Change::Add(args.add.clone().map_or_else(|| next(&nodes), Ok)?);
+    let last = || nodes.last().map_or("", Node::name);
+    let remove = Change::remove(args.remove.as_deref().unwrap_or_else(last));
+    changes::check(&nodes, core::slice::from_ref(&add))?;
+    changes::check(&nodes, core::slice::from_ref(&remove))?;
+    let comparison = measure(args, &choices, nodes, add, remove)?;
+    report(&comparison)?.print(args.output.format)
+}
+
+fn strategies(names: &[String]) -> Result<Vec<&'static Strategy>, Failure> {
+    if names.is_empty() {
+        return Ok(strategy::ALL.iter().collect());
+    }
+    names
+        .iter()
+        .map(|name| strategy::find(name).map_err(Failure::from))
+        .collect()
+}
+
+/// A node that is not there yet: `node-N` of N, mostly.
+fn next(nodes: &[Node]) -> Result<Node, Failure> {
+    let table = Nodes::new(nodes.iter().cloned())?;
+    let mut names = (nodes.len()..).map(|i| format!("node-{i}"));
+    let free = names.find(|name| table.id(name).is_none());
+    Ok(Node::new(free.unwrap_or_default()))
+}
+
+fn measure(
+    args: &CompareArgs,
+    choices: &[Choice],
+    nodes: Vec<Node>,
+    add: Change,
+    remove: Change,
+) -> Result<Comparison, Failure> {
+    let reading = Progress::start(args.output.quiet, "reading keys");
+    let keys = keys::read(&args.keys)?;
+    drop(reading);
+    let allocations = || crate::ALLOCATOR.stats().allocations as u64;
+    let entrant = |choice: &Choice| (choice.strategy, choice.params.clone());
+    let contest = Contest {
+        nodes,
+        add: vec![add],
+        remove: vec![remove],
+        strategies: choices.iter().map(entrant).collect(),
+        allocations: Some(&allocations),
+        ..Contest::new(&keys)
+    };
+    Ok(with_progress(&contest, args.output.quiet))
+}
+
+fn with_progress(contest: &Contest, quiet: bool) -> Comparison {
+    let progress = Progress::steps(quiet, STAGES * contest.strategies.len());
+    let mut done = 0;
+    compare(contest, &mut |strategy, stage| {
+        progress.step(done, format!("{strategy}: {stage}"));
+        done += 1;
+    })
+}
+
+fn report(comparison: &Comparison) -> Result<Report, Failure> {
+    let table = Table::new(COLUMNS)
+        .tight()
+        .with_rows(comparison.rows.iter().map(row));
+    let mut shown = table.clone();
+    comparison
+        .rows
+        .iter()
+        .find_map(chance)
+        .into_iter()
+        .for_each(|row| shown.push(row));
+    let report = Report::new(comparison, table)?;
+    let report = report
+        .with_text(scenario(comparison))
+        .with_table(shown)
+        .with_text(LEGEND);
+    let refusals: Vec<_> = comparison.rows.iter().filter_map(refusal).collect();
+    Ok(if refusals.is_empty() {
+        report
+    } else {
+        report.with_text(refusals.join("\n"))
+    })
+}
+
+const COLUMNS: [Column; 21] = [
+    Column::text("strategy", "strategy"),
+    Column::text("state", "peers\nshare"),
+    Column::number("cv", "cv"),
+    Column::number("noise_cv", ""),
+    Column::number("max_over_mean", "max\n/mean"),
+    Column::number("noise_max_over_mean", ""),
+    Column::number("", "add\nmoved").apart(),
+    Column::number("add_moved_share", ""),
+    Column::number("add_ideal_share", ""),
+    Column::number("add_excess_share", "add\nexcess"),
+    Column::number("", "remove\nmoved").apart(),
+    Column::number("remove_moved_share", ""),
+    Column::number("remove_ideal_share", ""),
+    Column::number("remove_excess_share", "remove\nexcess"),
+    Column::text("refused", ""),
+    Column::number("route_ns", "route\nns").apart(),
+    Column::number("batch_ns", "batch\nns"),
+    Column::number("build_ns", "build"),
+    Column::number("change_ns", "change"),
+    Column::number("heap_bytes", "heap"),
+    Column::number("allocations_per_lookup", "alloc"),
+];
+
+fn row(row: &Row) -> Vec<Cell> {
+    let mut cells = vec![
+        Cell::text(row.strategy.as_str()),
+        Cell::text(row.state.as_str()),
+    ];
+    cells.extend(evenness(
+        row.balance.as_ref().map(|balance| &balance.figures),
+    ));
+    cells.extend(moves(row.add.as_ref(), row));
+    cells.extend(moves(row.remove.as_ref(), row));
+    cells.push(Cell::optional(row.refused.as_deref()));
+    cells.extend([row.route_ns, row.batch_ns].map(|ns| Cell::number(ns, units::significant)));
+    cells.extend([row.build_ns, row.change_ns].map(|ns| Cell::number(ns, units::short_duration)));
+    cells.push(row.heap_bytes.map_or_else(Cell::missing, |bytes| {
+        Cell::new(bytes, units::short_size(bytes as f64))
+    }));
+    cells.push(Cell::number(row.allocations_per_lookup, units::significant));
+    cells
+}
+
+fn evenness(figures: Option<&Figures>) -> [Cell; 4] {
+    let cell = |figure: fn(&Figures) -> f64, shown: fn(f64) -> String| {
+        Cell::number(figures.map(figure), shown)
+    };
+    [
+        cell(|figures| figures.cv, |cv| format!("{cv:.4}")),
+        cell(|figures| figures.noise.cv, |cv| format!("{cv:.4}")),
+        cell(|figures| figures.max_over_mean, units::ratio),
+        cell(|figures| figures.noise.max_over_mean, units::ratio),
+    ]
+}
+
+fn moves(remap: Option<&Remap>, row: &Row) -> [Cell; 4] {
+    let Some(remap) = remap else {
+        let shown = if row.refused.is_some() {
+            "refused"
+        } else {
+            "-"
+        };
+        return [
+            Cell::new((), shown),
+            Cell::missing(),
+            Cell::missing(),
+            Cell::missing(),
+        ];
+    };
+    let of_ideal = remap.moved_share / remap.ideal_share;
+    [
+        Cell::text(if of_ideal.is_finite() {
+            units::ratio(of_ideal)
+        } else {
+            "-".into()
+        }),
+        Cell::new(remap.moved_share, ""),
+        Cell::new(remap.ideal_share, ""),
+        Cell::new(remap.excess_share, units::percent(remap.excess_share)),
+    ]
+}
+
+/// The row of an ideal router, from any row that has all figures.
+fn chance(row: &Row) -> Option<Vec<Cell>> {
+    let noise = &row.balance.as_ref()?.figures.noise;
+    let spread = |remap: Option<&Remap>| {
+        let remap = remap.filter(|remap| remap.ideal_share > 0.0);
+        remap.map_or_else(Cell::missing, |remap| {
+            Cell::text(format!("±{:.3}", remap.noise_share / remap.ideal_share))
+        })
+    };
+    let mut cells: Vec<_> = COLUMNS.iter().map(|_| Cell::text("")).collect();
+    cells[0] = Cell::text("by chance");
+    cells[2] = Cell::text(format!("{:.4}", noise.cv));
+    cells[4] = Cell::text(format!("{:.3}", noise.max_over_mean));
+    cells[6] = spread(row.add.as_ref());
+    cells[10] = spread(row.remove.as_ref());
+    Some(cells)
+}
+
+fn scenario(comparison: &Comparison) -> String {
+    let scenario = &comparison.scenario;
+    let keys = units::counted(scenario.keys, "key");
+    let distinct = units::count(scenario.distinct_keys);
+    let nodes = units::counted(scenario.nodes, "node");
+    let hash = &scenario.hash;
+    let changes = [scenario.add.join(", "), scenario.remove.join(", ")].join(", or ");
+    format!(
+        "{keys} ({distinct} distinct) hashed by {hash} on {nodes}.\nWhat moves when: {changes}."
+    )
+}
+
+fn refusal(row: &Row) -> Option<String> {
+    row.refused
+        .as_ref()
+        .map(|reason| format!("{} refused: {reason}", row.strategy))
+}
+
+const LEGEND: &str = "\
+peers share: what two processes must have in common to send every key to the same node.
+cv, max/mean: how uneven the nodes are: stddev / mean, and the most loaded / mean.
+moved: keys that moved / keys that had to; excess: keys that moved in vain, of all keys.
+by chance: what an ideal router would show on these keys. That much is noise, at any strategy.
+route, batch: ns to hash and route a key, alone and 1024 at a time; alloc: allocations for it.
+build, change: time to make the router, and for one node to join or leave it; heap: its memory.
+refused: the strategy cannot do it; the reason stands below.";

@@ -1,0 +1,199 @@
+//! `explain`: the whole way of a key.
+
+use hashroute::{Node, NodeId, Router, Spread};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::args::{ExplainArgs, ReplicaArgs};
+use crate::failure::Failure;
+use crate::key_text;
+use crate::output::{self, Cell, Column, Report, Table};
+use crate::strategy::{Choice, replicas};
+use crate::{keys, nodes, units};
+
+/// How many replicas are told unless `--replicas` says otherwise.
+const REPLICAS: u32 = 3;
+/// How many nodes of weight 0 are named.
+const NAMED: usize = 10;
+
+pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
+    let choice = Choice::new(&args.strategy)?;
+    let router = choice.build(nodes::read(&args.nodes)?)?;
+    if keys::are_given(&args.keys) {
+        for key in keys::read(&args.keys)?.iter() {
+            router.place(router.hash_key(key));
+        }
+    }
+    let ways = args
+        .key
+        .iter()
+        .map(|key| Way::of(key.as_encoded_bytes(), &choice, &*router, &args.replicas));
+    report(&ways.collect::<Vec<_>>())?.print(args.output.format)
+}
+
+fn report(ways: &[Way]) -> Result<Report, Failure> {
+    let columns = [
+        Column::text("key", ""),
+        Column::text("fact", "fact"),
+        Column::text("value", "value"),
+    ];
+    let table = |ways: &[Way]| Table::new(columns).with_rows(ways.iter().flat_map(Way::rows));
+    let report = Report::new(&ways, table(ways))?;
+    Ok(ways
+        .chunks(1)
+        .fold(report, |report, way| report.with_table(table(way))))
+}
+
+/// What happens to a key, in order.
+#[derive(Debug, Serialize)]
+struct Way {
+    /// The key when it is text, else its bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hex: Option<String>,
+    #[serde(skip)]
+    bytes: Vec<u8>,
+    /// The part that is hashed.
+    hashed: Value,
+    hash: &'static str,
+    /// The function's own number.
+    value: u64,
+    value_hex: String,
+    /// The number that the strategy routes by.
+    routed: u64,
+    routed_hex: String,
+    strategy: &'static str,
+    facts: Vec<Fact>,
+    owner: Option<Node>,
+    runner_up: Option<Node>,
+    replicas: Vec<String>,
+    /// Nodes of weight 0, which own nothing.
+    drained: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Fact {
+    name: &'static str,
+    value: String,
+}
+
+impl Way {
+    fn of(key: &[u8], choice: &Choice, router: &dyn Router, args: &ReplicaArgs) -> Self {
+        let hasher = router.hasher().cloned().unwrap_or_default();
+        let (value, mixed) = (hasher.raw(key), router.hash_key(key));
+        let nodes = router.nodes();
+        let name = |id: NodeId| nodes.name(id).to_owned();
+        let node = |id: Option<&NodeId>| id.and_then(|&id| nodes.get(id)).cloned();
+        let list = |n: u32, spread| replicas(router, mixed, n, spread);
+        let first = list(2, Spread::Nodes);
+        let drained = nodes.iter().filter(|(_, node)| node.weight() == 0);
+        let text = core::str::from_utf8(key).ok();
+        Self {
+            key: text.map(str::to_owned),
+            hex: text.is_none().then(|| key_text::hex(key)),
+            bytes: key.to_owned(),
+            hashed: key_text::json(hasher.part(key)),
+            hash: hasher.function().name(),
+            value: value.get(),
+            value_hex: format!("{:#018x}", value.get()),
+            routed: mixed.get(),
+            routed_hex: format!("{:#018x}", mixed.get()),
+            strategy: choice.strategy.name,
+            facts: router
+                .explain(mixed)
+                .into_iter()
+                .map(|(name, value)| Fact { name, value })
+                .collect(),
+            owner: node(first.first()),
+            runner_up: node(first.get(1)),
+            replicas: list(args.replicas.unwrap_or(REPLICAS), args.spread.into())
+                .into_iter()
+                .map(name)
+                .collect(),
+            drained: drained.map(|(_, node)| node.name().to_owned()).collect(),
+        }
+    }
+
+    fn rows(&self) -> Vec<Vec<Cell>> {
+        let key = key_text::shown(&self.bytes);
+        let row = |(fact, value): (&str, String)| {
+            [key.as_str(), fact, value.as_str()].map(Cell::text).into()
+        };
+        let strategy = core::iter::once(("strategy", self.strategy.to_owned()));
+        let facts = self
+            .facts
+            .iter()
+            .map(|fact| (fact.name, fact.value.clone()));
+        let all = self
+            .hashing()
+            .into_iter()
+            .chain(strategy)
+            .chain(facts)
+            .chain(self.answer());
+        all.map(row).collect()
+    }
+
+    /// Who holds the key, and who does not.
+    fn answer(&self) -> Vec<(&'static str, String)> {
+        let nobody = || "nobody: no node has weight or room".to_owned();
+        let mut facts = vec![("owner", self.owner.as_ref().map_or_else(nobody, described))];
+        facts.extend(
+            self.runner_up
+                .as_ref()
+                .map(|node| ("runner-up", described(node))),
+        );
+        if self.replicas.len() > 1 {
+            facts.push(("replicas", self.replicas.join(", ")));
+        }
+        if !self.drained.is_empty() {
+            let names = listed(&self.drained);
+            facts.push(("passed over", format!("{names}: weight 0 owns nothing")));
+        }
+        facts
+    }
+
+    /// From the bytes to the number that the strategy routes by.
+    fn hashing(&self) -> Vec<(&'static str, String)> {
+        let bytes = units::counted(self.bytes.len() as u64, "byte");
+        let key = key_text::shown(&self.bytes);
+        let mut facts = vec![("key", format!("{key} ({bytes})"))];
+        facts.extend(self.hex.iter().map(|hex| ("bytes", hex.clone())));
+        facts.push(("hashed", self.hashed_part()));
+        facts.push((
+            "hash",
+            format!("{} = {} ({})", self.value_hex, self.value, self.hash),
+        ));
+        if self.routed != self.value {
+            facts.push(("mixed", format!("{} = {}", self.routed_hex, self.routed)));
+        }
+        facts
+    }
+
+    fn hashed_part(&self) -> String {
+        if self.hashed == key_text::json(&self.bytes) {
+            return "the whole key".into();
+        }
+        match &self.hashed {
+            Value::String(text) => format!("{}, the hash tag", output::printable(text)),
+            other => format!("{other}, the hash tag"),
+        }
+    }
+}
+
+/// "a, weight 2, zone z1, rack r1".
+fn described(node: &Node) -> String {
+    let place = |what: &str, name: Option<&str>| {
+        name.map_or_else(String::new, |name| format!(", {what} {name}"))
+    };
+    let (zone, rack) = (place("zone", node.zone()), place("rack", node.rack()));
+    format!("{}, weight {}{zone}{rack}", node.name(), node.weight())
+}
+
+fn listed(names: &[String]) -> String {
+    let shown = names[..names.len().min(NAMED)].join(", ");
+    match names.len() - names.len().min(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

@@ -1,0 +1,124 @@
+//! `strategies` and `hashes`: what there is.
+
+use hashroute::HashFunction;
+use hashroute::hash::Secret;
+use hashroute::strategy::{self, Excess, Leave, Strategy, Weights};
+use serde_json::{Value, json};
+
+use crate::args::OutputArgs;
+use crate::failure::Failure;
+use crate::output::{Cell, Column, Report, Table};
+use crate::units;
+
+/// The number of nodes for which a bound on excess moves is told.
+const NODES: usize = 10;
+
+pub(crate) fn strategies(args: &OutputArgs) -> Result<(), Failure> {
+    let table = Table::new([
+        Column::text("name", "strategy"),
+        Column::text("weights", "weights"),
+        Column::text("leave", "may leave"),
+        Column::text("share", "peers share"),
+        Column::text("excess", "excess"),
+        Column::text("parameters", ""),
+        Column::text("about", "about"),
+    ]);
+    let table = table.with_rows(strategy::ALL.iter().map(strategy_row));
+    let params = Table::new([
+        Column::text("", "strategy"),
+        Column::text("", "parameter"),
+        Column::text("", "default"),
+        Column::text("", "about"),
+    ]);
+    let params = params.with_rows(strategy::ALL.iter().flat_map(param_rows));
+    let legend = format!(
+        "peers share: what two processes must have in common to send every key to the same node.\n\
+         excess: the keys that a change of one node may move beside those it must, at {NODES} nodes.\n\
+         A parameter is set with --set, as in --set points=100."
+    );
+    Report::of(table)?
+        .with_table(params)
+        .with_text(legend)
+        .print(args.format)
+}
+
+fn strategy_row(strategy: &Strategy) -> Vec<Cell> {
+    let caps = strategy.caps;
+    let weights = match caps.weights {
+        Weights::Any => "any",
+        Weights::One => "1 only",
+        _ => "other",
+    };
+    let leave = match caps.leave {
+        Leave::Any => "any",
+        Leave::Last => "the last",
+        _ => "other",
+    };
+    vec![
+        Cell::text(strategy.name),
+        Cell::text(weights),
+        Cell::text(leave),
+        Cell::text(caps.agree.name()),
+        excess(caps.excess),
+        Cell::new(params(strategy), ""),
+        Cell::text(strategy.about),
+    ]
+}
+
+fn excess(excess: Excess) -> Cell {
+    match excess {
+        Excess::None => Cell::text("none"),
+        Excess::AtMost(bound) => {
+            let share = units::percent(bound(NODES));
+            Cell::new(format!("at most {share}"), format!("≤ {share}"))
+        }
+        _ => Cell::text("unbounded"),
+    }
+}
+
+fn params(strategy: &Strategy) -> Value {
+    let param = |param: &strategy::Param| json!({ "name": param.name, "default": param.default, "about": param.about });
+    strategy.params.iter().map(param).collect()
+}
+
+fn param_rows(strategy: &Strategy) -> impl Iterator<Item = Vec<Cell>> + '_ {
+    strategy.params.iter().map(|param| {
+        [strategy.name, param.name, param.default, param.about]
+            .map(Cell::text)
+            .into()
+    })
+}
+
+pub(crate) fn hashes(args: &OutputArgs) -> Result<(), Failure> {
+    let table = Table::new([
+        Column::text("name", "hash"),
+        Column::number("bits", "bits"),
+        Column::text("secret", "seed or key"),
+        Column::text("spread", "even"),
+        Column::text("about", "about"),
+    ]);
+    let table = table.with_rows(HashFunction::ALL.iter().map(|&function| hash_row(function)));
+    Report::of(table)?.with_text(
+        "seed or key: what --hash-seed or --hash-key give it.\n\
+         even: whether similar keys get unlike values over all 64 bits; the others are mixed before they\n\
+         are compared, which makes the most of a narrow value but adds none.",
+    ).print(args.format)
+}
+
+fn hash_row(function: HashFunction) -> Vec<Cell> {
+    let secret = match function.secret() {
+        Secret::None => Cell::new(Value::Null, "-"),
+        Secret::Seed32 => Cell::text("seed of 32 bits"),
+        Secret::Seed64 => Cell::text("seed of 64 bits"),
+        Secret::Key128 => Cell::text("key of 128 bits"),
+        _ => Cell::text("other"),
+    };
+    let spread = function.is_spread();
+    vec![
+        Cell::text(function.name()),
+        Cell::new(function.bits(), function.bits().to_string()),
+        secret,
+        Cell::new(spread, if spread { "yes" } else { "no" }),
+        Cell::text(function.about()),
+    ]
+}

@@ -1,0 +1,232 @@
+//! The keys: from a file, standard input or a template; all at once, or a batch at a time.
+
+use core::ops::Range;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use hashroute::Error;
+use hashroute::harness::{InputError, Keys};
+
+use crate::args::KeyArgs;
+use crate::failure::Failure;
+
+const DEFAULT_TEMPLATE: &str = "user:{i}";
+const DEFAULT_RANGE: Range<u64> = 0..1_000_000;
+
+/// The most keys that a template makes at once: a few gigabytes of them.
+const MAX_KEYS: u64 = 100_000_000;
+/// How many a template makes for a batch.
+const BATCH: u64 = 16_384;
+
+/// What keys are read from.
+type Input = BufReader<Box<dyn Read>>;
+
+/// What is done with a batch of keys.
+type Take<'a> = &'a mut dyn FnMut(&Keys) -> Result<(), Failure>;
+
+/// Where keys come from.
+enum Source<'a> {
+    Lines(&'a Path),
+    Csv(&'a Path),
+    Json(&'a Path),
+    Template(&'a str, Range<u64>),
+}
+
+impl<'a> Source<'a> {
+    fn of(args: &'a KeyArgs) -> Result<Self, Failure> {
+        let template = args.template.as_deref().unwrap_or(DEFAULT_TEMPLATE);
+        Ok(match (&args.keys, &args.csv, &args.jsonl) {
+            (Some(path), _, _) => Self::Lines(path),
+            (_, Some(path), _) => Self::Csv(path),
+            (_, _, Some(path)) => Self::Json(path),
+            _ => Self::Template(
+                template,
+                args.range.as_deref().map_or(Ok(DEFAULT_RANGE), range)?,
+            ),
+        })
+    }
+
+    /// As it stands on the command line.
+    fn named(&self) -> String {
+        match self {
+            Self::Lines(path) => format!("--keys {}", path.display()),
+            Self::Csv(path) => format!("--csv {}", path.display()),
+            Self::Json(path) => format!("--jsonl {}", path.display()),
+            Self::Template(template, _) => format!("--template '{template}'"),
+        }
+    }
+
+    fn wrong(&self, error: &InputError) -> Failure {
+        Failure::Input(format!("{}: {error}", self.named()))
+    }
+}
+
+/// Whether an option says where keys come from.
+pub(crate) fn are_given(args: &KeyArgs) -> bool {
+    args.template.is_some()
+        || args.range.is_some()
+        || args.keys.is_some()
+        || args.csv.is_some()
+        || args.jsonl.is_some()
+}
+
+/// All keys, at least one.
+pub(crate) fn read(args: &KeyArgs) -> Result<Keys, Failure> {
+    let source = Source::of(args)?;
+    let read = |path: &Path, parse: fn(Input) -> Result<Keys, InputError>| {
+        let keys = open(path).map_err(InputError::Io).and_then(parse);
+        keys.map_err(|error| source.wrong(&error))
+    };
+    let keys = match &source {
+        Source::Lines(path) => read(path, Keys::lines)?,
+        Source::Csv(path) => read(path, Keys::csv)?,
+        Source::Json(path) => read(path, Keys::jsonl)?,
+        Source::Template(template, range) => {
+            check_count(range)?;
+            from_template(template, range.clone())?
+        }
+    };
+    if keys.is_empty() {
+        let name = source.named();
+        return Err(Failure::Input(format!(
+            "{name}: no keys, expected at least one"
+        )));
+    }
+    Ok(keys)
+}
+
+fn check_count(range: &Range<u64>) -> Result<(), Failure> {
+    let Range { start, end } = range;
+    match end - start {
+        0..=MAX_KEYS => Ok(()),
+        count => Err(Failure::Input(format!(
+            "--range {start}..{end}: {count} keys are more than memory should be spent on, expected at most {MAX_KEYS}"
+        ))),
+    }
+}
+
+/// The keys a batch at a time, so that they need not fit into memory; there may be none.
+pub(crate) fn stream(args: &KeyArgs, take: Take) -> Result<(), Failure> {
+    let source = Source::of(args)?;
+    match &source {
+        Source::Lines(path) => stream_lines(path, &source, &|lines| Keys::lines(lines), take),
+        Source::Json(path) => stream_lines(path, &source, &|lines| Keys::jsonl(lines), take),
+        Source::Csv(path) => stream_csv(path, &source, take),
+        Source::Template(template, range) => {
+            let mut start = range.start;
+            while start < range.end {
+                let end = range.end.min(start.saturating_add(BATCH));
+                take(&from_template(template, start..end)?)?;
+                start = end;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn from_template(template: &str, range: Range<u64>) -> Result<Keys, Failure> {
+    Keys::template(template, range).map_err(|error| match error {
+        Error::Parameter { expected, .. } => {
+            Failure::Input(format!("--template '{template}': expected {expected}"))
+        }
+        other => other.into(),
+    })
+}
+
+fn stream_lines(
+    path: &Path,
+    source: &Source,
+    parse: &dyn Fn(&[u8]) -> Result<Keys, InputError>,
+    take: Take,
+) -> Result<(), Failure> {
+    let wrong = |error| source.wrong(&error);
+    let mut input = open(path).map_err(InputError::Io).map_err(wrong)?;
+    let mut lines = Vec::new();
+    let mut before = 0;
+    while next_lines(&mut input, &mut lines)
+        .map_err(InputError::Io)
+        .map_err(wrong)?
+    {
+        let keys = parse(&lines).map_err(|error| match error {
+            InputError::Line { line, problem } => wrong(InputError::Line {
+                line: line + before,
+                problem,
+            }),
+            other => wrong(other),
+        })?;
+        take(&keys)?;
+        before += keys.len() as u64;
+    }
+    Ok(())
+}
+
+/// The next line and those that have arrived with it; `false` at the end.
+fn next_lines(input: &mut Input, lines: &mut Vec<u8>) -> io::Result<bool> {
+    lines.clear();
+    input.read_until(b'\n', lines)?;
+    let ready = input.buffer();
+    let end = ready
+        .iter()
+        .rposition(|&byte| byte == b'\n')
+        .map_or(0, |last| last + 1);
+    lines.extend_from_slice(&ready[..end]);
+    input.consume(end);
+    Ok(!lines.is_empty())
+}
+
+fn stream_csv(path: &Path, source: &Source, take: Take) -> Result<(), Failure> {
+    let wrong = |error: csv::Error| source.wrong(&csv_error(error));
+    let input = open(path).map_err(|error| source.wrong(&error.into()))?;
+    let mut reader = csv::Reader::from_reader(input);
+    let header = reader.byte_headers().map_err(wrong)?;
+    let Some(column) = header.iter().position(|name| name == b"key") else {
+        let problem = "the header has no column \"key\": expected one".into();
+        return Err(source.wrong(&InputError::Line { line: 1, problem }));
+    };
+    let mut record = csv::ByteRecord::new();
+    let mut keys = Keys::default();
+    while reader.read_byte_record(&mut record).map_err(wrong)? {
+        keys.push(record.get(column).unwrap_or_default());
+        if keys.len() as u64 == BATCH {
+            take(&core::mem::take(&mut keys))?;
+        }
+    }
+    take(&keys)
+}
+
+/// What is wrong with a line of CSV, in the words of the harness.
+pub(crate) fn csv_error(error: csv::Error) -> InputError {
+    let line = error.position().map_or(0, csv::Position::line);
+    let problem = match error.into_kind() {
+        csv::ErrorKind::Io(error) => return InputError::Io(error),
+        csv::ErrorKind::UnequalLengths {
+            expected_len, len, ..
+        } => {
+            format!(
+                "{len} fields: expected {expected_len}, as in the header (quote what holds a comma)"
+            )
+        }
+        other => format!("not CSV: {other:?}"),
+    };
+    InputError::Line { line, problem }
+}
+
+fn open(path: &Path) -> io::Result<Input> {
+    let input: Box<dyn Read> = if path.as_os_str() == "-" {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(path)?)
+    };
+    Ok(BufReader::with_capacity(1 << 16, input))
+}
+
+/// `A..B` with A below B.
+fn range(text: &str) -> Result<Range<u64>, Failure> {
+    let bounds = text
+        .split_once("..")
+        .and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
+    bounds.filter(|range| range.start < range.end).ok_or_else(|| {
+        Failure::Input(format!("--range {text}: expected A..B, two whole numbers, the first below the second, such as 0..1000"))
+    })
+}

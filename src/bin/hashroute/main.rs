@@ -1,0 +1,45 @@
+//! The command line: given a key and a set of nodes, which node?
+
+mod args;
+mod changes;
+mod commands;
+mod failure;
+mod key_text;
+mod keys;
+mod nodes;
+mod output;
+mod progress;
+mod strategy;
+mod units;
+
+use std::alloc::System;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+
+use crate::args::Cli;
+
+/// Counts allocations, so that `compare` can say how many a lookup makes.
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version come this way too; who closed the pipe wants no more of them.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    match commands::run(&cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            let _ = writeln!(io::stderr(), "error: {failure}");
+            ExitCode::from(2)
+        }
+    }
+}
