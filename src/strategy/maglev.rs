@@ -15,8 +15,10 @@
 //! for a cell or so. With equal weights it is the paper's round robin in order of name.
 //!
 //! A change moves more keys than it must. At the default size, the excess of removing one of n
-//! equal nodes is 0.3 % of all keys at n = 10, 0.5 % at 100 and 0.6 % at 1,000, where the
-//! unavoidable part is 10 %, 1 % and 0.1 %: take a table of at least 100 cells a node.
+//! equal nodes is 0.2 % of all keys at n = 10, 0.6 % at 100, 0.9 % at 300 and 0.6 % at 1,000,
+//! where the unavoidable part is 10 %, 1 %, 0.3 % and 0.1 %: take a table of at least 100 cells a
+//! node. A node of five times the weight of the others costs up to 2 %, one of a hundred times up
+//! to 5.5 % beside the half or so that it takes.
 
 use alloc::boxed::Box;
 use alloc::collections::BinaryHeap;
@@ -148,10 +150,9 @@ impl Maglev {
     }
 }
 
-/// Measured at the default size, with room: removing one of n equal nodes never moved more than
-/// 0.7 % of the table beside what it must. Weights and other changes stay below as well.
+/// Measured at the default size, with room, for changes of up to 100 units of weight.
 fn excess_bound(_nodes: usize) -> f64 {
-    0.01
+    0.08
 }
 
 fn check_size(size: u64, nodes: usize) -> Result<usize, Error> {
