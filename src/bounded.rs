@@ -13,6 +13,11 @@
 //!
 //! The capacity of a node of weight w, when m keys are there including the new one, is
 //! ceil(c m w / W), computed in integers. Since c > 1, some node always has room.
+//!
+//! Without load a change moves what the router moves. With load it moves some keys beside: when
+//! 100,000 keys are placed anew at c = 1.25 after one of n nodes was added or removed, 0.02 % of
+//! them at n = 10, 0.2 % at 100 and 1 % at 1,000. It is a number of keys rather than a share: the
+//! ones that came first, while capacities were small.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -31,7 +36,7 @@ pub(crate) const STRATEGY: Strategy = Strategy {
         weights: Weights::Any,
         leave: Leave::Any,
         agree: Agree::Load,
-        excess: Excess::None,
+        excess: Excess::AtMost(excess_bound),
     },
     params: &[
         Param {
@@ -145,6 +150,11 @@ impl Lease {
     pub fn node(&self) -> NodeId {
         self.id
     }
+}
+
+/// The worst that was measured, with room: 100,000 keys placed anew after a change.
+fn excess_bound(nodes: usize) -> f64 {
+    0.005 + 3e-5 * nodes as f64
 }
 
 const MILLION: u64 = 1_000_000;

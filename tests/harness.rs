@@ -21,7 +21,7 @@ fn nodes(count: usize) -> Vec<Node> {
 }
 
 fn balance_of(router: &dyn Router, keys: &Keys) -> Balance {
-    balance("test", "xxh3", router, keys, &Placement::of(router, keys))
+    balance("test", router, keys, &Placement::of(router, keys))
 }
 
 /// Fair numbers that owe nothing to the harness's own generator.

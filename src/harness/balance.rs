@@ -23,7 +23,7 @@ use crate::{Node, Router};
 ///
 /// let keys = Keys::template("user:{i}", 0..10_000)?;
 /// let ring = Ring::new(["a", "b", "c"].map(Node::new))?;
-/// let balance = balance("ring", "xxh3", &ring, &keys, &Placement::of(&ring, &keys));
+/// let balance = balance("ring", &ring, &keys, &Placement::of(&ring, &keys));
 /// assert_eq!((balance.keys, balance.distinct_keys, balance.figures.used), (10_000, 10_000, 3));
 /// assert_eq!(serde_json::to_value(&balance).expect("plain data")["keys"], 10_000);
 /// # Ok::<(), hashroute::Error>(())
@@ -63,7 +63,7 @@ pub struct Balance {
 /// ```
 /// # use hashroute::{Node, Ring, harness::{Keys, Placement, balance}};
 /// # let (ring, keys) = (Ring::new([Node::new("a")])?, Keys::template("{i}", 0..10)?);
-/// let balance = balance("ring", "xxh3", &ring, &keys, &Placement::of(&ring, &keys));
+/// let balance = balance("ring", &ring, &keys, &Placement::of(&ring, &keys));
 /// assert_eq!((balance.nodes[0].keys, balance.nodes[0].share), (10, 1.0));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -102,7 +102,7 @@ pub struct NodeBalance {
 /// # use hashroute::{Modulo, Node, harness::{Keys, Placement, balance}};
 /// # let keys = Keys::template("{i}", 0..1000)?;
 /// let router = Modulo::new([Node::new("a"), Node::new("b").with_weight(3)])?;
-/// let figures = balance("modulo", "xxh3", &router, &keys, &Placement::of(&router, &keys)).figures;
+/// let figures = balance("modulo", &router, &keys, &Placement::of(&router, &keys)).figures;
 /// assert_eq!(figures.mean, 500.0);
 /// assert!(figures.max < 600.0); // though b holds about 750
 /// # Ok::<(), hashroute::Error>(())
@@ -190,7 +190,7 @@ pub struct KeyShare {
 /// # use hashroute::{Node, Ring, harness::{Keys, Placement, balance}};
 /// let ring = Ring::new((0..100).map(|i| Node::new(format!("n{i}"))))?;
 /// let keys = Keys::default();
-/// let exact = balance("ring", "xxh3", &ring, &keys, &Placement::of(&ring, &keys)).exact;
+/// let exact = balance("ring", &ring, &keys, &Placement::of(&ring, &keys)).exact;
 /// assert!(exact.is_some_and(|exact| (0.06..0.1).contains(&exact.cv))); // about 1 / sqrt(160)
 /// # Ok::<(), hashroute::Error>(())
 /// ```

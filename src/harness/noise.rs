@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 /// use hashroute::{Modulo, Node};
 ///
 /// let (router, keys) = (Modulo::new(["a", "b"].map(Node::new))?, Keys::template("{i}", 0..400)?);
-/// let noise = balance("modulo", "xxh3", &router, &keys, &Placement::of(&router, &keys)).figures.noise;
+/// let noise = balance("modulo", &router, &keys, &Placement::of(&router, &keys)).figures.noise;
 /// assert!((noise.cv - 0.05).abs() < 1e-12); // sqrt((2 - 1) / 400)
 /// assert!(noise.cv_p99 > 2.0 * noise.cv);
 /// # Ok::<(), hashroute::Error>(())

@@ -66,7 +66,7 @@ pub enum Cause {
 /// ```
 /// # use hashroute::{Modulo, Node, harness::{Cause, Keys, Placement, balance}};
 /// let (router, keys) = (Modulo::new(["a", "b"].map(Node::new))?, Keys::template("{i}", 0..1000)?);
-/// let keys_are = balance("modulo", "xxh3", &router, &keys, &Placement::of(&router, &keys)).verdict.keys;
+/// let keys_are = balance("modulo", &router, &keys, &Placement::of(&router, &keys)).verdict.keys;
 /// assert_eq!((keys_are.cause, keys_are.heavy_cv), (Cause::Even, 0.0));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -94,7 +94,7 @@ pub struct Evenness {
 /// sizes[0] = 5000;
 /// let keys = Keys::template("user:{i}", 0..10_000)?.with_sizes(sizes)?;
 /// let router = Rendezvous::new(["a", "b", "c"].map(Node::new))?;
-/// let verdict = balance("rendezvous", "xxh3", &router, &keys, &Placement::of(&router, &keys)).verdict;
+/// let verdict = balance("rendezvous", &router, &keys, &Placement::of(&router, &keys)).verdict;
 /// assert_eq!((verdict.matter, verdict.cause), (Some(Measure::Bytes), Cause::HeavyKeys));
 /// assert!(verdict.words.contains("user:0 33.3 %"));
 /// # Ok::<(), hashroute::Error>(())

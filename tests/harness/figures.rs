@@ -18,7 +18,7 @@ fn figures_of(counts: &[usize]) -> Result<Figures, Error> {
         .zip(ids)
         .flat_map(|(&count, id)| core::iter::repeat_n(id, count));
     let placement = Placement::new(router.nodes(), owners);
-    Ok(balance("test", "xxh3", &router, &keys, &placement).figures)
+    Ok(balance("test", &router, &keys, &placement).figures)
 }
 
 fn near(a: f64, b: f64, tolerance: f64) -> bool {
@@ -59,7 +59,7 @@ fn weights_scale_and_weight_0_does_not_count() -> Result<(), Error> {
     let id = |name| router.nodes().id(name);
     let owners = (0..100).map(|i| if i < 25 { id("a") } else { id("b") });
     let placement = Placement::new(router.nodes(), owners);
-    let balance = balance("modulo", "xxh3", &router, &keys, &placement);
+    let balance = balance("modulo", &router, &keys, &placement);
     assert_eq!(
         (balance.figures.cv, balance.figures.chi2, balance.figures.df),
         (0.0, 0.0, 1)
@@ -255,7 +255,6 @@ fn planted_unevenness_is_found() -> Result<(), Error> {
     });
     let biased = balance(
         "test",
-        "xxh3",
         &router,
         &keys,
         &Placement::new(router.nodes(), owners),

@@ -166,7 +166,7 @@ fn a_comparison_agrees_with_its_parts() -> Result<(), Error> {
     let comparison = compare(&contest, &mut |_, _| ());
     let router = ring.build(nodes(5), &params)?;
     let placement = hashroute::harness::Placement::of(&*router, &keys);
-    let balance = hashroute::harness::balance("ring", "md5", &*router, &keys, &placement);
+    let balance = hashroute::harness::balance("ring", &*router, &keys, &placement);
     assert_eq!(comparison.rows[0].balance, Some(balance));
     Ok(())
 }

@@ -1,0 +1,170 @@
+//! Preference lists and bounded load.
+
+use std::collections::BTreeSet;
+
+use hashroute::strategy::{ALL, Excess};
+use hashroute::{BoundedLoad, Change, Node, Rendezvous, Ring, Router, Spread};
+
+use crate::common::{Outcome, build, keys, nodes};
+
+#[test]
+fn cases_23_89_a_list_is_short_only_when_nodes_are() {
+    for strategy in ALL {
+        for count in 0..5 {
+            let router = build(strategy, nodes(count));
+            for key in keys(40, 20) {
+                let list = router.replicas(key, 3, Spread::Nodes);
+                assert_eq!(list.len(), count.min(3), "{}", strategy.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn case_88_a_new_node_enters_lists_and_pushes_nobody_else_around() -> Outcome {
+    // The next replica is the next on the ring, not in a list of nodes.
+    let routers: [Box<dyn Router>; 2] = [
+        Box::new(Ring::new(nodes(8))?),
+        Box::new(Rendezvous::new(nodes(8))?),
+    ];
+    for mut router in routers {
+        let lists = |router: &dyn Router| -> Vec<Vec<String>> {
+            let name = |id| router.nodes().name(id).to_owned();
+            let list = |key| {
+                router
+                    .replicas(key, 3, Spread::Nodes)
+                    .into_iter()
+                    .map(name)
+                    .collect()
+            };
+            keys(41, 1000).into_iter().map(list).collect()
+        };
+        let before = lists(&*router);
+        router.apply(&Change::Add(Node::new("new")))?;
+        for (old, new) in before.iter().zip(lists(&*router)) {
+            let kept: Vec<_> = new.iter().filter(|name| *name != "new").collect();
+            assert_eq!(kept, old.iter().take(kept.len()).collect::<Vec<_>>());
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn cases_90_98_three_zones_or_racks_three_copies() {
+    for strategy in ALL {
+        let places = [("z1", "r1"), ("z2", "r2"), ("z3", "r3")];
+        let list = nodes(9).into_iter().zip(places.into_iter().cycle());
+        let router = build(
+            strategy,
+            list.map(|(node, (zone, rack))| node.with_place(zone, rack)),
+        );
+        for key in keys(42, 200) {
+            for spread in [Spread::Zones, Spread::Racks] {
+                let list = router.replicas(key, 3, spread);
+                let zones: BTreeSet<_> = list
+                    .iter()
+                    .filter_map(|&id| router.nodes().get(id)?.zone())
+                    .collect();
+                assert_eq!(zones.len(), 3, "{}", strategy.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn cases_91_92_97_no_node_twice_however_many_points() {
+    for strategy in ALL {
+        let router = build(strategy, nodes(4));
+        for key in keys(43, 500) {
+            let list = router.replicas(key, 3, Spread::Nodes);
+            let distinct: BTreeSet<_> = list.iter().collect();
+            assert_eq!(distinct.len(), 3, "{}", strategy.name);
+        }
+    }
+}
+
+#[test]
+fn case_93_a_walk_ends_although_a_name_owns_nothing() {
+    for strategy in ALL
+        .iter()
+        .filter(|strategy| strategy.caps.excess == Excess::None)
+    {
+        let mut router = build(strategy, nodes(3));
+        // Drained where weights are taken; where not, the walk ends anyway.
+        let _ = router.apply(&Change::reweight("node-1", 0));
+        let live = router.nodes().live();
+        for key in keys(44, 20) {
+            assert_eq!(
+                router.replicas(key, 3, Spread::Zones).len(),
+                live,
+                "{}",
+                strategy.name
+            );
+        }
+    }
+}
+
+#[test]
+fn cases_79_84_the_bound_is_the_ceiling_of_the_ratio_and_holds() -> Outcome {
+    let bounded = BoundedLoad::new(Ring::new(nodes(10))?, 1.25)?;
+    let first = bounded.nodes().id("node-0").ok_or("a member")?;
+    assert_eq!(bounded.capacity(first), 1); // ceil(1.25 / 10), where integers gave 0
+    // One key for all: each node is filled to the bound and not one beyond.
+    let key = bounded.hash_key(b"everybody asks for this one");
+    for present in 1..=100_usize {
+        let lease = bounded.acquire(key).ok_or("no room")?;
+        let bound = (5 * present).div_ceil(4 * 10);
+        assert!(bounded.load(lease.node()) <= bound, "{present}");
+    }
+    Ok(())
+}
+
+#[test]
+fn case_80_a_bound_on_loads_of_the_moment_is_not_one_on_keys() -> Outcome {
+    // What is released no longer counts: the same key may be placed for ever.
+    let bounded = BoundedLoad::new(Ring::new(nodes(3))?, 1.25)?;
+    let key = bounded.hash_key(b"key");
+    let home = bounded.router().route_hash(key);
+    for _ in 0..100 {
+        let lease = bounded.acquire(key).ok_or("no room")?;
+        assert_eq!(Some(lease.node()), home);
+        assert!(bounded.release(lease));
+    }
+    Ok(())
+}
+
+#[test]
+fn cases_81_82_86_a_node_that_leaves_takes_its_load_with_it() -> Outcome {
+    let mut bounded = BoundedLoad::new(Ring::new(nodes(3))?, 1.25)?;
+    let keys = keys(45, 90);
+    let leases: Vec<_> = keys
+        .into_iter()
+        .filter_map(|key| bounded.acquire(key))
+        .collect();
+    let id = bounded.nodes().id("node-1").ok_or("a member")?;
+    let held = bounded.load(id);
+    assert!(held > 0);
+    bounded.apply(&Change::remove("node-1"))?;
+    assert_eq!(bounded.total_load(), 90 - held);
+    // The same name, and the same id: another node all the same.
+    bounded.apply(&Change::Add(Node::new("node-1")))?;
+    assert_eq!(bounded.nodes().id("node-1"), Some(id));
+    let returned = leases
+        .into_iter()
+        .filter_map(|lease| bounded.release(lease).then_some(()));
+    assert_eq!(returned.count(), 90 - held);
+    assert_eq!((bounded.total_load(), bounded.load(id)), (0, 0));
+    Ok(())
+}
+
+#[test]
+fn case_86_leases_of_another_router_give_nothing_back() -> Outcome {
+    let [one, two] = [Ring::new(nodes(1))?, Ring::new(nodes(1))?];
+    let (one, two) = (BoundedLoad::new(one, 1.25)?, BoundedLoad::new(two, 1.25)?);
+    let key = one.hash_key(b"key");
+    let (mine, theirs) = (one.acquire(key), two.acquire(key));
+    assert!(theirs.is_some_and(|lease| !one.release(lease)));
+    assert_eq!((one.total_load(), two.total_load()), (1, 1));
+    assert!(mine.is_some_and(|lease| one.release(lease)));
+    Ok(())
+}

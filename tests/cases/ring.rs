@@ -1,0 +1,296 @@
+//! Tokens, labels and points.
+
+use std::collections::BTreeSet;
+
+use hashroute::{Change, HashFunction, KeyHash, KeyHasher, Modulo, Node, Ring, Router};
+
+use crate::common::{Checks, Outcome, chi_square, counts, keys, nodes, normal, owner, owners};
+
+#[test]
+fn case_1_names_that_share_a_token_elsewhere_keep_all_points() -> Outcome {
+    let names = ["node-4230", "node-14323"];
+    let one = Ring::new(names.map(Node::new))?;
+    let two = Ring::new([names[1], names[0]].map(Node::new))?;
+    assert_eq!(one.points().count(), 320);
+    assert!(one.points().eq(two.points()));
+    Ok(())
+}
+
+#[test]
+fn cases_3_6_7_12_13_a_shared_token_survives_whoever_leaves() -> Outcome {
+    let mut ring = Ring::from_tokens([Node::new("a")], [(100, "a"), (200, "a")])?;
+    ring.add_with_tokens(Node::new("b"), &[100, 300])?;
+    let first = |ring: &Ring| owner(ring, KeyHash::from_raw(50)).map(str::to_owned);
+    assert_eq!(first(&ring).as_deref(), Some("a"));
+    ring.apply(&Change::remove("b"))?;
+    assert_eq!(first(&ring).as_deref(), Some("a"));
+    assert_eq!(
+        ring.points().map(|(point, _)| point).collect::<Vec<_>>(),
+        [100, 200]
+    );
+    ring.add_with_tokens(Node::new("b"), &[100, 300])?;
+    ring.apply(&Change::remove("a"))?;
+    assert_eq!(first(&ring).as_deref(), Some("b"));
+    // Whoever joined first, the first name owns a shared token.
+    let mut other = Ring::from_tokens([Node::new("b")], [(100, "b"), (300, "b")])?;
+    other.add_with_tokens(Node::new("a"), &[100, 200])?;
+    assert_eq!(first(&other).as_deref(), Some("a"));
+    Ok(())
+}
+
+#[test]
+fn case_4_the_last_node_may_leave() -> Outcome {
+    let names = ["192.0.2.0", "192.0.2.125", "192.0.2.202"];
+    let mut ring = Ring::with_points(names.map(Node::new), 40)?;
+    for name in [names[1], names[2], names[0]] {
+        ring.apply(&Change::remove(name))?;
+    }
+    assert_eq!((ring.points().count(), ring.route(b"key")), (0, None));
+    ring.apply(&Change::Add(Node::new(names[0])))?;
+    assert_eq!(ring.route(b"key").map(Node::name), Some(names[0]));
+    Ok(())
+}
+
+/// That the shares of equal nodes vary as those of v random points each: the square of their
+/// coefficient of variation is (n - 1) / (n v + 1), give or take its own error.
+fn varies_as_theory_says(ring: &Ring, points: u32) -> f64 {
+    let shares = ring.shares().unwrap_or_default();
+    let (n, v) = (shares.len() as f64, f64::from(points));
+    let squares = shares
+        .iter()
+        .map(|share| (share * n - 1.0) * (share * n - 1.0));
+    let relative = squares.sum::<f64>() / n / ((n - 1.0) / (n * v + 1.0));
+    normal((relative - 1.0) / (2.0 / (n - 1.0) + 6.0 / (n * v)).sqrt())
+}
+
+#[test]
+fn cases_9_10_11_names_that_begin_alike_get_even_shares() -> Outcome {
+    // With name + index as the label, 's1:1' + '10' is 's1:11' + '0'.
+    let mut checks = Checks::default();
+    for names in [
+        &["s1:1", "s1:11", "s2:2", "s2:5"][..],
+        &["member", "member1", "member11"],
+        &["host1", "host11", "host111", "host1111"],
+    ] {
+        for points in [11, 100, 1000] {
+            let ring = Ring::with_points(names.iter().copied().map(Node::new), points)?;
+            let distinct: BTreeSet<_> = ring.points().map(|(point, _)| point).collect();
+            assert_eq!(distinct.len(), names.len() * points as usize, "{names:?}");
+            // Each share is a Beta variable of mean 1 / n and this deviation.
+            let n = names.len() as f64;
+            let deviation = ((n - 1.0) / (n * f64::from(points) + 1.0)).sqrt() / n;
+            for (share, name) in ring.shares().ok_or("no arcs")?.iter().zip(names) {
+                let deviate = (share - 1.0 / n) / deviation;
+                checks.note(
+                    format!("{name} of {names:?}, {points}: {share}"),
+                    normal(deviate),
+                );
+            }
+        }
+    }
+    checks.judge();
+    Ok(())
+}
+
+#[test]
+fn cases_15_16_66_69_many_sequential_names_share_as_random_ones() -> Outcome {
+    let mut checks = Checks::default();
+    for (pattern, count, points) in [
+        ("carbon-", 30, 100),
+        ("endpoint-", 300, 100),
+        ("tinode-", 10, 160),
+        ("10.0.0.", 50, 1000),
+    ] {
+        let ring = Ring::with_points(
+            (0..count).map(|i| Node::new(format!("{pattern}{i}"))),
+            points,
+        )?;
+        checks.note(pattern, varies_as_theory_says(&ring, points));
+        // No bias towards those that were listed first.
+        let (mut first, shares) = (0.0, ring.shares().ok_or("no arcs")?);
+        for (id, node) in ring.nodes().iter() {
+            let index: i32 = node.name()[pattern.len()..].parse()?;
+            first += if index < count / 2 {
+                shares[id.index()]
+            } else {
+                0.0
+            };
+        }
+        let (n, v) = (f64::from(count), f64::from(points));
+        let deviation = 0.5 / (n * v + 1.0).sqrt();
+        checks.note(
+            format!("{pattern} first half: {first}"),
+            normal((first - 0.5) / deviation),
+        );
+    }
+    checks.judge();
+    assert_eq!(Ring::DEFAULT_POINTS, 160); // not the 1 or 3 of case 69
+    Ok(())
+}
+
+#[test]
+fn cases_16_19_no_index_wraps_and_no_point_is_shared() -> Outcome {
+    let ring = Ring::with_points(nodes(5), 2000)?;
+    let distinct: BTreeSet<_> = ring.points().map(|(point, _)| point).collect();
+    assert_eq!((distinct.len(), distinct.contains(&0)), (10_000, false));
+    Ok(())
+}
+
+#[test]
+fn cases_26_27_28_29_a_change_touches_no_point_of_others() -> Outcome {
+    let list = nodes(5).into_iter().zip([64, 3, 7, 16, 1]);
+    let mut ring = Ring::new(list.map(|(node, weight)| node.with_weight(weight)))?;
+    let points = |ring: &Ring, except: &str| {
+        let others = ring.points().filter(|(_, node)| node.name() != except);
+        others
+            .map(|(point, node)| (point, node.name().to_owned()))
+            .collect::<Vec<_>>()
+    };
+    let untouched = points(&ring, "node-2");
+    for change in [
+        Change::reweight("node-2", 70),
+        Change::reweight("node-2", 0),
+        Change::remove("node-2"),
+        Change::Add(Node::new("node-2").with_weight(9)),
+    ] {
+        ring.apply(&change)?;
+        assert_eq!(points(&ring, "node-2"), untouched, "{change:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn case_30_coprime_weights_cost_their_sum_in_points() -> Outcome {
+    let list = (1..)
+        .zip(nodes(5))
+        .map(|(weight, node)| node.with_weight(weight));
+    assert_eq!(Ring::new(list)?.points().count(), 15 * 160);
+    Ok(())
+}
+
+#[test]
+fn case_23_a_small_weight_still_has_points() -> Outcome {
+    let list = nodes(3).into_iter().zip([1024, 1024, 5]);
+    let ring = Ring::with_points(list.map(|(node, weight)| node.with_weight(weight)), 1)?;
+    assert_eq!(
+        ring.points()
+            .filter(|(_, node)| node.name() == "node-2")
+            .count(),
+        5
+    );
+    for key in keys(10, 20) {
+        let list = ring.replicas(key, 3, hashroute::Spread::Nodes);
+        assert_eq!(list.len(), 3);
+    }
+    Ok(())
+}
+
+#[test]
+fn case_43_ids_beyond_sixteen_bits() -> Outcome {
+    let ring = Ring::with_points((0..70_000).map(|i| Node::new(i.to_string())), 1)?;
+    let (last, name) = ring.points().last().ok_or("no points")?;
+    assert_eq!(owner(&ring, KeyHash::from_raw(last)), Some(name.name()));
+    let beyond = ring.nodes().iter().filter(|(id, _)| id.index() > 65_535);
+    for (id, node) in beyond.step_by(500) {
+        let point = ring.points().find(|(_, other)| other.name() == node.name());
+        let key = KeyHash::from_raw(point.ok_or("no point")?.0);
+        assert_eq!(ring.route_hash(key), Some(id));
+    }
+    Ok(())
+}
+
+#[test]
+fn cases_58_110_past_the_last_point_comes_the_first() -> Outcome {
+    let ring = Ring::from_tokens(["a", "b"].map(Node::new), [(100, "a"), (200, "b")])?;
+    let owners =
+        [0, 100, 101, 200, 201, u64::MAX].map(|hash| owner(&ring, KeyHash::from_raw(hash)));
+    let [a, b] = ["a", "b"].map(Some);
+    assert_eq!(owners, [a, a, b, b, a, a]);
+    Ok(())
+}
+
+#[test]
+fn case_67_similar_keys_under_a_weak_hash() -> Outcome {
+    // FNV-1a without a finalizer gave 68, 30 and 2 % of such keys.
+    let mut checks = Checks::default();
+    let hasher = KeyHasher::new(HashFunction::Fnv1a64);
+    let routers: [Box<dyn Router>; 3] = [
+        Box::new(hashroute::Rendezvous::new(nodes(3))?.with_hasher(hasher.clone())),
+        Box::new(Ring::new(nodes(3))?.with_hasher(hasher.clone())),
+        Box::new(hashroute::Jump::new(nodes(3))?.with_hasher(hasher)),
+    ];
+    for router in &routers {
+        let numbers = (1900..4900).map(|i| router.hash_key(format!("work:PAN-{i}").as_bytes()));
+        let counts = counts(&**router, &numbers.collect::<Vec<_>>());
+        let shares = router.shares().unwrap_or_else(|| vec![1.0 / 3.0; 3]);
+        checks.note(format!("{counts:?}"), chi_square(&counts, &shares));
+    }
+    checks.judge();
+    Ok(())
+}
+
+#[test]
+fn case_111_a_ring_of_no_points_is_refused() {
+    assert!(Ring::with_points(nodes(2), 0).is_err());
+    assert!(Ring::tutorial(nodes(2), 0).is_err());
+    assert!(Ring::from_tokens(nodes(1), []).is_err());
+}
+
+fn tutorial_servers(count: u8) -> impl Iterator<Item = Node> {
+    (b'a'..b'a' + count).map(|letter| Node::new(format!("cache-{}", char::from(letter))))
+}
+
+#[test]
+fn the_tutorial_ring_moves_exactly_what_it_moves_in_python() -> Outcome {
+    let mut ring = Ring::tutorial(tutorial_servers(10), 100)?;
+    let hashes: Vec<_> = (0..1_000_000)
+        .map(|i| ring.hash_key(format!("user:{i}").as_bytes()))
+        .collect();
+    let owned = |router: &dyn Router| -> Vec<_> {
+        hashes.iter().map(|&hash| router.route_hash(hash)).collect()
+    };
+    let moved =
+        |before: &[_], after: &[_]| before.iter().zip(after).filter(|(b, a)| b != a).count();
+    let before = owned(&ring);
+    ring.apply(&Change::Add(Node::new("cache-k")))?;
+    assert_eq!(moved(&before, &owned(&ring)), 104_566);
+    // Ids stay as nodes join, so they may be compared.
+    let md5 = KeyHasher::new(HashFunction::Md5);
+    let mut modulo = Modulo::new(tutorial_servers(10))?.with_hasher(md5);
+    assert_eq!(modulo.hash_key(b"user:7"), hashes[7]);
+    let before = owned(&modulo);
+    modulo.apply(&Change::Add(Node::new("cache-k")))?;
+    assert_eq!(moved(&before, &owned(&modulo)), 908_659);
+    Ok(())
+}
+
+#[test]
+fn the_tutorial_ring_is_as_even_as_in_python() -> Outcome {
+    for (points, peak, variation) in [(100, 1.195, 0.109), (150, 1.074, 0.053)] {
+        let shares = Ring::tutorial(tutorial_servers(10), points)?
+            .shares()
+            .ok_or("no arcs")?;
+        let largest = shares.iter().copied().fold(0.0, f64::max) * 10.0;
+        let squares = shares
+            .iter()
+            .map(|share| (share * 10.0 - 1.0) * (share * 10.0 - 1.0));
+        let measured = (squares.sum::<f64>() / 10.0).sqrt();
+        assert!((largest - peak).abs() < 5e-4, "{points} points: {largest}");
+        assert!(
+            (measured - variation).abs() < 5e-4,
+            "{points} points: {measured}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn case_17_18_the_name_alone_is_hashed() -> Outcome {
+    let keys = keys(11, 500);
+    let plain = Ring::new(nodes(4))?;
+    let dressed = nodes(4)
+        .into_iter()
+        .map(|node| node.with_place("zone", "rack"));
+    assert_eq!(owners(&plain, &keys), owners(&Ring::new(dressed)?, &keys));
+    Ok(())
+}

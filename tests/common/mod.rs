@@ -1,0 +1,321 @@
+//! What the tests share: clusters built from the registry, samples of keys, statistics.
+#![allow(dead_code, reason = "every test binary uses a part of its own")]
+
+use core::ops::ControlFlow;
+
+use hashroute::strategy::{Agree, Leave, Params, Strategy, Weights};
+use hashroute::{Change, KeyHash, Node, NodeId, Router};
+use proptest::strategy as random;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, Normal};
+
+pub(crate) type Outcome = Result<(), Box<dyn core::error::Error>>;
+
+// --- Clusters ---
+
+/// `node-0` and so on, of weight 1.
+pub(crate) fn nodes(count: usize) -> Vec<Node> {
+    (0..count).map(|i| Node::new(format!("node-{i}"))).collect()
+}
+
+/// `node-0` and so on with these weights, or 1 each where the strategy knows no others.
+pub(crate) fn weighted(strategy: &Strategy, weights: &[u32]) -> Vec<Node> {
+    let weigh = |(node, &weight): (Node, _)| node.with_weight(fit(strategy, weight));
+    nodes(weights.len())
+        .into_iter()
+        .zip(weights)
+        .map(weigh)
+        .collect()
+}
+
+/// A weight that the strategy takes.
+pub(crate) fn fit(strategy: &Strategy, weight: u32) -> u32 {
+    match strategy.caps.weights {
+        Weights::Any => weight,
+        Weights::One => 1,
+        _ => panic!("teach the tests about {:?}", strategy.caps.weights),
+    }
+}
+
+pub(crate) fn build(strategy: &Strategy, nodes: impl IntoIterator<Item = Node>) -> Box<dyn Router> {
+    strategy
+        .build(nodes, &Params::default())
+        .unwrap_or_else(|error| panic!("{}: {error}", strategy.name))
+}
+
+/// Whether the members alone decide, while no load is there.
+pub(crate) fn is_set(strategy: &Strategy) -> bool {
+    matches!(strategy.caps.agree, Agree::Set | Agree::Load)
+}
+
+/// All of a router's state as text, without the serial numbers by which bounded load tells the
+/// counters of one process apart.
+pub(crate) fn state<R: Router + ?Sized>(router: &R) -> String {
+    let debug = format!("{router:?}");
+    let mut parts = debug.split("stay: ");
+    let mut state = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        state.push_str("stay: _");
+        state.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
+    }
+    state
+}
+
+/// A router of some strategy and what the test knows about it: the members in the order in
+/// which they joined.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    pub(crate) strategy: &'static Strategy,
+    pub(crate) router: Box<dyn Router>,
+    members: Vec<(String, u32)>,
+    joined: usize,
+}
+
+/// A change in general terms, which a [`Cluster`] makes one that its strategy takes. The index
+/// chooses a member, modulo their number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    Add(u32),
+    Remove(usize),
+    Reweight(usize, u32),
+}
+
+impl Cluster {
+    pub(crate) fn new(strategy: &'static Strategy, weights: &[u32]) -> Self {
+        let nodes = weighted(strategy, weights);
+        Self {
+            strategy,
+            members: nodes
+                .iter()
+                .map(|node| (node.name().into(), node.weight()))
+                .collect(),
+            router: build(strategy, nodes),
+            joined: 0,
+        }
+    }
+
+    /// The change that a step means here; `None` when the strategy has no such change.
+    pub(crate) fn change(&self, step: Step) -> Option<Change> {
+        let any = |index: usize| self.members.get(index % self.members.len().max(1));
+        match (step, self.strategy.caps.leave) {
+            (Step::Add(weight), _) => {
+                let node = Node::new(format!("new-{}", self.joined));
+                Some(Change::Add(node.with_weight(fit(self.strategy, weight))))
+            }
+            (Step::Remove(index), Leave::Any) => Some(Change::remove(any(index)?.0.as_str())),
+            (Step::Remove(_), Leave::Last) => Some(Change::remove(self.members.last()?.0.as_str())),
+            (Step::Reweight(index, weight), _) => {
+                let (name, old) = any(index)?;
+                let weight = fit(self.strategy, weight);
+                (weight != *old).then(|| Change::reweight(name.as_str(), weight))
+            }
+            (Step::Remove(_), other) => panic!("teach the tests about {other:?}"),
+        }
+    }
+
+    pub(crate) fn apply(&mut self, change: &Change) {
+        self.router
+            .apply(change)
+            .unwrap_or_else(|error| panic!("{}: {error}", self.strategy.name));
+        match change {
+            Change::Add(node) => {
+                self.members.push((node.name().into(), node.weight()));
+                self.joined += 1;
+            }
+            Change::Remove(gone) => self.members.retain(|(name, _)| **name != **gone),
+            Change::Reweight(changed, to) => self
+                .members
+                .iter_mut()
+                .filter(|(name, _)| **name == **changed)
+                .for_each(|(_, weight)| *weight = *to),
+            other => panic!("teach the tests about {other:?}"),
+        }
+    }
+
+    /// The weight of a member, 0 of others.
+    pub(crate) fn weight(&self, name: &str) -> u32 {
+        let found = self.members.iter().find(|(known, _)| known == name);
+        found.map_or(0, |(_, weight)| *weight)
+    }
+}
+
+// --- Keys and their owners ---
+
+/// `count` hashes, as random as `SplitMix64` makes them; other ones for each seed.
+pub(crate) fn keys(seed: u64, count: usize) -> Vec<KeyHash> {
+    let first = seed << 40;
+    (first..first + count as u64)
+        .map(KeyHash::from_integer)
+        .collect()
+}
+
+pub(crate) fn name_of<R: Router + ?Sized>(router: &R, id: Option<NodeId>) -> Option<&str> {
+    Some(router.nodes().get(id?)?.name())
+}
+
+pub(crate) fn owner<R: Router + ?Sized>(router: &R, key: KeyHash) -> Option<&str> {
+    name_of(router, router.route_hash(key))
+}
+
+/// The owners' names, a dash for none.
+pub(crate) fn owners<R: Router + ?Sized>(router: &R, keys: &[KeyHash]) -> Vec<Box<str>> {
+    keys.iter()
+        .map(|&key| owner(router, key).unwrap_or("-").into())
+        .collect()
+}
+
+/// The names of the nodes that keys are placed on, which fills a router that keeps loads.
+pub(crate) fn placed<R: Router + ?Sized>(router: &R, keys: &[KeyHash]) -> Vec<Box<str>> {
+    keys.iter()
+        .map(|&key| name_of(router, router.place(key)).unwrap_or("-").into())
+        .collect()
+}
+
+/// The whole walk of a key.
+pub(crate) fn walked<R: Router + ?Sized>(router: &R, key: KeyHash) -> Vec<NodeId> {
+    let mut ids = Vec::new();
+    router.walk(key, &mut |id| {
+        ids.push(id);
+        ControlFlow::Continue(())
+    });
+    ids
+}
+
+/// The whole walk of a key, by name.
+pub(crate) fn walked_names<R: Router + ?Sized>(router: &R, key: KeyHash) -> Vec<&str> {
+    let name = |id| router.nodes().name(id);
+    walked(router, key).into_iter().map(name).collect()
+}
+
+/// How many of the keys each node owns, by index.
+pub(crate) fn counts<R: Router + ?Sized>(router: &R, keys: &[KeyHash]) -> Vec<u64> {
+    let mut counts = vec![0; router.nodes().id_bound()];
+    for id in keys.iter().filter_map(|&key| router.route_hash(key)) {
+        counts[id.index()] += 1;
+    }
+    counts
+}
+
+/// The share of a name, 0 of strangers.
+pub(crate) fn share_of<R: Router + ?Sized>(router: &R, shares: &[f64], name: &str) -> f64 {
+    let id = router.nodes().id(name);
+    id.and_then(|id| shares.get(id.index()))
+        .copied()
+        .unwrap_or(0.0)
+}
+
+/// What each node should own: its weight over the total, by index.
+pub(crate) fn fair_shares<R: Router + ?Sized>(router: &R) -> Vec<f64> {
+    let mut shares = vec![0.0; router.nodes().id_bound()];
+    for (id, node) in router.nodes().iter() {
+        shares[id.index()] = f64::from(node.weight()) / router.nodes().total_weight() as f64;
+    }
+    shares
+}
+
+/// The cells that a share of a table is.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share is no more than 1 and not below 0"
+)]
+pub(crate) fn cell_count(share: f64, size: u64) -> u64 {
+    (share * size as f64).round() as u64
+}
+
+// --- Statistics ---
+
+/// The chance that a test fails although the program is right, if its keys were drawn anew. They
+/// never are: seeds are fixed, so a test that passes will pass again.
+pub(crate) const SIGNIFICANCE: f64 = 1e-4;
+
+/// Checks of one test, judged together (Bonferroni): with `n` of them, each may be as unlikely
+/// as [`SIGNIFICANCE`] / n.
+#[derive(Debug, Default)]
+pub(crate) struct Checks(Vec<(String, f64)>);
+
+impl Checks {
+    /// Note a check: the chance of what was seen, or of something further off.
+    pub(crate) fn note(&mut self, what: impl Into<String>, chance: f64) {
+        assert!((0.0..=2.0).contains(&chance), "no chance: {chance}");
+        self.0.push((what.into(), chance));
+    }
+
+    /// Fail where a check is too unlikely, or none was made.
+    pub(crate) fn judge(self) {
+        assert!(!self.0.is_empty(), "nothing was checked");
+        let limit = SIGNIFICANCE / self.0.len() as f64;
+        let unlikely: Vec<_> = self.0.iter().filter(|(_, p)| *p < limit).collect();
+        assert!(
+            unlikely.is_empty(),
+            "chance below {limit:.1e}: {unlikely:#?}"
+        );
+    }
+}
+
+/// The two-sided chance of `hits` among `trials` when each hits with probability `share`.
+pub(crate) fn binomial(hits: u64, trials: u64, share: f64) -> f64 {
+    (2.0 * at_most(hits, trials, share).min(at_least(hits, trials, share))).min(1.0)
+}
+
+/// The chance of `hits` or fewer.
+pub(crate) fn at_most(hits: u64, trials: u64, share: f64) -> f64 {
+    Binomial::new(share.min(1.0), trials).map_or(f64::NAN, |law| law.cdf(hits))
+}
+
+/// The chance of `hits` or more.
+pub(crate) fn at_least(hits: u64, trials: u64, share: f64) -> f64 {
+    let law = Binomial::new(share.min(1.0), trials);
+    law.map_or(f64::NAN, |law| {
+        hits.checked_sub(1).map_or(1.0, |fewer| law.sf(fewer))
+    })
+}
+
+/// The two-sided chance of a standard normal deviate.
+pub(crate) fn normal(deviate: f64) -> f64 {
+    2.0 * Normal::standard().sf(deviate.abs())
+}
+
+/// The chance of a chi-square as large, of counts against shares. Nodes that expect fewer than
+/// five keys are taken together; one that expects none must have none.
+pub(crate) fn chi_square(counts: &[u64], shares: &[f64]) -> f64 {
+    let total = counts.iter().sum::<u64>() as f64;
+    let (mut chi2, mut cells) = (0.0, 0_u32);
+    let mut rest = (0.0, 0.0);
+    let mut add = |count: f64, expected: f64| {
+        chi2 += (count - expected) * (count - expected) / expected;
+        cells += 1;
+    };
+    for (&count, &share) in counts.iter().zip(shares) {
+        assert!(share > 0.0 || count == 0, "{count} keys where none belong");
+        if share * total >= 5.0 {
+            add(count as f64, share * total);
+        } else {
+            rest = (rest.0 + count as f64, rest.1 + share * total);
+        }
+    }
+    if rest.1 >= 5.0 {
+        add(rest.0, rest.1);
+    }
+    if cells < 2 {
+        return 1.0;
+    }
+    ChiSquared::new(f64::from(cells - 1)).map_or(f64::NAN, |law| law.sf(chi2))
+}
+
+// --- Properties ---
+
+/// Run a law on random inputs, the same ones every time.
+pub(crate) fn for_all<S: random::Strategy>(cases: u32, inputs: &S, law: impl Fn(S::Value)) {
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let held = TestRunner::new_with_rng(config, rng).run(inputs, |input| {
+        law(input);
+        Ok(())
+    });
+    held.unwrap_or_else(|broken| panic!("{broken}"));
+}

@@ -1,0 +1,167 @@
+//! The registry and what must go with it: files, names, parameters, documents.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{Outcome, build, fit, keys, nodes, owners, state};
+use hashroute::strategy::{ALL, Params, find};
+use hashroute::{HashFunction, KeyHasher, Node};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The files of src/strategy, one a strategy.
+fn strategy_files() -> Result<Vec<PathBuf>, Box<dyn core::error::Error>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root().join("src/strategy"))? {
+        let path = entry?.path();
+        if path.is_file() && !path.ends_with("mod.rs") {
+            files.push(path);
+        }
+    }
+    if files.is_empty() {
+        return Err("no strategy files".into());
+    }
+    Ok(files)
+}
+
+#[test]
+fn every_strategy_file_is_in_the_registry() -> Outcome {
+    for file in strategy_files()? {
+        let stem = file.file_stem().and_then(|stem| stem.to_str());
+        let stem = stem.ok_or("a file without a name")?;
+        assert!(
+            ALL.iter().any(|strategy| strategy.name == stem),
+            "src/strategy/{stem}.rs has no line in strategy::ALL"
+        );
+        let text = fs::read_to_string(&file)?;
+        let row = format!("name: {stem:?}");
+        assert!(
+            text.contains(&row),
+            "src/strategy/{stem}.rs has no row with {row}"
+        );
+        assert!(
+            text.contains("//! Peers must share"),
+            "src/strategy/{stem}.rs does not say what peers must share"
+        );
+        assert!(
+            text.contains("//! | lookup | memory | change |"),
+            "src/strategy/{stem}.rs has no table of costs"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn names_are_unique_and_found() -> Outcome {
+    let names: BTreeSet<_> = ALL.iter().map(|strategy| strategy.name).collect();
+    assert_eq!(names.len(), ALL.len(), "two strategies of one name");
+    for strategy in ALL {
+        assert_eq!(find(strategy.name)?.name, strategy.name);
+        assert!(!strategy.about.is_empty());
+        let params: BTreeSet<_> = strategy.params.iter().map(|param| param.name).collect();
+        assert_eq!(params.len(), strategy.params.len(), "{}", strategy.name);
+    }
+    assert!(find("").is_err() && find("Ring").is_err());
+    Ok(())
+}
+
+#[test]
+fn the_stated_defaults_are_the_defaults() -> Outcome {
+    for strategy in ALL {
+        let stated = strategy
+            .params
+            .iter()
+            .fold(Params::default(), |params, param| {
+                params.with(param.name, param.default)
+            });
+        let [plain, stated] =
+            [Params::default(), stated].map(|params| strategy.build(nodes(6), &params));
+        let (plain, stated) = (plain?, stated?);
+        assert!(state(&*plain) == state(&*stated), "{}", strategy.name);
+        let keys = keys(60, 500);
+        assert_eq!(
+            owners(&*plain, &keys),
+            owners(&*stated, &keys),
+            "{}",
+            strategy.name
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn parameters_that_cannot_be_used_are_refused() {
+    for strategy in ALL {
+        let refused = |params: &Params| {
+            let error = strategy.build(nodes(3), params).err();
+            error.is_some_and(|error| !error.to_string().is_empty())
+        };
+        let unknown = Params::default().with("no-such-parameter", "1");
+        assert!(refused(&unknown), "{}", strategy.name);
+        for param in strategy.params {
+            for value in ["", "nonsense", "-1", "0x10", "1e999"] {
+                let params = Params::default().with(param.name, value);
+                assert!(
+                    refused(&params),
+                    "{} {} = {value:?}",
+                    strategy.name,
+                    param.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_strategy_takes_the_smallest_clusters() {
+    for strategy in ALL {
+        for count in [0, 1, 2] {
+            let router = build(strategy, nodes(count));
+            assert_eq!(
+                router.route(b"key").is_some(),
+                count > 0,
+                "{}",
+                strategy.name
+            );
+            assert_eq!(router.nodes().len(), count);
+        }
+        let drained = nodes(3)
+            .into_iter()
+            .map(|node| node.with_weight(fit(strategy, 0)));
+        let router = build(strategy, drained);
+        let weighs = fit(strategy, 0) > 0;
+        assert_eq!(router.route(b"key").is_some(), weighs, "{}", strategy.name);
+        assert_eq!(router.nodes().len(), 3);
+    }
+}
+
+#[test]
+fn the_hasher_of_the_parameters_is_used() -> Outcome {
+    for strategy in ALL {
+        for &function in HashFunction::ALL {
+            let hasher = KeyHasher::new(function);
+            let params = Params::default().with_hasher(hasher.clone());
+            let hash = strategy
+                .build([Node::new("a")], &params)?
+                .hash_key(b"user:42");
+            let ways = [hasher.raw(b"user:42"), hasher.spread(b"user:42")];
+            assert!(ways.contains(&hash), "{} {function}", strategy.name);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_readme_mentions_every_strategy() -> Outcome {
+    let readme = fs::read_to_string(root().join("README.md"))?;
+    for strategy in ALL {
+        let name = format!("`{}`", strategy.name);
+        assert!(readme.contains(&name), "README.md does not mention {name}");
+    }
+    Ok(())
+}

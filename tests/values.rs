@@ -1,0 +1,133 @@
+//! Law 1 across versions: the routes themselves are pinned.
+//!
+//! Each row is a digest of the owners' names of 10,000 fixed keys, and of preference lists and
+//! of the routes after some changes. A row that no longer holds means that every user's keys
+//! move: a breaking change, with a heading of its own in the CHANGELOG.
+//!
+//! To pin a new strategy, or a change that is meant, run `cargo test --test values`; the failure
+//! prints the table as it should be, to be pasted over `PINNED`.
+
+mod common;
+
+use common::{Cluster, Step, keys, name_of};
+use hashroute::strategy::{ALL, Params, Strategy};
+use hashroute::{KeyHash, KeyHasher, Node, Router, Spread};
+
+/// Name; owners by hash with equal weights; owners of byte keys with unequal weights; replicas
+/// over zones; owners after some changes.
+#[rustfmt::skip]
+const PINNED: &[(&str, [u64; 4])] = &[
+    ("modulo", [0xd6a8_bc41_7368_2dfe, 0xb477_de55_11c9_a963, 0xe48c_dab8_4b26_99ef, 0xed78_34ad_aa09_96f4]),
+    ("ring", [0xec9e_c9b0_37a5_bc8e, 0x558e_d982_ea6c_bd00, 0x03a8_8810_6053_f356, 0x661a_e47e_caaf_8c60]),
+    ("rendezvous", [0xab7d_b50c_c9a8_6d4a, 0x9c45_41e9_2ac2_0a89, 0xa544_1c2a_86c1_2768, 0xa4f8_e224_bf64_d281]),
+    ("jump", [0x03bd_73b7_0469_438e, 0xdd0c_d062_ab6a_6c20, 0x3d3e_ab4c_bd5e_7251, 0x43b8_c771_a041_16ca]),
+    ("maglev", [0x24ce_ce85_ce17_67da, 0x4ff5_9f63_1d1f_b289, 0x5621_5d80_3dc6_46b5, 0xf69f_b91e_ba7d_966b]),
+    ("slots", [0x2a7f_0fca_ed21_564e, 0xfbce_3df0_6e24_9bd5, 0x72c4_fc3d_e728_7503, 0x6da1_1371_e46a_1284]),
+    ("bounded", [0xec9e_c9b0_37a5_bc8e, 0x558e_d982_ea6c_bd00, 0x03a8_8810_6053_f356, 0x661a_e47e_caaf_8c60]),
+];
+
+/// FNV-1a, 64 bits: its own, so that the digest stands apart from what it pins.
+struct Digest(u64);
+
+impl Digest {
+    fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn name(&mut self, name: Option<&str>) {
+        for byte in name.unwrap_or("-").bytes().chain([b'\n']) {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn owners(router: &dyn Router, keys: impl Iterator<Item = KeyHash>) -> u64 {
+        let mut digest = Self::new();
+        keys.for_each(|key| digest.name(name_of(router, router.route_hash(key))));
+        digest.0
+    }
+}
+
+const WEIGHTS: [u32; 8] = [1, 2, 3, 0, 1, 7, 1, 4];
+
+/// Nodes in three zones of two racks each.
+fn zoned(strategy: &Strategy) -> Vec<Node> {
+    let place = |(i, node): (usize, Node)| {
+        node.with_place(format!("zone-{}", i % 3), format!("rack-{}", i / 3 % 2))
+    };
+    let nodes = common::weighted(strategy, &WEIGHTS);
+    nodes.into_iter().enumerate().map(place).collect()
+}
+
+fn values(strategy: &'static Strategy) -> [u64; 4] {
+    let equal = common::build(strategy, common::nodes(10));
+    let unequal = common::build(strategy, zoned(strategy));
+    let texts = (0..10_000).map(|i| unequal.hash_key(format!("user:{i}").as_bytes()));
+    let mut lists = Digest::new();
+    for key in keys(1, 1000) {
+        for id in unequal.replicas(key, 4, Spread::Zones) {
+            lists.name(Some(unequal.nodes().name(id)));
+        }
+    }
+    let mut changed = Cluster::new(strategy, &WEIGHTS);
+    for step in [
+        Step::Add(2),
+        Step::Add(1),
+        Step::Remove(1),
+        Step::Reweight(3, 5),
+        Step::Add(3),
+        Step::Remove(0),
+    ] {
+        if let Some(change) = changed.change(step) {
+            changed.apply(&change);
+        }
+    }
+    [
+        Digest::owners(&*equal, keys(0, 10_000).into_iter()),
+        Digest::owners(&*unequal, texts),
+        lists.0,
+        Digest::owners(&*changed.router, keys(0, 10_000).into_iter()),
+    ]
+}
+
+#[test]
+fn routes_are_the_pinned_ones() {
+    let values: Vec<_> = ALL
+        .iter()
+        .map(|strategy| (strategy.name, values(strategy)))
+        .collect();
+    let mut table = String::new();
+    for (name, row) in &values {
+        let row = row.map(|value| {
+            let [a, b, c, d] = [48, 32, 16, 0].map(|shift: u32| value >> shift & 0xffff);
+            format!("0x{a:04x}_{b:04x}_{c:04x}_{d:04x}")
+        });
+        table = format!("{table}    ({name:?}, [{}]),\n", row.join(", "));
+    }
+    assert!(
+        values == PINNED,
+        "the routes have changed; they are now\n{table}"
+    );
+}
+
+#[test]
+fn a_hasher_changes_the_hash_and_nothing_else() {
+    let hasher = KeyHasher::sip13([7; 16]);
+    for strategy in ALL {
+        let params = Params::default().with_hasher(hasher.clone());
+        let [plain, keyed] = [Params::default(), params].map(|params| {
+            let router = strategy.build(common::nodes(10), &params);
+            router.unwrap_or_else(|error| panic!("{}: {error}", strategy.name))
+        });
+        for key in 0..100 {
+            let key = format!("user:{key}").into_bytes();
+            let hash = hasher.raw(&key);
+            assert_eq!(keyed.hash_key(&key), hash, "{}", strategy.name);
+            assert_eq!(
+                common::owner(&*keyed, hash),
+                common::owner(&*plain, hash),
+                "{}",
+                strategy.name
+            );
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Law 8: lookups allocate nothing, counted by the allocator.
+//!
+//! One test, alone in its file, so that no other thread is counted.
+
+mod common;
+
+use core::hint::black_box;
+use core::ops::ControlFlow;
+use std::alloc::System;
+
+use common::{Outcome, fit, keys};
+use hashroute::strategy::{ALL, Strategy};
+use hashroute::{
+    BoundedLoad, HashFunction, HashTag, Jump, KeyHash, KeyHasher, Node, Rendezvous, Router, Spread,
+};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Fail where `lookup` takes memory or gives any back.
+fn free_of_charge(what: &str, lookup: impl FnOnce()) {
+    let region = Region::new(ALLOCATOR);
+    lookup();
+    let change = region.change();
+    let calls = change.allocations + change.deallocations + change.reallocations;
+    assert_eq!(calls, 0, "{what}: {change:?}");
+}
+
+/// Members of several weights, in zones and racks, some drained.
+fn members(strategy: &Strategy, count: u32) -> Vec<Node> {
+    let member = |i| {
+        let (zone, rack) = (format!("zone-{}", i % 7), format!("rack-{}", i % 31));
+        let node = Node::new(format!("node-{i}")).with_place(zone, rack);
+        node.with_weight(fit(strategy, (i + 2) % 4))
+    };
+    (0..count).map(member).collect()
+}
+
+fn lookups(name: &str, router: &dyn Router, keys: &[KeyHash]) {
+    let mut batch = vec![None; keys.len()];
+    let mut few = [None; 3];
+    let mut all = vec![None; router.nodes().len()];
+    for &key in keys {
+        free_of_charge(name, || {
+            black_box(router.route_hash(key));
+        });
+        free_of_charge(name, || {
+            black_box(router.place(key));
+        });
+        free_of_charge(name, || {
+            let mut seen = 0;
+            router.walk(key, &mut |_| {
+                seen += 1;
+                ControlFlow::Continue(())
+            });
+            black_box(seen);
+        });
+        for spread in [Spread::Nodes, Spread::Racks, Spread::Zones] {
+            free_of_charge(name, || {
+                black_box(router.replicas_into(key, spread, &mut few));
+            });
+        }
+    }
+    for spread in [Spread::Nodes, Spread::Racks, Spread::Zones] {
+        free_of_charge(name, || {
+            black_box(router.replicas_into(keys[0], spread, &mut all));
+        });
+    }
+    free_of_charge(name, || router.route_batch(keys, &mut batch));
+    // A short list stays on the stack.
+    free_of_charge(name, || drop(router.replicas(keys[0], 8, Spread::Zones)));
+    for text in [&b""[..], b"user:42", b"{tag}:1", &[0xc8; 300]] {
+        free_of_charge(name, || {
+            black_box(router.route(text));
+        });
+    }
+}
+
+fn leases<R: Router>(name: &str, router: R, keys: &[KeyHash]) -> Outcome {
+    let bounded = BoundedLoad::new(router, 1.1)?;
+    free_of_charge(name, || {
+        for &key in keys {
+            let kept = bounded.acquire(key);
+            let returned = bounded.acquire(key);
+            assert!(kept.is_some() && returned.is_some_and(|lease| bounded.release(lease)));
+        }
+    });
+    Ok(())
+}
+
+#[test]
+fn lookups_allocate_nothing() -> Outcome {
+    let keys = keys(50, 20);
+    let counted = Region::new(ALLOCATOR);
+    drop(black_box(vec![1_u8; 100]));
+    assert_eq!(
+        counted.change().allocations,
+        1,
+        "the allocator does not count"
+    );
+
+    for strategy in ALL {
+        for count in [0, 1, 50, 1000] {
+            let router = common::build(strategy, members(strategy, count));
+            let few = if count == 1000 { 2 } else { keys.len() };
+            lookups(strategy.name, &*router, &keys[..few]);
+        }
+    }
+    for &function in HashFunction::ALL {
+        for hasher in [
+            KeyHasher::new(function),
+            KeyHasher::new(function).with_tag(HashTag::BRACES),
+        ] {
+            for key in [&b""[..], b"user:42", b"{tag}:1", &[0xc8; 5000]] {
+                free_of_charge(function.name(), || {
+                    black_box(hasher.raw(key));
+                    black_box(hasher.spread(key));
+                });
+            }
+        }
+    }
+    let nodes = || (0..30).map(|i| Node::new(format!("node-{i}")));
+    leases("bounded over rendezvous", Rendezvous::new(nodes())?, &keys)?;
+    leases("bounded over jump", Jump::new(nodes())?, &keys)
+}
