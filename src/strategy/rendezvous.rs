@@ -10,22 +10,24 @@
 //!
 //! Peers must share the set of nodes with their weights.
 //!
-//! The score of a node is x = mix64(key ^ xxh3(name)), read as a fraction u of 2^64. The lowest
-//! -log2(u) / weight wins, compared exactly, as integers; then the highest x; then the first
-//! name. Among equal weights that is the highest x, so the logarithm is taken only to compare
-//! the best of one weight with the best of another.
+//! The score of a node is 32 bits mixed from the key and the hash of the name, read as a fraction
+//! u of 2^32. The lowest -log2(u) / weight wins, compared exactly, as integers; then the highest
+//! score; then the first name. Among equal weights that is the highest score, so the logarithm is
+//! taken only to compare the best of one weight with the best of another. That a tie goes by name
+//! favours a node by a share of about n / 2^32.
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
-use core::ops::ControlFlow;
+use core::ops::{ControlFlow, Range};
 
 use smallvec::SmallVec;
 
+mod scores;
+
+use self::scores::Seeds;
 use super::{Agree, Caps, Excess, Leave, Strategy, Weights, seed};
-use crate::hash::mix64;
 use crate::log2::neg_log2;
 use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
 
@@ -66,34 +68,24 @@ pub(super) const STRATEGY: Strategy = Strategy {
 pub struct Rendezvous {
     nodes: Nodes,
     hasher: KeyHasher,
-    // By weight; inside, by name, so that of equal scores the first is right.
+    // Parallel, in order of (weight, name), so that of equal scores the first is right.
+    members: Vec<NodeId>,
+    seeds: Seeds,
     groups: Vec<Group>,
 }
 
-#[derive(Clone, Debug)]
+/// The members of one weight: those up to `end` that are in no group before.
+#[derive(Clone, Copy, Debug)]
 struct Group {
     weight: u32,
-    members: Vec<Member>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Member {
-    seed: u64,
-    id: NodeId,
-}
-
-impl Member {
-    #[inline]
-    fn score(self, key: KeyHash) -> u64 {
-        mix64(key.get() ^ self.seed)
-    }
+    end: usize,
 }
 
 /// A node with its score for a key.
 #[derive(Clone, Copy)]
 struct Candidate {
-    score: u64,
-    // -log2 of the score; 0 while all weights are equal and nobody asks.
+    score: u32,
+    /// -log2 of the score; 0 while all weights are equal and nobody asks.
     log: u64,
     weight: u32,
     id: NodeId,
@@ -115,22 +107,21 @@ impl Rendezvous {
         let nodes = Nodes::sorted(nodes)?;
         let mut live: Vec<_> = nodes.iter().filter(|(_, node)| node.weight() > 0).collect();
         live.sort_by_key(|(_, node)| node.weight()); // stable: names stay in order
-        let groups = live
-            .chunk_by(|(_, a), (_, b)| a.weight() == b.weight())
-            .map(|chunk| Group {
-                weight: chunk[0].1.weight(),
-                members: chunk
-                    .iter()
-                    .map(|&(id, node)| Member {
-                        seed: seed(node.name()),
-                        id,
-                    })
-                    .collect(),
-            });
+        let seeds = live.iter().map(|(_, node)| seed(node.name())).collect();
+        let members = live.iter().map(|(id, _)| *id).collect();
+        let mut groups: Vec<Group> = Vec::new();
+        for (weight, end) in live.iter().map(|(_, node)| node.weight()).zip(1..) {
+            match groups.last_mut().filter(|group| group.weight == weight) {
+                Some(group) => group.end = end,
+                None => groups.push(Group { weight, end }),
+            }
+        }
         Ok(Self {
-            groups: groups.collect(),
-            hasher: KeyHasher::default(),
             nodes,
+            hasher: KeyHasher::default(),
+            members,
+            seeds,
+            groups,
         })
     }
 
@@ -151,38 +142,54 @@ impl Rendezvous {
         let Some(node) = self.nodes.get(id).filter(|node| node.weight() > 0) else {
             return;
         };
-        let member = Member {
-            seed: seed(node.name()),
-            id,
+        let weight = node.weight();
+        let before = |other: &NodeId| {
+            (self.nodes.weight(*other), self.nodes.name(*other)) < (weight, node.name())
         };
-        match self
+        let at = self.members.partition_point(before);
+        self.members.insert(at, id);
+        self.seeds.insert(at, seed(node.name()));
+        let group = self.groups.partition_point(|group| group.weight < weight);
+        if self
             .groups
-            .binary_search_by_key(&node.weight(), |group| group.weight)
+            .get(group)
+            .is_none_or(|group| group.weight > weight)
         {
-            Ok(at) => {
-                let members = &mut self.groups[at].members;
-                let rank = members.partition_point(|other| self.nodes.name(other.id) < node.name());
-                members.insert(rank, member);
-            }
-            Err(at) => self.groups.insert(
-                at,
-                Group {
-                    weight: node.weight(),
-                    members: vec![member],
-                },
-            ),
+            self.groups.insert(group, Group { weight, end: at });
         }
+        self.groups[group..]
+            .iter_mut()
+            .for_each(|group| group.end += 1);
     }
 
     fn remove(&mut self, id: NodeId) {
-        for group in &mut self.groups {
-            group.members.retain(|member| member.id != id);
+        let Some(at) = self.members.iter().position(|member| *member == id) else {
+            return;
+        };
+        self.members.remove(at);
+        self.seeds.remove(at);
+        let group = self.groups.partition_point(|group| group.end <= at);
+        self.groups[group..]
+            .iter_mut()
+            .for_each(|group| group.end -= 1);
+        let start = group
+            .checked_sub(1)
+            .map_or(0, |before| self.groups[before].end);
+        if self.groups[group].end == start {
+            self.groups.remove(group);
         }
-        self.groups.retain(|group| !group.members.is_empty());
     }
 
-    fn candidate(&self, group: &Group, member: Member, key: KeyHash) -> Candidate {
-        let score = member.score(key);
+    /// Each weight with its members.
+    fn groups(&self) -> impl Iterator<Item = (u32, Range<usize>)> {
+        let starts = core::iter::once(0).chain(self.groups.iter().map(|group| group.end));
+        self.groups
+            .iter()
+            .zip(starts)
+            .map(|(group, start)| (group.weight, start..group.end))
+    }
+
+    fn candidate(&self, score: u32, weight: u32, at: usize) -> Candidate {
         let log = if self.groups.len() > 1 {
             neg_log2(score)
         } else {
@@ -191,8 +198,8 @@ impl Rendezvous {
         Candidate {
             score,
             log,
-            weight: group.weight,
-            id: member.id,
+            weight,
+            id: self.members[at],
         }
     }
 
@@ -212,9 +219,9 @@ impl Rendezvous {
     /// The best `limit` of those that come after `last`, into `best`.
     fn select(&self, key: KeyHash, last: Option<&Candidate>, limit: usize, best: &mut Best) {
         best.clear();
-        for group in &self.groups {
-            for &member in &group.members {
-                let candidate = self.candidate(group, member, key);
+        for (weight, range) in self.groups() {
+            for at in range {
+                let candidate = self.candidate(self.seeds.score(at, key.get()), weight, at);
                 if last.is_some_and(|last| self.order(last, &candidate).is_ge())
                     || (best.len() == limit && self.order(&best[limit - 1], &candidate).is_le())
                 {
@@ -246,24 +253,14 @@ impl Router for Rendezvous {
 
     #[inline]
     fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
-        let best_of = |group: &Group| {
-            let mut members = group
-                .members
-                .iter()
-                .map(|&member| (member.score(key), member));
-            let first = members.next()?;
-            let (_, best) = members.fold(
-                first,
-                |best, next| if next.0 > best.0 { next } else { best },
-            );
-            Some(self.candidate(group, best, key))
+        let best_of = |(weight, range)| {
+            let (score, at) = self.seeds.best(range, key.get());
+            self.candidate(score, weight, at)
         };
-        let best = self
-            .groups
-            .iter()
-            .filter_map(best_of)
-            .min_by(|a, b| self.order(a, b))?;
-        Some(best.id)
+        self.groups()
+            .map(best_of)
+            .min_by(|a, b| self.order(a, b))
+            .map(|best| best.id)
     }
 
     fn apply(&mut self, change: &Change) -> Result<(), Error> {
@@ -298,7 +295,7 @@ impl Router for Rendezvous {
         let score = |candidate: &Candidate| {
             let name = self.nodes.name(candidate.id);
             alloc::format!(
-                "{:#018x} by {name}, weight {}",
+                "{:#010x} by {name}, weight {}",
                 candidate.score,
                 candidate.weight
             )
@@ -310,13 +307,10 @@ impl Router for Rendezvous {
     }
 
     fn heap_bytes(&self) -> usize {
-        let members = self
-            .groups
-            .iter()
-            .map(|group| group.members.capacity() * size_of::<Member>());
         self.nodes.heap_bytes()
+            + self.members.capacity() * size_of::<NodeId>()
             + self.groups.capacity() * size_of::<Group>()
-            + members.sum::<usize>()
+            + self.seeds.heap_bytes()
     }
 }
 
@@ -327,9 +321,7 @@ mod tests {
     #[test]
     fn equal_scores_go_to_the_first_name() -> Result<(), Error> {
         let mut router = Rendezvous::new(["a", "b"].map(Node::new))?;
-        for member in &mut router.groups[0].members {
-            member.seed = 7;
-        }
+        router.seeds = [7, 7].into_iter().collect();
         let owner = router
             .route_hash(KeyHash::from_raw(1))
             .map(|id| router.nodes.name(id));
