@@ -3,8 +3,10 @@
 //!
 //! `cargo bench`, or `cargo bench -- 'ring/route'` for a part of it.
 
-use std::hint::black_box;
-use std::time::Duration;
+#![expect(missing_docs, reason = "criterion's macro writes a public function")]
+
+use core::hint::black_box;
+use core::time::Duration;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hashroute::strategy::{self, Params, Strategy};
