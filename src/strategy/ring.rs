@@ -255,7 +255,7 @@ impl Ring {
     /// ```
     pub fn points(&self) -> impl Iterator<Item = (u64, &Node)> {
         self.points
-            .from(0)
+            .iter()
             .filter_map(|(point, id)| Some((point, self.nodes.get(id)?)))
     }
 
@@ -277,10 +277,16 @@ impl Ring {
             let points = labels.points(node.name(), 0..count);
             points.map(move |point| (point, id))
         });
-        let mut entries: Vec<_> = entries.collect();
-        // Ids follow the names here, so this is the order by (point, name).
-        entries.sort_unstable();
-        let points = Points::new(&entries);
+        // Checked: at most 2^26. Ids follow the names here.
+        let count = usize::try_from(total).unwrap_or(0);
+        let points = if let Labels::Tokens(_) = labels {
+            // They may crowd in one place, which only in order costs no more than elsewhere.
+            let mut entries: Vec<_> = entries.collect();
+            entries.sort_unstable();
+            Points::new(count, entries.into_iter(), |a, b| a < b)
+        } else {
+            Points::new(count, entries, |a, b| a < b)
+        };
         Ok(Self {
             nodes,
             hasher,
@@ -375,28 +381,30 @@ impl Router for Ring {
     }
 
     fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
-        let _ = self
-            .points
-            .from(self.place(key))
-            .try_for_each(|(_, id)| visit(id));
+        let _ = self.points.walk(self.place(key), |(_, id)| visit(id));
     }
 
     fn shares(&self) -> Option<Vec<f64>> {
         let mut arcs = vec![0_u128; self.nodes.id_bound()];
-        let mut last = self.points.from(0).last().map_or(0, |(point, _)| point);
-        for (point, id) in self.points.from(0) {
+        let mut last = self.points.iter().last().map_or(0, |(point, _)| point);
+        for (point, id) in self.points.iter() {
             arcs[id.index()] += u128::from(point.wrapping_sub(last));
             last = point;
         }
         // Points that are all one leave no arc between them: the first has the whole circle.
-        if let (Some((_, id)), 0) = (self.points.from(0).next(), arcs.iter().sum::<u128>()) {
+        if let (Some((_, id)), 0) = (self.points.iter().next(), arcs.iter().sum::<u128>()) {
             arcs[id.index()] = 1 << 64;
         }
         Some(arcs.iter().map(|&arc| arc as f64 / CIRCLE).collect())
     }
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
-        let Some((point, _)) = self.points.from(self.place(key)).next() else {
+        let mut first = None;
+        let _ = self.points.walk(self.place(key), |(point, _)| {
+            first = Some(point);
+            ControlFlow::Break(())
+        });
+        let Some(point) = first else {
             return Vec::new();
         };
         let distance = point.wrapping_sub(key.get()) as f64 / CIRCLE;

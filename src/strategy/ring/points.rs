@@ -9,6 +9,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::ControlFlow;
 
 use crate::NodeId;
 use crate::hash::scale;
@@ -71,39 +72,36 @@ impl Block {
 }
 
 impl Points {
-    /// Of points that are in order. O(points).
-    pub(super) fn new(sorted: &[Entry]) -> Self {
-        let count = (sorted.len() * 2).div_ceil(ROOM);
+    /// Of `len` entries in any order; `precedes` orders the owners of equal points. O(points).
+    pub(super) fn new(
+        len: usize,
+        entries: impl Iterator<Item = Entry>,
+        precedes: impl Fn(NodeId, NodeId) -> bool,
+    ) -> Self {
+        let count = (len * 2).div_ceil(ROOM);
         let mut points = Self {
             blocks: vec![Block::EMPTY; count],
             taken: vec![0; count],
             rest: BTreeMap::new(),
-            len: sorted.len(),
+            len: 0,
         };
-        let part = |entry: &Entry| scale(entry.0, count);
-        for entries in sorted.chunk_by(|a, b| part(a) == part(b)) {
-            points.fill(part(&entries[0]), entries);
+        for entry in entries {
+            points.put(scale(entry.0, count), entry, &precedes);
         }
-        let mut beyond = sorted.first().map(|(_, id)| *id);
-        for at in (0..count).rev() {
-            if !points.rest.contains_key(&at) {
-                points.blocks[at].owners[ROOM] = beyond;
-                points.set_beyond(at, beyond);
-            }
-            beyond = points.blocks[at].owners[0];
-        }
+        points.link();
         points
     }
 
-    fn fill(&mut self, at: usize, entries: &[Entry]) {
-        let (first, rest) = entries.split_at(entries.len().min(ROOM));
-        for (place, &(point, id)) in first.iter().enumerate() {
-            self.blocks[at].points[place] = point;
-            self.blocks[at].owners[place] = Some(id);
-            self.taken[at] += 1;
-        }
-        if !rest.is_empty() {
-            self.rest.insert(at, rest.to_vec());
+    /// Tell every block who owns the first point beyond it.
+    fn link(&mut self) {
+        let first = (0..self.blocks.len()).find(|&at| self.taken[at] > 0);
+        let mut beyond = first.and_then(|at| self.blocks[at].owners[0]);
+        for at in (0..self.blocks.len()).rev() {
+            if !self.rest.contains_key(&at) {
+                self.blocks[at].owners[ROOM] = beyond;
+                self.set_beyond(at, beyond);
+            }
+            beyond = self.blocks[at].owners[0];
         }
     }
 
@@ -133,17 +131,30 @@ impl Points {
         }
     }
 
-    /// All points once around, from the first at or after `hash`.
-    pub(super) fn from(&self, hash: u64) -> impl Iterator<Item = Entry> {
-        let count = self.blocks.len();
-        let at = scale(hash, count);
-        let here = at..count.min(at + 1); // nothing, when there are no blocks
-        let part = move |late: bool| {
-            let entries = here.clone().flat_map(|at| self.entries(at));
-            entries.filter(move |(point, _)| (*point >= hash) == late)
-        };
-        let others = (at + 1..count).chain(0..at).flat_map(|at| self.entries(at));
-        part(true).chain(others).chain(part(false))
+    /// Visit all points once around, from the first at or after `hash`.
+    pub(super) fn walk(
+        &self,
+        hash: u64,
+        mut visit: impl FnMut(Entry) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        if self.blocks.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let at = scale(hash, self.blocks.len());
+        self.entries(at)
+            .filter(|(point, _)| *point >= hash)
+            .try_for_each(&mut visit)?;
+        for other in (at + 1..self.blocks.len()).chain(0..at) {
+            self.entries(other).try_for_each(&mut visit)?;
+        }
+        self.entries(at)
+            .filter(|(point, _)| *point < hash)
+            .try_for_each(visit)
+    }
+
+    /// All points in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Entry> {
+        (0..self.blocks.len()).flat_map(|at| self.entries(at))
     }
 
     fn entries(&self, at: usize) -> impl Iterator<Item = Entry> {
@@ -167,14 +178,26 @@ impl Points {
 
     /// Add a point; `precedes` orders the owners of equal points. O(1) expected, amortised.
     pub(super) fn insert(&mut self, entry: Entry, precedes: impl Fn(NodeId, NodeId) -> bool) {
+        if self.blocks.is_empty() {
+            *self = Self::new(1, core::iter::once(entry), precedes);
+            return;
+        }
         if self.len >= self.blocks.len() * 3 {
             self.rebuild();
         }
-        if self.blocks.is_empty() {
-            *self = Self::new(&[entry]);
-            return;
-        }
         let at = scale(entry.0, self.blocks.len());
+        if self.put(at, entry, &precedes) == 0 {
+            self.announce(at);
+        }
+    }
+
+    /// Put an entry into its block and give its place there.
+    fn put(
+        &mut self,
+        at: usize,
+        entry: Entry,
+        precedes: &impl Fn(NodeId, NodeId) -> bool,
+    ) -> usize {
         let before =
             |other: &Entry| other.0 < entry.0 || (other.0 == entry.0 && precedes(other.1, entry.1));
         let place = self.places(at).take_while(before).count();
@@ -192,9 +215,7 @@ impl Points {
             _ => self.taken[at] += 1,
         }
         self.len += 1;
-        if place == 0 {
-            self.announce(at);
-        }
+        place
     }
 
     /// Take out a point of an owner, if it is there. O(1) expected, amortised.
@@ -206,7 +227,16 @@ impl Points {
         let place = self.places(at).position(|other| other == entry);
         let next = self.remove_from_rest(at, |rest| match place {
             Some(_) => Some(0),
-            None => rest.iter().position(|other| *other == entry),
+            None => {
+                let start = rest.partition_point(|(point, _)| *point < entry.0);
+                let equal = rest[start..]
+                    .iter()
+                    .take_while(|(point, _)| *point == entry.0);
+                equal
+                    .zip(start..)
+                    .find(|(other, _)| **other == entry)
+                    .map(|(_, at)| at)
+            }
         });
         match (place, next) {
             (None, None) => return,
@@ -268,8 +298,8 @@ impl Points {
     }
 
     fn rebuild(&mut self) {
-        let entries: Vec<_> = self.from(0).collect();
-        *self = Self::new(&entries);
+        // They come in order, so that of equal points the later goes behind.
+        *self = Self::new(self.len, self.iter(), |_, _| true);
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
@@ -292,7 +322,7 @@ mod tests {
     /// Inserts and removes points, spread and crowded, and compares with a sorted list.
     #[test]
     fn agrees_with_a_sorted_list() {
-        let mut points = Points::new(&[]);
+        let mut points = Points::new(0, [].into_iter(), |a, b| a < b);
         let mut list: Vec<Entry> = Vec::new();
         let mut state = 1_u64;
         let mut draw = || {
@@ -328,14 +358,20 @@ mod tests {
         for hash in hashes {
             let at = list.partition_point(|(point, _)| *point < hash);
             let expected = list[at..].iter().chain(&list[..at]).copied();
-            assert!(points.from(hash).eq(expected.clone()), "{hash:#x}");
+            let mut walked = Vec::new();
+            let _ = points.walk(hash, |entry| {
+                walked.push(entry);
+                ControlFlow::Continue(())
+            });
+            assert!(walked.into_iter().eq(expected.clone()), "{hash:#x}");
             assert_eq!(
                 points.owner(hash),
                 expected.map(|(_, id)| id).next(),
                 "{hash:#x}"
             );
         }
-        let rebuilt = Points::new(list);
+        let backwards = list.iter().rev().copied();
+        let rebuilt = Points::new(list.len(), backwards, |a, b| a < b);
         if rebuilt.blocks.len() == points.blocks.len() {
             assert_eq!(alloc::format!("{rebuilt:?}"), alloc::format!("{points:?}"));
         }
@@ -343,7 +379,7 @@ mod tests {
 
     #[test]
     fn stays_below_32_bytes_a_point() {
-        let mut points = Points::new(&[]);
+        let mut points = Points::new(0, [].into_iter(), |a, b| a < b);
         let draw = |i| crate::hash::mix64(i);
         let fits = |points: &Points| points.heap_bytes() <= 32 * points.len();
         for i in 1..20_000 {
