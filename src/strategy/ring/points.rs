@@ -225,18 +225,18 @@ impl Points {
         }
         let at = scale(entry.0, self.blocks.len());
         let place = self.places(at).position(|other| other == entry);
-        let next = self.remove_from_rest(at, |rest| match place {
-            Some(_) => Some(0),
-            None => {
-                let start = rest.partition_point(|(point, _)| *point < entry.0);
-                let equal = rest[start..]
-                    .iter()
-                    .take_while(|(point, _)| *point == entry.0);
-                equal
-                    .zip(start..)
-                    .find(|(other, _)| **other == entry)
-                    .map(|(_, at)| at)
+        let next = self.remove_from_rest(at, |rest| {
+            if place.is_some() {
+                return Some(0);
             }
+            let start = rest.partition_point(|(point, _)| *point < entry.0);
+            let equal = rest[start..]
+                .iter()
+                .take_while(|(point, _)| *point == entry.0);
+            equal
+                .zip(start..)
+                .find(|(other, _)| **other == entry)
+                .map(|(_, at)| at)
         });
         match (place, next) {
             (None, None) => return,
