@@ -92,9 +92,9 @@ pub struct BoundedLoad<R = Ring> {
     /// c in millionths, so that 1.1 is 11 / 10 and not the double nearest to it.
     factor: u64,
     cap: usize,
-    total: AtomicUsize,
-    /// Units ever given back: only that makes room without a change of the total.
-    released: AtomicUsize,
+    /// Below, the keys there are; above, in the bits of [`RELEASE`], how often one was given
+    /// back, which may make room without a change of their number.
+    traffic: AtomicUsize,
     // By index. A node that leaves takes its counter with it: its leases are void.
     counters: Vec<Counter>,
 }
@@ -159,6 +159,10 @@ fn excess_bound(nodes: usize) -> f64 {
 
 const MILLION: u64 = 1_000_000;
 
+/// One release in [`BoundedLoad::traffic`]: the number of keys has the bits below, 40 of 64 or 20
+/// of 32; there is no room for more.
+const RELEASE: usize = 1 << (usize::BITS / 8 * 5);
+
 /// How often a placement that lost every race starts over: each time another thread won.
 const TRIES: usize = 1000;
 
@@ -206,8 +210,7 @@ impl<R: Router> BoundedLoad<R> {
             router,
             factor,
             cap: usize::MAX,
-            total: AtomicUsize::new(0),
-            released: AtomicUsize::new(0),
+            traffic: AtomicUsize::new(0),
             counters,
         })
     }
@@ -253,29 +256,36 @@ impl<R: Router> BoundedLoad<R> {
     /// ```
     pub fn acquire(&self, key: KeyHash) -> Option<Lease> {
         // Counted first, so that at any time the total covers every load.
-        let mut present = self.total.fetch_add(1, SeqCst) + 1;
+        let mut traffic = self.traffic.fetch_add(1, SeqCst).wrapping_add(1);
         for _ in 0..TRIES {
-            let released = self.released.load(SeqCst);
+            let present = traffic % RELEASE;
+            if present == 0 {
+                break; // as many as can be counted
+            }
             let lease = self.search(key, |id| self.try_place(id, present));
             if lease.is_some() {
                 return lease;
             }
             // No room: truly, unless others came or went meanwhile.
-            let now = self.total.load(SeqCst);
-            if now == present && released == self.released.load(SeqCst) {
+            let now = self.traffic.load(SeqCst);
+            if now == traffic {
                 break;
             }
-            present = now;
+            traffic = now;
         }
-        self.total.fetch_sub(1, SeqCst);
+        self.traffic.fetch_sub(1, SeqCst);
         None
     }
 
     /// The first success in order of preference. When many have failed it asks whether anybody
     /// has room at all, since a walk may offer each node a hundred times.
     fn search<T>(&self, key: KeyHash, attempt: impl Fn(NodeId) -> Option<T>) -> Option<T> {
+        // Mostly the owner has room, and a lookup is quicker than a walk.
+        let mut found = self.router.route_hash(key).and_then(&attempt);
+        if found.is_some() {
+            return found;
+        }
         let nodes = self.router.nodes();
-        let mut found = None;
         let mut failures = 0;
         self.router.walk(key, &mut |id| {
             found = attempt(id);
@@ -323,11 +333,9 @@ impl<R: Router> BoundedLoad<R> {
         if counter.stay != lease.stay {
             return false;
         }
-        // In this order: who has seen the node full can tell that it no longer is, and the total
-        // never falls below the loads.
-        self.released.fetch_add(1, SeqCst);
+        // In this order, so that the total never falls below the loads.
         counter.load.fetch_sub(1, SeqCst);
-        self.total.fetch_sub(1, SeqCst);
+        self.traffic.fetch_add(RELEASE - 1, SeqCst);
         true
     }
 
@@ -353,7 +361,7 @@ impl<R: Router> BoundedLoad<R> {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn total_load(&self) -> usize {
-        self.total.load(SeqCst)
+        self.traffic.load(SeqCst) % RELEASE
     }
 
     /// The most keys that a node may hold once one more is placed.
@@ -371,13 +379,25 @@ impl<R: Router> BoundedLoad<R> {
     /// ceil(c m w / W), and no more than the absolute limit.
     fn capacity_at(&self, id: NodeId, present: usize) -> usize {
         let nodes = self.router.nodes();
-        let fair = u128::from(nodes.weight(id)).saturating_mul(present as u128);
-        let whole = u128::from(nodes.total_weight()) * u128::from(MILLION);
-        if whole == 0 {
+        if nodes.total_weight() == 0 {
             return 0;
         }
-        let bound = fair.saturating_mul(u128::from(self.factor)).div_ceil(whole);
+        let narrow = || {
+            let fair = u64::from(nodes.weight(id)).checked_mul(present as u64)?;
+            let whole = nodes.total_weight().checked_mul(MILLION)?;
+            Some(u128::from(fair.checked_mul(self.factor)?.div_ceil(whole)))
+        };
+        let bound = narrow().unwrap_or_else(|| self.wide_capacity(id, present));
         usize::try_from(bound).map_or(self.cap, |bound| bound.min(self.cap))
+    }
+
+    /// The same in numbers that cannot overflow, which takes five times as long.
+    #[cold]
+    fn wide_capacity(&self, id: NodeId, present: usize) -> u128 {
+        let nodes = self.router.nodes();
+        let fair = u128::from(nodes.weight(id)).saturating_mul(present as u128);
+        let whole = u128::from(nodes.total_weight()) * u128::from(MILLION);
+        fair.saturating_mul(u128::from(self.factor)).div_ceil(whole)
     }
 
     fn has_room(&self, id: NodeId) -> bool {
@@ -392,8 +412,7 @@ impl<R: Router + Clone> Clone for BoundedLoad<R> {
             router: self.router.clone(),
             factor: self.factor,
             cap: self.cap,
-            total: AtomicUsize::new(0),
-            released: AtomicUsize::new(0),
+            traffic: AtomicUsize::new(0),
             counters,
         }
     }
@@ -428,7 +447,7 @@ impl<R: Router> Router for BoundedLoad<R> {
         };
         self.router.apply(change)?;
         if let Some(counter) = leaves.and_then(|id| self.counters.get_mut(id.index())) {
-            *self.total.get_mut() -= *counter.load.get_mut();
+            *self.traffic.get_mut() -= *counter.load.get_mut();
             *counter = Counter::new();
         }
         self.counters

@@ -5,6 +5,8 @@ use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
+use memchr::memchr;
+
 use crate::error::Error;
 use crate::hash::{GOLDEN_GAMMA, HashFunction, Secret, mix64};
 
@@ -147,9 +149,9 @@ impl HashTag {
     }
 
     fn inside(self, key: &[u8]) -> Option<&[u8]> {
-        let open = key.iter().position(|&byte| byte == self.open)?;
+        let open = memchr(self.open, key)?;
         let rest = key.get(open + 1..)?;
-        let close = rest.iter().position(|&byte| byte == self.close)?;
+        let close = memchr(self.close, rest)?;
         rest.get(..close)
     }
 }

@@ -9,7 +9,7 @@ use core::ops::ControlFlow;
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::{KeyHash, Node, NodeId, Router};
+use crate::{KeyHash, Node, NodeId, Nodes, Router};
 
 /// How far apart the nodes of a preference list should stand.
 ///
@@ -82,6 +82,9 @@ const SCANNED: usize = 32;
 /// does not allocate.
 const BIT_WORDS: usize = 2048;
 
+/// Whether two nodes would fail apart.
+type Apart = dyn Fn(&Node, &Node) -> bool;
+
 struct List<'a> {
     out: &'a mut [Option<NodeId>],
     len: usize,
@@ -92,39 +95,36 @@ impl List<'_> {
     fn fill<R: Router + ?Sized>(mut self, router: &R, key: KeyHash, spread: Spread) -> usize {
         let nodes = router.nodes();
         if spread == Spread::Zones {
-            self.pass(router, key, nodes.zones(), &|a, b| a.zone() != b.zone());
+            self.pass(
+                router,
+                key,
+                nodes.zones(),
+                Some(&|a, b| a.zone() != b.zone()),
+            );
         }
         if spread != Spread::Nodes {
-            self.pass(router, key, nodes.racks(), &|a, b| {
-                (a.zone(), a.rack()) != (b.zone(), b.rack())
-            });
+            let apart = |a: &Node, b: &Node| (a.zone(), a.rack()) != (b.zone(), b.rack());
+            self.pass(router, key, nodes.racks(), Some(&apart));
         }
-        self.pass(router, key, usize::MAX, &|_, _| true);
+        self.pass(router, key, usize::MAX, None);
         self.len
     }
 
-    /// Take every node that stands apart from all those taken, until `enough` stand so.
+    /// Take every node that stands apart from all those taken, until `enough` are there.
     fn pass<R: Router + ?Sized>(
         &mut self,
         router: &R,
         key: KeyHash,
         enough: usize,
-        apart: &dyn Fn(&Node, &Node) -> bool,
+        apart: Option<&Apart>,
     ) {
-        let nodes = router.nodes();
         let enough = enough.min(self.out.len());
         if self.len >= enough {
             return;
         }
         router.walk(key, &mut |id| {
-            let Some(node) = nodes.get(id) else {
-                return ControlFlow::Continue(());
-            };
-            let mut taken = self.out[..self.len]
-                .iter()
-                .flatten()
-                .filter_map(|&id| nodes.get(id));
-            if !self.contains(id) && taken.all(|other| apart(node, other)) {
+            let stands_apart = |apart| self.stands_apart(router.nodes(), id, apart);
+            if !self.contains(id) && apart.is_none_or(stands_apart) {
                 self.push(id);
             }
             if self.len >= enough {
@@ -133,6 +133,13 @@ impl List<'_> {
                 ControlFlow::Continue(())
             }
         });
+    }
+
+    fn stands_apart(&self, nodes: &Nodes, id: NodeId, apart: &Apart) -> bool {
+        let mut taken = self.out[..self.len].iter().flatten();
+        nodes.get(id).is_some_and(|node| {
+            taken.all(|other| nodes.get(*other).is_none_or(|other| apart(node, other)))
+        })
     }
 
     fn contains(&self, id: NodeId) -> bool {

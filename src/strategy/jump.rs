@@ -16,6 +16,8 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
+mod batch;
+
 use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights};
 use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
 
@@ -225,6 +227,30 @@ impl Router for Jump {
             jump_hash
         };
         NodeId::from_index(function(key.get(), buckets)? as usize)
+    }
+
+    fn route_batch(&self, keys: &[KeyHash], out: &mut [Option<NodeId>]) {
+        let len = keys.len().min(out.len());
+        let (keys, out) = (&keys[..len], &mut out[..len]);
+        let buckets = u32::try_from(self.nodes.len()).unwrap_or(0);
+        // Whole lanes first, unless there is nobody, or another function is asked for.
+        let whole = if self.guava || buckets == 0 {
+            0
+        } else {
+            len - len % batch::LANES
+        };
+        for (keys, out) in keys[..whole]
+            .chunks_exact(batch::LANES)
+            .zip(out.chunks_exact_mut(batch::LANES))
+        {
+            let keys = core::array::from_fn(|lane| keys[lane].get());
+            for (owner, bucket) in out.iter_mut().zip(batch::buckets(keys, buckets)) {
+                *owner = NodeId::from_index(bucket as usize);
+            }
+        }
+        for (owner, key) in out[whole..].iter_mut().zip(&keys[whole..]) {
+            *owner = self.route_hash(*key);
+        }
     }
 
     fn apply(&mut self, change: &Change) -> Result<(), Error> {

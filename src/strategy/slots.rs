@@ -215,7 +215,14 @@ impl HashSlots {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "below the number of slots")]
     fn slot_of(&self, key: KeyHash) -> usize {
-        (key.get() % self.owners.len() as u64) as usize
+        let slots = self.owners.len() as u64;
+        // As Redis does: a division takes longer than all the rest.
+        let slot = if slots.is_power_of_two() {
+            key.get() & (slots - 1)
+        } else {
+            key.get() % slots
+        };
+        slot as usize
     }
 
     /// Hand slots from nodes over their quota, or gone, to nodes under it.
