@@ -21,6 +21,7 @@
 //! # Ok::<(), hashroute::Error>(())
 //! ```
 
+mod crc16;
 mod fnv;
 mod mix;
 mod twemproxy;
@@ -30,7 +31,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-use crc::{CRC_16_XMODEM, CRC_32_ISO_HDLC, CRC_64_XZ, Crc, Table};
+use crc::{CRC_32_ISO_HDLC, CRC_64_XZ, Crc, Table};
 use md5::{Digest, Md5};
 use siphasher::sip::{SipHasher13, SipHasher24};
 use xxhash_rust::{xxh3, xxh64};
@@ -262,7 +263,7 @@ impl HashFunction {
             Self::Fnv1a64 => fnv::fnv1a_64(bytes),
             Self::Fnv1_64 => fnv::fnv1_64(bytes),
             Self::Fnv1a32 => fnv::fnv1a_32(bytes).into(),
-            Self::Crc16 => CRC16.checksum(bytes).into(),
+            Self::Crc16 => crc16::crc16(bytes).into(),
             Self::Crc32 => CRC32.checksum(bytes).into(),
             Self::Crc64 => CRC64.checksum(bytes),
             Self::Murmur3_32 => mur3::murmurhash3_x86_32(bytes, seed32).into(),
@@ -273,7 +274,6 @@ impl HashFunction {
     }
 }
 
-static CRC16: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&CRC_16_XMODEM);
 static CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
 static CRC64: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64_XZ);
 

@@ -3,6 +3,12 @@
 //! Written so that the compiler makes vector instructions of it, once for each kind of CPU: all
 //! numbers are held as doubles, which are exact here, and a lane that is done is carried along.
 
+#![expect(
+    clippy::inline_always,
+    clippy::needless_bitwise_bool,
+    reason = "each CPU's copy must hold the whole loop, and a loop with early ends is no vector"
+)]
+
 use multiversion::multiversion;
 
 use super::step;
@@ -20,30 +26,32 @@ pub(super) fn buckets(keys: [u64; LANES], buckets: u32) -> [u32; LANES] {
     let mut states = keys;
     let mut found = [0.0; LANES];
     let mut next = [0.0; LANES];
-    let mut live = true;
-    while live {
-        live = false;
+    while next.iter().fold(false, |live, &next| live | (next < end)) {
         for lane in 0..LANES {
-            let goes_on = next[lane] < end;
-            states[lane] = step(states[lane]);
-            found[lane] = if goes_on { next[lane] } else { found[lane] };
+            found[lane] = if next[lane] < end {
+                next[lane]
+            } else {
+                found[lane]
+            };
+        }
+        states = states.map(step);
+        for lane in 0..LANES {
             let draw = double(states[lane] >> 33) + 1.0;
             let far = truncate((found[lane] + 1.0) * ((1_u64 << 31) as f64 / draw));
-            next[lane] = if goes_on { far } else { next[lane] };
-            live |= next[lane] < end;
+            next[lane] = if next[lane] < end { far } else { next[lane] };
         }
     }
     found.map(integer)
 }
 
 /// A number below 2^52 as a double.
-#[inline]
+#[inline(always)]
 fn double(x: u64) -> f64 {
     f64::from_bits(INTEGERS.to_bits() | x) - INTEGERS
 }
 
 /// A whole number below 2^32, back from a double.
-#[inline]
+#[inline(always)]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the lower half is the number"
@@ -53,7 +61,7 @@ fn integer(x: f64) -> u32 {
 }
 
 /// Towards zero, for numbers from 0 to 2^52; beyond, about the same, which is beyond all buckets.
-#[inline]
+#[inline(always)]
 fn truncate(x: f64) -> f64 {
     let rounded = (x + INTEGERS) - INTEGERS;
     if rounded > x { rounded - 1.0 } else { rounded }
