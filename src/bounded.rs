@@ -56,7 +56,18 @@ pub(crate) const STRATEGY: Strategy = Strategy {
         let ring = Ring::with_points(nodes, points)?.with_hasher(params.hasher());
         let mut bounded = BoundedLoad::new(ring, params.get("load", BoundedLoad::DEFAULT_FACTOR)?)?;
         if params.get("cap", String::from("none"))? != "none" {
-            bounded = bounded.with_cap(params.get("cap", usize::MAX)?);
+            let cap = match params.get("cap", usize::MAX) {
+                Ok(cap) if cap > 0 => cap,
+                _ => {
+                    let given = params.get("cap", String::new())?;
+                    return Err(Error::parameter(
+                        "cap",
+                        given,
+                        "a whole number from 1, or none",
+                    ));
+                }
+            };
+            bounded = bounded.with_cap(cap);
         }
         Ok(Box::new(bounded))
     },
@@ -69,7 +80,8 @@ pub(crate) const STRATEGY: Strategy = Strategy {
 /// [`Router`] it answers where a key would be placed now.
 ///
 /// The load is counted with atomics behind `&self`. The bound holds at every placement, with m
-/// counted then, keys being placed included; a key that leaves lowers m and moves no other.
+/// read as the key is placed, keys that others are placing included; a key that leaves lowers m
+/// and moves no other.
 ///
 /// A clone routes the same and starts without load.
 ///
@@ -216,7 +228,8 @@ impl<R: Router> BoundedLoad<R> {
     }
 
     /// The same with an absolute limit as well: no node ever holds more than `cap` keys. When
-    /// all are full, a key has no place.
+    /// all are full, a key has no place and no owner, though a walk still gives its order of
+    /// preference.
     ///
     /// ```
     /// # use hashroute::{BoundedLoad, Node, Ring, Router};
@@ -256,24 +269,27 @@ impl<R: Router> BoundedLoad<R> {
     /// ```
     pub fn acquire(&self, key: KeyHash) -> Option<Lease> {
         // Counted first, so that at any time the total covers every load.
-        let mut traffic = self.traffic.fetch_add(1, SeqCst).wrapping_add(1);
-        for _ in 0..TRIES {
-            let present = traffic % RELEASE;
-            if present == 0 {
-                break; // as many as can be counted
-            }
-            let lease = self.search(key, |id| self.try_place(id, present));
+        let present = self.traffic.fetch_add(1, SeqCst).wrapping_add(1) % RELEASE;
+        if present != 0 {
+            let lease = self.settled(|| self.search(key, |id| self.try_place(id)));
             if lease.is_some() {
                 return lease;
             }
-            // No room: truly, unless others came or went meanwhile.
-            let now = self.traffic.load(SeqCst);
-            if now == traffic {
-                break;
-            }
-            traffic = now;
         }
         self.traffic.fetch_sub(1, SeqCst);
+        None
+    }
+
+    /// An answer that others have not overtaken: when nobody had room, nobody came or went
+    /// meanwhile.
+    fn settled<T>(&self, search: impl Fn() -> Option<T>) -> Option<T> {
+        for _ in 0..TRIES {
+            let before = self.traffic.load(SeqCst);
+            let found = search();
+            if found.is_some() || self.traffic.load(SeqCst) == before {
+                return found;
+            }
+        }
         None
     }
 
@@ -288,7 +304,9 @@ impl<R: Router> BoundedLoad<R> {
         let nodes = self.router.nodes();
         let mut failures = 0;
         self.router.walk(key, &mut |id| {
-            found = attempt(id);
+            if found.is_none() {
+                found = attempt(id);
+            }
             failures += 1;
             let full =
                 failures == 2 * nodes.live() && !nodes.iter().any(|(id, _)| self.has_room(id));
@@ -300,9 +318,9 @@ impl<R: Router> BoundedLoad<R> {
         found
     }
 
-    fn try_place(&self, id: NodeId, present: usize) -> Option<Lease> {
+    fn try_place(&self, id: NodeId) -> Option<Lease> {
         let counter = self.counters.get(id.index())?;
-        let capacity = self.capacity_at(id, present);
+        let capacity = self.capacity_at(id, self.total_load());
         let more = |load: usize| (load < capacity).then_some(load + 1);
         counter.load.fetch_update(SeqCst, SeqCst, more).ok()?;
         Some(Lease {
@@ -433,7 +451,7 @@ impl<R: Router> Router for BoundedLoad<R> {
 
     /// Where [`acquire`](BoundedLoad::acquire) would place the key now.
     fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
-        self.search(key, |id| self.has_room(id).then_some(id))
+        self.settled(|| self.search(key, |id| self.has_room(id).then_some(id)))
     }
 
     fn place(&self, key: KeyHash) -> Option<NodeId> {

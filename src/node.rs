@@ -190,10 +190,59 @@ pub struct Nodes {
     free: BTreeSet<NodeId>,
     total_weight: u64,
     live: usize,
-    // How many nodes with weight stand in each place: when a search has seen that
-    // many places, it can stop.
-    zones: BTreeMap<Option<Box<str>>, usize>,
-    racks: BTreeMap<Place, usize>,
+    // The places that hold a node with weight: when a search has seen that many, it can stop.
+    zones: Places<Option<Box<str>>>,
+    racks: Places<Place>,
+    /// By index: the numbers of the zone and the rack, while the node has weight.
+    numbers: Vec<(u32, u32)>,
+}
+
+/// Numbers for the distinct places of the nodes with weight, small enough to index bits by.
+#[derive(Clone, Debug)]
+struct Places<K> {
+    /// The number of each place, and how many nodes stand there.
+    known: BTreeMap<K, (u32, u32)>,
+    free: BTreeSet<u32>,
+}
+
+impl<K> Default for Places<K> {
+    fn default() -> Self {
+        Self {
+            known: BTreeMap::new(),
+            free: BTreeSet::new(),
+        }
+    }
+}
+
+impl<K: Ord> Places<K> {
+    fn enter(&mut self, place: K) -> u32 {
+        let next = u32::try_from(self.known.len() + self.free.len()).unwrap_or(u32::MAX);
+        let free = &mut self.free;
+        let new = || (free.pop_first().unwrap_or(next), 0);
+        let (number, count) = self.known.entry(place).or_insert_with(new);
+        *count += 1;
+        *number
+    }
+
+    fn leave(&mut self, place: &K) {
+        let Some((number, count)) = self.known.get_mut(place) else {
+            return;
+        };
+        *count -= 1;
+        if *count > 0 {
+            return;
+        }
+        self.free.insert(*number);
+        self.known.remove(place);
+        // Numbers at the end go, so that last in, first out leaves no trace.
+        while self
+            .free
+            .last()
+            .is_some_and(|last| *last as usize + 1 == self.known.len() + self.free.len())
+        {
+            self.free.pop_last();
+        }
+    }
 }
 
 impl Nodes {
@@ -201,7 +250,7 @@ impl Nodes {
     /// of the state (jump).
     ///
     /// # Errors
-    /// [`Error::EmptyName`], [`Error::DuplicateNode`], [`Error::Capacity`] beyond 2^32 - 2 nodes.
+    /// [`Error::EmptyName`], [`Error::DuplicateNode`], [`Error::Capacity`] beyond 2^32 - 1 nodes.
     ///
     /// ```
     /// use hashroute::{Node, Nodes};
@@ -233,7 +282,9 @@ impl Nodes {
             }
         }
         let slots = core::mem::take(&mut table.slots);
-        slots.iter().flatten().for_each(|node| table.count(node));
+        for (index, node) in slots.iter().flatten().enumerate() {
+            table.count(NodeId::from_index(index).ok_or_else(too_many)?, node);
+        }
         table.slots = slots;
         Ok(table)
     }
@@ -376,12 +427,26 @@ impl Nodes {
     /// How many zones hold a node with weight. Nodes without a zone count as one unnamed zone,
     /// since nothing says that they would fail apart.
     pub(crate) fn zones(&self) -> usize {
-        self.zones.len()
+        self.zones.known.len()
+    }
+
+    /// The number of a node's zone, for telling zones apart.
+    pub(crate) fn zone_number(&self, id: NodeId) -> usize {
+        self.numbers
+            .get(id.index())
+            .map_or(0, |(zone, _)| *zone as usize)
+    }
+
+    /// The number of a node's rack, for telling racks apart.
+    pub(crate) fn rack_number(&self, id: NodeId) -> usize {
+        self.numbers
+            .get(id.index())
+            .map_or(0, |(_, rack)| *rack as usize)
     }
 
     /// How many racks hold a node with weight.
     pub(crate) fn racks(&self) -> usize {
-        self.racks.len()
+        self.racks.known.len()
     }
 
     /// Whether [`apply`](Self::apply) would take this change.
@@ -455,7 +520,7 @@ impl Nodes {
             Some(id) => id,
             None => NodeId::from_index(self.slots.len()).ok_or_else(too_many)?,
         };
-        self.count(&node);
+        self.count(id, &node);
         let (Ok(rank) | Err(rank)) = self.rank(&node.name);
         self.by_name.insert(rank, id);
         if id.index() == self.slots.len() {
@@ -471,7 +536,7 @@ impl Nodes {
         let node = self.slots[id.index()].take().ok_or_else(unknown)?;
         self.uncount(&node);
         let node = node.with_weight(weight);
-        self.count(&node);
+        self.count(id, &node);
         self.slots[id.index()] = Some(node);
         Ok(id)
     }
@@ -486,6 +551,7 @@ impl Nodes {
         // Trailing holes go, so that last in, first out leaves no trace.
         while self.slots.last().is_some_and(Option::is_none) {
             self.slots.pop();
+            self.numbers.pop();
             self.free.pop_last();
         }
         Ok(id)
@@ -495,12 +561,17 @@ impl Nodes {
         self.by_name.binary_search_by(|&id| self.name(id).cmp(name))
     }
 
-    fn count(&mut self, node: &Node) {
+    fn count(&mut self, id: NodeId, node: &Node) {
         self.total_weight += u64::from(node.weight);
+        self.numbers
+            .resize(self.numbers.len().max(id.index() + 1), (0, 0));
         if node.weight > 0 {
             self.live += 1;
-            *self.zones.entry(node.zone.clone()).or_default() += 1;
-            *self.racks.entry(node.place()).or_default() += 1;
+            let (zone, rack) = (
+                self.zones.enter(node.zone.clone()),
+                self.racks.enter(node.place()),
+            );
+            self.numbers[id.index()] = (zone, rack);
         }
     }
 
@@ -508,8 +579,8 @@ impl Nodes {
         self.total_weight -= u64::from(node.weight);
         if node.weight > 0 {
             self.live -= 1;
-            decrement(&mut self.zones, &node.zone);
-            decrement(&mut self.racks, &node.place());
+            self.zones.leave(&node.zone);
+            self.racks.leave(&node.place());
         }
     }
 
@@ -528,6 +599,7 @@ impl Nodes {
         names
             + self.slots.capacity() * size_of::<Option<Node>>()
             + self.by_name.capacity() * size_of::<NodeId>()
+            + self.numbers.capacity() * size_of::<(u32, u32)>()
     }
 }
 
@@ -538,20 +610,11 @@ fn name_in(slots: &[Option<Node>], id: NodeId) -> &str {
         .map_or("", Node::name)
 }
 
-fn decrement<K: Ord>(counts: &mut BTreeMap<K, usize>, key: &K) {
-    if let Some(count) = counts.get_mut(key) {
-        *count -= 1;
-        if *count == 0 {
-            counts.remove(key);
-        }
-    }
-}
-
 fn too_many() -> Error {
     Error::Capacity {
         what: "nodes",
-        wanted: u64::from(u32::MAX),
-        limit: u64::from(u32::MAX) - 1,
+        wanted: u64::from(u32::MAX) + 1,
+        limit: u64::from(u32::MAX),
         advice: "split the cluster",
     }
 }

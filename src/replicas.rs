@@ -9,7 +9,7 @@ use core::ops::ControlFlow;
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::{KeyHash, Node, NodeId, Nodes, Router};
+use crate::{KeyHash, NodeId, Router};
 
 /// How far apart the nodes of a preference list should stand.
 ///
@@ -61,29 +61,16 @@ pub(crate) fn fill<R: Router + ?Sized>(
     let wanted = out.len().min(router.nodes().live());
     let out = &mut out[..wanted];
     if wanted <= SCANNED {
-        return List {
-            out,
-            len: 0,
-            bits: &mut [],
-        }
-        .fill(router, key, spread);
+        return List::new(out, &mut []).fill(router, key, spread);
     }
-    List {
-        out,
-        len: 0,
-        bits: &mut [0; BIT_WORDS],
-    }
-    .fill(router, key, spread)
+    List::new(out, &mut [0; BIT_WORDS]).fill(router, key, spread)
 }
 
-/// Up to this length a scan of the list is the quickest way to see who is in it.
+/// Up to this length a scan of the list is the quickest way to see what is in it.
 const SCANNED: usize = 32;
-/// Longer lists keep a bit for each of the first 131,072 nodes, on the stack, since a lookup
-/// does not allocate.
+/// Longer lists keep a bit for each of the first 131,072 zones, racks or nodes, on the stack,
+/// since a lookup does not allocate.
 const BIT_WORDS: usize = 2048;
-
-/// Whether two nodes would fail apart.
-type Apart = dyn Fn(&Node, &Node) -> bool;
 
 struct List<'a> {
     out: &'a mut [Option<NodeId>],
@@ -91,69 +78,66 @@ struct List<'a> {
     bits: &'a mut [u64],
 }
 
-impl List<'_> {
+impl<'a> List<'a> {
+    fn new(out: &'a mut [Option<NodeId>], bits: &'a mut [u64]) -> Self {
+        Self { out, len: 0, bits }
+    }
+
     fn fill<R: Router + ?Sized>(mut self, router: &R, key: KeyHash, spread: Spread) -> usize {
         let nodes = router.nodes();
         if spread == Spread::Zones {
-            self.pass(
-                router,
-                key,
-                nodes.zones(),
-                Some(&|a, b| a.zone() != b.zone()),
-            );
+            self.pass(router, key, nodes.zones(), |id| nodes.zone_number(id));
         }
         if spread != Spread::Nodes {
-            let apart = |a: &Node, b: &Node| (a.zone(), a.rack()) != (b.zone(), b.rack());
-            self.pass(router, key, nodes.racks(), Some(&apart));
+            self.pass(router, key, nodes.racks(), |id| nodes.rack_number(id));
         }
-        self.pass(router, key, usize::MAX, None);
+        self.pass(router, key, usize::MAX, NodeId::index);
         self.len
     }
 
-    /// Take every node that stands apart from all those taken, until `enough` are there.
+    /// Take every node whose group is not in the list, until `enough` are there.
     fn pass<R: Router + ?Sized>(
         &mut self,
         router: &R,
         key: KeyHash,
         enough: usize,
-        apart: Option<&Apart>,
+        group: impl Fn(NodeId) -> usize,
     ) {
         let enough = enough.min(self.out.len());
         if self.len >= enough {
             return;
         }
+        self.bits.fill(0);
+        for id in self.out[..self.len].iter().flatten() {
+            mark(self.bits, group(*id));
+        }
         router.walk(key, &mut |id| {
-            let stands_apart = |apart| self.stands_apart(router.nodes(), id, apart);
-            if !self.contains(id) && apart.is_none_or(stands_apart) {
-                self.push(id);
+            if self.len < enough && !self.has(group(id), &group) {
+                mark(self.bits, group(id));
+                self.out[self.len] = Some(id);
+                self.len += 1;
             }
-            if self.len >= enough {
-                ControlFlow::Break(())
-            } else {
+            if self.len < enough {
                 ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
             }
         });
     }
 
-    fn stands_apart(&self, nodes: &Nodes, id: NodeId, apart: &Apart) -> bool {
-        let mut taken = self.out[..self.len].iter().flatten();
-        nodes.get(id).is_some_and(|node| {
-            taken.all(|other| nodes.get(*other).is_none_or(|other| apart(node, other)))
-        })
-    }
-
-    fn contains(&self, id: NodeId) -> bool {
-        match self.bits.get(id.index() / 64) {
-            Some(word) => word >> (id.index() % 64) & 1 == 1,
-            None => self.out[..self.len].contains(&Some(id)),
+    fn has(&self, wanted: usize, group: &impl Fn(NodeId) -> usize) -> bool {
+        match self.bits.get(wanted / 64) {
+            Some(word) => word >> (wanted % 64) & 1 == 1,
+            None => self.out[..self.len]
+                .iter()
+                .flatten()
+                .any(|id| group(*id) == wanted),
         }
     }
+}
 
-    fn push(&mut self, id: NodeId) {
-        if let Some(word) = self.bits.get_mut(id.index() / 64) {
-            *word |= 1 << (id.index() % 64);
-        }
-        self.out[self.len] = Some(id);
-        self.len += 1;
+fn mark(bits: &mut [u64], group: usize) {
+    if let Some(word) = bits.get_mut(group / 64) {
+        *word |= 1 << (group % 64);
     }
 }

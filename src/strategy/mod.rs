@@ -298,7 +298,12 @@ impl Params {
         match self.values.iter().find(|(known, _)| known == name) {
             None => Ok(default),
             Some((_, value)) => value.parse().map_err(|error: T::Err| {
-                Error::parameter(name, value, alloc::format!("a number ({error})"))
+                let whole = if "0.5".parse::<T>().is_err() {
+                    "whole "
+                } else {
+                    ""
+                };
+                Error::parameter(name, value, alloc::format!("a {whole}number ({error})"))
             }),
         }
     }
@@ -367,7 +372,7 @@ pub(crate) fn seed(name: &str) -> u64 {
 
 /// The `index`-th number of the sequence that a seed stands for; distinct for distinct indices.
 pub(crate) fn draw(seed: u64, index: u64) -> u64 {
-    hash::mix64(seed ^ hash::mix64(index.wrapping_add(0x9e37_79b9_7f4a_7c15)))
+    hash::mix64(seed ^ hash::mix64(index.wrapping_add(hash::GOLDEN_GAMMA)))
 }
 
 /// Shares of a table whose cells name their owners.

@@ -88,8 +88,8 @@ impl Modulo {
     }
 
     fn rebuild(&mut self) {
-        self.owners.clear();
-        self.ends.clear();
+        self.owners = Vec::with_capacity(self.nodes.live());
+        self.ends = Vec::with_capacity(self.nodes.live());
         let mut end = 0;
         for (id, node) in self.nodes.iter().filter(|(_, node)| node.weight() > 0) {
             end += u64::from(node.weight());

@@ -222,7 +222,9 @@ mod tests {
 
     #[test]
     fn equal_scores_go_to_the_first_name() -> Result<(), Error> {
-        let mut router = Rendezvous::new(["a", "b"].map(Node::new))?;
+        // By name, not by id: "a" came later.
+        let mut router = Rendezvous::new([Node::new("b")])?;
+        router.apply(&Change::Add(Node::new("a")))?;
         router.draws = [(7, 1), (7, 1)].into_iter().collect();
         let owner = router
             .route_hash(KeyHash::from_raw(1))

@@ -94,7 +94,7 @@ impl Ring {
     /// ```
     pub const DEFAULT_POINTS: u32 = 160;
 
-    /// The most points that one ring may have, over a gigabyte of them.
+    /// The most points that one ring may have, two gigabytes of them.
     ///
     /// ```
     /// use hashroute::{Error, Node, Ring};
@@ -158,6 +158,9 @@ impl Ring {
     /// name of its node. A weight says only whether a node takes part (0: its tokens are left
     /// out until it is weighted again). Equal tokens are all kept, the first name first.
     ///
+    /// Tokens should be spread over all 64 bits, as lookups and walks are quick only then: shift
+    /// those of a 32-bit ring, and its keys' hashes, left by 32. A change costs O(points log points).
+    ///
     /// A new node joins with [`add_with_tokens`](Self::add_with_tokens).
     ///
     /// # Errors
@@ -208,7 +211,7 @@ impl Ring {
         self
     }
 
-    /// A node joins a ring of explicit tokens with these. O(points).
+    /// A node joins a ring of explicit tokens with these. O(points log points).
     ///
     /// # Errors
     /// As [`Nodes::apply`]; [`Error::Unsupported`] without tokens, or when the ring draws its
@@ -272,21 +275,7 @@ impl Ring {
             sum.saturating_add(labels.count(node.name(), node.weight()))
         });
         check_capacity(total)?;
-        let entries = nodes.iter().flat_map(|(id, node)| {
-            let count = labels.count(node.name(), node.weight());
-            let points = labels.points(node.name(), 0..count);
-            points.map(move |point| (point, id))
-        });
-        // Checked: at most 2^26. Ids follow the names here.
-        let count = usize::try_from(total).unwrap_or(0);
-        let points = if let Labels::Tokens(_) = labels {
-            // They may crowd in one place, which only in order costs no more than elsewhere.
-            let mut entries: Vec<_> = entries.collect();
-            entries.sort_unstable();
-            Points::new(count, entries.into_iter(), |a, b| a < b)
-        } else {
-            Points::new(count, entries, |a, b| a < b)
-        };
+        let points = place(&nodes, &labels);
         Ok(Self {
             nodes,
             hasher,
@@ -310,6 +299,13 @@ impl Ring {
         );
         check_capacity((self.points.len() as u64 - old).saturating_add(new))?;
         let id = self.nodes.apply(change)?;
+        if let Labels::Tokens(by_name) = &mut self.labels {
+            if let Change::Remove(name) = change {
+                by_name.remove(name);
+            }
+            self.points = place(&self.nodes, &self.labels);
+            return Ok(());
+        }
         // A node's points are the first of its sequence, as many as its weight gives.
         for point in self.labels.points(name, old.min(new)..old.max(new)) {
             if old < new {
@@ -318,9 +314,6 @@ impl Ring {
             } else {
                 self.points.remove((point, id));
             }
-        }
-        if let (Change::Remove(name), Labels::Tokens(by_name)) = (change, &mut self.labels) {
-            by_name.remove(name);
         }
         Ok(())
     }
@@ -334,6 +327,32 @@ impl Ring {
             _ => key.get(),
         }
     }
+}
+
+/// All points of all nodes.
+fn place(nodes: &Nodes, labels: &Labels) -> Points {
+    let entries = nodes.iter().flat_map(|(id, node)| {
+        let count = labels.count(node.name(), node.weight());
+        let points = labels.points(node.name(), 0..count);
+        points.map(move |point| (point, id))
+    });
+    let precedes = |a, b| nodes.name(a) < nodes.name(b);
+    if let Labels::Tokens(_) = labels {
+        // They may crowd in one place, which in order costs no more than elsewhere. The sort is
+        // stable, and nodes come in order of name.
+        let mut entries: Vec<_> = entries.collect();
+        entries.sort_by_key(|(point, _)| *point);
+        return Points::new(entries.len(), entries.into_iter(), precedes);
+    }
+    let counts = nodes
+        .iter()
+        .map(|(_, node)| labels.count(node.name(), node.weight()));
+    // Checked before: at most 2^26.
+    Points::new(
+        usize::try_from(counts.sum::<u64>()).unwrap_or(0),
+        entries,
+        precedes,
+    )
 }
 
 const CIRCLE: f64 = (1_u128 << 64) as f64;
@@ -487,6 +506,32 @@ mod tests {
         ring.apply(&Change::remove("m"))?;
         let fresh = Ring::with_points([Node::new("z"), Node::new("a").with_weight(2)], 20)?;
         assert!(ring.points().eq(fresh.points()));
+        Ok(())
+    }
+
+    #[test]
+    fn the_limit_is_where_it_is_said_to_be() {
+        assert!(check_capacity(Ring::MAX_POINTS).is_ok());
+        assert!(check_capacity(Ring::MAX_POINTS + 1).is_err());
+    }
+
+    #[test]
+    fn crowded_tokens_are_no_trouble() -> Result<(), Error> {
+        let names = ["a", "b", "c"];
+        // Every point twice, and all of them in one place.
+        let tokens = |name| (0..30_000).map(move |i| (i / 2, name));
+        let tokens: Vec<(u64, &str)> = names.into_iter().flat_map(tokens).collect();
+        let mut ring = Ring::from_tokens(names.map(Node::new), tokens.iter().copied())?;
+        ring.apply(&Change::remove("a"))?;
+        ring.add_with_tokens(Node::new("a"), &(0..20_000).collect::<Vec<_>>())?;
+        assert_eq!(ring.points().count(), 80_000);
+        assert!(ring.points().map(|(point, _)| point).is_sorted());
+        assert_eq!(owner(&ring, 19_999), Some("a"));
+        assert_eq!(
+            owner(&ring, 30_000),
+            Some("a"),
+            "past the last one to the first"
+        );
         Ok(())
     }
 }

@@ -20,7 +20,7 @@ pub(super) const LANES: usize = 8;
 const INTEGERS: f64 = 4_503_599_627_370_496.0;
 
 /// The bucket of each key. There must be buckets.
-#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq", "x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2"))]
 pub(super) fn buckets(keys: [u64; LANES], buckets: u32) -> [u32; LANES] {
     let end = f64::from(buckets);
     let mut states = keys;

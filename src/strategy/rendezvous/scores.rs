@@ -80,6 +80,10 @@ impl FromIterator<(u64, u32)> for Draws {
         for (at, (seed, weight)) in draws.into_iter().enumerate() {
             all.put(at, seed, weight);
         }
+        for half in [&mut all.low, &mut all.high, &mut all.weights] {
+            half.shrink_to_fit();
+        }
+        all.inverse.shrink_to_fit();
         all.compare_weights();
         all
     }
@@ -204,7 +208,7 @@ fn estimate(score: u32) -> f32 {
 }
 
 /// An estimate of each node's cost, -log2(u) / weight, and the least of them.
-#[multiversion(targets("x86_64+avx512f+avx512vl+avx512bw+avx512dq", "x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2"))]
 fn estimates(
     [low, high]: [&[u32]; 2],
     inverse: &[f32],
@@ -257,13 +261,13 @@ fn score((key_low, key_high): (u32, u32), low: u32, high: u32) -> u32 {
     x ^ x >> 16
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512vl+avx512bw+avx512dq", "x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2"))]
 fn best_of_few(low: &[u32], high: &[u32], len: usize, key: (u32, u32)) -> usize {
     let scores = lanes(low, high, len, key);
     first(&scores, top(&scores))
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512vl+avx512bw+avx512dq", "x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2"))]
 fn best_of_many(low: &[u32], high: &[u32], len: usize, key: (u32, u32)) -> usize {
     let mut best = (0, 0);
     for start in (0..len).step_by(CHUNK) {

@@ -141,15 +141,17 @@ impl Points {
             return ControlFlow::Continue(());
         }
         let at = scale(hash, self.blocks.len());
-        self.entries(at)
-            .filter(|(point, _)| *point >= hash)
+        let rest = self.rest(at);
+        let (early, late) = rest.split_at(rest.partition_point(|(point, _)| *point < hash));
+        let places = self.places(at).filter(|(point, _)| *point >= hash);
+        places
+            .chain(late.iter().copied())
             .try_for_each(&mut visit)?;
         for other in (at + 1..self.blocks.len()).chain(0..at) {
             self.entries(other).try_for_each(&mut visit)?;
         }
-        self.entries(at)
-            .filter(|(point, _)| *point < hash)
-            .try_for_each(visit)
+        let places = self.places(at).filter(|(point, _)| *point < hash);
+        places.chain(early.iter().copied()).try_for_each(visit)
     }
 
     /// All points in order.
@@ -158,12 +160,15 @@ impl Points {
     }
 
     fn entries(&self, at: usize) -> impl Iterator<Item = Entry> {
-        let rest = if self.blocks[at].has_rest() {
-            self.rest.get(&at)
+        self.places(at).chain(self.rest(at).iter().copied())
+    }
+
+    fn rest(&self, at: usize) -> &[Entry] {
+        if self.blocks[at].has_rest() {
+            self.rest.get(&at).map_or(&[], Vec::as_slice)
         } else {
-            None
-        };
-        self.places(at).chain(rest.into_iter().flatten().copied())
+            &[]
+        }
     }
 
     fn places(&self, at: usize) -> impl Iterator<Item = Entry> {

@@ -1,0 +1,113 @@
+//! A router of somebody else's that breaks its promises must not break ours.
+
+use core::ops::ControlFlow;
+use std::sync::Mutex;
+
+use hashroute::{BoundedLoad, Change, Error, KeyHash, Lease, Node, NodeId, Nodes, Router, Spread};
+
+/// Walks on, whatever the visitor says.
+#[derive(Debug)]
+struct Deaf(Nodes);
+
+impl Router for Deaf {
+    fn nodes(&self) -> &Nodes {
+        &self.0
+    }
+
+    fn route_hash(&self, _: KeyHash) -> Option<NodeId> {
+        self.0.iter().next().map(|(id, _)| id)
+    }
+
+    fn walk(&self, _: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
+        for (id, _) in self.0.iter() {
+            let _ = visit(id);
+        }
+    }
+
+    fn apply(&mut self, change: &Change) -> Result<(), Error> {
+        self.0.apply(change).map(drop)
+    }
+}
+
+#[test]
+fn a_walk_that_does_not_stop_takes_no_more_than_was_asked_for() -> Result<(), Error> {
+    let nodes = || Nodes::new((0..5).map(|i| Node::new(format!("n{i}"))));
+    let key = KeyHash::from_raw(1);
+    for spread in [Spread::Nodes, Spread::Racks, Spread::Zones] {
+        assert_eq!(Deaf(nodes()?).replicas(key, 2, spread).len(), 2);
+    }
+    let bounded = BoundedLoad::new(Deaf(nodes()?), 1.25)?;
+    let leases: Vec<_> = (0..10).filter_map(|_| bounded.acquire(key)).collect();
+    assert_eq!(leases.len(), 10);
+    let loads = bounded.nodes().iter().map(|(id, _)| bounded.load(id));
+    assert_eq!(loads.sum::<usize>(), 10);
+    assert!(leases.into_iter().all(|lease| bounded.release(lease)));
+    assert!(bounded.nodes().iter().all(|(id, _)| bounded.load(id) == 0));
+    Ok(())
+}
+
+/// Gives back all leases that it was handed when a walk or a lookup begins, as other threads may.
+#[derive(Debug)]
+struct Interrupted(Nodes, Mutex<Option<Box<dyn Interruption>>>);
+
+trait Interruption: core::fmt::Debug + Send + Sync {
+    fn strike(&self);
+}
+
+impl Router for Interrupted {
+    fn nodes(&self) -> &Nodes {
+        &self.0
+    }
+
+    fn route_hash(&self, _: KeyHash) -> Option<NodeId> {
+        if let Some(interruption) = self.1.lock().expect("no panic").take() {
+            interruption.strike();
+        }
+        self.0.iter().next().map(|(id, _)| id)
+    }
+
+    fn walk(&self, _: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
+        let _ = self.0.iter().map(|(id, _)| id).try_for_each(visit);
+    }
+
+    fn apply(&mut self, change: &Change) -> Result<(), Error> {
+        self.0.apply(change).map(drop)
+    }
+}
+
+#[derive(Debug)]
+struct GiveBack(&'static BoundedLoad<Interrupted>, Mutex<Vec<Lease>>);
+
+impl Interruption for GiveBack {
+    fn strike(&self) {
+        for lease in self.1.lock().expect("no panic").drain(..) {
+            assert!(self.0.release(lease));
+        }
+    }
+}
+
+#[test]
+fn the_bound_is_that_of_the_moment_of_placement() -> Result<(), Error> {
+    let nodes = Nodes::new((0..4).map(|i| Node::new(format!("n{i}"))))?;
+    let router = Box::leak(Box::new(BoundedLoad::new(
+        Interrupted(nodes, Mutex::new(None)),
+        1.25,
+    )?));
+    let key = KeyHash::from_raw(1);
+    let leases: Vec<_> = (0..1000).filter_map(|_| router.acquire(key)).collect();
+    let first = router.route_hash(key).map(|_| leases[0].node());
+    let (kept, others): (Vec<_>, Vec<_>) = leases
+        .into_iter()
+        .partition(|lease| Some(lease.node()) == first);
+    let held = kept.len();
+    *router.router().1.lock().expect("no panic") =
+        Some(Box::new(GiveBack(router, Mutex::new(others))));
+    // While this one looks for a place, all keys but those of the first node leave.
+    let lease = router.acquire(key).expect("three nodes are empty");
+    assert_ne!(
+        Some(lease.node()),
+        first,
+        "{held} of {held} keys are there already"
+    );
+    Ok(())
+}
