@@ -10,6 +10,8 @@ mod inputs;
 mod moves;
 #[path = "harness/reports.rs"]
 mod reports;
+#[path = "harness/verdicts.rs"]
+mod verdicts;
 
 use hashroute::harness::{Balance, Keys, Placement, balance};
 use hashroute::hash::mix64;

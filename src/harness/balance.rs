@@ -235,7 +235,7 @@ fn whole_where_it_is<S: Serializer>(figure: &f64, serializer: S) -> Result<S::Ok
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 pub fn balance(strategy: &str, router: &dyn Router, keys: &Keys, placement: &Placement) -> Balance {
-    Yardstick::new(placement.nodes(), keys).balance(strategy, router, keys, placement)
+    Yardstick::of_placed(keys, placement).measure(strategy, router, keys, placement)
 }
 
 /// What the figures are held against. It depends on keys and weights alone, so that strategies
@@ -257,14 +257,25 @@ struct Yard {
 }
 
 impl Yardstick {
+    /// For all keys.
     pub(super) fn new(nodes: &[Node], keys: &Keys) -> Self {
+        Self::of(nodes, keys, &|_| true)
+    }
+
+    /// For those keys that have a node.
+    fn of_placed(keys: &Keys, placement: &Placement) -> Self {
+        let placed = |index| placement.owner(index).is_some();
+        Self::of(placement.nodes(), keys, &placed)
+    }
+
+    fn of(nodes: &[Node], keys: &Keys, counts: &dyn Fn(usize) -> bool) -> Self {
         let weights: Vec<_> = nodes
             .iter()
             .map(Node::weight)
             .filter(|&weight| weight > 0)
             .collect();
         let yard = |amounts: Option<&[u64]>| {
-            let sample = Sample::new(keys.sums(amounts));
+            let sample = Sample::new(keys.sums(amounts, counts));
             Yard {
                 noise: sample.noise(&weights),
                 sample,
@@ -278,7 +289,22 @@ impl Yardstick {
         }
     }
 
+    /// The balance of a placement of these keys; against a yardstick of its own where some of
+    /// them found no place.
     pub(super) fn balance(
+        &self,
+        strategy: &str,
+        router: &dyn Router,
+        keys: &Keys,
+        placement: &Placement,
+    ) -> Balance {
+        if placement.owners().all(|owner| owner.is_some()) {
+            return self.measure(strategy, router, keys, placement);
+        }
+        Self::of_placed(keys, placement).measure(strategy, router, keys, placement)
+    }
+
+    fn measure(
         &self,
         strategy: &str,
         router: &dyn Router,
@@ -295,12 +321,7 @@ impl Yardstick {
             .requests
             .as_ref()
             .map(|yard| view.measured(yard, keys.requests()));
-        let verdict = Verdict::new(
-            &by_keys,
-            by_bytes.as_ref(),
-            by_requests.as_ref(),
-            keys.distinct(),
-        );
+        let verdict = Verdict::new(&by_keys, by_bytes.as_ref(), by_requests.as_ref());
         let placed: u64 = by_keys.loads.iter().sum();
         Balance {
             strategy: strategy.to_owned(),
@@ -336,6 +357,8 @@ struct View<'a> {
 pub(super) struct Measured {
     /// By node, weight 0 included.
     loads: Vec<u64>,
+    /// How many distinct keys carry any of it.
+    pub(super) carriers: usize,
     pub(super) figures: Figures,
     pub(super) evenness: Evenness,
 }
@@ -376,16 +399,17 @@ impl<'a> View<'a> {
             .map(|shares| pearson(&live, self.live(shares).map(|share| share * total)) * scale);
         let df = live.len().saturating_sub(1) as u64;
         let figures = self.figures(yard, &loads, chi2, df);
-        let carriers = yard.sample.carriers as f64;
+        let carriers = yard.sample.carriers;
         let evidence = Evidence {
-            p_equal: p_value(ratio(chi2 * carriers, yard.sample.effective), df),
+            p_equal: p_value(ratio(chi2 * carriers as f64, yard.sample.effective), df),
             p_exact: p_value(exact.unwrap_or(chi2), df),
-            sampling_cv: Sample::variance(self.weights, carriers).sqrt(),
+            sampling_cv: Sample::variance(self.weights, carriers as f64).sqrt(),
             structure_cv: self.exact.as_ref().map_or(0.0, |exact| exact.cv),
         };
         Measured {
             evenness: Evenness::judge(&figures, evidence),
             loads,
+            carriers,
             figures,
         }
     }

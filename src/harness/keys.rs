@@ -2,7 +2,7 @@
 
 use alloc::borrow::ToOwned;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -16,8 +16,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::Error;
 
 mod input;
+mod rows;
 
 pub use input::InputError;
+pub use rows::Rows;
 
 /// Keys, in order; the same one may come many times.
 ///
@@ -63,7 +65,8 @@ impl Keys {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a template without a place for the number, or with a width that
-    /// cannot be read or is beyond 99; [`Error::Capacity`] beyond [`MOST`](Self::MOST) keys.
+    /// cannot be read or is beyond 99; [`Error::Capacity`] beyond [`MOST`](Self::MOST) keys or
+    /// 8 GiB of them.
     ///
     /// ```
     /// # use hashroute::harness::Keys;
@@ -74,7 +77,8 @@ impl Keys {
     pub fn template(template: &str, range: Range<u64>) -> Result<Self, Error> {
         use std::io::Write;
         let pieces = pieces(template)?;
-        check_room(range.end.saturating_sub(range.start), template.len() as u64)?;
+        let longest = longest(&pieces, range.end);
+        check_room(range.end.saturating_sub(range.start), longest)?;
         let mut keys = Self::default();
         for number in range {
             for piece in &pieces {
@@ -92,7 +96,7 @@ impl Keys {
     /// Keys of `len` random bytes each, the same ones for the same seed.
     ///
     /// # Errors
-    /// [`Error::Capacity`] beyond [`MOST`](Self::MOST) keys or 16 GiB of them.
+    /// [`Error::Capacity`] beyond [`MOST`](Self::MOST) keys or 8 GiB of them.
     ///
     /// ```
     /// # use hashroute::harness::Keys;
@@ -164,7 +168,8 @@ impl Keys {
     /// The same keys with the bytes that each stores.
     ///
     /// # Errors
-    /// [`Error::Parameter`] when there are not as many sizes as keys.
+    /// [`Error::Parameter`] when there are not as many sizes as keys, or they add up to 2^64 or
+    /// more.
     ///
     /// ```
     /// # use hashroute::harness::Keys;
@@ -181,7 +186,8 @@ impl Keys {
     /// The same keys with the requests that each gets.
     ///
     /// # Errors
-    /// [`Error::Parameter`] when there are not as many numbers as keys.
+    /// [`Error::Parameter`] when there are not as many numbers as keys, or they add up to 2^64 or
+    /// more.
     ///
     /// ```
     /// # use hashroute::harness::Keys;
@@ -195,14 +201,15 @@ impl Keys {
     }
 
     fn check_numbers(&self, name: &str, numbers: &[u64]) -> Result<(), Error> {
-        if numbers.len() == self.len() {
-            return Ok(());
+        if numbers.len() != self.len() {
+            let expected = format!("one a key, so {}", self.len());
+            return Err(Error::parameter(name, numbers.len(), expected));
         }
-        Err(Error::parameter(
-            name,
-            numbers.len(),
-            format!("one a key, so {}", self.len()),
-        ))
+        let total: u128 = numbers.iter().copied().map(u128::from).sum();
+        match u64::try_from(total) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Error::parameter(name, total, "a sum below 2^64")),
+        }
     }
 
     /// How many keys there are, repeated ones each time.
@@ -283,10 +290,18 @@ impl Keys {
         self.find_distinct().count
     }
 
-    /// What each distinct key adds up to, when key i counts `amounts[i]`, or 1 without amounts;
-    /// beside each, the place of one such key.
-    pub(super) fn sums(&self, amounts: Option<&[u64]>) -> Vec<(u64, usize)> {
-        let amount = |index: usize| amounts.map_or(1, |amounts| amounts[index]);
+    /// What each distinct key adds up to, when key i counts `amounts[i]`, or 1 without amounts,
+    /// and 0 unless it `counts`; beside each, the place of one such key.
+    pub(super) fn sums(
+        &self,
+        amounts: Option<&[u64]>,
+        counts: &dyn Fn(usize) -> bool,
+    ) -> Vec<(u64, usize)> {
+        let amount = |index: usize| match amounts {
+            _ if !counts(index) => 0,
+            Some(amounts) => amounts[index],
+            None => 1,
+        };
         let distinct = self.find_distinct();
         let Some(numbers) = &distinct.numbers else {
             return (0..self.len())
@@ -372,9 +387,19 @@ fn width(spec: &str) -> Option<usize> {
         .filter(|width| plain && (1..=99).contains(width))
 }
 
+/// The bytes of a key that no number before `end` goes beyond.
+fn longest(pieces: &[Piece], end: u64) -> u64 {
+    let digits = end.to_string().len();
+    let len = |piece: &Piece| match piece {
+        Piece::Text(text) => text.len() as u64,
+        Piece::Number(width) => digits.max(*width) as u64,
+    };
+    pieces.iter().map(len).sum()
+}
+
 /// Refuse absurd sizes before memory is taken.
 fn check_room(count: u64, len: u64) -> Result<(), Error> {
-    let most_bytes = 1 << 34;
+    let most_bytes = 1 << 33;
     let (what, wanted, limit) = match count.saturating_mul(len) {
         _ if count > Keys::MOST => ("keys", count, Keys::MOST),
         bytes if bytes > most_bytes => ("bytes of keys", bytes, most_bytes),

@@ -216,7 +216,7 @@ fn counted(mut moves: Vec<Move>) -> Vec<Move> {
 
 /// The effective number of keys: one that comes often is still one draw.
 fn effective(keys: &Keys) -> f64 {
-    let sums = keys.sums(None);
+    let sums = keys.sums(None, &|_| true);
     let squares: f64 = sums
         .iter()
         .map(|(count, _)| *count as f64 * *count as f64)

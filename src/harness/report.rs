@@ -208,7 +208,7 @@ impl Row {
             route_ns: Some(cost.route_ns),
             batch_ns: Some(cost.batch_ns),
             build_ns: Some(cost.build_ns),
-            change_ns: Some(cost.change_ns),
+            change_ns: cost.change_ns,
             heap_bytes: Some(cost.heap_bytes),
             allocations_per_lookup: cost.allocations_per_lookup,
             ..self
@@ -330,7 +330,7 @@ impl Entrant<'_> {
             balance: base.map(|(balance, _)| balance),
             add,
             remove,
-            refused: (!refusals.is_empty()).then(|| refusals.join("; ")),
+            refused: in_words(&refusals),
             ..Row::of(self.strategy)
         };
         row.with_costs(costs.as_ref())
@@ -369,9 +369,21 @@ impl Entrant<'_> {
     }
 }
 
+/// What was refused, and why.
+type Refusal = (String, Error);
+
 /// The result, or a note of what was refused and why.
-fn keep<T>(result: Result<T, Error>, what: &str, refusals: &mut Vec<String>) -> Option<T> {
+fn keep<T>(result: Result<T, Error>, what: &str, refusals: &mut Vec<Refusal>) -> Option<T> {
     result
-        .map_err(|error| refusals.push(alloc::format!("{what}: {error}")))
+        .map_err(|error| refusals.push((what.into(), error)))
         .ok()
+}
+
+/// `add, remove: why`: each reason once.
+fn in_words(refusals: &[Refusal]) -> Option<String> {
+    let words = refusals.chunk_by(|a, b| a.1 == b.1).map(|same| {
+        let what: Vec<_> = same.iter().map(|(what, _)| &**what).collect();
+        alloc::format!("{}: {}", what.join(", "), same[0].1)
+    });
+    (!refusals.is_empty()).then(|| words.collect::<Vec<_>>().join("; "))
 }

@@ -96,7 +96,7 @@ pub struct Evenness {
 /// let router = Rendezvous::new(["a", "b", "c"].map(Node::new))?;
 /// let verdict = balance("rendezvous", &router, &keys, &Placement::of(&router, &keys)).verdict;
 /// assert_eq!((verdict.matter, verdict.cause), (Some(Measure::Bytes), Cause::HeavyKeys));
-/// assert!(verdict.words.contains("user:0 33.3 %"));
+/// assert!(verdict.words.contains("user:0 alone holds 33.3 %"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -160,7 +160,7 @@ impl Evenness {
                 (structure_cv, Cause::Structure),
                 (rest_cv, Cause::Placement),
             ])
-        } else if sampling_cv >= NOISY {
+        } else if sampling_cv >= NOISY && figures.cv > SLIGHT {
             Cause::FewKeys
         } else {
             Cause::Even
@@ -185,12 +185,11 @@ fn largest(parts: [(f64, Cause); 3]) -> Cause {
 }
 
 impl Verdict {
-    /// Of each measure that is known; there are `distinct` different keys.
+    /// Of each measure that is known.
     pub(super) fn new(
         keys: &Measured,
         bytes: Option<&Measured>,
         requests: Option<&Measured>,
-        distinct: usize,
     ) -> Self {
         let known = [
             (Measure::Keys, Some(keys)),
@@ -203,7 +202,7 @@ impl Verdict {
                 .filter_map(|(measure, known)| known.map(|known| (measure, known)))
         };
         let lines: Vec<_> = known()
-            .map(|(measure, known)| line(measure, known, distinct))
+            .map(|(measure, known)| line(measure, known))
             .collect();
         let uneven = known().filter(|(_, known)| known.evenness.cause != Cause::Even);
         let worst = uneven.max_by(|(_, a), (_, b)| a.figures.cv.total_cmp(&b.figures.cv));
@@ -219,22 +218,26 @@ impl Verdict {
     }
 }
 
-fn line(measure: Measure, measured: &Measured, distinct: usize) -> String {
+fn line(measure: Measure, measured: &Measured) -> String {
     let Measured {
-        figures, evenness, ..
+        figures,
+        evenness,
+        carriers,
+        ..
     } = measured;
     let why = match evenness.cause {
         Cause::Even => String::from("even"),
         Cause::FewKeys => {
             format!(
-                "as rough as chance is on {distinct} distinct keys: take more keys or fewer nodes"
+                "as rough as chance is on {carriers} distinct keys{}: take more keys or fewer nodes",
+                if measure == Measure::Keys {
+                    ""
+                } else {
+                    " that carry any"
+                }
             )
         }
-        Cause::HeavyKeys => format!(
-            "uneven since {} of {distinct} distinct keys carry half of them (the largest: {})",
-            figures.keys_for_half,
-            list(&figures.largest)
-        ),
+        Cause::HeavyKeys => format!("uneven since {}", heavy(figures, *carriers)),
         Cause::Structure => format!(
             "uneven as the strategy's own shares are (cv {:.4}): more points, cells or slots would help",
             evenness.structure_cv
@@ -249,13 +252,45 @@ fn line(measure: Measure, measured: &Measured, distinct: usize) -> String {
     )
 }
 
-/// The first three, with their shares.
-fn list(largest: &[KeyShare]) -> String {
-    let word = |largest: &KeyShare| format!("{} {:.1} %", largest.key, largest.share * 100.0);
-    largest
-        .iter()
-        .take(3)
-        .map(word)
-        .collect::<Vec<_>>()
-        .join(", ")
+/// A key with so many times the mean is heavy; keys that are so many times less than all are few.
+const FAR: f64 = 10.0;
+
+/// Which keys are heavy, up to three, and how many carry half, where these are few.
+fn heavy(figures: &Figures, carriers: usize) -> String {
+    let half = figures.keys_for_half;
+    let largest = figures.largest.iter().take(3);
+    let heavy = largest.filter(|largest| largest.share * carriers as f64 > FAR);
+    let share = |one: &KeyShare| format!("{:.1} %", one.share * 100.0);
+    let heavy: Vec<_> = heavy.map(|one| (printable(&one.key), share(one))).collect();
+    let list = || {
+        let words = heavy.iter().map(|(key, share)| format!("{key} {share}"));
+        words.collect::<Vec<_>>().join(", ")
+    };
+    let few = half as f64 * FAR < carriers as f64;
+    match heavy.as_slice() {
+        [(key, share)] if !few => format!("{key} alone holds {share} of them"),
+        [_, ..] if !few => format!("few keys hold much of them: {}", list()),
+        [] => format!("{half} of {carriers} distinct keys carry half of them"),
+        _ => format!(
+            "{half} of {carriers} distinct keys carry half of them (the largest: {})",
+            list()
+        ),
+    }
+}
+
+/// A text on one line: its control characters as escapes.
+///
+/// ```
+/// assert_eq!(hashroute::harness::printable("bell\u{7}\n"), "bell\\u{7}\\n");
+/// ```
+pub fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
 }

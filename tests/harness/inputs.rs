@@ -33,10 +33,14 @@ fn templates() -> Result<(), Error> {
         let error = Keys::template(wrong, 0..1).unwrap_err();
         assert!(matches!(error, Error::Parameter { .. }), "{wrong}: {error}");
     }
-    assert!(matches!(
-        Keys::template("{i}", 0..u64::MAX).unwrap_err(),
-        Error::Capacity { .. }
-    ));
+    for (template, end) in [
+        ("{i}", u64::MAX),
+        ("{i:099}", 100_000_000),
+        ("{i}{i}{i}{i}{i}{i}{i}{i}{i}{i}", 1 << 30),
+    ] {
+        let error = Keys::template(template, 0..end).unwrap_err();
+        assert!(matches!(error, Error::Capacity { .. }), "{template}");
+    }
     Ok(())
 }
 
@@ -66,8 +70,7 @@ impl Read for Failing {
 
 #[test]
 fn csv() -> Result<(), InputError> {
-    let keys =
-        Keys::csv(&b"size,owner,key,requests\n1,x,\"a,\"\"b\"\"\",5\n2,y,\xff,6\n3,z,,7"[..])?;
+    let keys = Keys::csv(&b"size, key ,requests\n1,\"a,\"\"b\"\"\",5\n2,\xff,6\n3,,7"[..])?;
     assert_eq!(texts(&keys), ["a,\\\"b\\\"", "\\xff", ""]);
     assert_eq!(
         (keys.sizes(), keys.requests()),
@@ -88,7 +91,24 @@ fn csv() -> Result<(), InputError> {
 
 #[test]
 fn csv_errors_name_the_line() {
-    let cases: [(&[u8], u64, &str); 8] = [
+    let cases: [(&[u8], u64, &str); 17] = [
+        (b"key,sise\na,1\n", 1, "unknown column \"sise\""),
+        (b"\n\nkey,owner\n", 3, "expected key,size,requests"),
+        (b"key,key\na,b\n", 1, "\"key\" twice"),
+        (b"key,size\r\na,1\r\n\r\n\r\nb,x\r\n", 5, "\"x\""),
+        (b"key,size\na,1\n\"b,2\nc,3\n", 3, "a quote opens"),
+        (b"key,\"size\n", 1, "a quote opens"),
+        (b"\xef\xbb\xbf\nkey\n\n\"a", 4, "a quote opens"),
+        (
+            b"key,size\na,18446744073709551615\nb,1\n",
+            3,
+            "the sum is beyond",
+        ),
+        (
+            b"key,requests\na,1\nb,18446744073709551615\n",
+            3,
+            "the sum is beyond",
+        ),
         (
             b"key,size\na,1\nb,12k\n",
             3,
@@ -124,7 +144,42 @@ fn csv_errors_name_the_line() {
 }
 
 #[test]
+fn quotes_that_end_are_no_error() -> Result<(), InputError> {
+    for text in [
+        "key\n\"a\"",
+        "key\n\"a\n\"",
+        "key\n\"a\"\"\"\n",
+        "key\na\"b",
+        "key\n\"\"",
+        "\"key\"",
+    ] {
+        assert!(Keys::csv(text.as_bytes()).is_ok(), "{text}");
+    }
+    assert_eq!(texts(&Keys::csv(&b"key\n\n\"\"\n"[..])?), [""]);
+    Ok(())
+}
+
+#[test]
+fn sums_stay_below_2_to_the_64() -> Result<(), Error> {
+    let keys = || Keys::template("{i}", 0..2);
+    assert!(keys()?.with_sizes(vec![u64::MAX, 0]).is_ok());
+    for wrong in [
+        keys()?.with_sizes(vec![u64::MAX, 1]),
+        keys()?.with_requests(vec![1, u64::MAX]),
+    ] {
+        let words = wrong.unwrap_err().to_string();
+        assert!(
+            words.contains("18446744073709551616") && words.contains("2^64"),
+            "{words}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
 fn jsonl() -> Result<(), InputError> {
+    assert_eq!(texts(&Keys::jsonl(&b"\xef\xbb\xbf\"a\"\n"[..])?), ["a"]);
+    assert!(Keys::jsonl(&b"\"a\"\n\xef\xbb\xbf\"b\"\n"[..]).is_err());
     let text = "\"user:1\"\n  \"\\u00e9\\n\"\r\n{\"hex\":\"8bFF00\"}\n{ \"hex\" : \"\" }\n\"\"";
     let keys = Keys::jsonl(text.as_bytes())?;
     assert_eq!(

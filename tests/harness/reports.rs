@@ -182,8 +182,9 @@ fn costs_are_numbers() -> Result<(), Error> {
     for strategy in strategy::ALL {
         let cost = cost(strategy, &Params::default(), &nodes(3), &keys, Some(&count))?;
         assert!(
-            [cost.route_ns, cost.batch_ns, cost.build_ns, cost.change_ns]
+            [cost.route_ns, cost.batch_ns, cost.build_ns]
                 .iter()
+                .chain(&cost.change_ns)
                 .all(|ns| *ns > 0.0)
         );
         assert_eq!(cost.allocations_per_lookup, Some(0.5));
@@ -196,5 +197,27 @@ fn costs_are_numbers() -> Result<(), Error> {
         None,
     )?;
     assert_eq!((cost.route_ns, cost.allocations_per_lookup), (0.0, None));
+    Ok(())
+}
+
+#[test]
+fn a_refused_change_leaves_the_other_costs() -> Result<(), Error> {
+    let keys = Keys::template("user:{i}", 0..100)?;
+    let maglev = strategy::find("maglev")?;
+    // Room for one node and no more.
+    let params = Params::default().with("table-size", "101");
+    let full = Contest {
+        nodes: nodes(1),
+        remove: vec![Change::Add(Node::new("other"))],
+        strategies: vec![(maglev, params)],
+        costs: true,
+        ..contest(&keys)
+    };
+    let row = compare(&full, &mut |_, _| ()).rows.remove(0);
+    assert!(row.route_ns.is_some() && row.batch_ns.is_some() && row.build_ns.is_some());
+    assert!(row.heap_bytes.is_some() && row.change_ns.is_none());
+    let refused = row.refused.expect("no room for two");
+    assert!(refused.starts_with("add, remove: "), "{refused}");
+    assert_eq!(refused.matches("101").count(), 1, "{refused}");
     Ok(())
 }

@@ -47,14 +47,15 @@ pub(crate) enum Command {
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) nodes: NodeArgs,
-    /// Compare only these strategies (repeatable, or comma separated) [default: all]
+    /// Compare only these strategies (repeatable, or comma separated) [default: all that
+    /// `hashroute strategies` lists]
     #[arg(
         long,
         value_name = "NAME",
         value_delimiter = ',',
         help_heading = "Strategy"
     )]
-    #[arg(value_parser = PossibleValuesParser::new(strategy_names()))]
+    #[arg(value_parser = PossibleValuesParser::new(strategy_names()), hide_possible_values = true)]
     pub(crate) strategy: Vec<String>,
     #[command(flatten)]
     pub(crate) tuning: TuningArgs,
@@ -159,7 +160,7 @@ pub(crate) struct NodeArgs {
 pub(crate) struct StrategyArgs {
     /// How keys find nodes; `hashroute strategies` tells them apart
     #[arg(long, value_name = "NAME", default_value = "ring")]
-    #[arg(value_parser = PossibleValuesParser::new(strategy_names()))]
+    #[arg(value_parser = PossibleValuesParser::new(strategy_names()), hide_possible_values = true)]
     pub(crate) strategy: String,
     #[command(flatten)]
     pub(crate) tuning: TuningArgs,
@@ -172,7 +173,8 @@ pub(crate) struct TuningArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// The function that hashes keys [default: xxh3]; `hashroute hashes` tells them apart
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(hash_names()))]
+    #[arg(long, value_name = "NAME")]
+    #[arg(value_parser = PossibleValuesParser::new(hash_names()), hide_possible_values = true)]
     pub(crate) hash: Option<String>,
     /// Its seed, for xxh and murmur: a number, decimal or 0x...
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -264,7 +266,7 @@ fn count(text: &str) -> Result<u32, String> {
 
 fn replicas(text: &str) -> Result<u32, String> {
     let count = text.parse().ok().filter(|&count| count > 0);
-    count.ok_or_else(|| "expected a whole number, at least 1".into())
+    count.ok_or_else(|| format!("expected a whole number from 1 to {}", u32::MAX))
 }
 
 fn strategy_names() -> impl Iterator<Item = &'static str> {

@@ -3,6 +3,8 @@
 use core::fmt;
 use std::io;
 
+use hashroute::harness::printable;
+
 /// Bad usage or input, or output that could not be written.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -23,10 +25,11 @@ impl Failure {
     }
 }
 
+/// On one line: names and keys in it may hold anything.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Input(message) => f.write_str(message),
+            Self::Input(message) => f.write_str(&printable(message)),
             Self::Output(error) => write!(f, "cannot write to standard output: {error}"),
         }
     }

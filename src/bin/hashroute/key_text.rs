@@ -1,5 +1,6 @@
 //! Keys, which are bytes, as text.
 
+use hashroute::harness::printable;
 use serde_json::{Value, json};
 
 /// The field for a key in JSON: `key` for text, `hex` for other bytes.
@@ -30,7 +31,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 /// The key on one line: text as it is, what is no text as escapes.
 pub(crate) fn shown(key: &[u8]) -> String {
     match core::str::from_utf8(key) {
-        Ok(text) => crate::output::printable(text),
+        Ok(text) => printable(text),
         Err(_) => key.escape_ascii().to_string(),
     }
 }

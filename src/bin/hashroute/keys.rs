@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use hashroute::Error;
-use hashroute::harness::{InputError, Keys};
+use hashroute::harness::{InputError, Keys, Rows};
 
 use crate::args::KeyArgs;
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ const DEFAULT_RANGE: Range<u64> = 0..1_000_000;
 /// The most keys that a template makes at once: a few gigabytes of them.
 const MAX_KEYS: u64 = 100_000_000;
 /// How many a template makes for a batch.
-const BATCH: u64 = 16_384;
+const BATCH: usize = 16_384;
 
 /// What keys are read from.
 type Input = BufReader<Box<dyn Read>>;
@@ -60,6 +60,11 @@ impl<'a> Source<'a> {
     fn wrong(&self, error: &InputError) -> Failure {
         Failure::Input(format!("{}: {error}", self.named()))
     }
+
+    fn empty(&self) -> Failure {
+        let name = self.named();
+        Failure::Input(format!("{name}: no keys, expected at least one"))
+    }
 }
 
 /// Whether an option says where keys come from.
@@ -88,10 +93,7 @@ pub(crate) fn read(args: &KeyArgs) -> Result<Keys, Failure> {
         }
     };
     if keys.is_empty() {
-        let name = source.named();
-        return Err(Failure::Input(format!(
-            "{name}: no keys, expected at least one"
-        )));
+        return Err(source.empty());
     }
     Ok(keys)
 }
@@ -106,17 +108,26 @@ fn check_count(range: &Range<u64>) -> Result<(), Failure> {
     }
 }
 
-/// The keys a batch at a time, so that they need not fit into memory; there may be none.
+/// All keys, at least one, a batch at a time, so that they need not fit into memory.
 pub(crate) fn stream(args: &KeyArgs, take: Take) -> Result<(), Failure> {
     let source = Source::of(args)?;
-    match &source {
-        Source::Lines(path) => stream_lines(path, &source, &|lines| Keys::lines(lines), take),
-        Source::Json(path) => stream_lines(path, &source, &|lines| Keys::jsonl(lines), take),
-        Source::Csv(path) => stream_csv(path, &source, take),
+    let mut none = true;
+    stream_all(&source, &mut |keys| {
+        none &= keys.is_empty();
+        take(keys)
+    })?;
+    if none { Err(source.empty()) } else { Ok(()) }
+}
+
+fn stream_all(source: &Source, take: Take) -> Result<(), Failure> {
+    match source {
+        Source::Lines(path) => stream_lines(path, source, &|lines| Keys::lines(lines), take),
+        Source::Json(path) => stream_lines(path, source, &|lines| Keys::jsonl(lines), take),
+        Source::Csv(path) => stream_csv(path, source, take),
         Source::Template(template, range) => {
             let mut start = range.start;
             while start < range.end {
-                let end = range.end.min(start.saturating_add(BATCH));
+                let end = range.end.min(start.saturating_add(BATCH as u64));
                 take(&from_template(template, start..end)?)?;
                 start = end;
             }
@@ -176,40 +187,16 @@ fn next_lines(input: &mut Input, lines: &mut Vec<u8>) -> io::Result<bool> {
 }
 
 fn stream_csv(path: &Path, source: &Source, take: Take) -> Result<(), Failure> {
-    let wrong = |error: csv::Error| source.wrong(&csv_error(error));
-    let input = open(path).map_err(|error| source.wrong(&error.into()))?;
-    let mut reader = csv::Reader::from_reader(input);
-    let header = reader.byte_headers().map_err(wrong)?;
-    let Some(column) = header.iter().position(|name| name == b"key") else {
-        let problem = "the header has no column \"key\": expected one".into();
-        return Err(source.wrong(&InputError::Line { line: 1, problem }));
-    };
-    let mut record = csv::ByteRecord::new();
-    let mut keys = Keys::default();
-    while reader.read_byte_record(&mut record).map_err(wrong)? {
-        keys.push(record.get(column).unwrap_or_default());
-        if keys.len() as u64 == BATCH {
-            take(&core::mem::take(&mut keys))?;
+    let wrong = |error| source.wrong(&error);
+    let input = open(path).map_err(InputError::Io).map_err(wrong)?;
+    let mut rows = Rows::new(input, &Keys::COLUMNS).map_err(wrong)?;
+    loop {
+        let keys = Keys::from_rows(&mut rows, BATCH).map_err(wrong)?;
+        if keys.is_empty() {
+            return Ok(());
         }
+        take(&keys)?;
     }
-    take(&keys)
-}
-
-/// What is wrong with a line of CSV, in the words of the harness.
-pub(crate) fn csv_error(error: csv::Error) -> InputError {
-    let line = error.position().map_or(0, csv::Position::line);
-    let problem = match error.into_kind() {
-        csv::ErrorKind::Io(error) => return InputError::Io(error),
-        csv::ErrorKind::UnequalLengths {
-            expected_len, len, ..
-        } => {
-            format!(
-                "{len} fields: expected {expected_len}, as in the header (quote what holds a comma)"
-            )
-        }
-        other => format!("not CSV: {other:?}"),
-    };
-    InputError::Line { line, problem }
 }
 
 fn open(path: &Path) -> io::Result<Input> {

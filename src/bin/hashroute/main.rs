@@ -17,6 +17,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use hashroute::harness::printable;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
 use crate::args::Cli;
@@ -25,12 +26,22 @@ use crate::args::Cli;
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
+/// Help as it is; an error without what its arguments could do to a terminal.
+fn tell(error: &clap::Error) -> io::Result<()> {
+    if !error.use_stderr() {
+        return error.print();
+    }
+    let message = error.render().to_string();
+    let mut lines = message.lines().map(printable);
+    lines.try_for_each(|line| writeln!(io::stderr(), "{line}"))
+}
+
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version come this way too; who closed the pipe wants no more of them.
-            let _ = error.print();
+            let _ = tell(&error);
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };

@@ -1,17 +1,16 @@
 //! The nodes: from a list, a count or a file.
 
-use core::fmt::Display;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use hashroute::Node;
+use hashroute::harness::{InputError, Rows};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::args::NodeArgs;
 use crate::failure::Failure;
-use crate::keys::csv_error;
 
 /// The most nodes that `--count` makes.
 pub(crate) const MAX_COUNT: u32 = 1_000_000;
@@ -119,53 +118,31 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
 }
 
 fn from_csv(text: &str) -> Result<Vec<Node>, String> {
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .from_reader(text.as_bytes());
-    let header = reader.headers().map_err(csv_problem)?.clone();
-    if let Some(unknown) = header.iter().find(|column| !COLUMNS.contains(column)) {
-        return Err(format!(
-            "unknown column \"{unknown}\": expected {}",
-            COLUMNS.join(",")
-        ));
-    }
-    if !header.iter().any(|column| column == "name") {
-        return Err(format!(
-            "no column \"name\": the first line names the columns, {}",
-            COLUMNS.join(",")
-        ));
-    }
-    let row = |record: Result<csv::StringRecord, csv::Error>| {
-        let record = record.map_err(csv_problem)?;
-        let line = record.position().map_or(0, csv::Position::line);
-        csv_node(&header, &record).map_err(|reason| format!("line {line}: {reason}"))
+    let read = || {
+        let mut rows = Rows::new(text.as_bytes(), &COLUMNS)?;
+        let mut nodes = Vec::new();
+        while rows.advance()? {
+            nodes.push(csv_node(&rows).map_err(|problem| rows.wrong(problem))?);
+        }
+        Ok(nodes)
     };
-    reader.records().map(row).collect()
+    read().map_err(|error: InputError| error.to_string())
 }
 
-fn csv_problem(error: csv::Error) -> String {
-    csv_error(error).to_string()
-}
-
-fn csv_node(header: &csv::StringRecord, record: &csv::StringRecord) -> Result<Node, String> {
-    let field = |name| {
-        let value = header
-            .iter()
-            .zip(record)
-            .find(|(column, _)| *column == name)?
-            .1;
-        (!value.is_empty()).then_some(value)
+fn csv_node(row: &Rows<&[u8]>) -> Result<Node, String> {
+    let field = |column| {
+        let text = core::str::from_utf8(row.field(column)?).ok()?.trim();
+        (!text.is_empty()).then_some(text)
     };
-    let name = field("name").ok_or("the name is empty: give each node one")?;
-    let weight = match field("weight") {
+    let name = field(0).ok_or("the name is empty: give each node one")?;
+    let weight = match field(1) {
         None => 1,
         Some(text) => text
             .parse::<u32>()
             .map_err(|_| format!("weight \"{text}\" is not {WEIGHTS}"))?,
     };
-    let (zone, rack) = (field("zone"), field("rack"));
     // By way of serde, since a rack may stand in the file without a zone.
-    let node = json!({ "name": name, "weight": weight, "zone": zone, "rack": rack });
+    let node = json!({ "name": name, "weight": weight, "zone": field(2), "rack": field(3) });
     serde_json::from_value(node).map_err(|error| error.to_string())
 }
 
@@ -176,7 +153,7 @@ fn from_json(text: &str) -> Result<Vec<Node>, String> {
                 .into(),
         );
     }
-    serde_json::from_str(text).map_err(|error| in_words(&error))
+    serde_json::from_str(text).map_err(|error| in_words(&error.to_string()))
 }
 
 #[derive(Deserialize)]
@@ -188,17 +165,20 @@ struct TomlFile {
 fn from_toml(text: &str) -> Result<Vec<Node>, String> {
     let file: TomlFile = toml::from_str(text).map_err(|error| match error.message() {
         "missing field `node`" => "no nodes: expected [[node]] tables, each with a name".into(),
-        _ => in_words(&error),
+        message => {
+            let start = error.span().map_or(0, |span| span.start);
+            let line = text[..start].split('\n').count();
+            format!("line {line}: {}", in_words(message))
+        }
     })?;
     Ok(file.node)
 }
 
-/// What a parser says, with the weights in words rather than as the type that holds them.
-fn in_words(error: &dyn Display) -> String {
-    error
-        .to_string()
-        .trim_end()
+/// What a parser says, with the types that hold nodes and weights in words.
+fn in_words(message: &str) -> String {
+    message
         .replace("expected u32", &format!("expected {WEIGHTS}"))
+        .replace("expected struct Node", "expected objects with a name")
 }
 
 fn distinct(nodes: &[Node]) -> Result<(), String> {

@@ -4,10 +4,14 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 
 use clap::ValueEnum;
 use comfy_table::{CellAlignment, ContentArrangement, TableComponent, presets};
+use hashroute::harness::printable;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::failure::Failure;
+
+/// How wide text is, and tables where there is no terminal to ask.
+const WIDTH: u16 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -153,6 +157,9 @@ impl Table {
         table
             .load_preset(presets::NOTHING)
             .set_content_arrangement(ContentArrangement::Dynamic);
+        if table.width().is_none() {
+            table.set_width(WIDTH);
+        }
         table.set_style(TableComponent::HeaderLines, '─');
         table.set_style(TableComponent::MiddleHeaderIntersections, '─');
         table.set_header(self.titled().map(|column| column.title));
@@ -232,22 +239,35 @@ pub(crate) fn markdown_row(
     writeln!(out, "|")
 }
 
-/// The text with control characters as escapes, so that it stays in its cell.
-pub(crate) fn printable(text: &str) -> String {
-    let escape = |c: char| {
-        if c.is_control() {
-            c.escape_default().to_string()
+/// A line in pieces of up to [`WIDTH`] characters, split between words where it can be.
+fn wrapped(line: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut width = 0;
+    for word in line.split(' ') {
+        let more = word.chars().count();
+        if let Some(last) = lines
+            .last_mut()
+            .filter(|last| last.is_empty() || width + more < usize::from(WIDTH))
+        {
+            if !last.is_empty() {
+                last.push(' ');
+                width += 1;
+            }
+            last.push_str(word);
+            width += more;
         } else {
-            c.to_string()
+            lines.push(format!("  {word}"));
+            width = 2 + more;
         }
-    };
-    text.chars().map(escape).collect()
+    }
+    lines
 }
 
 /// What people see, in order.
 #[derive(Debug)]
 enum Part {
-    Text(String),
+    /// Lines; control characters in them are shown as escapes.
+    Text(Vec<String>),
     Table(Table),
 }
 
@@ -281,8 +301,13 @@ impl Report {
         self
     }
 
-    pub(crate) fn with_text(mut self, text: impl Into<String>) -> Self {
-        self.parts.push(Part::Text(text.into()));
+    /// The same with these lines below, if there are any.
+    pub(crate) fn with_text<L: AsRef<str>>(mut self, lines: impl IntoIterator<Item = L>) -> Self {
+        let lines = lines.into_iter().map(|line| printable(line.as_ref()));
+        let lines: Vec<_> = lines.collect();
+        if !lines.is_empty() {
+            self.parts.push(Part::Text(lines));
+        }
         self
     }
 
@@ -294,26 +319,26 @@ impl Report {
                 writeln!(out)?;
             }
             Format::Csv => self.table.write_csv(&mut out)?,
-            Format::Table => self.write_parts(&mut out, "\n", &Table::write_text)?,
-            // Two spaces keep the end of a line.
-            Format::Markdown => self.write_parts(&mut out, "  \n", &Table::write_markdown)?,
+            Format::Table => self.write_parts(&mut out, false)?,
+            Format::Markdown => self.write_parts(&mut out, true)?,
         }
         Ok(out.flush()?)
     }
 
-    fn write_parts(
-        &self,
-        out: &mut dyn Write,
-        line_end: &str,
-        write: &dyn Fn(&Table, &mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<()> {
+    fn write_parts(&self, out: &mut dyn Write, markdown: bool) -> io::Result<()> {
         for (index, part) in self.parts.iter().enumerate() {
             if index > 0 {
                 writeln!(out)?;
             }
             match part {
-                Part::Text(text) => writeln!(out, "{}", text.replace('\n', line_end))?,
-                Part::Table(table) => write(table, out)?,
+                // Two spaces keep the end of a line.
+                Part::Text(lines) if markdown => writeln!(out, "{}", lines.join("  \n"))?,
+                Part::Text(lines) => lines
+                    .iter()
+                    .flat_map(|line| wrapped(line))
+                    .try_for_each(|line| writeln!(out, "{line}"))?,
+                Part::Table(table) if markdown => table.write_markdown(out)?,
+                Part::Table(table) => table.write_text(out)?,
             }
         }
         Ok(())

@@ -1,6 +1,5 @@
 //! Keys from files: lines, CSV and JSON lines.
 
-use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,7 +8,10 @@ use std::io::{self, BufRead, Read};
 
 use serde_json::Value;
 
-use super::Keys;
+use super::{Keys, Rows};
+
+/// What some programs put before the first character of a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Why keys could not be read. The message says where, and what would be right.
 ///
@@ -84,12 +86,20 @@ impl Keys {
         Ok(keys)
     }
 
+    /// The columns of keys in comma separated values.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::harness::Keys::COLUMNS[0], "key");
+    /// ```
+    pub const COLUMNS: [&str; 3] = ["key", "size", "requests"];
+
     /// Comma separated values with a header: `key` and, where known, `size` (the bytes it
-    /// stores) and `requests`. Other columns are passed over. Keys need not be UTF-8.
+    /// stores) and `requests`. Keys need not be UTF-8.
     ///
     /// # Errors
-    /// [`InputError::Line`] for a header without `key`, a line with too few or too many fields,
-    /// and a size or a number of requests that is not a whole number; [`InputError::Io`].
+    /// [`InputError::Line`] for a header without `key` or with other columns, a line with too few
+    /// or too many fields, a size or a number of requests that is not a whole number, and sums of
+    /// them from 2^64; [`InputError::Io`].
     ///
     /// ```
     /// # use hashroute::harness::Keys;
@@ -98,28 +108,42 @@ impl Keys {
     /// assert_eq!((keys.sizes(), keys.requests()), (Some(&[10, 20][..]), None));
     /// # Ok::<(), hashroute::harness::InputError>(())
     /// ```
-    pub fn csv(mut input: impl Read) -> Result<Self, InputError> {
-        let mut text = Vec::new();
-        input.read_to_end(&mut text)?;
-        let mut reader = csv::Reader::from_reader(text.as_slice());
-        let header = reader
-            .byte_headers()
-            .map_err(|error| csv_error(&text, error))?;
-        let columns = Columns::find(header)?;
-        let mut keys = Self {
-            sizes: columns.size.map(|_| Vec::new()),
-            requests: columns.requests.map(|_| Vec::new()),
-            ..Self::default()
-        };
-        for record in reader.byte_records() {
-            let record = record.map_err(|error| csv_error(&text, error))?;
-            let added = keys.push_record(&record, &columns);
-            added.map_err(|problem| at(&text, record.position(), problem))?;
+    pub fn csv(input: impl Read) -> Result<Self, InputError> {
+        Self::from_rows(&mut Rows::new(input, &Self::COLUMNS)?, usize::MAX)
+    }
+
+    /// The next keys, up to `most` of them, of rows with the columns [`COLUMNS`](Self::COLUMNS):
+    /// for files beyond memory. None at the end.
+    ///
+    /// # Errors
+    /// As [`csv`](Self::csv); the sums are those of the keys returned.
+    ///
+    /// ```
+    /// # use hashroute::harness::{Keys, Rows};
+    /// let mut rows = Rows::new(&b"key\na\nb\nc\n"[..], &Keys::COLUMNS)?;
+    /// assert_eq!(Keys::from_rows(&mut rows, 2)?.len(), 2);
+    /// assert_eq!(Keys::from_rows(&mut rows, 2)?.len(), 1);
+    /// assert!(Keys::from_rows(&mut rows, 2)?.is_empty());
+    /// # Ok::<(), hashroute::harness::InputError>(())
+    /// ```
+    pub fn from_rows(rows: &mut Rows<impl Read>, most: usize) -> Result<Self, InputError> {
+        let mut keys = Self::default();
+        let mut numbers = [1, 2].map(|column| rows.has(column).then(Numbers::default));
+        while keys.len() < most && rows.advance()? {
+            keys.push(rows.field(0).unwrap_or_default());
+            for (column, numbers) in (1..).zip(&mut numbers) {
+                if let (Some(numbers), Some(field)) = (numbers, rows.field(column)) {
+                    let pushed = numbers.push(field, Self::COLUMNS[column]);
+                    pushed.map_err(|problem| rows.wrong(problem))?;
+                }
+            }
         }
+        [keys.sizes, keys.requests] = numbers.map(|numbers| Some(numbers?.all));
         Ok(keys)
     }
 
-    /// One JSON value a line: a string means its UTF-8 bytes, `{"hex":"8b"}` raw bytes.
+    /// One JSON value a line: a string means its UTF-8 bytes, `{"hex":"8b"}` raw bytes. A byte
+    /// order mark before the first is passed over.
     ///
     /// # Errors
     /// [`InputError::Line`] for a line that is neither; [`InputError::Io`].
@@ -133,54 +157,31 @@ impl Keys {
     pub fn jsonl(input: impl BufRead) -> Result<Self, InputError> {
         let mut keys = Self::default();
         for (line, text) in (1..).zip(input.split(b'\n')) {
-            let key = json_key(&text?).map_err(|problem| InputError::Line { line, problem })?;
+            let text = text?;
+            let marked = text.strip_prefix(BYTE_ORDER_MARK).filter(|_| line == 1);
+            let key = json_key(marked.unwrap_or(&text))
+                .map_err(|problem| InputError::Line { line, problem })?;
             keys.push(&key);
         }
         Ok(keys)
     }
+}
 
-    fn push_record(&mut self, record: &csv::ByteRecord, columns: &Columns) -> Result<(), String> {
-        let field = |column: usize| record.get(column).unwrap_or_default();
-        self.bytes.extend_from_slice(field(columns.key));
-        self.ends.push(self.bytes.len());
-        if let Some((sizes, column)) = self.sizes.as_mut().zip(columns.size) {
-            sizes.push(number(field(column), "size")?);
-        }
-        if let Some((requests, column)) = self.requests.as_mut().zip(columns.requests) {
-            requests.push(number(field(column), "requests")?);
-        }
+/// The numbers of a column, and their sum.
+#[derive(Default)]
+struct Numbers {
+    all: Vec<u64>,
+    sum: u64,
+}
+
+impl Numbers {
+    fn push(&mut self, field: &[u8], name: &str) -> Result<(), String> {
+        let number = number(field, name)?;
+        let sum = self.sum.checked_add(number);
+        self.sum = sum
+            .ok_or_else(|| format!("with this {name} the sum is beyond {}, the most", u64::MAX))?;
+        self.all.push(number);
         Ok(())
-    }
-}
-
-/// Where the columns of a CSV file are.
-struct Columns {
-    key: usize,
-    size: Option<usize>,
-    requests: Option<usize>,
-}
-
-impl Columns {
-    fn find(header: &csv::ByteRecord) -> Result<Self, InputError> {
-        let wrong = |problem| InputError::Line { line: 1, problem };
-        let find = |name: &str| {
-            let mut places =
-                (0..header.len()).filter(|&at| header.get(at) == Some(name.as_bytes()));
-            match (places.next(), places.next()) {
-                (_, Some(_)) => Err(wrong(format!(
-                    "the header names {name:?} twice: expected it once"
-                ))),
-                (place, None) => Ok(place),
-            }
-        };
-        let missing =
-            "the header has no column \"key\": expected key and, where known, size and requests";
-        let key = find("key")?.ok_or_else(|| wrong(missing.to_owned()))?;
-        Ok(Self {
-            key,
-            size: find("size")?,
-            requests: find("requests")?,
-        })
     }
 }
 
@@ -190,34 +191,6 @@ fn number(field: &[u8], name: &str) -> Result<u64, String> {
         let (shown, most) = (field.escape_ascii(), u64::MAX);
         format!("{name} \"{shown}\" is not a number: expected a whole number from 0 to {most}")
     })
-}
-
-/// The line of a record. The reader's own count stops before the empty lines that it skips.
-fn at(text: &[u8], position: Option<&csv::Position>, problem: String) -> InputError {
-    let start = position.and_then(|position| usize::try_from(position.byte()).ok());
-    let start = start.unwrap_or(0).min(text.len());
-    let skipped = text[start..]
-        .iter()
-        .take_while(|byte| matches!(byte, b'\r' | b'\n'))
-        .count();
-    let line = text[..start + skipped].split(|byte| *byte == b'\n').count() as u64;
-    InputError::Line { line, problem }
-}
-
-fn csv_error(text: &[u8], error: csv::Error) -> InputError {
-    let position = error.position().cloned();
-    let problem = match error.into_kind() {
-        csv::ErrorKind::Io(error) => return InputError::Io(error),
-        csv::ErrorKind::UnequalLengths {
-            expected_len, len, ..
-        } => {
-            format!(
-                "{len} fields: expected {expected_len}, as in the header (quote a key with a comma)"
-            )
-        }
-        other => format!("not CSV ({other:?}): expected a header and one key a line"),
-    };
-    at(text, position.as_ref(), problem)
 }
 
 fn json_key(line: &[u8]) -> Result<Vec<u8>, String> {

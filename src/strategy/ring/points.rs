@@ -52,13 +52,19 @@ impl Block {
         self.owners[ROOM].is_none()
     }
 
-    /// Put an entry into its place and give back what falls out at the end.
+    /// Put an entry into its place and give back what falls out at the end. Without a branch on
+    /// the place, which nothing could predict.
     fn push(&mut self, place: usize, (point, id): Entry) -> (u64, Option<NodeId>) {
         let last = (self.points[ROOM - 1], self.owners[ROOM - 1]);
-        self.points[place..].rotate_right(1);
-        self.owners[place..ROOM].rotate_right(1);
-        self.points[place] = point;
-        self.owners[place] = Some(id);
+        for at in (1..ROOM).rev() {
+            let from = at - usize::from(at > place);
+            self.points[at] = self.points[from];
+            self.owners[at] = self.owners[from];
+        }
+        if place < ROOM {
+            self.points[place] = point;
+            self.owners[place] = Some(id);
+        }
         last
     }
 
@@ -96,12 +102,12 @@ impl Points {
     fn link(&mut self) {
         let first = (0..self.blocks.len()).find(|&at| self.taken[at] > 0);
         let mut beyond = first.and_then(|at| self.blocks[at].owners[0]);
-        for at in (0..self.blocks.len()).rev() {
-            if !self.rest.contains_key(&at) {
-                self.blocks[at].owners[ROOM] = beyond;
-                self.set_beyond(at, beyond);
-            }
-            beyond = self.blocks[at].owners[0];
+        for (block, taken) in self.blocks.iter_mut().zip(&self.taken).rev() {
+            block.owners[usize::from(*taken)..].fill(beyond);
+            beyond = block.owners[0];
+        }
+        for at in self.rest.keys() {
+            self.blocks[*at].owners[ROOM] = None;
         }
     }
 
@@ -205,7 +211,11 @@ impl Points {
     ) -> usize {
         let before =
             |other: &Entry| other.0 < entry.0 || (other.0 == entry.0 && precedes(other.1, entry.1));
-        let place = self.places(at).take_while(before).count();
+        let points = &self.blocks[at].points;
+        let mut place = points.iter().filter(|point| **point < entry.0).count();
+        if points.get(place) == Some(&entry.0) {
+            place = self.places(at).take_while(before).count();
+        }
         let (point, owner) = if place < ROOM {
             self.blocks[at].push(place, entry)
         } else {

@@ -36,15 +36,15 @@ fn report(balance: &Balance) -> Result<Report, Failure> {
         let (most, least) = extremes(all);
         let rest = format!("The {SOME} least loaded (--format csv or json has all):");
         report
-            .with_text(format!(
+            .with_text([format!(
                 "The {SOME} most loaded of {count} nodes for their weight:"
-            ))
+            )])
             .with_table(node_table(balance, &most))
-            .with_text(rest)
+            .with_text([rest])
             .with_table(node_table(balance, &least))
     };
     let report = report.with_table(figure_table(balance));
-    Ok(report.with_text(notes(balance).join("\n")))
+    Ok(report.with_text(notes(balance)))
 }
 
 /// What the figures mean, and what is the matter.
@@ -75,7 +75,7 @@ fn notes(balance: &Balance) -> Vec<String> {
             None => "All are even.".into(),
         });
     }
-    notes.push(balance.verdict.words.clone());
+    notes.extend(balance.verdict.words.lines().map(str::to_owned));
     notes
 }
 

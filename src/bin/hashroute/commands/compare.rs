@@ -1,6 +1,6 @@
 //! `compare`: every strategy on the same keys and the same change of nodes.
 
-use hashroute::harness::{Comparison, Contest, Figures, Remap, Row, compare};
+use hashroute::harness::{Balance, Comparison, Contest, Figures, Measure, Remap, Row, compare};
 use hashroute::strategy::{self, Strategy};
 use hashroute::{Change, Node, Nodes};
 
@@ -91,20 +91,79 @@ fn report(comparison: &Comparison) -> Result<Report, Failure> {
         .find_map(chance)
         .into_iter()
         .for_each(|row| shown.push(row));
-    let report = Report::new(comparison, table)?;
-    let report = report
+    let mut report = Report::new(comparison, table)?
         .with_text(scenario(comparison))
-        .with_table(shown)
-        .with_text(LEGEND);
+        .with_table(shown);
+    for measure in [Measure::Bytes, Measure::Requests] {
+        if balances(comparison).any(|balance| figures(balance, measure).is_some()) {
+            report = report
+                .with_text([format!("By {measure}:")])
+                .with_table(measure_table(comparison, measure));
+        }
+    }
     let refusals: Vec<_> = comparison.rows.iter().filter_map(refusal).collect();
-    Ok(if refusals.is_empty() {
-        report
-    } else {
-        report.with_text(refusals.join("\n"))
+    let notes = refusals.into_iter().chain(matter(comparison));
+    Ok(report.with_text(LEGEND.lines()).with_text(notes))
+}
+
+fn balances(comparison: &Comparison) -> impl Iterator<Item = &Balance> {
+    comparison
+        .rows
+        .iter()
+        .filter_map(|row| row.balance.as_ref())
+}
+
+fn figures(balance: &Balance, measure: Measure) -> Option<&Figures> {
+    match measure {
+        Measure::Bytes => balance.bytes.as_ref(),
+        Measure::Requests => balance.requests.as_ref(),
+        _ => Some(&balance.figures),
+    }
+}
+
+/// How even the nodes are by a measure other than keys.
+fn measure_table(comparison: &Comparison, measure: Measure) -> Table {
+    let table = Table::new([
+        Column::text("", "strategy"),
+        Column::number("", "cv"),
+        Column::number("", "by chance"),
+        Column::number("", "max/mean"),
+        Column::number("", "by chance"),
+    ]);
+    table.with_rows(comparison.rows.iter().map(|row| {
+        let mut cells = vec![Cell::text(row.strategy.as_str())];
+        cells.extend(evenness(row, measure));
+        cells
+    }))
+}
+
+/// Which measure is the most uneven, and with which strategies, when there are several.
+fn matter(comparison: &Comparison) -> Option<String> {
+    let keys_alone = |balance: &Balance| balance.bytes.is_none() && balance.requests.is_none();
+    if balances(comparison).all(keys_alone) {
+        return None;
+    }
+    let with = |matter: Option<Measure>| {
+        let alike = balances(comparison).filter(|balance| balance.verdict.matter == matter);
+        alike.map(|balance| &*balance.strategy).collect::<Vec<_>>()
+    };
+    let found = [Measure::Bytes, Measure::Requests, Measure::Keys].map(|measure| {
+        let names = with(Some(measure));
+        (!names.is_empty()).then(|| format!("{measure} with {}", names.join(", ")))
+    });
+    let uneven: Vec<_> = found.into_iter().flatten().collect();
+    Some(match (uneven.as_slice(), with(None).as_slice()) {
+        ([], _) => "Nothing is uneven beyond chance and 1%.".into(),
+        (some, []) => format!("Most uneven: {}.", some.join("; ")),
+        (some, even) => format!(
+            "Most uneven: {}. Even: {}.",
+            some.join("; "),
+            even.join(", ")
+        ),
     })
 }
 
-const COLUMNS: [Column; 21] = [
+const COLUMNS: [Column; 29] = [
     Column::text("strategy", "strategy"),
     Column::text("state", "peers\nshare"),
     Column::number("cv", "cv"),
@@ -126,6 +185,14 @@ const COLUMNS: [Column; 21] = [
     Column::number("change_ns", "change"),
     Column::number("heap_bytes", "heap"),
     Column::number("allocations_per_lookup", "alloc"),
+    Column::number("bytes_cv", ""),
+    Column::number("bytes_noise_cv", ""),
+    Column::number("bytes_max_over_mean", ""),
+    Column::number("bytes_noise_max_over_mean", ""),
+    Column::number("requests_cv", ""),
+    Column::number("requests_noise_cv", ""),
+    Column::number("requests_max_over_mean", ""),
+    Column::number("requests_noise_max_over_mean", ""),
 ];
 
 fn row(row: &Row) -> Vec<Cell> {
@@ -133,9 +200,7 @@ fn row(row: &Row) -> Vec<Cell> {
         Cell::text(row.strategy.as_str()),
         Cell::text(row.state.as_str()),
     ];
-    cells.extend(evenness(
-        row.balance.as_ref().map(|balance| &balance.figures),
-    ));
+    cells.extend(evenness(row, Measure::Keys));
     cells.extend(moves(row.add.as_ref(), row));
     cells.extend(moves(row.remove.as_ref(), row));
     cells.push(Cell::optional(row.refused.as_deref()));
@@ -145,10 +210,17 @@ fn row(row: &Row) -> Vec<Cell> {
         Cell::new(bytes, units::short_size(bytes as f64))
     }));
     cells.push(Cell::number(row.allocations_per_lookup, units::significant));
+    cells.extend(
+        [Measure::Bytes, Measure::Requests]
+            .map(|measure| evenness(row, measure))
+            .concat(),
+    );
     cells
 }
 
-fn evenness(figures: Option<&Figures>) -> [Cell; 4] {
+fn evenness(row: &Row, measure: Measure) -> [Cell; 4] {
+    let balance = row.balance.as_ref();
+    let figures = balance.and_then(|balance| figures(balance, measure));
     let cell = |figure: fn(&Figures) -> f64, shown: fn(f64) -> String| {
         Cell::number(figures.map(figure), shown)
     };
@@ -187,9 +259,10 @@ fn moves(remap: Option<&Remap>, row: &Row) -> [Cell; 4] {
     ]
 }
 
-/// The row of an ideal router, from any row that has all figures.
+/// The row of an ideal router, from any row with all keys in their places.
 fn chance(row: &Row) -> Option<Vec<Cell>> {
-    let noise = &row.balance.as_ref()?.figures.noise;
+    let placed = row.balance.as_ref().filter(|balance| balance.unplaced == 0);
+    let noise = &placed?.figures.noise;
     let spread = |remap: Option<&Remap>| {
         let remap = remap.filter(|remap| remap.ideal_share > 0.0);
         remap.map_or_else(Cell::missing, |remap| {
@@ -205,16 +278,17 @@ fn chance(row: &Row) -> Option<Vec<Cell>> {
     Some(cells)
 }
 
-fn scenario(comparison: &Comparison) -> String {
+fn scenario(comparison: &Comparison) -> [String; 2] {
     let scenario = &comparison.scenario;
     let keys = units::counted(scenario.keys, "key");
     let distinct = units::count(scenario.distinct_keys);
     let nodes = units::counted(scenario.nodes, "node");
     let hash = &scenario.hash;
     let changes = [scenario.add.join(", "), scenario.remove.join(", ")].join(", or ");
-    format!(
-        "{keys} ({distinct} distinct) hashed by {hash} on {nodes}.\nWhat moves when: {changes}."
-    )
+    [
+        format!("{keys} ({distinct} distinct) hashed by {hash} on {nodes}."),
+        format!("What moves when: {changes}."),
+    ]
 }
 
 fn refusal(row: &Row) -> Option<String> {

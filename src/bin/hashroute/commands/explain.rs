@@ -1,5 +1,6 @@
 //! `explain`: the whole way of a key.
 
+use hashroute::harness::printable;
 use hashroute::{Node, NodeId, Router, Spread};
 use serde::Serialize;
 use serde_json::Value;
@@ -7,7 +8,7 @@ use serde_json::Value;
 use crate::args::{ExplainArgs, ReplicaArgs};
 use crate::failure::Failure;
 use crate::key_text;
-use crate::output::{self, Cell, Column, Report, Table};
+use crate::output::{Cell, Column, Report, Table};
 use crate::strategy::{Choice, replicas};
 use crate::{keys, nodes, units};
 
@@ -175,7 +176,7 @@ impl Way {
             return "the whole key".into();
         }
         match &self.hashed {
-            Value::String(text) => format!("{}, the hash tag", output::printable(text)),
+            Value::String(text) => format!("{}, the hash tag", printable(text)),
             other => format!("{other}, the hash tag"),
         }
     }

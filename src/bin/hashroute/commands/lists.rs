@@ -38,7 +38,7 @@ pub(crate) fn strategies(args: &OutputArgs) -> Result<(), Failure> {
     );
     Report::of(table)?
         .with_table(params)
-        .with_text(legend)
+        .with_text(legend.lines())
         .print(args.format)
 }
 
@@ -98,11 +98,13 @@ pub(crate) fn hashes(args: &OutputArgs) -> Result<(), Failure> {
         Column::text("about", "about"),
     ]);
     let table = table.with_rows(HashFunction::ALL.iter().map(|&function| hash_row(function)));
-    Report::of(table)?.with_text(
-        "seed or key: what --hash-seed or --hash-key give it.\n\
+    let legend = "\
+         seed or key: what --hash-seed or --hash-key give it.\n\
          even: whether similar keys get unlike values over all 64 bits; the others are mixed before they\n\
-         are compared, which makes the most of a narrow value but adds none.",
-    ).print(args.format)
+         are compared, which makes the most of a narrow value but adds none.";
+    Report::of(table)?
+        .with_text(legend.lines())
+        .print(args.format)
 }
 
 fn hash_row(function: HashFunction) -> Vec<Cell> {

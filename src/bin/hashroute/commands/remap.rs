@@ -51,18 +51,18 @@ fn report(remap: &Remap, changes: &[Change]) -> Result<Report, Failure> {
     } else {
         changes.join(", ")
     };
-    let report = report.with_text(changes).with_table(figure_table(remap));
+    let report = report.with_text([changes]).with_table(figure_table(remap));
     let shown = &remap.flows[..remap.flows.len().min(SHOWN)];
     let report = match remap.flows.len() {
         0 => report,
         all if all > SHOWN => report
-            .with_text(format!(
+            .with_text([format!(
                 "The {SHOWN} largest of {all} flows (--format csv or json has all):"
-            ))
+            )])
             .with_table(flow_table(remap, shown)),
         _ => report.with_table(flow_table(remap, shown)),
     };
-    Ok(report.with_text(verdict(remap)))
+    Ok(report.with_text(verdict(remap).lines()))
 }
 
 fn figure_table(remap: &Remap) -> Table {

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
-use hashroute::harness::Keys;
+use hashroute::harness::{Keys, printable};
 use hashroute::{NodeId, Router, Spread};
 use serde_json::json;
 
@@ -17,15 +17,13 @@ pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
     let router = Choice::new(&args.strategy)?.build(nodes::read(&args.nodes)?)?;
     let mut lines = Routes::new(&*router, &args.replicas, args.output.format);
     if args.key.is_empty() {
-        keys::stream(&args.keys, &mut |keys| lines.write(keys))?;
-    } else {
-        let mut keys = Keys::default();
-        args.key
-            .iter()
-            .for_each(|key| keys.push(key.as_encoded_bytes()));
-        lines.write(&keys)?;
+        return keys::stream(&args.keys, &mut |keys| lines.write(keys));
     }
-    lines.finish()
+    let mut keys = Keys::default();
+    args.key
+        .iter()
+        .for_each(|key| keys.push(key.as_encoded_bytes()));
+    lines.write(&keys)
 }
 
 /// A writer of a line a key.
@@ -33,10 +31,28 @@ struct Routes<'a> {
     router: &'a dyn Router,
     replicas: u32,
     spread: Spread,
-    format: Format,
-    out: BufWriter<StdoutLock<'static>>,
+    out: Out,
     /// Whether the header is written: not before there are keys, since reading them may fail.
     begun: bool,
+}
+
+/// Standard output, by what is written to it.
+enum Out {
+    Tabs(Stdout),
+    Json(Stdout),
+    Csv(Box<csv::Writer<Stdout>>),
+    Markdown(Stdout),
+}
+
+type Stdout = BufWriter<StdoutLock<'static>>;
+
+impl Out {
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Tabs(out) | Self::Json(out) | Self::Markdown(out) => out.flush(),
+            Self::Csv(out) => out.flush(),
+        }
+    }
 }
 
 impl<'a> Routes<'a> {
@@ -46,8 +62,12 @@ impl<'a> Routes<'a> {
             router,
             replicas,
             spread: args.spread.into(),
-            format,
-            out: output::stdout(),
+            out: match format {
+                Format::Table => Out::Tabs(output::stdout()),
+                Format::Json => Out::Json(output::stdout()),
+                Format::Csv => Out::Csv(Box::new(csv::Writer::from_writer(output::stdout()))),
+                Format::Markdown => Out::Markdown(output::stdout()),
+            },
             begun: false,
         }
     }
@@ -65,12 +85,12 @@ impl<'a> Routes<'a> {
             }
         };
         let titles = core::iter::once("key".to_owned()).chain((1..=width).map(node));
-        match self.format {
-            Format::Table | Format::Json => {}
-            Format::Csv => write_csv(&mut self.out, titles)?,
-            Format::Markdown => {
-                output::markdown_row(&mut self.out, titles)?;
-                output::markdown_row(&mut self.out, (0..=width).map(|_| "---".into()))?;
+        match &mut self.out {
+            Out::Tabs(_) | Out::Json(_) => {}
+            Out::Csv(out) => out.write_record(titles)?,
+            Out::Markdown(out) => {
+                output::markdown_row(out, titles)?;
+                output::markdown_row(out, (0..=width).map(|_| "---".into()))?;
             }
         }
         Ok(())
@@ -92,11 +112,6 @@ impl<'a> Routes<'a> {
         Ok(self.out.flush()?)
     }
 
-    fn finish(mut self) -> Result<(), Failure> {
-        self.begin()?;
-        Ok(self.out.flush()?)
-    }
-
     fn write_key(&mut self, key: &[u8]) -> Result<(), Failure> {
         let router = self.router;
         let hash = router.hash_key(key);
@@ -112,29 +127,23 @@ impl<'a> Routes<'a> {
     fn write_line(&mut self, key: &[u8], list: &[NodeId]) -> Result<(), Failure> {
         let nodes = self.router.nodes();
         let names = list.iter().map(|&id| nodes.name(id));
-        let missing = self.width() - list.len();
-        match self.format {
-            Format::Table => write_tabs(&mut self.out, key, names)?,
-            Format::Json => {
+        let missing = core::iter::repeat_n("", self.width() - list.len());
+        match &mut self.out {
+            Out::Tabs(out) => write_tabs(out, key, names)?,
+            Out::Json(out) => {
                 let (field, text) = key_text::field(key);
                 let line = json!({ field: text, "nodes": names.collect::<Vec<_>>() });
-                serde_json::to_writer(&mut self.out, &line)?;
-                self.out.write_all(b"\n")?;
+                serde_json::to_writer(&mut *out, &line)?;
+                out.write_all(b"\n")?;
             }
-            Format::Csv => {
-                let names = names
-                    .chain(core::iter::repeat_n("", missing))
-                    .map(str::as_bytes);
-                write_csv(&mut self.out, core::iter::once(key).chain(names))?;
+            Out::Csv(out) => {
+                let names = names.chain(missing).map(str::as_bytes);
+                out.write_record(core::iter::once(key).chain(names))?;
             }
-            Format::Markdown => {
-                let names = names
-                    .chain(core::iter::repeat_n("", missing))
-                    .map(output::printable);
-                output::markdown_row(
-                    &mut self.out,
-                    core::iter::once(key_text::shown(key)).chain(names),
-                )?;
+            Out::Markdown(out) => {
+                let names = names.chain(missing).map(printable);
+                let cells = core::iter::once(key_text::shown(key)).chain(names);
+                output::markdown_row(out, cells)?;
             }
         }
         Ok(())
@@ -156,16 +165,4 @@ fn write_tabs<'a>(
         out.write_all(name.as_bytes())?;
     }
     out.write_all(b"\n")
-}
-
-fn write_csv<T: AsRef<[u8]>>(
-    out: &mut dyn Write,
-    fields: impl Iterator<Item = T>,
-) -> Result<(), Failure> {
-    // A buffer of its own for a line: the smallest, since `out` has one.
-    let mut writer = csv::WriterBuilder::new()
-        .buffer_capacity(256)
-        .from_writer(out);
-    writer.write_record(fields)?;
-    Ok(writer.flush()?)
 }
