@@ -268,7 +268,7 @@ fn heavy(figures: &Figures, carriers: usize) -> String {
     };
     let few = half as f64 * FAR < carriers as f64;
     match heavy.as_slice() {
-        [(key, share)] if !few => format!("{key} alone holds {share} of them"),
+        [(key, share)] if !few || half == 1 => format!("{key} alone holds {share} of them"),
         [_, ..] if !few => format!("few keys hold much of them: {}", list()),
         [] => format!("{half} of {carriers} distinct keys carry half of them"),
         _ => format!(

@@ -204,10 +204,10 @@ fn costs_are_numbers() -> Result<(), Error> {
 fn a_refused_change_leaves_the_other_costs() -> Result<(), Error> {
     let keys = Keys::template("user:{i}", 0..100)?;
     let maglev = strategy::find("maglev")?;
-    // Room for one node and no more.
-    let params = Params::default().with("table-size", "101");
+    // Room for two nodes and no more.
+    let params = Params::default().with("table-size", "2");
     let full = Contest {
-        nodes: nodes(1),
+        nodes: nodes(2),
         remove: vec![Change::Add(Node::new("other"))],
         strategies: vec![(maglev, params)],
         costs: true,
@@ -216,8 +216,8 @@ fn a_refused_change_leaves_the_other_costs() -> Result<(), Error> {
     let row = compare(&full, &mut |_, _| ()).rows.remove(0);
     assert!(row.route_ns.is_some() && row.batch_ns.is_some() && row.build_ns.is_some());
     assert!(row.heap_bytes.is_some() && row.change_ns.is_none());
-    let refused = row.refused.expect("no room for two");
+    let refused = row.refused.expect("no room for three");
     assert!(refused.starts_with("add, remove: "), "{refused}");
-    assert_eq!(refused.matches("101").count(), 1, "{refused}");
+    assert_eq!(refused.matches("2 cells").count(), 1, "{refused}");
     Ok(())
 }

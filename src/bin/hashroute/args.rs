@@ -47,8 +47,7 @@ pub(crate) enum Command {
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) nodes: NodeArgs,
-    /// Compare only these strategies (repeatable, or comma separated) [default: all that
-    /// `hashroute strategies` lists]
+    /// Compare only these (repeatable, or comma separated) [default: all `hashroute strategies`]
     #[arg(
         long,
         value_name = "NAME",
@@ -306,7 +305,7 @@ const BALANCE: &str = "\
 Examples:
   hashroute balance --nodes a,b=2,c
   hashroute balance --strategy maglev --count 100 --csv keys.csv
-  hashroute balance --strategy modulo --hash crc32 --count 60 --template 'metric:{i}' --range 0..1000";
+  hashroute balance --strategy modulo --hash crc32 --template 'metric:{i}' --range 0..1000";
 
 const REMAP: &str = "\
 Changes are applied in the order in which they stand on the command line.

@@ -141,7 +141,7 @@ fn from_template(template: &str, range: Range<u64>) -> Result<Keys, Failure> {
         Error::Parameter { expected, .. } => {
             Failure::Input(format!("--template '{template}': expected {expected}"))
         }
-        other => other.into(),
+        other => Failure::Input(format!("--template '{template}': {other}")),
     })
 }
 

@@ -1,7 +1,6 @@
 //! Signs of life on a terminal, for work that lasts.
 
 use core::time::Duration;
-use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 
@@ -43,7 +42,7 @@ impl Progress {
     }
 
     fn patient(bar: ProgressBar, quiet: bool, turning: bool) -> Self {
-        if quiet || !io::stderr().is_terminal() {
+        if quiet {
             return Self {
                 bar,
                 working: None,
@@ -54,6 +53,7 @@ impl Progress {
         let shown = bar.clone();
         let waiter = thread::spawn(move || {
             if done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                // It draws nothing on what is no terminal.
                 shown.set_draw_target(ProgressDrawTarget::stderr());
                 if turning {
                     shown.enable_steady_tick(TURN);

@@ -1,0 +1,307 @@
+//! What is said when something is wrong, and where.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Output, Stdio};
+
+use crate::{command, file, run, words};
+
+/// Files for [`every_bad_input_has_one_clear_message`]; `DIR` in its lines is where they are.
+fn bad_files() {
+    let files: &[(&str, &[u8])] = &[
+        (
+            "weight.csv",
+            b"name,weight\na,1\nb,1\nc,1\nd,1\ne,1\nf,1.5\n",
+        ),
+        ("negative.csv", b"name,weight\na,-1\n"),
+        ("fields.csv", b"name,weight\na,1\nb,1,2\n"),
+        ("column.csv", b"name,wieght\na,1\n"),
+        ("nameless.csv", b"weight\n1\n"),
+        ("empty.csv", b"name,weight\n"),
+        ("blank.csv", b"name,weight\n,1\n"),
+        ("twice.csv", b"name\na\na\n"),
+        ("binary.csv", b"name\na\n\xff\n"),
+        ("field.json", br#"[{"name":"a","wieght":1}]"#),
+        ("weight.json", br#"[{"name":"a","weight":1.5}]"#),
+        ("large.json", br#"[{"name":"a","weight":4294967296}]"#),
+        ("broken.json", br#"[{"name":"a""#),
+        ("object.json", br#"{"name":"a"}"#),
+        ("weight.toml", b"[[node]]\nname = \"a\"\nweight = -1\n"),
+        ("broken.toml", b"[[node]]\nname = \"a\"\nweight = \n"),
+        ("field.toml", b"[[node]]\nname = \"a\"\nwieght = 1\n"),
+        ("none.toml", b""),
+        ("nodes.yaml", b"- a\n"),
+        ("nodes", b"a\n"),
+        ("lines.csv", b"name,weight\na,1\n\n\nb,x\n"),
+        ("doubled.csv", b"name,weight,weight\na,1,2\n"),
+        ("open.csv", b"name,weight\n\"a,1\n"),
+        ("strings.json", br#"["a"]"#),
+        ("none.txt", b""),
+        ("size.csv", b"key,size\na,1\nb,1\nc,1\nd,1\ne,1\nf,many\n"),
+        ("keyless.csv", b"name,size\na,1\n"),
+        ("typo.csv", b"key,sise\na,1\n"),
+        ("key-key.csv", b"key,key\na,b\n"),
+        ("unclosed.csv", b"key,size\na,1\n\"b,2\n"),
+        ("vast.csv", b"key,size\na,18446744073709551615\nb,1\n"),
+        ("header.csv", b"key,size\n"),
+        ("number.jsonl", b"\"a\"\n\"b\"\n3\n"),
+        ("hex.jsonl", b"{\"hex\":\"8\"}\n"),
+    ];
+    for (name, content) in files {
+        file(name, content);
+    }
+}
+
+/// What is typed => what the message must hold.
+const BAD: &str = r#"
+# Nodes.
+route --count 0 k => --count | from 1 to
+route --count -1 k => --count | -1 | from 1 to
+route --count many k => --count | many | whole number
+route --count 4000000000 k => --count | 1000000
+route --nodes '' k => --nodes | no nodes | a,b=2,c
+route --nodes a,,b k => --nodes | entry 2 | without a name
+route --nodes =2 k => --nodes | without a name
+route --nodes a,b,a k => --nodes | "a" | twice
+route --nodes a=1.5 k => --nodes | 1.5 | whole number
+route --nodes a=-1 k => --nodes | -1 | from 0
+route --nodes a=4294967296 k => --nodes | 4294967296 | 4294967295
+route --nodes a=b k => --nodes | "b" is not a weight | a=b=1
+route --nodes a --count 3 k => --nodes | --count
+route --nodes-file DIR/missing.csv k => --nodes-file | missing.csv | os error
+route --nodes-file DIR/weight.csv k => weight.csv | line 7 | 1.5 | whole number
+route --nodes-file DIR/negative.csv k => line 2 | -1 | from 0
+route --nodes-file DIR/fields.csv k => fields.csv | line 3 | 3 fields | expected 2
+route --nodes-file DIR/column.csv k => wieght | name,weight,zone,rack
+route --nodes-file DIR/nameless.csv k => no column "name"
+route --nodes-file DIR/empty.csv k => no nodes
+route --nodes-file DIR/blank.csv k => line 2 | name is empty
+route --nodes-file DIR/twice.csv k => "a" | twice
+route --nodes-file DIR/binary.csv k => line 3 | UTF-8
+route --nodes-file DIR/lines.csv k => line 5 | "x" | whole number
+route --nodes-file DIR/doubled.csv k => line 1 | "weight" twice
+route --nodes-file DIR/open.csv k => line 2 | quote
+route --nodes-file DIR/strings.json k => objects with a name | line 1
+route --nodes-file DIR/field.json k => wieght | weight | line 1
+route --nodes-file DIR/weight.json k => 1.5 | whole number | line 1
+route --nodes-file DIR/large.json k => 4294967296 | 4294967295
+route --nodes-file DIR/broken.json k => broken.json | line 1
+route --nodes-file DIR/object.json k => object.json | array of objects
+route --nodes-file DIR/weight.toml k => line 3 | -1 | whole number
+route --nodes-file DIR/broken.toml k => line 3
+route --nodes-file DIR/field.toml k => line 3 | wieght
+route --nodes-file DIR/none.toml k => no nodes | [[node]]
+route --nodes-file DIR/nodes.yaml k => .yaml | .csv, .json or .toml
+route --nodes-file DIR/nodes k => no extension | .csv, .json or .toml
+# Strategy and hash.
+route --strategy rign k => rign | ring | rendezvous
+route --set pionts=1 k => --set | pionts | points
+route --set points k => --set points | '='
+route --set points=0 k => --set points=0 | at least 1
+route --set points=many k => --set points=many | number
+route --set points=1.5 k => --set points=1.5 | a whole number
+route --strategy modulo --set points=1 k => points | modulo takes none
+route --strategy maglev --set table-size=65536 k => 65536 | 65537
+compare --strategy maglev --set table-size=65536 => 65536 | 65537
+compare --set pionts=1 => --set | pionts | points | (ring) | (bounded)
+route --nodes a=4294967295 k => ring | points | 67108864
+route --strategy jump --nodes a=2 k => jump | "a" | weight 2 | expected 1
+route --hash sha1 k => sha1 | xxh3 | crc32
+route --hash md5 --hash-seed 1 k => --hash-seed | md5 | neither seed nor key
+route --hash-seed many k => --hash-seed many | whole number
+route --hash-seed -1 k => --hash-seed -1 | whole number
+route --hash murmur3-32 --hash-seed 4294967296 k => --hash-seed | 32 bits
+route --hash sip13 --hash-key 00 k => --hash-key | 32 hexadecimal digits
+route --hash sip13 --hash-key 0123456789abcdef0123456789abcdeg k => --hash-key | 32 hexadecimal
+route --hash-key 00000000000000000000000000000000 k => --hash-key | xxh3 | 64 bits
+route --hash-tag '{' k => --hash-tag | two bytes
+route --dialect twemproxy k => --dialect | no dialects yet
+# Keys.
+balance --keys DIR/missing.txt => --keys | missing.txt | os error
+balance --keys DIR => --keys | os error
+route --keys DIR --format csv => --keys | os error
+balance --keys DIR/none.txt => --keys | none.txt | no keys
+balance --keys - => --keys - | no keys
+balance --csv DIR/size.csv => --csv | line 7 | many | whole number
+balance --csv DIR/keyless.csv => --csv | "key"
+route --csv DIR/keyless.csv => --csv | "key"
+balance --csv DIR/typo.csv => --csv | line 1 | "sise" | key,size,requests
+route --csv DIR/typo.csv => --csv | line 1 | "sise" | key,size,requests
+route --csv DIR/key-key.csv => --csv | "key" twice
+route --csv DIR/size.csv => --csv | line 7 | many | whole number
+balance --csv DIR/unclosed.csv => --csv | line 3 | quote
+route --csv DIR/unclosed.csv => --csv | line 3 | quote
+balance --csv DIR/vast.csv => --csv | line 3 | sum | 18446744073709551615
+route --keys DIR/none.txt => --keys | none.txt | no keys
+route --csv DIR/header.csv => --csv | header.csv | no keys
+route --keys - => --keys - | no keys
+balance --jsonl DIR/number.jsonl => --jsonl | line 3 | string
+route --jsonl DIR/number.jsonl => --jsonl | line 3 | string
+balance --jsonl DIR/hex.jsonl => line 1 | hex
+balance --template '{i:099}x20' --range 0..100000000 => 10200000000 bytes of keys
+balance --template '{i:099}{i:099}{i:099}' --range 0..100000000 => 29700000000 bytes of keys
+balance --template user => --template | {i}
+balance --template 'user:{i' => --template | }
+route --template 'user:{i:x}' => --template | {i:04}
+balance --range 5..3 => --range 5..3 | A..B
+balance --range 3..3 => --range 3..3 | A..B
+route --range many => --range many | A..B
+balance --range -1..5 => --range -1..5 | A..B
+balance --range 0..18446744073709551615 => --range | 18446744073709551615 keys | at most
+explain --range 0..18446744073709551615 k => --range | at most
+balance --keys a --csv b => --keys | --csv
+balance --keys a --range 0..5 => --keys | --range
+route --keys a k => --keys | KEY
+route --replicas 0 k => --replicas | from 1 to 4294967295
+route --spread moon k => moon | zones
+explain => KEY
+# Changes.
+remap --range 0..9 => --add | --remove | --reweight | --to-nodes-file
+remap --add node-1 => --add node-1 | already there
+remap --remove x => --remove x | no node
+remap --reweight x=1 => --reweight x=1 | no node
+remap --reweight node-1 => --reweight | NAME=WEIGHT
+remap --add x=1.5 => --add | 1.5 | whole number
+remap --remove node-0 --range 0..9 --strategy jump => jump | node-0 | last
+remap --add x --to-nodes-file y.csv => --add | --to-nodes-file
+remap --to-nodes-file DIR/twice.csv => --to-nodes-file | twice
+compare --add node-1 --range 0..9 => --add node-1 | already there
+compare --remove x --range 0..9 => --remove x | no node
+# Clap's own.
+route --fromat json k => --fromat | --format
+route --format yaml k => yaml | table | json | csv | markdown
+rout k => rout | route
+ => Usage
+"#;
+
+#[test]
+fn every_bad_input_has_one_clear_message() {
+    bad_files();
+    let lines = BAD
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    for line in lines {
+        let (typed, expected) = line
+            .split_once(" => ")
+            .expect("what is typed => the message");
+        let output = run(&typed.replace("DIR", env!("CARGO_TARGET_TMPDIR")));
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{typed}: {message}");
+        assert_eq!(output.stdout, b"", "{typed}");
+        assert!(!message.contains("panicked"), "{typed}: {message}");
+        for word in expected.split(" | ") {
+            assert!(message.contains(word), "{typed}: no {word:?} in {message}");
+        }
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_pipe_that_cannot_be_read_is_told() {
+    let directory = File::open(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let output = command(["route", "--keys", "-"])
+        .stdin(directory)
+        .output()
+        .expect("the binary runs");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        message.starts_with("error: --keys -: ") && message.contains("directory"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    for line in [
+        "route",
+        "route --format json",
+        "route --format csv --replicas 3",
+    ] {
+        let mut child = command(words(line))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("runs");
+        let mut first = String::new();
+        BufReader::new(child.stdout.take().expect("piped"))
+            .read_line(&mut first)
+            .expect("a line");
+        let mut errors = String::new();
+        child
+            .stderr
+            .take()
+            .expect("piped")
+            .read_to_string(&mut errors)
+            .expect("UTF-8");
+        assert!(
+            child.wait().expect("ends").success() && errors.is_empty(),
+            "{line}: {errors}"
+        );
+        assert!(first.ends_with('\n'));
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_told() {
+    let Ok(full) = File::options().write(true).open("/dev/full") else {
+        return;
+    };
+    let output = command(["strategies"]).stdout(full).output().expect("runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write to standard output"));
+}
+
+/// Names and keys may hold what a terminal would obey.
+#[test]
+fn control_characters_never_reach_a_terminal() {
+    let keys = file("escape.csv", "key,size\n\u{1b}[31mred,900\nb,1\nc,1\nd,1\n");
+    let lines = [
+        "remap --nodes a,\u{1b}[31mb --add \u{1b}c --range 0..9".to_owned(),
+        "compare --strategy jump,ring --nodes \u{1b}[31ma,b --remove \u{1b}[31ma --range 0..99"
+            .into(),
+        format!("balance --nodes \u{1b}a,b --csv {}", keys.display()),
+        "explain --nodes a \u{1b}k".into(),
+        "balance --nodes a,\u{1b}b,\u{1b}b".into(),
+        "remap --nodes a --remove \u{1b}b".into(),
+        "route --count \u{1b}b k".into(),
+        "route --strategy \u{1b}b k".into(),
+    ];
+    for line in lines {
+        for format in ["table", "markdown"] {
+            let Output { stdout, stderr, .. } = run(&format!("{line} --format {format}"));
+            for text in [stdout, stderr] {
+                assert!(!text.contains(&0x1b), "{}", String::from_utf8_lossy(&text));
+            }
+        }
+    }
+}
+
+/// A line of a shell whose keys are more than a second in coming.
+fn slow(options: &str) -> String {
+    let hashroute = env!("CARGO_BIN_EXE_hashroute");
+    format!("(sleep 1.4; echo k) | {hashroute} balance --nodes a --keys - {options} > /dev/null")
+}
+
+#[test]
+#[cfg(unix)]
+fn progress_is_for_terminals_alone() {
+    let piped = Command::new("sh").args(["-c", &slow("")]).output();
+    let piped = piped.expect("a shell");
+    assert!(piped.status.success() && piped.stderr.is_empty());
+    // `script` gives a terminal to what it runs, and copies what is drawn there.
+    let drawn = |options| {
+        let mut script = Command::new("script");
+        script
+            .args(["-qec", &slow(options), "/dev/null"])
+            .stdin(Stdio::null());
+        let output = script
+            .output()
+            .ok()
+            .filter(|output| output.status.success())?;
+        Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let Some(shown) = drawn("") else { return };
+    assert!(shown.contains("reading keys"), "{shown:?}");
+    assert_eq!(drawn("--quiet").as_deref(), Some(""));
+}

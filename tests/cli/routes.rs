@@ -1,0 +1,133 @@
+//! Where keys go: `route` and `explain`.
+
+use serde_json::Value;
+
+use crate::{file, json, stdout};
+
+#[test]
+fn routes_are_lines_in_every_format() {
+    assert_eq!(stdout("route --nodes a k1 k2"), "k1\ta\nk2\ta\n");
+    assert_eq!(
+        stdout("route --nodes a k1 --format json"),
+        "{\"key\":\"k1\",\"nodes\":[\"a\"]}\n"
+    );
+    assert_eq!(
+        stdout("route --nodes a k1 --format csv"),
+        "key,node\nk1,a\n"
+    );
+    assert_eq!(
+        stdout("route --nodes a 'k|1' --format markdown"),
+        "| key | node |\n| --- | --- |\n| k\\|1 | a |\n"
+    );
+    assert_eq!(
+        stdout("route --nodes a --template 'k{i:02}' --range 8..11"),
+        "k08\ta\nk09\ta\nk10\ta\n"
+    );
+    assert_eq!(
+        stdout("route --nodes a,b --replicas 5 k --format csv")
+            .lines()
+            .next(),
+        Some("key,node_1,node_2")
+    );
+}
+
+#[test]
+fn a_key_that_routes_nowhere_has_no_node() {
+    for strategy in ["modulo", "ring", "rendezvous", "maglev", "slots", "bounded"] {
+        let line = format!("route --strategy {strategy} --nodes a=0,b=0 k");
+        assert_eq!(stdout(&line), "k\t\n");
+        assert_eq!(stdout(&format!("{line} --replicas 2")), "k\t\n");
+        assert_eq!(
+            stdout(&format!("{line} --format json")),
+            "{\"key\":\"k\",\"nodes\":[]}\n"
+        );
+        assert_eq!(stdout(&format!("{line} --format csv")), "key,node\nk,\n");
+    }
+}
+
+#[test]
+fn a_full_cluster_takes_no_more_keys() {
+    let line = "route --strategy bounded --set cap=1 --nodes a,b k1 k2 k3";
+    for replicas in ["", "--replicas 2"] {
+        let routes = stdout(&format!("{line} {replicas}"));
+        let nodes: Vec<_> = routes
+            .lines()
+            .filter_map(|line| line.split('\t').nth(1))
+            .collect();
+        assert!(nodes[0] != nodes[1] && nodes[2].is_empty(), "{routes}");
+    }
+    let way = &json("explain --strategy bounded --set cap=1 --nodes a,b --range 0..9 k")[0];
+    assert!(
+        way["owner"].is_null() && way["replicas"] == Value::Array(Vec::new()),
+        "{way}"
+    );
+    assert!(
+        stdout("balance --strategy bounded --set cap=1 --nodes a,b --range 0..9")
+            .contains("7 keys went nowhere")
+    );
+}
+
+#[test]
+fn replicas_are_distinct_and_spread() {
+    let nodes = file(
+        "zones.toml",
+        "[[node]]\nname = 'a1'\nzone = 'a'\n[[node]]\nname = 'a2'\nzone = 'a'\nweight = 9\n[[node]]\nname = 'b1'\nzone = 'b'\nrack = 'r'\n",
+    );
+    for key in ["k1", "k2", "k3", "k4", "k5"] {
+        let line = stdout(&format!(
+            "route --nodes-file {} --replicas 2 --spread zones {key}",
+            nodes.display()
+        ));
+        let fields: Vec<_> = line.trim_end().split('\t').collect();
+        let [_, first, second] = fields[..] else {
+            panic!("{line}")
+        };
+        assert_ne!(first[..1], second[..1]);
+        assert_eq!(
+            stdout(&format!("route --nodes-file {} {key}", nodes.display())),
+            format!("{key}\t{first}\n")
+        );
+    }
+}
+
+#[test]
+fn names_may_hold_the_separator_of_weights() {
+    assert_eq!(stdout("route --nodes a=b=1 k"), "k\ta=b\n");
+}
+
+#[test]
+fn hashes_and_tags_reach_the_router() {
+    let slot = |key: &str| {
+        json(&format!(
+            "explain --strategy slots --hash crc16 --hash-tag '{{}}' '{key}'"
+        ))[0]["facts"][0]["value"]
+            .clone()
+    };
+    assert_eq!(slot("{user1000}.following"), "3443 of 16384");
+    assert_eq!(slot("123456789"), "12739 of 16384");
+    let value = |options: &str| json(&format!("explain {options} k"))[0]["value"].clone();
+    assert_ne!(value("--hash-seed 1"), value("--hash-seed 0x2"));
+    assert_eq!(value("--hash-seed 16"), value("--hash-seed 0x10"));
+    let key = "--hash sip24 --hash-key 000102030405060708090a0b0c0d0e0f";
+    // The first vector of the paper's implementation: the empty input.
+    assert_eq!(
+        json(&format!("explain {key} ''"))[0]["value_hex"],
+        "0x726fdb47dd0e0e31"
+    );
+}
+
+#[test]
+fn explain_tells_who_was_passed_over() {
+    let way =
+        &json("explain --strategy bounded --set cap=1 --nodes a,b,c=0 --range 0..1 user:0")[0];
+    let facts = way["facts"].as_array().expect("facts");
+    assert!(
+        facts.iter().any(|fact| fact["name"] == "passed over"),
+        "{way}"
+    );
+    assert_eq!(way["drained"][0], "c");
+    assert_ne!(
+        way["owner"]["name"],
+        json("explain --strategy bounded --nodes a,b,c=0 user:0")[0]["owner"]["name"]
+    );
+}
