@@ -70,7 +70,13 @@ fn key(index: u64) -> Vec<u8> {
     let braces = |byte: u8| b"{}{}ab\xc8\0"[usize::from(byte % 8)];
     (0..length)
         .map(byte)
-        .map(|byte| if index.is_multiple_of(2) { byte } else { braces(byte) })
+        .map(|byte| {
+            if index.is_multiple_of(2) {
+                byte
+            } else {
+                braces(byte)
+            }
+        })
         .collect()
 }
 
