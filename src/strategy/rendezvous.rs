@@ -23,7 +23,7 @@ use core::ops::ControlFlow;
 
 use smallvec::SmallVec;
 
-mod scores;
+pub(super) mod scores;
 
 use self::scores::{Candidate, Draws};
 use super::{Agree, Caps, Excess, Leave, Strategy, Weights, seed};

@@ -16,7 +16,7 @@ use multiversion::multiversion;
 use crate::log2::neg_log2;
 
 /// Nodes that are scored together: enough for the widest registers in use.
-const LANES: usize = 16;
+pub(in crate::strategy) const LANES: usize = 16;
 
 /// Nodes whose figures are kept on the stack before one of them is looked for.
 const CHUNK: usize = 8 * LANES;
@@ -246,14 +246,14 @@ fn estimates(
     clippy::cast_possible_truncation,
     reason = "the two halves are the point"
 )]
-fn halves(x: u64) -> (u32, u32) {
+pub(in crate::strategy) fn halves(x: u64) -> (u32, u32) {
     (x as u32, (x >> 32) as u32)
 }
 
 /// One round over the low halves, then the finaliser of `MurmurHash3_x86_32` over both: every bit
 /// of key and seed reaches every bit.
 #[inline(always)]
-fn score((key_low, key_high): (u32, u32), low: u32, high: u32) -> u32 {
+pub(in crate::strategy) fn score((key_low, key_high): (u32, u32), low: u32, high: u32) -> u32 {
     let x = (key_low ^ low).wrapping_mul(0x9e37_79b1);
     let x = (x ^ x >> 15).wrapping_add(key_high ^ high);
     let x = (x ^ x >> 16).wrapping_mul(0x85eb_ca6b);
