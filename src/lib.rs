@@ -26,4 +26,4 @@ pub use key::{HashTag, KeyHash, KeyHasher};
 pub use node::{Node, NodeId, Nodes};
 pub use replicas::Spread;
 pub use router::{Change, Router};
-pub use strategy::{HashSlots, Jump, Maglev, Modulo, Rendezvous, Ring};
+pub use strategy::{HashSlots, Jump, Maglev, Modulo, Rendezvous, Ring, Shortlist};

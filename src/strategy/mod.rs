@@ -25,6 +25,7 @@ mod maglev;
 mod modulo;
 mod rendezvous;
 mod ring;
+mod shortlist;
 mod slots;
 
 pub use jump::{Jump, jump_hash, jump_hash_guava};
@@ -33,18 +34,20 @@ pub use modulo::Modulo;
 pub use rendezvous::Rendezvous;
 pub(crate) use ring::POINTS;
 pub use ring::Ring;
+pub use shortlist::Shortlist;
 pub use slots::HashSlots;
 
 /// Every strategy, in the order in which they are best learned.
 ///
 /// ```
 /// let names: Vec<_> = hashroute::strategy::ALL.iter().map(|strategy| strategy.name).collect();
-/// assert_eq!(names, ["modulo", "ring", "rendezvous", "jump", "maglev", "slots", "bounded"]);
+/// assert_eq!(names, ["modulo", "ring", "rendezvous", "shortlist", "jump", "maglev", "slots", "bounded"]);
 /// ```
 pub static ALL: &[Strategy] = &[
     modulo::STRATEGY,
     ring::STRATEGY,
     rendezvous::STRATEGY,
+    shortlist::STRATEGY,
     jump::STRATEGY,
     maglev::STRATEGY,
     slots::STRATEGY,

@@ -33,7 +33,15 @@ fn routes_are_lines_in_every_format() {
 
 #[test]
 fn a_key_that_routes_nowhere_has_no_node() {
-    for strategy in ["modulo", "ring", "rendezvous", "maglev", "slots", "bounded"] {
+    for strategy in [
+        "modulo",
+        "ring",
+        "rendezvous",
+        "shortlist",
+        "maglev",
+        "slots",
+        "bounded",
+    ] {
         let line = format!("route --strategy {strategy} --nodes a=0,b=0 k");
         assert_eq!(stdout(&line), "k\t\n");
         assert_eq!(stdout(&format!("{line} --replicas 2")), "k\t\n");

@@ -5,7 +5,7 @@ use core::fmt::Debug;
 use hashroute::strategy::{ALL, Caps, Param, Params, Strategy};
 use hashroute::{
     BoundedLoad, Change, Error, HashFunction, HashSlots, HashTag, Jump, KeyHash, KeyHasher, Lease,
-    Maglev, Modulo, Node, NodeId, Nodes, Rendezvous, Ring, Router, Spread,
+    Maglev, Modulo, Node, NodeId, Nodes, Rendezvous, Ring, Router, Shortlist, Spread,
 };
 use proptest::prelude::{Just, Strategy as _, any, prop_oneof};
 
@@ -247,6 +247,7 @@ fn all_public_types_are_send_sync_and_debug() {
     is::<Modulo>();
     is::<Ring>();
     is::<Rendezvous>();
+    is::<Shortlist>();
     is::<Jump>();
     is::<Maglev>();
     is::<HashSlots>();
