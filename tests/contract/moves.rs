@@ -5,8 +5,8 @@ use hashroute::{Change, KeyHash};
 use proptest::prelude::{Strategy as _, any, prop_oneof};
 
 use crate::common::{
-    Checks, Cluster, SIGNIFICANCE, Step, at_least, at_most, fit, for_all, is_set, keys, owners,
-    placed, share_of,
+    Checks, Cluster, SIGNIFICANCE, Step, at_least, at_most, build, fit, for_all, is_set, keys,
+    owners, placed, share_of,
 };
 
 /// The keys that moved: to or from the node of the change, as they should, and between others.
@@ -101,6 +101,51 @@ fn changes_move_keys_only_to_or_from_their_node() {
                 (before, live) = (after, cluster.router.nodes().live());
             }
         });
+    }
+}
+
+/// Some strategies search a large cluster in another way than a small one.
+#[test]
+fn changes_of_a_large_cluster_move_no_other_keys() {
+    const NODES: u32 = 1500;
+    let weights: Vec<_> = (0..NODES)
+        .map(|i| [1, 1, 1, 2, 5, 0, 40][i as usize % 7])
+        .collect();
+    let keys = keys(9, 3000);
+    let claim_none = |strategy: &&Strategy| strategy.caps.excess == Excess::None;
+    for strategy in ALL.iter().filter(claim_none) {
+        let mut cluster = Cluster::new(strategy, &weights);
+        let mut before = owners(&*cluster.router, &keys);
+        for step in [
+            Step::Add(1),
+            Step::Add(500),
+            Step::Remove(3),
+            Step::Reweight(6, 900),
+            Step::Remove(6),
+            Step::Reweight(11, 0),
+            Step::Reweight(0, 300),
+            Step::Reweight(0, 299),
+        ] {
+            let Some(change) = cluster.change(step) else {
+                continue;
+            };
+            let rises = rises(&cluster, &change);
+            cluster.apply(&change);
+            let after = owners(&*cluster.router, &keys);
+            let moves = moves(&change, rises, &before, &after);
+            assert_eq!(moves.excess, 0, "{} {change:?}", strategy.name);
+            before = after;
+        }
+        let last: Vec<_> = cluster
+            .router
+            .nodes()
+            .iter()
+            .map(|(_, node)| node.clone())
+            .collect();
+        if is_set(strategy) {
+            let fresh = build(strategy, last.into_iter().rev());
+            assert_eq!(owners(&*fresh, &keys), before, "{}", strategy.name);
+        }
     }
 }
 

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use hashroute::strategy::{ALL, Agree, Params, Strategy, find};
-use hashroute::{HashSlots, KeyHash, Maglev, Node, Ring, Router};
+use hashroute::{HashSlots, KeyHash, Maglev, Node, Ring, Router, Shortlist};
+
+use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use crate::common::{
-    Checks, Outcome, build, cell_count, chi_square, counts, fair_shares, fit, keys, nodes, normal,
-    placed, share_of, weighted,
+    Checks, Outcome, binomial, build, cell_count, chi_square, counts, fair_shares, fit, keys,
+    nodes, normal, placed, share_of, weighted,
 };
 
 const CLUSTERS: &[&[u32]] = &[
@@ -145,6 +147,44 @@ fn ring_shares_vary_as_one_over_the_root_of_the_points() -> Outcome {
         let deviate = (measured / theory - 1.0) / relative.sqrt();
         let what = format!("{points} points: {} {}", measured.sqrt(), theory.sqrt());
         checks.note(what, normal(deviate));
+    }
+    checks.judge();
+    Ok(())
+}
+
+/// The shares of a large cluster are the weights', but for 1 % at most (coefficient of variation
+/// over the nodes); of a count that expects `e` keys, the sample adds a square of 1 / e.
+#[test]
+fn shortlist_shares_vary_by_less_than_a_hundredth() -> Outcome {
+    const N: usize = 1500;
+    const VARIANCE: f64 = 0.01 * 0.01;
+    let mut checks = Checks::default();
+    let keys = keys(400, 300_000);
+    for weights in [[1, 1, 1], [1, 2, 3], [1, 1, 60]] {
+        let cycle = weights.into_iter().cycle();
+        let weigh = |(node, weight): (Node, _)| node.with_weight(weight);
+        let router = Shortlist::new(nodes(N).into_iter().zip(cycle).map(weigh))?;
+        let (counts, shares) = (counts(&router, &keys), fair_shares(&router));
+        let mut chi2 = 0.0;
+        let mut by_weight = BTreeMap::<_, (u64, f64)>::new();
+        for (id, node) in router.nodes().iter() {
+            let (count, share) = (counts[id.index()], shares[id.index()]);
+            let expected = share * keys.len() as f64;
+            let off = count as f64 - expected;
+            chi2 += off * off / (expected * (1.0 + VARIANCE * expected));
+            let sums = by_weight.entry(node.weight()).or_default();
+            *sums = (sums.0 + count, sums.1 + share);
+        }
+        let chance = ChiSquared::new((N - 1) as f64)?.sf(chi2);
+        checks.note(format!("{weights:?}: {chi2}"), chance);
+        // All nodes of one weight together: nothing but the sample is left.
+        for (weight, (count, share)) in by_weight {
+            let chance = binomial(count, keys.len() as u64, share);
+            checks.note(
+                format!("{weights:?}: {count} keys to weight {weight}"),
+                chance,
+            );
+        }
     }
     checks.judge();
     Ok(())
