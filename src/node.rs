@@ -1,10 +1,13 @@
 //! Nodes and the membership table that every strategy embeds.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
+mod places;
+
+use self::places::Places;
 use crate::{Change, Error};
 
 /// A place that keys can go to: a name, a weight and, optionally, a zone and a rack.
@@ -197,54 +200,6 @@ pub struct Nodes {
     numbers: Vec<(u32, u32)>,
 }
 
-/// Numbers for the distinct places of the nodes with weight, small enough to index bits by.
-#[derive(Clone, Debug)]
-struct Places<K> {
-    /// The number of each place, and how many nodes stand there.
-    known: BTreeMap<K, (u32, u32)>,
-    free: BTreeSet<u32>,
-}
-
-impl<K> Default for Places<K> {
-    fn default() -> Self {
-        Self {
-            known: BTreeMap::new(),
-            free: BTreeSet::new(),
-        }
-    }
-}
-
-impl<K: Ord> Places<K> {
-    fn enter(&mut self, place: K) -> u32 {
-        let next = u32::try_from(self.known.len() + self.free.len()).unwrap_or(u32::MAX);
-        let free = &mut self.free;
-        let new = || (free.pop_first().unwrap_or(next), 0);
-        let (number, count) = self.known.entry(place).or_insert_with(new);
-        *count += 1;
-        *number
-    }
-
-    fn leave(&mut self, place: &K) {
-        let Some((number, count)) = self.known.get_mut(place) else {
-            return;
-        };
-        *count -= 1;
-        if *count > 0 {
-            return;
-        }
-        self.free.insert(*number);
-        self.known.remove(place);
-        // Numbers at the end go, so that last in, first out leaves no trace.
-        while self
-            .free
-            .last()
-            .is_some_and(|last| *last as usize + 1 == self.known.len() + self.free.len())
-        {
-            self.free.pop_last();
-        }
-    }
-}
-
 impl Nodes {
     /// A table whose ids follow the order given: for strategies in which the order is part
     /// of the state (jump).
@@ -427,7 +382,7 @@ impl Nodes {
     /// How many zones hold a node with weight. Nodes without a zone count as one unnamed zone,
     /// since nothing says that they would fail apart.
     pub(crate) fn zones(&self) -> usize {
-        self.zones.known.len()
+        self.zones.len()
     }
 
     /// The number of a node's zone, for telling zones apart.
@@ -446,7 +401,7 @@ impl Nodes {
 
     /// How many racks hold a node with weight.
     pub(crate) fn racks(&self) -> usize {
-        self.racks.known.len()
+        self.racks.len()
     }
 
     /// Whether [`apply`](Self::apply) would take this change.

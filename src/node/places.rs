@@ -1,0 +1,57 @@
+//! Where nodes stand: zones and racks, numbered.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+/// Numbers for the distinct places of the nodes with weight, small enough to index bits by.
+#[derive(Clone, Debug)]
+pub(super) struct Places<K> {
+    /// The number of each place, and how many nodes stand there.
+    known: BTreeMap<K, (u32, u32)>,
+    free: BTreeSet<u32>,
+}
+
+impl<K> Default for Places<K> {
+    fn default() -> Self {
+        Self {
+            known: BTreeMap::new(),
+            free: BTreeSet::new(),
+        }
+    }
+}
+
+impl<K: Ord> Places<K> {
+    pub(super) fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// One more node stands there: the number of the place.
+    pub(super) fn enter(&mut self, place: K) -> u32 {
+        let next = u32::try_from(self.known.len() + self.free.len()).unwrap_or(u32::MAX);
+        let free = &mut self.free;
+        let new = || (free.pop_first().unwrap_or(next), 0);
+        let (number, count) = self.known.entry(place).or_insert_with(new);
+        *count += 1;
+        *number
+    }
+
+    /// One fewer.
+    pub(super) fn leave(&mut self, place: &K) {
+        let Some((number, count)) = self.known.get_mut(place) else {
+            return;
+        };
+        *count -= 1;
+        if *count > 0 {
+            return;
+        }
+        self.free.insert(*number);
+        self.known.remove(place);
+        // Numbers at the end go, so that last in, first out leaves no trace.
+        while self
+            .free
+            .last()
+            .is_some_and(|last| *last as usize + 1 == self.known.len() + self.free.len())
+        {
+            self.free.pop_last();
+        }
+    }
+}
