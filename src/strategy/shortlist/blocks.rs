@@ -122,7 +122,7 @@ impl Seeds {
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512vl+avx512bw+avx512dq", "x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2"))]
 fn masks(low: &[u32], high: &[u32], blocks: &[Block], key: (u32, u32), floor: u32) -> [u32; BATCH] {
     let mut masks = [0; BATCH];
     for (mask, block) in masks.iter_mut().zip(blocks) {
