@@ -75,6 +75,13 @@ pub enum Error {
         /// What would be right.
         expected: String,
     },
+    /// Something in a configuration file that cannot be used.
+    Config {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong, and what would be right.
+        reason: String,
+    },
     /// A change that this router does not take.
     Unsupported {
         /// What was asked.
@@ -157,6 +164,7 @@ impl fmt::Display for Error {
             } => {
                 write!(f, "{name} = {value:?} cannot be used: expected {expected}")
             }
+            Self::Config { line, reason } => write!(f, "line {line}: {reason}"),
             Self::Unsupported { what, advice } => write!(f, "{what}: {advice}"),
         }
     }

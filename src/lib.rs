@@ -7,6 +7,8 @@ extern crate alloc;
 extern crate std;
 
 mod bounded;
+#[cfg(feature = "compat")]
+pub mod compat;
 mod error;
 pub mod hash;
 mod key;

@@ -32,8 +32,8 @@ pub use jump::{Jump, jump_hash, jump_hash_guava};
 pub use maglev::Maglev;
 pub use modulo::Modulo;
 pub use rendezvous::Rendezvous;
-pub(crate) use ring::POINTS;
 pub use ring::Ring;
+pub(crate) use ring::{POINTS, Points};
 pub use shortlist::Shortlist;
 pub use slots::HashSlots;
 
@@ -286,6 +286,20 @@ impl Params {
         self.hasher.as_ref().unwrap_or(default).clone()
     }
 
+    /// Refuse a parameter that is not among those that `who` takes.
+    pub(crate) fn check(&self, who: &str, taken: &[Param]) -> Result<(), Error> {
+        let known = |name: &str| taken.iter().any(|param| param.name == name);
+        let Some((name, value)) = self.values.iter().find(|(name, _)| !known(name)) else {
+            return Ok(());
+        };
+        let names: Vec<_> = taken.iter().map(|param| param.name).collect();
+        let expected = match names.as_slice() {
+            [] => alloc::format!("no parameter, {who} takes none"),
+            _ => alloc::format!("one of: {}", names.join(", ")),
+        };
+        Err(Error::parameter(name.as_str(), value, expected))
+    }
+
     /// The value of a parameter, or `default` when it was not given.
     ///
     /// # Errors
@@ -332,15 +346,7 @@ impl Strategy {
         nodes: impl IntoIterator<Item = Node>,
         params: &Params,
     ) -> Result<Box<dyn Router>, Error> {
-        let known = |name: &str| self.params.iter().any(|param| param.name == name);
-        if let Some((name, value)) = params.values.iter().find(|(name, _)| !known(name)) {
-            let names: Vec<_> = self.params.iter().map(|param| param.name).collect();
-            let expected = match names.as_slice() {
-                [] => alloc::format!("no parameter, {} takes none", self.name),
-                _ => alloc::format!("one of: {}", names.join(", ")),
-            };
-            return Err(Error::parameter(name.as_str(), value, expected));
-        }
+        params.check(self.name, self.params)?;
         (self.new)(nodes.into_iter().collect(), params)
     }
 }

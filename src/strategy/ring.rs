@@ -25,7 +25,8 @@ mod labels;
 mod points;
 
 use self::labels::Labels;
-use self::points::Points;
+use self::points::CIRCLE;
+pub(crate) use self::points::Points;
 use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights};
 use crate::{Change, Error, HashFunction, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
 
@@ -355,8 +356,6 @@ fn place(nodes: &Nodes, labels: &Labels) -> Points {
     )
 }
 
-const CIRCLE: f64 = (1_u128 << 64) as f64;
-
 const TOKENLESS: Error = Error::Unsupported {
     what: "a node has no token",
     advice: "give every node at least one token",
@@ -404,17 +403,7 @@ impl Router for Ring {
     }
 
     fn shares(&self) -> Option<Vec<f64>> {
-        let mut arcs = vec![0_u128; self.nodes.id_bound()];
-        let mut last = self.points.iter().last().map_or(0, |(point, _)| point);
-        for (point, id) in self.points.iter() {
-            arcs[id.index()] += u128::from(point.wrapping_sub(last));
-            last = point;
-        }
-        // Points that are all one leave no arc between them: the first has the whole circle.
-        if let (Some((_, id)), 0) = (self.points.iter().next(), arcs.iter().sum::<u128>()) {
-            arcs[id.index()] = 1 << 64;
-        }
-        Some(arcs.iter().map(|&arc| arc as f64 / CIRCLE).collect())
+        Some(self.points.shares(self.nodes.id_bound()))
     }
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {

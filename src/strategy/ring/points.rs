@@ -17,12 +17,15 @@ use crate::hash::scale;
 /// Places for points in a block.
 const ROOM: usize = 5;
 
+/// How many places the circle has.
+pub(crate) const CIRCLE: f64 = (1_u128 << 64) as f64;
+
 /// A point and its owner.
 type Entry = (u64, NodeId);
 
 /// Points with their owners, in order of (point, name).
 #[derive(Clone, Debug)]
-pub(super) struct Points {
+pub(crate) struct Points {
     blocks: Vec<Block>,
     /// How many places of each block are taken.
     taken: Vec<u8>,
@@ -79,7 +82,7 @@ impl Block {
 
 impl Points {
     /// Of `len` entries in any order; `precedes` orders the owners of equal points. O(points).
-    pub(super) fn new(
+    pub(crate) fn new(
         len: usize,
         entries: impl Iterator<Item = Entry>,
         precedes: impl Fn(NodeId, NodeId) -> bool,
@@ -111,14 +114,14 @@ impl Points {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// The owner of the first point at or after `hash`, past the last one of the first. O(1)
     /// expected.
     #[inline]
-    pub(super) fn owner(&self, hash: u64) -> Option<NodeId> {
+    pub(crate) fn owner(&self, hash: u64) -> Option<NodeId> {
         let at = scale(hash, self.blocks.len());
         let block = self.blocks.get(at)?;
         let place = block.points.iter().filter(|point| **point < hash).count();
@@ -138,7 +141,7 @@ impl Points {
     }
 
     /// Visit all points once around, from the first at or after `hash`.
-    pub(super) fn walk(
+    pub(crate) fn walk(
         &self,
         hash: u64,
         mut visit: impl FnMut(Entry) -> ControlFlow<()>,
@@ -161,8 +164,23 @@ impl Points {
     }
 
     /// All points in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Entry> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Entry> {
         (0..self.blocks.len()).flat_map(|at| self.entries(at))
+    }
+
+    /// The share of the circle that each owner has, by its index.
+    pub(crate) fn shares(&self, id_bound: usize) -> Vec<f64> {
+        let mut arcs = vec![0_u128; id_bound];
+        let mut last = self.iter().last().map_or(0, |(point, _)| point);
+        for (point, id) in self.iter() {
+            arcs[id.index()] += u128::from(point.wrapping_sub(last));
+            last = point;
+        }
+        // Points that are all one leave no arc between them: the first has the whole circle.
+        if let (Some((_, id)), 0) = (self.iter().next(), arcs.iter().sum::<u128>()) {
+            arcs[id.index()] = 1 << 64;
+        }
+        arcs.iter().map(|&arc| arc as f64 / CIRCLE).collect()
     }
 
     fn entries(&self, at: usize) -> impl Iterator<Item = Entry> {
@@ -188,7 +206,7 @@ impl Points {
     }
 
     /// Add a point; `precedes` orders the owners of equal points. O(1) expected, amortised.
-    pub(super) fn insert(&mut self, entry: Entry, precedes: impl Fn(NodeId, NodeId) -> bool) {
+    pub(crate) fn insert(&mut self, entry: Entry, precedes: impl Fn(NodeId, NodeId) -> bool) {
         if self.blocks.is_empty() {
             *self = Self::new(1, core::iter::once(entry), precedes);
             return;
@@ -234,7 +252,7 @@ impl Points {
     }
 
     /// Take out a point of an owner, if it is there. O(1) expected, amortised.
-    pub(super) fn remove(&mut self, entry: Entry) {
+    pub(crate) fn remove(&mut self, entry: Entry) {
         if self.blocks.is_empty() {
             return;
         }
@@ -317,7 +335,7 @@ impl Points {
         *self = Self::new(self.len, self.iter(), |_, _| true);
     }
 
-    pub(super) fn heap_bytes(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         let rest = self
             .rest
             .values()

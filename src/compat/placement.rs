@@ -1,0 +1,319 @@
+//! Where the servers of a pool are: on a circle, in cells, by score, or by number.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
+
+use crate::strategy::{Points, Ring};
+use crate::{Error, KeyHash, NodeId};
+
+/// Where the servers of a [`Pool`](super::Pool) are.
+///
+/// ```
+/// use hashroute::compat::{Placement, Rule};
+/// use hashroute::{Node, Nodes};
+///
+/// let nodes = Nodes::new(["a", "b"].map(Node::new))?;
+/// let [a, b] = ["a", "b"].map(|name| nodes.id(name).expect("a member"));
+/// let circle = Placement::circle(32, Rule::AtOrAfter, vec![(100, a), (200, b)])?;
+/// assert_eq!([100, 101, 201].map(|hash| circle.owner(hash)), [Some(a), Some(b), Some(a)]);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Placement(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// Hashes and tokens are `bits` wide and stand in the upper bits of a point.
+    Circle { points: Points, bits: u32 },
+    /// The owner stands in the cell that the hash gives, modulo their number.
+    Cells { cells: Vec<NodeId>, bits: u32 },
+    /// The highest score owns; of equal ones, the first.
+    Scores(Vec<(u64, NodeId)>, fn(u64, u64) -> u64),
+    /// A function of hash and count gives the position.
+    Buckets(Vec<NodeId>, fn(u64, u32) -> Option<u32>),
+}
+
+/// Which point of a circle owns a hash.
+///
+/// ```
+/// use hashroute::compat::{Placement, Rule};
+/// use hashroute::{Node, Nodes};
+///
+/// let nodes = Nodes::new(["a", "b"].map(Node::new))?;
+/// let [a, b] = ["a", "b"].map(|name| nodes.id(name).expect("a member"));
+/// let owner = |rule| Ok(Placement::circle(32, rule, vec![(100, a), (200, b)])?.owner(100));
+/// assert_eq!(owner(Rule::AtOrAfter)?, Some(a));
+/// assert_eq!(owner(Rule::After)?, Some(b));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Rule {
+    /// The first at or after it, past the last one the first: the usual.
+    AtOrAfter,
+    /// The first strictly after it, past the last one the first.
+    After,
+    /// The last at or before it, before the first one the last.
+    AtOrBefore,
+    /// The nearest either way; at the same distance, the one before.
+    Nearest,
+    /// The first at or after it, past the last one the last.
+    AtOrAfterUnwrapped,
+}
+
+impl Placement {
+    /// Points on a circle of 2^`bits` (1 to 64) places. Of equal points the first given is kept.
+    /// O(points log points).
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] beyond [`Ring::MAX_POINTS`], [`Error::Parameter`] for a point that
+    /// does not fit.
+    ///
+    /// ```
+    /// use hashroute::compat::{Placement, Rule};
+    /// assert_eq!(Placement::circle(32, Rule::Nearest, vec![])?.owner(7), None);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn circle(bits: u32, rule: Rule, mut points: Vec<(u64, NodeId)>) -> Result<Self, Error> {
+        check_capacity(points.len() as u64)?;
+        let last = last_place(bits)?;
+        if let Some((point, _)) = points.iter().find(|(point, _)| *point > last) {
+            return Err(Error::parameter("point", point, format!("at most {last}")));
+        }
+        points.sort_by_key(|(point, _)| *point);
+        points.dedup_by_key(|(point, _)| *point);
+        let mut arcs = arcs(rule, &points, last);
+        arcs.sort_by_key(|(end, _)| *end);
+        let entries = arcs.iter().map(|(end, id)| (end << (64 - bits), *id));
+        let points = Points::new(arcs.len(), entries, |_, _| true);
+        Ok(Self(Kind::Circle { points, bits }))
+    }
+
+    /// Cells: the owner of a hash of `bits` (1 to 64) stands in the one at the hash modulo their
+    /// number.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] beyond [`Ring::MAX_POINTS`].
+    ///
+    /// ```
+    /// use hashroute::compat::Placement;
+    /// assert!(Placement::cells(32, vec![])?.is_empty());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn cells(bits: u32, cells: Vec<NodeId>) -> Result<Self, Error> {
+        check_capacity(cells.len() as u64)?;
+        last_place(bits)?;
+        Ok(Self(Kind::Cells { cells, bits }))
+    }
+
+    /// Scores: `score` of a hash and of each server's own number; the highest owns, of equal
+    /// ones the first given.
+    ///
+    /// ```
+    /// use hashroute::compat::Placement;
+    /// assert_eq!(Placement::scores(vec![], |hash, seed| hash ^ seed).owner(7), None);
+    /// ```
+    pub fn scores(seeds: Vec<(u64, NodeId)>, score: fn(u64, u64) -> u64) -> Self {
+        Self(Kind::Scores(seeds, score))
+    }
+
+    /// Buckets: a function of the hash and the number of servers gives the owner's position.
+    ///
+    /// ```
+    /// use hashroute::{compat::Placement, strategy::jump_hash};
+    /// assert_eq!(Placement::buckets(vec![], jump_hash).owner(7), None);
+    /// ```
+    pub fn buckets(servers: Vec<NodeId>, function: fn(u64, u32) -> Option<u32>) -> Self {
+        Self(Kind::Buckets(servers, function))
+    }
+
+    /// The owner of a hash.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Nodes, compat::Placement};
+    /// let nodes = Nodes::new([Node::new("a")])?;
+    /// let a = nodes.id("a").expect("a member");
+    /// assert_eq!(Placement::cells(32, vec![a; 7])?.owner(3), Some(a));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn owner(&self, hash: u64) -> Option<NodeId> {
+        match &self.0 {
+            Kind::Circle { points, bits } => points.owner(place(hash, *bits)?),
+            Kind::Cells { cells, bits } => {
+                place(hash, *bits)?;
+                cells.get(remainder(hash, cells.len())?).copied()
+            }
+            Kind::Scores(seeds, score) => {
+                let best = seeds.iter().rev();
+                best.max_by_key(|(seed, _)| score(hash, *seed))
+                    .map(|(_, id)| *id)
+            }
+            Kind::Buckets(servers, function) => {
+                let bucket = function(hash, u32::try_from(servers.len()).ok()?)?;
+                servers.get(bucket as usize).copied()
+            }
+        }
+    }
+
+    /// How many points, cells or servers there are.
+    ///
+    /// ```
+    /// # use hashroute::compat::Placement;
+    /// assert_eq!(Placement::cells(32, vec![])?.len(), 0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Kind::Circle { points, .. } => points.len(),
+            Kind::Cells { cells, .. } | Kind::Buckets(cells, _) => cells.len(),
+            Kind::Scores(seeds, _) => seeds.len(),
+        }
+    }
+
+    /// Whether nobody owns anything.
+    ///
+    /// ```
+    /// # use hashroute::compat::Placement;
+    /// assert!(Placement::cells(32, vec![])?.is_empty());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Offer owners in order: on a circle the points from the key's on; else the owner, and those
+    /// of the key hashed anew.
+    pub(super) fn walk(
+        &self,
+        key: KeyHash,
+        visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        if let Kind::Circle { points, bits } = &self.0 {
+            return match place(key.get(), *bits) {
+                Some(place) => points.walk(place, |(_, id)| visit(id)),
+                None => ControlFlow::Continue(()),
+            };
+        }
+        if let Some(owner) = self.owner(key.get()) {
+            visit(owner)?;
+            let bits = match self.0 {
+                Kind::Cells { bits, .. } => bits,
+                _ => 64,
+            };
+            // Whoever was missed is offered by the pool.
+            for round in 1..=64 {
+                if let Some(id) = self.owner(key.rehash(round).get() >> (64 - bits)) {
+                    visit(id)?;
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The exact shares of the hash space, where the structure has them.
+    pub(super) fn shares(&self, id_bound: usize) -> Option<Vec<f64>> {
+        match &self.0 {
+            Kind::Circle { points, .. } => Some(points.shares(id_bound)),
+            Kind::Cells { cells, .. } => {
+                let mut shares = vec![0.0; id_bound];
+                for id in cells {
+                    shares[id.index()] += 1.0 / cells.len() as f64;
+                }
+                Some(shares)
+            }
+            Kind::Scores(..) | Kind::Buckets(..) => None,
+        }
+    }
+
+    pub(super) fn explain(&self, hash: u64) -> Vec<(&'static str, String)> {
+        match &self.0 {
+            Kind::Circle { points, bits } => {
+                let mut end = None;
+                let from = place(hash, *bits);
+                let _ = points.walk(from.unwrap_or(0), |(point, _)| {
+                    end = Some(point >> (64 - bits));
+                    ControlFlow::Break(())
+                });
+                let digits = bits.div_ceil(4) as usize + 2;
+                let end = end.zip(from).map(|(end, _)| {
+                    let text = format!("{end:#0digits$x}, of {} arcs", points.len());
+                    ("arc up to", text)
+                });
+                end.into_iter().collect()
+            }
+            Kind::Cells { cells, .. } => {
+                let cell = remainder(hash, cells.len());
+                let text = |cell| format!("{cell} of {}", cells.len());
+                cell.map(|cell| ("cell", text(cell))).into_iter().collect()
+            }
+            Kind::Scores(..) | Kind::Buckets(..) => Vec::new(),
+        }
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        match &self.0 {
+            Kind::Circle { points, .. } => points.heap_bytes(),
+            Kind::Cells { cells, .. } | Kind::Buckets(cells, _) => {
+                cells.capacity() * size_of::<NodeId>()
+            }
+            Kind::Scores(seeds, _) => seeds.capacity() * size_of::<(u64, NodeId)>(),
+        }
+    }
+}
+
+/// The arcs that the points own, each by its last place, which then owns by the usual rule.
+fn arcs(rule: Rule, points: &[(u64, NodeId)], last: u64) -> Vec<(u64, NodeId)> {
+    let nexts = points.iter().cycle().skip(1);
+    let pairs = points.iter().zip(nexts);
+    let mut arcs: Vec<_> = pairs
+        .map(|(&(point, id), &(next, _))| {
+            let end = match rule {
+                Rule::AtOrAfter | Rule::AtOrAfterUnwrapped => point,
+                Rule::After => point.wrapping_sub(1),
+                Rule::AtOrBefore => next.wrapping_sub(1),
+                Rule::Nearest => point.wrapping_add((next.wrapping_sub(point) & last) / 2),
+            };
+            (end & last, id)
+        })
+        .collect();
+    match points.last() {
+        Some(&(point, id)) if rule == Rule::AtOrAfterUnwrapped && point < last => {
+            arcs.push((last, id));
+        }
+        _ => {}
+    }
+    arcs
+}
+
+/// Where a hash stands among points, if it is one of so many bits.
+fn place(hash: u64, bits: u32) -> Option<u64> {
+    let place = hash << (64 - bits);
+    (place >> (64 - bits) == hash).then_some(place)
+}
+
+fn last_place(bits: u32) -> Result<u64, Error> {
+    if !(1..=64).contains(&bits) {
+        return Err(Error::parameter("bits", bits, "from 1 to 64"));
+    }
+    Ok(u64::MAX >> (64 - bits))
+}
+
+fn remainder(hash: u64, count: usize) -> Option<usize> {
+    usize::try_from(hash.checked_rem(count as u64)?).ok()
+}
+
+/// Refuse more points or cells than a ring may have; to be asked before memory is taken.
+pub(super) fn check_capacity(points: u64) -> Result<(), Error> {
+    if points <= Ring::MAX_POINTS {
+        return Ok(());
+    }
+    Err(Error::Capacity {
+        what: "points or cells",
+        wanted: points,
+        limit: Ring::MAX_POINTS,
+        advice: "divide all weights by a common factor",
+    })
+}

@@ -1,0 +1,344 @@
+//! A pool of servers that routes as a real system does.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Debug;
+use core::ops::ControlFlow;
+
+use super::Placement;
+use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
+
+/// A server as a system's configuration has it.
+///
+/// ```
+/// use hashroute::compat::Server;
+/// let server = Server::new("10.0.0.1:6379").with_weight(2).with_label("cache-a");
+/// assert_eq!((server.name(), server.label(), server.weight()), ("10.0.0.1:6379", "cache-a", 2));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    node: Node,
+    label: Option<Box<str>>,
+    down: bool,
+}
+
+impl Server {
+    /// A server of weight 1 that is up and whose name is its label.
+    ///
+    /// ```
+    /// assert!(!hashroute::compat::Server::new("10.0.0.1:80").is_down());
+    /// ```
+    pub fn new(name: impl Into<Box<str>>) -> Self {
+        Node::new(name).into()
+    }
+
+    /// The same server with this weight; 0 is down.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::compat::Server::new("a").with_weight(3).weight(), 3);
+    /// ```
+    #[must_use]
+    pub fn with_weight(self, weight: u32) -> Self {
+        Self {
+            down: self.down || weight == 0,
+            node: self.node.with_weight(weight),
+            ..self
+        }
+    }
+
+    /// The same server with what the system hashes in place of its name.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::compat::Server::new("a").with_label("b").label(), "b");
+    /// ```
+    #[must_use]
+    pub fn with_label(self, label: impl Into<Box<str>>) -> Self {
+        Self {
+            label: Some(label.into()),
+            ..self
+        }
+    }
+
+    /// The same server, down: known to the system with its weight, and passed over.
+    ///
+    /// ```
+    /// assert!(hashroute::compat::Server::new("a").down().is_down());
+    /// ```
+    #[must_use]
+    pub fn down(self) -> Self {
+        Self { down: true, ..self }
+    }
+
+    /// The name: by default the address, as the system's configuration has it.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::compat::Server::new("a").name(), "a");
+    /// ```
+    pub fn name(&self) -> &str {
+        self.node.name()
+    }
+
+    /// What the system hashes for it: its label, or its name.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::compat::Server::new("a").label(), "a");
+    /// ```
+    pub fn label(&self) -> &str {
+        self.own_label().unwrap_or(self.name())
+    }
+
+    /// The label, if it has one.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::compat::Server::new("a").own_label(), None);
+    /// ```
+    pub fn own_label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
+    /// The weight in the configuration, which a server that is down keeps.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::compat::Server::new("a").down().weight(), 1);
+    /// ```
+    pub fn weight(&self) -> u32 {
+        self.node.weight()
+    }
+
+    /// Whether it is down.
+    ///
+    /// ```
+    /// assert!(hashroute::compat::Server::new("a").with_weight(0).is_down());
+    /// ```
+    pub fn is_down(&self) -> bool {
+        self.down
+    }
+
+    /// As a member of a router: one that is down weighs nothing.
+    fn to_node(&self) -> Node {
+        let weight = if self.down { 0 } else { self.weight() };
+        self.node.clone().with_weight(weight)
+    }
+}
+
+/// Its name is what the system's configuration calls the server; weight 0 is down.
+///
+/// ```
+/// use hashroute::{Node, compat::Server};
+/// assert!(Server::from(Node::new("a").with_weight(0)).is_down());
+/// ```
+impl From<Node> for Server {
+    fn from(node: Node) -> Self {
+        Self {
+            down: node.weight() == 0,
+            node,
+            label: None,
+        }
+    }
+}
+
+/// How a real system routes: its options are the fields of the implementor.
+///
+/// ```
+/// use hashroute::compat::{Placement, Pool, Server, System};
+/// use hashroute::{Error, Node, NodeId, Router};
+///
+/// /// The length of the key, modulo the number of servers.
+/// #[derive(Clone, Debug)]
+/// struct Lengths;
+///
+/// impl System for Lengths {
+///     fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+///         Placement::cells(64, servers.iter().map(|(id, _)| *id).collect())
+///     }
+///
+///     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+///         Some(key.len() as u64)
+///     }
+/// }
+///
+/// let pool = Pool::new(Lengths, ["a", "b"].map(Server::new))?;
+/// assert_eq!(pool.route(b"odd").map(Node::name), Some("b"));
+/// # Ok::<(), Error>(())
+/// ```
+pub trait System: Debug + Send + Sync + 'static {
+    /// Where the servers are, given all of them in the order of the configuration. Those that
+    /// are down must not own anything.
+    ///
+    /// # Errors
+    /// [`Error`] for a server or a number of them that the system does not take.
+    ///
+    /// ```
+    /// # use hashroute::{Error, NodeId, compat::{Placement, Server, System}};
+    /// # #[derive(Debug)] struct Nobody;
+    /// # impl System for Nobody {
+    /// fn place(&self, _: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    ///     Placement::cells(32, Vec::new())
+    /// }
+    /// #     fn hash(&self, _: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> { None }
+    /// # }
+    /// ```
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error>;
+
+    /// The hash of a key, in as many bits as the system's own; `None` for a key that the system
+    /// does not route by its bytes.
+    ///
+    /// ```
+    /// # use hashroute::{Error, NodeId, compat::{Placement, Server, System}};
+    /// # #[derive(Debug)] struct First;
+    /// # impl System for First {
+    /// #     fn place(&self, _: &[(NodeId, Server)]) -> Result<Placement, Error> { Placement::cells(32, Vec::new()) }
+    /// fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    ///     key.first().copied().map(u64::from)
+    /// }
+    /// # }
+    /// ```
+    fn hash(&self, key: &[u8], servers: &[(NodeId, Server)], placement: &Placement) -> Option<u64>;
+}
+
+/// A router that sends each key where a real [`System`] does.
+///
+/// The `KeyHash` of a key is the system's own value, as narrow as it is. What the system does
+/// not route by the key's bytes (nginx: the empty key) has no owner here. Every change makes the
+/// placement anew, as a change of the configuration does.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, nginx::Nginx};
+/// use hashroute::{Change, Node, Router};
+///
+/// let mut pool = Pool::new(Nginx::default(), ["10.0.0.1:80", "10.0.0.2:80"].map(Server::new))?;
+/// pool.apply(&Change::reweight("10.0.0.1:80", 0))?; // down
+/// assert_eq!(pool.route(b"key").map(Node::name), Some("10.0.0.2:80"));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Pool {
+    system: Box<dyn System>,
+    nodes: Nodes,
+    /// In the order of the configuration.
+    servers: Vec<(NodeId, Server)>,
+    placement: Placement,
+}
+
+impl Pool {
+    /// A pool of these servers, in the order of the configuration.
+    ///
+    /// # Errors
+    /// As [`Nodes::new`], and what the system refuses.
+    ///
+    /// ```
+    /// use hashroute::compat::{Pool, Server, nginx::Nginx};
+    /// let twice = ["10.0.0.1:80"; 2].map(Server::new);
+    /// assert!(Pool::new(Nginx::default(), twice).is_err());
+    /// ```
+    pub fn new(
+        system: impl System,
+        servers: impl IntoIterator<Item = Server>,
+    ) -> Result<Self, Error> {
+        let servers: Vec<_> = servers.into_iter().collect();
+        let nodes = Nodes::new(servers.iter().map(Server::to_node))?;
+        let id = |server: &Server| nodes.id(server.name());
+        let servers: Vec<_> = servers
+            .into_iter()
+            .filter_map(|server| Some((id(&server)?, server)))
+            .collect();
+        Ok(Self {
+            placement: system.place(&servers)?,
+            system: Box::new(system),
+            nodes,
+            servers,
+        })
+    }
+
+    /// The servers in the order of the configuration.
+    ///
+    /// ```
+    /// use hashroute::compat::{Pool, Server, nginx::Nginx};
+    /// let pool = Pool::new(Nginx::default(), ["b:80", "a:80"].map(Server::new))?;
+    /// assert_eq!(pool.servers().next().map(Server::name), Some("b:80"));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn servers(&self) -> impl Iterator<Item = &Server> {
+        self.servers.iter().map(|(_, server)| server)
+    }
+
+    /// Where the servers are.
+    ///
+    /// ```
+    /// use hashroute::compat::{Pool, Server, nginx::Nginx};
+    /// let pool = Pool::new(Nginx::default(), ["a:80"].map(Server::new))?;
+    /// assert_eq!(pool.placement().len(), 160);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn placement(&self) -> &Placement {
+        &self.placement
+    }
+}
+
+/// What stands for a hash where a key has none.
+const NONE: u64 = u64::MAX;
+
+impl Router for Pool {
+    fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    fn hasher(&self) -> Option<&KeyHasher> {
+        None
+    }
+
+    fn hash_key(&self, key: &[u8]) -> KeyHash {
+        let hash = self.system.hash(key, &self.servers, &self.placement);
+        KeyHash::from_raw(hash.unwrap_or(NONE))
+    }
+
+    fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
+        self.placement.owner(key.get())
+    }
+
+    fn apply(&mut self, change: &Change) -> Result<(), Error> {
+        let mut servers = self.servers.clone();
+        let mut nodes = self.nodes.clone();
+        let id = nodes.apply(change)?;
+        match change {
+            Change::Add(node) => servers.push((id, Server::from(node.clone()))),
+            Change::Remove(_) => servers.retain(|(other, _)| *other != id),
+            Change::Reweight(_, weight) => {
+                for (_, server) in servers.iter_mut().filter(|(other, _)| *other == id) {
+                    server.down = *weight == 0;
+                    // One that is down keeps its weight in the configuration.
+                    if *weight > 0 {
+                        server.node = server.node.clone().with_weight(*weight);
+                    }
+                }
+            }
+        }
+        let placement = self.system.place(&servers)?;
+        (self.nodes, self.servers, self.placement) = (nodes, servers, placement);
+        Ok(())
+    }
+
+    fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
+        if self.placement.walk(key, visit).is_continue() {
+            // A system may give a server no place at all, whatever its weight.
+            let members = self.nodes.iter().filter(|(_, node)| node.weight() > 0);
+            let _ = members.map(|(id, _)| id).try_for_each(visit);
+        }
+    }
+
+    fn shares(&self) -> Option<Vec<f64>> {
+        self.placement.shares(self.nodes.id_bound())
+    }
+
+    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+        self.placement.explain(key.get())
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let servers = self.servers.iter().map(|(_, server)| {
+            size_of::<(NodeId, Server)>() + server.name().len() + server.label().len()
+        });
+        self.nodes.heap_bytes() + servers.sum::<usize>() + self.placement.heap_bytes()
+    }
+}

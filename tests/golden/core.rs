@@ -1,0 +1,103 @@
+//! Functions and strategies of the core against recorded answers: jump, Guava, Go's jump
+//! libraries, Redis Cluster's slots.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use hashroute::strategy::{jump_hash, jump_hash_guava};
+use hashroute::{Error, HashFunction, HashSlots, Jump, KeyHash, KeyHasher, Node, NodeId, Router};
+use serde_json::Value;
+
+use crate::common;
+use crate::{Fallible, bytes, number, small, some};
+
+type Function = fn(u64, u32) -> Option<u32>;
+type Build = fn(Vec<Node>) -> Result<Jump, Error>;
+
+/// Routers of more nodes than this would take the test too long; the function is compared.
+const MOST: u32 = 1100;
+
+pub(crate) fn jump(file: &Value) -> Fallible<usize> {
+    check_buckets(file, jump_hash, Jump::new)
+}
+
+pub(crate) fn guava(file: &Value) -> Fallible<usize> {
+    for pair in some(file, "pairs")? {
+        let (key, buckets) = (number(&pair[0])?, small(&pair[1])?);
+        let [reference, guava] = [&pair[2]["jump"], &pair[2]["guava"]].map(small);
+        let (reference, guava) = (reference?, guava?);
+        assert_ne!(reference, guava, "{pair}");
+        assert_eq!(jump_hash(key, buckets), Some(reference), "{pair}");
+        assert_eq!(jump_hash_guava(key, buckets), Some(guava), "{pair}");
+    }
+    check_buckets(file, jump_hash_guava, Jump::guava)
+}
+
+/// Rows of (key, buckets, bucket).
+fn check_buckets(file: &Value, function: Function, build: Build) -> Fallible<usize> {
+    let (rows, mut routers) = (some(file, "vectors")?, BTreeMap::new());
+    for row in rows {
+        let (key, buckets, bucket) = (number(&row[0])?, small(&row[1])?, small(&row[2])?);
+        assert_eq!(function(key, buckets), Some(bucket), "{row}");
+        if buckets > MOST {
+            continue;
+        }
+        let router = match routers.entry(buckets) {
+            Entry::Occupied(built) => built.into_mut(),
+            Entry::Vacant(place) => place.insert(build(common::nodes(buckets as usize))?),
+        };
+        let owner = router.route_hash(KeyHash::from_raw(key));
+        assert_eq!(owner.map(NodeId::index), Some(bucket as usize), "{row}");
+    }
+    assert!(!routers.is_empty(), "no vector of up to {MOST} buckets");
+    Ok(rows.len())
+}
+
+/// A group's hash function and number of buckets, from its name: `go-jump/60`,
+/// `lithammer/fnv1a/1000`.
+fn go_group(config: &Value) -> Fallible<(HashFunction, u32)> {
+    let name = config.as_str().ok_or("a group without a name")?;
+    let parts: Vec<_> = name.split('/').collect();
+    let (function, buckets) = match parts[..] {
+        ["lithammer", "crc32", buckets] => (HashFunction::Crc32, buckets),
+        ["lithammer", "crc64", buckets] => (HashFunction::Crc64, buckets),
+        ["lithammer", "fnv1", buckets] => (HashFunction::Fnv1_64, buckets),
+        ["go-jump", buckets] | ["lithammer", "fnv1a", buckets] => (HashFunction::Fnv1a64, buckets),
+        _ => return Err(format!("an unknown group: {name:?}").into()),
+    };
+    Ok((function, buckets.parse()?))
+}
+
+/// The raw hash goes into jump as it is, in these libraries.
+pub(crate) fn go_jump(file: &Value) -> Fallible<usize> {
+    let mut checked = 0;
+    for group in some(file, "groups")? {
+        let (function, buckets) = go_group(&group["config"])?;
+        let (hasher, router) = (
+            KeyHasher::new(function),
+            Jump::new(common::nodes(buckets as usize))?,
+        );
+        for row in some(group, "vectors")? {
+            let hash = hasher.raw(&bytes(&row[0])?);
+            let owner = router.route_hash(hash).map(NodeId::index);
+            if owner != Some(small(&row[1])? as usize) {
+                return Err(format!("{function} {row}, not {owner:?}").into());
+            }
+            checked += 1;
+        }
+    }
+    Ok(checked)
+}
+
+pub(crate) fn redis(file: &Value) -> Fallible<usize> {
+    let slots = small(&file["configuration"]["slots"])?;
+    let table = HashSlots::with_slots(common::nodes(3), slots)?.with_hasher(KeyHasher::REDIS);
+    let rows = some(file, "vectors")?;
+    for row in rows {
+        let (key, slot) = (bytes(&row[0])?, small(&row[1])?);
+        assert_eq!(table.slot(&key), slot, "{row}");
+        let owner = table.owner(slot).and_then(|id| table.nodes().get(id));
+        assert_eq!(table.route(&key), owner, "{row}");
+    }
+    Ok(rows.len())
+}
