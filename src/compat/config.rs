@@ -47,6 +47,18 @@ pub struct Unknown {
 }
 
 impl Config {
+    /// The dialect whose system's file it is.
+    ///
+    /// ```
+    /// # use hashroute::compat;
+    /// let text = "upstream cache { hash $uri; server 10.0.0.1:80; }";
+    /// assert_eq!(compat::find("nginx")?.read(text)?[0].dialect().name, "nginx");
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn dialect(&self) -> &'static Dialect {
+        self.dialect
+    }
+
     /// The pool's name in the file.
     ///
     /// ```

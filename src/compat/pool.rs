@@ -116,7 +116,11 @@ impl Server {
     }
 
     /// As a member of a router: one that is down weighs nothing.
-    fn to_node(&self) -> Node {
+    ///
+    /// ```
+    /// assert_eq!(hashroute::compat::Server::new("a").down().to_node().weight(), 0);
+    /// ```
+    pub fn to_node(&self) -> Node {
         let weight = if self.down { 0 } else { self.weight() };
         self.node.clone().with_weight(weight)
     }

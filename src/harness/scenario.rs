@@ -9,6 +9,42 @@ use super::{Keys, Remap, remap};
 use crate::strategy::{Params, Strategy};
 use crate::{Change, Error, Node, NodeId, Nodes, Router};
 
+/// What makes a router of nodes and parameters: a strategy, a dialect.
+///
+/// ```
+/// use hashroute::{Node, Router, harness::Recipe, strategy::{self, Params}};
+/// let ring: &dyn Recipe = strategy::find("ring")?;
+/// assert_eq!(ring.make(vec![Node::new("a")], &Params::default())?.nodes().len(), 1);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+pub trait Recipe {
+    /// The router.
+    ///
+    /// # Errors
+    /// What the strategy or dialect refuses.
+    ///
+    /// ```
+    /// # use hashroute::{Node, harness::Recipe, strategy::{self, Params}};
+    /// let params = Params::default().with("points", "0");
+    /// assert!(strategy::find("ring")?.make(vec![], &params).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    fn make(&self, nodes: Vec<Node>, params: &Params) -> Result<Box<dyn Router>, Error>;
+}
+
+impl Recipe for Strategy {
+    fn make(&self, nodes: Vec<Node>, params: &Params) -> Result<Box<dyn Router>, Error> {
+        self.build(nodes, params)
+    }
+}
+
+#[cfg(feature = "compat")]
+impl Recipe for crate::compat::Dialect {
+    fn make(&self, nodes: Vec<Node>, params: &Params) -> Result<Box<dyn Router>, Error> {
+        Ok(Box::new(self.build(nodes, params)?))
+    }
+}
+
 /// Nodes, keys on them, and changes to the nodes: the same for every strategy.
 ///
 /// ```
@@ -51,7 +87,7 @@ impl<'a> Scenario<'a> {
     /// A fresh router over the nodes at the start.
     ///
     /// # Errors
-    /// As [`Strategy::build`].
+    /// As [`Recipe::make`].
     ///
     /// ```
     /// # use hashroute::{Node, Router, harness::{Keys, Scenario}, strategy::{self, Params}};
@@ -60,15 +96,19 @@ impl<'a> Scenario<'a> {
     /// assert_eq!(router.nodes().len(), 1);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn before(&self, strategy: &Strategy, params: &Params) -> Result<Box<dyn Router>, Error> {
-        strategy.build(self.nodes.iter().cloned(), params)
+    pub fn before(
+        &self,
+        recipe: &(impl Recipe + ?Sized),
+        params: &Params,
+    ) -> Result<Box<dyn Router>, Error> {
+        recipe.make(self.nodes.clone(), params)
     }
 
     /// A fresh router over the nodes at the start, to which the changes were then made. It holds
     /// no load yet.
     ///
     /// # Errors
-    /// As [`Strategy::build`] and [`Router::apply`].
+    /// As [`Recipe::make`] and [`Router::apply`].
     ///
     /// ```
     /// # use hashroute::{Change, Node, Router, harness::{Keys, Scenario}, strategy::{self, Params}};
@@ -79,8 +119,12 @@ impl<'a> Scenario<'a> {
     /// assert!(scenario.after(strategy::find("jump")?, &Params::default()).is_err());
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn after(&self, strategy: &Strategy, params: &Params) -> Result<Box<dyn Router>, Error> {
-        let mut router = self.before(strategy, params)?;
+    pub fn after(
+        &self,
+        recipe: &(impl Recipe + ?Sized),
+        params: &Params,
+    ) -> Result<Box<dyn Router>, Error> {
+        let mut router = self.before(recipe, params)?;
         self.changes
             .iter()
             .try_for_each(|change| router.apply(change))?;
@@ -99,9 +143,9 @@ impl<'a> Scenario<'a> {
     /// assert_eq!((remap.keys, remap.moved), (100, 0));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn remap(&self, strategy: &Strategy, params: &Params) -> Result<Remap, Error> {
-        let before = Placement::of(&*self.before(strategy, params)?, self.keys);
-        let after = Placement::of(&*self.after(strategy, params)?, self.keys);
+    pub fn remap(&self, recipe: &(impl Recipe + ?Sized), params: &Params) -> Result<Remap, Error> {
+        let before = Placement::of(&*self.before(recipe, params)?, self.keys);
+        let after = Placement::of(&*self.after(recipe, params)?, self.keys);
         Ok(remap(&before, &after, self.keys))
     }
 }

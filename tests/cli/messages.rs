@@ -115,7 +115,7 @@ route --hash sip13 --hash-key 00 k => --hash-key | 32 hexadecimal digits
 route --hash sip13 --hash-key 0123456789abcdef0123456789abcdeg k => --hash-key | 32 hexadecimal
 route --hash-key 00000000000000000000000000000000 k => --hash-key | xxh3 | 64 bits
 route --hash-tag '{' k => --hash-tag | two bytes
-route --dialect twemproxy k => --dialect | no dialects yet
+route --dialect ngnix k => --dialect | nginx
 # Keys.
 balance --keys DIR/missing.txt => --keys | missing.txt | os error
 balance --keys DIR => --keys | os error

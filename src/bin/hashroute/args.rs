@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use hashroute::{HashFunction, Spread, strategy};
+use hashroute::{HashFunction, Spread, compat, strategy};
 
 use crate::changes::ChangeArgs;
 use crate::nodes::MAX_COUNT;
@@ -38,6 +38,9 @@ pub(crate) enum Command {
     /// List the strategies: what they can do, what peers must share, their parameters
     #[command(after_help = "Example:\n  hashroute strategies --format json")]
     Strategies(OutputArgs),
+    /// List the dialects of real systems: their versions, how each was proved, their options
+    #[command(after_help = "Example:\n  hashroute dialects --format json")]
+    Dialects(OutputArgs),
     /// List the hash functions: their bits, and the seed or key they take
     #[command(after_help = "Example:\n  hashroute hashes --format markdown")]
     Hashes(OutputArgs),
@@ -152,6 +155,12 @@ pub(crate) struct NodeArgs {
     /// A file of nodes: .csv (name,weight,zone,rack), .json (objects of these), .toml ([[node]])
     #[arg(long, value_name = "FILE", group = "members")]
     pub(crate) nodes_file: Option<PathBuf>,
+    /// The configuration of the dialect's system itself: its servers and its options
+    #[arg(long, value_name = "FILE", group = "members", requires = "dialect")]
+    pub(crate) config: Option<PathBuf>,
+    /// Which pool of the configuration, where it has several
+    #[arg(long, value_name = "NAME", requires = "config")]
+    pub(crate) pool: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -184,8 +193,9 @@ pub(crate) struct TuningArgs {
     /// Two characters: hash only what stands between the first such pair that is not empty
     #[arg(long, value_name = "PAIR")]
     pub(crate) hash_tag: Option<String>,
-    /// Route exactly as a real system does
-    #[arg(long, value_name = "NAME")]
+    /// Route exactly as a real system does; `hashroute dialects` tells them apart
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["strategy", "hash", "hash_seed", "hash_key", "hash_tag"])]
+    #[arg(value_parser = PossibleValuesParser::new(dialect_names()), hide_possible_values = true)]
     pub(crate) dialect: Option<String>,
 }
 
@@ -272,6 +282,10 @@ fn strategy_names() -> impl Iterator<Item = &'static str> {
     strategy::ALL.iter().map(|strategy| strategy.name)
 }
 
+fn dialect_names() -> impl Iterator<Item = &'static str> {
+    compat::ALL.iter().map(|dialect| dialect.name)
+}
+
 fn hash_names() -> impl Iterator<Item = &'static str> {
     HashFunction::ALL.iter().map(|function| function.name())
 }
@@ -299,6 +313,7 @@ loads (bounded), each key counts for those after it.
 Examples:
   hashroute route --nodes a,b=2,c user:1 user:2
   hashroute route --nodes-file nodes.toml --replicas 3 --spread zones user:1
+  hashroute route --dialect nginx --config nginx.conf --pool cache /index.html
   cut -f1 keys.tsv | hashroute route --count 10 --keys - > routes.tsv";
 
 const BALANCE: &str = "\

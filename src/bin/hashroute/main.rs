@@ -3,6 +3,7 @@
 mod args;
 mod changes;
 mod commands;
+mod config;
 mod failure;
 mod key_text;
 mod keys;

@@ -1,30 +1,88 @@
-//! The strategy with its parameters and its key hash.
+//! The strategy or dialect with its parameters and its key hash.
 
-use hashroute::strategy::{self, Params, Strategy};
+use hashroute::compat::{self, Config, Dialect, Server};
+use hashroute::harness::Recipe;
+use hashroute::strategy::{self, Param, Params, Strategy};
 use hashroute::{Error, HashFunction, HashTag, KeyHash, KeyHasher, Node, NodeId, Router, Spread};
 
-use crate::args::{StrategyArgs, TuningArgs};
+use crate::args::{NodeArgs, StrategyArgs, TuningArgs};
 use crate::failure::Failure;
+use crate::{config, nodes};
 
-/// A strategy and all that it is built with.
+/// What routes: a strategy, a dialect, or a pool of a real configuration.
+#[derive(Clone, Debug)]
+pub(crate) enum Way {
+    Strategy(&'static Strategy),
+    Dialect(&'static Dialect),
+    Config(Box<Config>),
+}
+
+impl Way {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Strategy(strategy) => strategy.name,
+            Self::Dialect(dialect) => dialect.name,
+            Self::Config(config) => config.dialect().name,
+        }
+    }
+
+    fn params(&self) -> &'static [Param] {
+        match self {
+            Self::Strategy(strategy) => strategy.params,
+            Self::Dialect(dialect) => dialect.params,
+            Self::Config(_) => &[],
+        }
+    }
+}
+
+/// What routes, and all that it is built with.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
-    pub(crate) strategy: &'static Strategy,
+    pub(crate) way: Way,
     pub(crate) params: Params,
 }
 
+impl Recipe for Choice {
+    fn make(&self, nodes: Vec<Node>, params: &Params) -> Result<Box<dyn Router>, Error> {
+        match &self.way {
+            Way::Strategy(strategy) => strategy.make(nodes, params),
+            Way::Dialect(dialect) => dialect.make(nodes, params),
+            // It brings its own nodes, with what the system says of them beside.
+            Way::Config(config) => Ok(Box::new(config.build()?)),
+        }
+    }
+}
+
 impl Choice {
-    pub(crate) fn new(args: &StrategyArgs) -> Result<Self, Failure> {
-        let choices = choose(&[strategy::find(&args.strategy)?], &args.tuning)?;
-        choices
-            .into_iter()
-            .next()
-            .ok_or_else(|| Failure::input("--strategy: no strategy"))
+    /// What routes, and the nodes.
+    pub(crate) fn read(
+        args: &StrategyArgs,
+        nodes: &NodeArgs,
+    ) -> Result<(Self, Vec<Node>), Failure> {
+        let way = match &args.tuning.dialect {
+            None => Way::Strategy(strategy::find(&args.strategy)?),
+            Some(name) => Way::Dialect(compat::find(name)?),
+        };
+        let mut choices = choose(&[way], &args.tuning)?;
+        let choice = choices
+            .pop()
+            .ok_or_else(|| Failure::input("--strategy: no strategy"))?;
+        let (Way::Dialect(dialect), Some(path)) = (&choice.way, &nodes.config) else {
+            return Ok((choice, nodes::read(nodes)?));
+        };
+        if !args.tuning.set.is_empty() {
+            return Err(Failure::input(
+                "--set: the configuration says all; expected --config or --set, not both",
+            ));
+        }
+        let config = config::read(dialect, path, nodes.pool.as_deref())?;
+        let nodes = config.servers().iter().map(Server::to_node).collect();
+        let way = Way::Config(Box::new(config));
+        Ok((Self { way, ..choice }, nodes))
     }
 
     pub(crate) fn build(&self, nodes: Vec<Node>) -> Result<Box<dyn Router>, Failure> {
-        self.strategy
-            .build(nodes, &self.params)
+        self.make(nodes, &self.params)
             .map_err(|error| self.refusal(&error))
     }
 
@@ -37,8 +95,16 @@ impl Choice {
                 expected,
             } => format!("--set {name}={value}: expected {expected}"),
             Error::TableSize { size, .. } => format!("--set table-size={size}: {error}"),
-            other => format!("strategy {}: {other}", self.strategy.name),
+            other => format!("{}: {other}", self.what()),
         })
+    }
+
+    fn what(&self) -> String {
+        let kind = match self.way {
+            Way::Strategy(_) => "strategy",
+            Way::Dialect(_) | Way::Config(_) => "dialect",
+        };
+        format!("{kind} {}", self.way.name())
     }
 }
 
@@ -54,67 +120,57 @@ pub(crate) fn replicas(router: &dyn Router, key: KeyHash, n: u32, spread: Spread
     }
 }
 
-/// Each of the strategies with those parameters that it knows; each parameter must be known to
-/// one of them.
-pub(crate) fn choose(
-    strategies: &[&'static Strategy],
-    args: &TuningArgs,
-) -> Result<Vec<Choice>, Failure> {
-    if let Some(name) = &args.dialect {
-        return Err(Failure::Input(format!(
-            "--dialect {name}: there are no dialects yet; expected --strategy and --hash in its place"
-        )));
-    }
-    let settings = settings(strategies, &args.set)?;
+/// Each of the ways with those parameters that it knows; each parameter must be known to one of
+/// them.
+pub(crate) fn choose(ways: &[Way], args: &TuningArgs) -> Result<Vec<Choice>, Failure> {
+    let settings = settings(ways, &args.set)?;
     let base = hasher(args)?.map_or_else(Params::default, |hasher| {
         Params::default().with_hasher(hasher)
     });
-    let choice = |&strategy: &&'static Strategy| {
-        let known = settings.iter().filter(|(name, _)| knows(strategy, name));
+    let choice = |way: &Way| {
+        let known = settings.iter().filter(|(name, _)| knows(way, name));
         let params = known.fold(base.clone(), |params, (name, value)| {
             params.with(*name, *value)
         });
-        Choice { strategy, params }
+        Choice {
+            way: way.clone(),
+            params,
+        }
     };
-    Ok(strategies.iter().map(choice).collect())
+    Ok(ways.iter().map(choice).collect())
 }
 
-fn settings<'a>(
-    strategies: &[&Strategy],
-    set: &'a [String],
-) -> Result<Vec<(&'a str, &'a str)>, Failure> {
+fn settings<'a>(ways: &[Way], set: &'a [String]) -> Result<Vec<(&'a str, &'a str)>, Failure> {
     let setting = |text: &'a String| {
         let wrong = |reason: String| Failure::Input(format!("--set {text}: {reason}"));
         let (name, value) = text
             .split_once('=')
             .ok_or_else(|| wrong("no '=': expected KEY=VALUE, such as points=160".into()))?;
-        if strategies.iter().any(|strategy| knows(strategy, name)) {
+        if ways.iter().any(|way| knows(way, name)) {
             return Ok((name, value));
         }
         Err(wrong(format!(
             "unknown parameter \"{name}\": {}",
-            known(strategies)
+            known(ways)
         )))
     };
     set.iter().map(setting).collect()
 }
 
-fn knows(strategy: &Strategy, name: &str) -> bool {
-    strategy.params.iter().any(|param| param.name == name)
+fn knows(way: &Way, name: &str) -> bool {
+    way.params().iter().any(|param| param.name == name)
 }
 
 /// "expected points (ring); load, cap, points (bounded)".
-fn known(strategies: &[&Strategy]) -> String {
-    let with_params = strategies
-        .iter()
-        .filter(|strategy| !strategy.params.is_empty());
-    let list = |strategy: &&Strategy| {
-        let names: Vec<_> = strategy.params.iter().map(|param| param.name).collect();
-        format!("{} ({})", names.join(", "), strategy.name)
+fn known(ways: &[Way]) -> String {
+    let with_params = ways.iter().filter(|way| !way.params().is_empty());
+    let list = |way: &Way| {
+        let names: Vec<_> = way.params().iter().map(|param| param.name).collect();
+        format!("{} ({})", names.join(", "), way.name())
     };
     let lists: Vec<_> = with_params.map(list).collect();
-    match (lists.as_slice(), strategies) {
-        ([], [strategy]) => format!("{} takes none", strategy.name),
+    match (lists.as_slice(), ways) {
+        ([], [way]) => format!("{} takes none", way.name()),
         ([], _) => "these strategies take none".into(),
         _ => format!("expected {}", lists.join("; ")),
     }

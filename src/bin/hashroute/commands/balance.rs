@@ -7,21 +7,21 @@ use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
 use crate::strategy::Choice;
-use crate::{keys, nodes, units};
+use crate::{keys, units};
 
 /// Up to this many nodes people see all, else the most and the least loaded.
 const ALL: usize = 50;
 const SOME: usize = 10;
 
 pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
-    let choice = Choice::new(&args.strategy)?;
-    let router = choice.build(nodes::read(&args.nodes)?)?;
+    let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
+    let router = choice.build(nodes)?;
     let progress = Progress::start(args.output.quiet, "reading keys");
     let keys = keys::read(&args.keys)?;
     progress.message("placing keys");
     let placement = Placement::of(&*router, &keys);
     progress.message("judging the balance");
-    let balance = balance(choice.strategy.name, &*router, &keys, &placement);
+    let balance = balance(choice.way.name(), &*router, &keys, &placement);
     drop(progress);
     report(&balance)?.print(args.output.format)
 }

@@ -1,21 +1,21 @@
 //! `compare`: every strategy on the same keys and the same change of nodes.
 
 use hashroute::harness::{Balance, Comparison, Contest, Figures, Measure, Remap, Row, compare};
-use hashroute::strategy::{self, Strategy};
+use hashroute::strategy;
 use hashroute::{Change, Node, Nodes};
 
 use crate::args::CompareArgs;
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
-use crate::strategy::{Choice, choose};
+use crate::strategy::{Choice, Way, choose};
 use crate::{changes, keys, nodes, units};
 
 /// Balance, add, remove, cost.
 const STAGES: usize = 4;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
-    let choices = choose(&strategies(&args.strategy)?, &args.tuning)?;
+    let choices = choose(&strategies(args)?, &args.tuning)?;
     // Parameters that cannot work are wrong for any nodes; what a strategy refuses of these is told in its row.
     choices
         .iter()
@@ -30,13 +30,18 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     report(&comparison)?.print(args.output.format)
 }
 
-fn strategies(names: &[String]) -> Result<Vec<&'static Strategy>, Failure> {
-    if names.is_empty() {
-        return Ok(strategy::ALL.iter().collect());
+fn strategies(args: &CompareArgs) -> Result<Vec<Way>, Failure> {
+    if let Some(name) = &args.tuning.dialect {
+        return Err(Failure::Input(format!(
+            "--dialect {name}: compare is for strategies; expected balance or remap"
+        )));
     }
+    if args.strategy.is_empty() {
+        return Ok(strategy::ALL.iter().map(Way::Strategy).collect());
+    }
+    let names = args.strategy.iter();
     names
-        .iter()
-        .map(|name| strategy::find(name).map_err(Failure::from))
+        .map(|name| Ok(Way::Strategy(strategy::find(name)?)))
         .collect()
 }
 
@@ -59,12 +64,15 @@ fn measure(
     let keys = keys::read(&args.keys)?;
     drop(reading);
     let allocations = || crate::ALLOCATOR.stats().allocations as u64;
-    let entrant = |choice: &Choice| (choice.strategy, choice.params.clone());
+    let entrant = |choice: &Choice| match choice.way {
+        Way::Strategy(strategy) => Some((strategy, choice.params.clone())),
+        Way::Dialect(_) | Way::Config(_) => None,
+    };
     let contest = Contest {
         nodes,
         add: vec![add],
         remove: vec![remove],
-        strategies: choices.iter().map(entrant).collect(),
+        strategies: choices.iter().filter_map(entrant).collect(),
         allocations: Some(&allocations),
         ..Contest::new(&keys)
     };

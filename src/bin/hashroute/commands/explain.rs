@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::key_text;
 use crate::output::{Cell, Column, Report, Table};
 use crate::strategy::{Choice, replicas};
-use crate::{keys, nodes, units};
+use crate::{keys, units};
 
 /// How many replicas are told unless `--replicas` says otherwise.
 const REPLICAS: u32 = 3;
@@ -18,8 +18,8 @@ const REPLICAS: u32 = 3;
 const NAMED: usize = 10;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
-    let choice = Choice::new(&args.strategy)?;
-    let router = choice.build(nodes::read(&args.nodes)?)?;
+    let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
+    let router = choice.build(nodes)?;
     if keys::are_given(&args.keys) {
         for key in keys::read(&args.keys)?.iter() {
             router.place(router.hash_key(key));
@@ -55,8 +55,8 @@ struct Way {
     hex: Option<String>,
     #[serde(skip)]
     bytes: Vec<u8>,
-    /// The part that is hashed.
-    hashed: Value,
+    /// The part that is hashed; a dialect does not tell.
+    hashed: Option<Value>,
     hash: &'static str,
     /// The function's own number.
     value: u64,
@@ -81,8 +81,9 @@ struct Fact {
 
 impl Way {
     fn of(key: &[u8], choice: &Choice, router: &dyn Router, args: &ReplicaArgs) -> Self {
-        let hasher = router.hasher().cloned().unwrap_or_default();
-        let (value, mixed) = (hasher.raw(key), router.hash_key(key));
+        let hasher = router.hasher();
+        let mixed = router.hash_key(key);
+        let value = hasher.map_or(mixed, |hasher| hasher.raw(key));
         let nodes = router.nodes();
         let name = |id: NodeId| nodes.name(id).to_owned();
         let node = |id: Option<&NodeId>| id.and_then(|&id| nodes.get(id)).cloned();
@@ -94,13 +95,13 @@ impl Way {
             key: text.map(str::to_owned),
             hex: text.is_none().then(|| key_text::hex(key)),
             bytes: key.to_owned(),
-            hashed: key_text::json(hasher.part(key)),
-            hash: hasher.function().name(),
+            hashed: hasher.map(|hasher| key_text::json(hasher.part(key))),
+            hash: hasher.map_or("the system's own", |hasher| hasher.function().name()),
             value: value.get(),
             value_hex: format!("{:#018x}", value.get()),
             routed: mixed.get(),
             routed_hex: format!("{:#018x}", mixed.get()),
-            strategy: choice.strategy.name,
+            strategy: choice.way.name(),
             facts: router
                 .explain(mixed)
                 .into_iter()
@@ -160,7 +161,11 @@ impl Way {
         let key = key_text::shown(&self.bytes);
         let mut facts = vec![("key", format!("{key} ({bytes})"))];
         facts.extend(self.hex.iter().map(|hex| ("bytes", hex.clone())));
-        facts.push(("hashed", self.hashed_part()));
+        facts.extend(
+            self.hashed
+                .as_ref()
+                .map(|part| ("hashed", self.hashed_part(part))),
+        );
         facts.push((
             "hash",
             format!("{} = {} ({})", self.value_hex, self.value, self.hash),
@@ -171,11 +176,11 @@ impl Way {
         facts
     }
 
-    fn hashed_part(&self) -> String {
-        if self.hashed == key_text::json(&self.bytes) {
+    fn hashed_part(&self, part: &Value) -> String {
+        if *part == key_text::json(&self.bytes) {
             return "the whole key".into();
         }
-        match &self.hashed {
+        match part {
             Value::String(text) => format!("{}, the hash tag", printable(text)),
             other => format!("{other}, the hash tag"),
         }

@@ -1,8 +1,9 @@
-//! `strategies` and `hashes`: what there is.
+//! `strategies`, `dialects` and `hashes`: what there is.
 
 use hashroute::HashFunction;
+use hashroute::compat::{self, Dialect};
 use hashroute::hash::Secret;
-use hashroute::strategy::{self, Excess, Leave, Strategy, Weights};
+use hashroute::strategy::{self, Excess, Leave, Param, Strategy, Weights};
 use serde_json::{Value, json};
 
 use crate::args::OutputArgs;
@@ -30,7 +31,11 @@ pub(crate) fn strategies(args: &OutputArgs) -> Result<(), Failure> {
         Column::text("", "default"),
         Column::text("", "about"),
     ]);
-    let params = params.with_rows(strategy::ALL.iter().flat_map(param_rows));
+    let params = params.with_rows(
+        strategy::ALL
+            .iter()
+            .flat_map(|row| param_rows(row.name, row.params)),
+    );
     let legend = format!(
         "peers share: what two processes must have in common to send every key to the same node.\n\
          excess: the keys that a change of one node may move beside those it must, at {NODES} nodes.\n\
@@ -60,7 +65,7 @@ fn strategy_row(strategy: &Strategy) -> Vec<Cell> {
         Cell::text(leave),
         Cell::text(caps.agree.name()),
         excess(caps.excess),
-        Cell::new(params(strategy), ""),
+        Cell::new(params(strategy.params), ""),
         Cell::text(strategy.about),
     ]
 }
@@ -76,17 +81,57 @@ fn excess(excess: Excess) -> Cell {
     }
 }
 
-fn params(strategy: &Strategy) -> Value {
-    let param = |param: &strategy::Param| json!({ "name": param.name, "default": param.default, "about": param.about });
-    strategy.params.iter().map(param).collect()
+fn params(params: &[Param]) -> Value {
+    let param = |param: &Param| json!({ "name": param.name, "default": param.default, "about": param.about });
+    params.iter().map(param).collect()
 }
 
-fn param_rows(strategy: &Strategy) -> impl Iterator<Item = Vec<Cell>> + '_ {
-    strategy.params.iter().map(|param| {
-        [strategy.name, param.name, param.default, param.about]
+fn param_rows<'a>(owner: &'a str, params: &'a [Param]) -> impl Iterator<Item = Vec<Cell>> + 'a {
+    params.iter().map(move |param| {
+        [owner, param.name, param.default, param.about]
             .map(Cell::text)
             .into()
     })
+}
+
+pub(crate) fn dialects(args: &OutputArgs) -> Result<(), Failure> {
+    let table = Table::new([
+        Column::text("name", "dialect"),
+        Column::text("version", "version"),
+        Column::text("proof", "proof"),
+        Column::text("config", "reads"),
+        Column::text("parameters", ""),
+        Column::text("about", "about"),
+    ]);
+    let table = table.with_rows(compat::ALL.iter().map(dialect_row));
+    let params = Table::new([
+        Column::text("", "dialect"),
+        Column::text("", "option"),
+        Column::text("", "default"),
+        Column::text("", "about"),
+    ]);
+    let rows = compat::ALL.iter();
+    let params = params.with_rows(rows.flat_map(|row| param_rows(row.name, row.params)));
+    let legend = "\
+         proof: recorded answers are those of the running program, all of which are met.\n\
+         reads: whether --config takes the system's own configuration file.\n\
+         An option is set with --set, as in --dialect nginx --set method=hash.";
+    Report::of(table)?
+        .with_table(params)
+        .with_text(legend.lines())
+        .print(args.format)
+}
+
+fn dialect_row(dialect: &Dialect) -> Vec<Cell> {
+    let reads = dialect.config.is_some();
+    vec![
+        Cell::text(dialect.name),
+        Cell::text(dialect.version),
+        Cell::text(dialect.proof.name()),
+        Cell::new(reads, if reads { "its file" } else { "-" }),
+        Cell::new(params(dialect.params), ""),
+        Cell::text(dialect.about),
+    ]
 }
 
 pub(crate) fn hashes(args: &OutputArgs) -> Result<(), Failure> {

@@ -16,6 +16,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Balance(args) => balance::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Strategies(args) => lists::strategies(args),
+        Command::Dialects(args) => lists::dialects(args),
         Command::Hashes(args) => lists::hashes(args),
         Command::Compare(args) => compare::run(args),
         Command::Remap(args) => remap::run(args),

@@ -15,8 +15,7 @@ use crate::{keys, nodes, units};
 const SHOWN: usize = 20;
 
 pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
-    let choice = Choice::new(&args.strategy)?;
-    let nodes = nodes::read(&args.nodes)?;
+    let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let changes = match &args.to_nodes_file {
         Some(path) => changes::between(&nodes, &nodes::from_file(path, "--to-nodes-file")?),
         None if args.changes.0.is_empty() => {
@@ -37,7 +36,7 @@ pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
         keys: &keys,
     };
     let remap = scenario
-        .remap(choice.strategy, &choice.params)
+        .remap(&choice, &choice.params)
         .map_err(|error| choice.refusal(&error))?;
     drop(progress);
     report(&remap, &scenario.changes)?.print(args.output.format)

@@ -9,12 +9,13 @@ use serde_json::json;
 use crate::args::{ReplicaArgs, RouteArgs};
 use crate::failure::Failure;
 use crate::key_text;
+use crate::keys;
 use crate::output::{self, Format};
 use crate::strategy::{Choice, replicas};
-use crate::{keys, nodes};
 
 pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
-    let router = Choice::new(&args.strategy)?.build(nodes::read(&args.nodes)?)?;
+    let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
+    let router = choice.build(nodes)?;
     let mut lines = Routes::new(&*router, &args.replicas, args.output.format);
     if args.key.is_empty() {
         return keys::stream(&args.keys, &mut |keys| lines.write(keys));
