@@ -7,6 +7,8 @@
 mod common;
 #[path = "golden/core.rs"]
 mod core_functions;
+#[path = "golden/nginx.rs"]
+mod nginx;
 
 use std::fs;
 use std::path::Path;
@@ -25,6 +27,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("Guava", core_functions::guava),
     ("go_jump", core_functions::go_jump),
     ("jump consistent hash", core_functions::jump),
+    ("nginx", nginx::check),
     ("redis cluster", core_functions::redis),
     ("twemproxy hashkit", elsewhere),
 ];
@@ -86,7 +89,6 @@ fn vectors(file: &Value) -> Fallible<usize> {
 
 /// Compares the vectors of a group, each a key and the name or address of its server, and says
 /// how many there were.
-#[allow(dead_code)]
 fn routes(group: &Value, router: &dyn Router, address: impl Fn(&str) -> String) -> Fallible<usize> {
     let rows = some(group, "vectors")?;
     for row in rows {
