@@ -4,6 +4,8 @@
 //! vectors. A file of a system that nothing here understands fails, a group too, and so does a
 //! file without vectors.
 
+#[path = "golden/cache_memcached_fast.rs"]
+mod cache_memcached_fast;
 mod common;
 #[path = "golden/core.rs"]
 mod core_functions;
@@ -27,6 +29,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("Guava", core_functions::guava),
     ("go_jump", core_functions::go_jump),
     ("jump consistent hash", core_functions::jump),
+    ("Perl Cache::Memcached::Fast", cache_memcached_fast::check),
     ("nginx", nginx::check),
     ("redis cluster", core_functions::redis),
     ("twemproxy hashkit", elsewhere),

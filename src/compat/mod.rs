@@ -20,6 +20,7 @@ use alloc::vec::Vec;
 use crate::Error;
 use crate::strategy::{Param, Params};
 
+pub mod cache_memcached_fast;
 #[cfg(feature = "config")]
 mod config;
 pub mod nginx;
@@ -37,7 +38,10 @@ pub use pool::{Pool, Server, System};
 /// let names: Vec<_> = hashroute::compat::ALL.iter().map(|dialect| dialect.name).collect();
 /// assert!(names.is_sorted());
 /// ```
-pub static ALL: &[Dialect] = &[nginx::DIALECT];
+pub static ALL: &[Dialect] = &[
+    cache_memcached_fast::DIALECT,
+    nginx::DIALECT,
+];
 
 /// A registry row: which system a dialect speaks like, how that was proved, and how to build it.
 ///
