@@ -9,8 +9,14 @@ mod cache_memcached_fast;
 mod common;
 #[path = "golden/core.rs"]
 mod core_functions;
+#[path = "golden/dalli.rs"]
+mod dalli;
 #[path = "golden/nginx.rs"]
 mod nginx;
+#[path = "golden/pymemcache.rs"]
+mod pymemcache;
+#[path = "golden/python_memcached.rs"]
+mod python_memcached;
 
 use std::fs;
 use std::path::Path;
@@ -27,10 +33,13 @@ type Check = fn(&Value) -> Fallible<usize>;
 /// Who checks a file, by how its `system` begins; the longest beginning counts.
 const CHECKS: &[(&str, Check)] = &[
     ("Guava", core_functions::guava),
+    ("Ruby Dalli", dalli::check),
     ("go_jump", core_functions::go_jump),
     ("jump consistent hash", core_functions::jump),
     ("Perl Cache::Memcached::Fast", cache_memcached_fast::check),
     ("nginx", nginx::check),
+    ("pymemcache", pymemcache::check),
+    ("python-memcached", python_memcached::check),
     ("redis cluster", core_functions::redis),
     ("twemproxy hashkit", elsewhere),
 ];

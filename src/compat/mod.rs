@@ -23,9 +23,12 @@ use crate::strategy::{Param, Params};
 pub mod cache_memcached_fast;
 #[cfg(feature = "config")]
 mod config;
+pub mod dalli;
 pub mod nginx;
 mod placement;
 mod pool;
+pub mod pymemcache;
+pub mod python_memcached;
 
 #[cfg(feature = "config")]
 pub use config::{Config, Reader, Unknown};
@@ -40,7 +43,10 @@ pub use pool::{Pool, Server, System};
 /// ```
 pub static ALL: &[Dialect] = &[
     cache_memcached_fast::DIALECT,
+    dalli::DIALECT,
     nginx::DIALECT,
+    pymemcache::DIALECT,
+    python_memcached::DIALECT,
 ];
 
 /// A registry row: which system a dialect speaks like, how that was proved, and how to build it.
