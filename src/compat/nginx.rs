@@ -238,6 +238,7 @@ pub(super) fn middle(crc32: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use alloc::format;
+    use alloc::string::String;
 
     use super::*;
     use crate::{Change, Node, Router};
@@ -375,6 +376,25 @@ mod tests {
         }
         assert!(once > 200 && twice > 100, "{once} {twice}");
         assert_eq!(pool.shares(), None);
+    }
+
+    #[test]
+    fn of_a_power_of_two_cells_a_server_leaves_its_keys_to_one_other() {
+        let heirs = |count: usize| {
+            let up = pool(Method::Hash, servers(count));
+            let mut servers = servers(count);
+            servers[1] = servers[1].clone().down();
+            let pool = pool(Method::Hash, servers);
+            let keys = (1000..3000).map(|i| format!("user:{i}"));
+            let lost = keys.filter(|key| owner(&up, key) == Some("10.0.0.2:80"));
+            let mut heirs: Vec<_> = lost
+                .map(|key| pool.route(key.as_bytes()).map(Node::name).map(String::from))
+                .collect();
+            heirs.sort_unstable();
+            heirs.dedup();
+            heirs.len()
+        };
+        assert_eq!([7, 8, 9].map(heirs), [6, 1, 8]);
     }
 
     #[test]

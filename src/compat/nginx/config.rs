@@ -314,6 +314,24 @@ mod tests {
     }
 
     #[test]
+    fn no_mutilated_file_makes_it_panic() {
+        let text = "http { # ü\nupstream 'a' { hash \"$x\" consistent; server \\b:1 weight=2; } }";
+        assert!(parse(text).is_ok());
+        for (at, _) in text.char_indices() {
+            assert!(parse(&text[..at]).is_err(), "{at}");
+            let _ = parse(&text[at..]);
+            for other in ["", "{", "}", ";", "\"", "\\", "$", "#"] {
+                let _ = parse(&[&text[..at], other, &text[at..]].concat());
+                let rest = text[at..]
+                    .char_indices()
+                    .nth(1)
+                    .map_or("", |(next, _)| &text[at + next..]);
+                let _ = parse(&[&text[..at], other, rest].concat());
+            }
+        }
+    }
+
+    #[test]
     fn names_have_an_unknown_number_of_addresses() -> Result<(), Error> {
         let text = |method| {
             format!("upstream a {{ hash $uri {method}; server cache:80; server 10.0.0.1:80; }}")
