@@ -77,7 +77,7 @@ pub enum Keys {
     /// `str`: the bytes of a key here are its UTF-8; what is not UTF-8 has no owner.
     #[default]
     Str,
-    /// `bytes`, hashed as `b'...'`. From source, not run.
+    /// `bytes`, hashed as `b'...'`.
     Bytes,
 }
 
