@@ -4,9 +4,19 @@
 //! vectors. A file of a system that nothing here understands fails, a group too, and so does a
 //! file without vectors.
 
+#[path = "golden/cache_memcached_fast.rs"]
+mod cache_memcached_fast;
 mod common;
 #[path = "golden/core.rs"]
 mod core_functions;
+#[path = "golden/dalli.rs"]
+mod dalli;
+#[path = "golden/nginx.rs"]
+mod nginx;
+#[path = "golden/pymemcache.rs"]
+mod pymemcache;
+#[path = "golden/python_memcached.rs"]
+mod python_memcached;
 
 use std::fs;
 use std::path::Path;
@@ -23,8 +33,13 @@ type Check = fn(&Value) -> Fallible<usize>;
 /// Who checks a file, by how its `system` begins; the longest beginning counts.
 const CHECKS: &[(&str, Check)] = &[
     ("Guava", core_functions::guava),
+    ("Ruby Dalli", dalli::check),
     ("go_jump", core_functions::go_jump),
     ("jump consistent hash", core_functions::jump),
+    ("Perl Cache::Memcached::Fast", cache_memcached_fast::check),
+    ("nginx", nginx::check),
+    ("pymemcache", pymemcache::check),
+    ("python-memcached", python_memcached::check),
     ("redis cluster", core_functions::redis),
     ("twemproxy hashkit", elsewhere),
 ];
@@ -86,7 +101,6 @@ fn vectors(file: &Value) -> Fallible<usize> {
 
 /// Compares the vectors of a group, each a key and the name or address of its server, and says
 /// how many there were.
-#[allow(dead_code)]
 fn routes(group: &Value, router: &dyn Router, address: impl Fn(&str) -> String) -> Fallible<usize> {
     let rows = some(group, "vectors")?;
     for row in rows {

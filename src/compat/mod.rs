@@ -20,11 +20,15 @@ use alloc::vec::Vec;
 use crate::Error;
 use crate::strategy::{Param, Params};
 
+pub mod cache_memcached_fast;
 #[cfg(feature = "config")]
 mod config;
+pub mod dalli;
 pub mod nginx;
 mod placement;
 mod pool;
+pub mod pymemcache;
+pub mod python_memcached;
 
 #[cfg(feature = "config")]
 pub use config::{Config, Reader, Unknown};
@@ -37,7 +41,13 @@ pub use pool::{Pool, Server, System};
 /// let names: Vec<_> = hashroute::compat::ALL.iter().map(|dialect| dialect.name).collect();
 /// assert!(names.is_sorted());
 /// ```
-pub static ALL: &[Dialect] = &[nginx::DIALECT];
+pub static ALL: &[Dialect] = &[
+    cache_memcached_fast::DIALECT,
+    dalli::DIALECT,
+    nginx::DIALECT,
+    pymemcache::DIALECT,
+    python_memcached::DIALECT,
+];
 
 /// A registry row: which system a dialect speaks like, how that was proved, and how to build it.
 ///

@@ -271,8 +271,8 @@ impl Pool {
     ///
     /// ```
     /// use hashroute::compat::{Pool, Server, nginx::Nginx};
-    /// let pool = Pool::new(Nginx::default(), ["a:80"].map(Server::new))?;
-    /// assert_eq!(pool.placement().len(), 160);
+    /// let pool = Pool::new(Nginx::default(), ["a:80", "b:80"].map(Server::new))?;
+    /// assert_eq!(pool.placement().len(), 320);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn placement(&self) -> &Placement {
