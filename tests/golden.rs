@@ -7,6 +7,8 @@
 mod common;
 #[path = "golden/core.rs"]
 mod core_functions;
+#[path = "golden/hashkit.rs"]
+mod hashkit;
 
 use std::fs;
 use std::path::Path;
@@ -26,13 +28,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("go_jump", core_functions::go_jump),
     ("jump consistent hash", core_functions::jump),
     ("redis cluster", core_functions::redis),
-    ("twemproxy hashkit", elsewhere),
+    ("twemproxy hashkit", hashkit::twemproxy),
 ];
-
-/// `tests/hashes.rs` compares these.
-fn elsewhere(file: &Value) -> Fallible<usize> {
-    vectors(file)
-}
 
 #[test]
 fn every_vector_of_every_file() -> Outcome {

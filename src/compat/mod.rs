@@ -22,6 +22,7 @@ use crate::strategy::{Param, Params};
 
 #[cfg(feature = "config")]
 mod config;
+pub mod hashkit;
 pub mod nginx;
 mod placement;
 mod pool;
