@@ -9,6 +9,8 @@ mod common;
 mod core_functions;
 #[path = "golden/hashkit.rs"]
 mod hashkit;
+#[path = "golden/twemproxy.rs"]
+mod twemproxy;
 
 use std::fs;
 use std::path::Path;
@@ -28,6 +30,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("go_jump", core_functions::go_jump),
     ("jump consistent hash", core_functions::jump),
     ("redis cluster", core_functions::redis),
+    ("twemproxy", twemproxy::check),
     ("twemproxy hashkit", hashkit::twemproxy),
 ];
 
@@ -83,7 +86,6 @@ fn vectors(file: &Value) -> Fallible<usize> {
 
 /// Compares the vectors of a group, each a key and the name or address of its server, and says
 /// how many there were.
-#[allow(dead_code)]
 fn routes(group: &Value, router: &dyn Router, address: impl Fn(&str) -> String) -> Fallible<usize> {
     let rows = some(group, "vectors")?;
     for row in rows {

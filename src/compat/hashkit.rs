@@ -25,11 +25,11 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::str::FromStr;
 
+use crate::Error;
 use crate::hash::HashFunction;
 use crate::hash::fnv;
 use crate::hash::twemproxy::{self, fnv1a, sign_extended};
 use crate::strategy::Param;
-use crate::Error;
 
 /// How a build of the C program reads the bytes of a key.
 ///
@@ -121,11 +121,7 @@ pub enum Function {
 type Names = (Function, Option<&'static str>, Option<&'static str>);
 
 const NAMES: [Names; 13] = [
-    (
-        Function::OneAtATime,
-        Some("one_at_a_time"),
-        Some("DEFAULT"),
-    ),
+    (Function::OneAtATime, Some("one_at_a_time"), Some("DEFAULT")),
     (Function::Md5, Some("md5"), Some("MD5")),
     (Function::Crc16, Some("crc16"), None),
     (Function::Crc32, Some("crc32"), Some("CRC")),
@@ -249,9 +245,9 @@ fn crc16(bytes: &[u8]) -> u32 {
 }
 
 fn fnv1(offset: u32, prime: u32, widen: fn(u8) -> u32, bytes: &[u8]) -> u32 {
-    bytes.iter().fold(offset, |hash, &byte| {
-        hash.wrapping_mul(prime) ^ widen(byte)
-    })
+    bytes
+        .iter()
+        .fold(offset, |hash, &byte| hash.wrapping_mul(prime) ^ widen(byte))
 }
 
 /// Paul Hsieh's `SuperFastHash`. Only the third byte of a tail of three is read as `char`.
@@ -379,7 +375,10 @@ mod tests {
             let differs = |bytes: &[u8]| {
                 function.value(bytes, Char::Signed) != function.value(bytes, Char::Unsigned)
             };
-            assert!(!differs(b"user:42") && !differs(&[0x7f; 13]), "{function:?}");
+            assert!(
+                !differs(b"user:42") && !differs(&[0x7f; 13]),
+                "{function:?}"
+            );
             let reads = match function {
                 Function::OneAtATime
                 | Function::Fnv1_64

@@ -23,9 +23,13 @@ use crate::strategy::{Param, Params};
 #[cfg(feature = "config")]
 mod config;
 pub mod hashkit;
+mod ketama;
 pub mod nginx;
 mod placement;
 mod pool;
+pub mod twemproxy;
+#[cfg(feature = "config")]
+mod yaml;
 
 #[cfg(feature = "config")]
 pub use config::{Config, Reader, Unknown};
@@ -38,7 +42,7 @@ pub use pool::{Pool, Server, System};
 /// let names: Vec<_> = hashroute::compat::ALL.iter().map(|dialect| dialect.name).collect();
 /// assert!(names.is_sorted());
 /// ```
-pub static ALL: &[Dialect] = &[nginx::DIALECT];
+pub static ALL: &[Dialect] = &[nginx::DIALECT, twemproxy::DIALECT];
 
 /// A registry row: which system a dialect speaks like, how that was proved, and how to build it.
 ///
