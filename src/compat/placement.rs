@@ -1,5 +1,6 @@
 //! Where the servers of a pool are: on a circle, in cells, by score, or by number.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -34,6 +35,8 @@ enum Kind {
     Scores(Vec<(u64, NodeId)>, fn(u64, u64) -> u64),
     /// A function of hash and count gives the position.
     Buckets(Vec<NodeId>, fn(u64, u32) -> Option<u32>),
+    /// What these servers, in order, would own has no owner.
+    Without(Box<Placement>, Vec<NodeId>),
 }
 
 /// Which point of a circle owns a hash.
@@ -130,6 +133,27 @@ impl Placement {
         Self(Kind::Buckets(servers, function))
     }
 
+    /// The same placement, in which these servers keep their places and own nothing: for a
+    /// system that does not move the keys of a server that is down, or hashes them anew.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Nodes, compat::Placement};
+    /// let nodes = Nodes::new(["a", "b"].map(Node::new))?;
+    /// let [a, b] = ["a", "b"].map(|name| nodes.id(name).expect("a member"));
+    /// let cells = Placement::cells(32, vec![a, b])?.without([b]);
+    /// assert_eq!([0, 1].map(|hash| cells.owner(hash)), [Some(a), None]);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    #[must_use]
+    pub fn without(self, absent: impl IntoIterator<Item = NodeId>) -> Self {
+        let mut absent: Vec<_> = absent.into_iter().collect();
+        if absent.is_empty() {
+            return self;
+        }
+        absent.sort_unstable();
+        Self(Kind::Without(Box::new(self), absent))
+    }
+
     /// The owner of a hash.
     ///
     /// ```
@@ -155,6 +179,9 @@ impl Placement {
                 let bucket = function(hash, u32::try_from(servers.len()).ok()?)?;
                 servers.get(bucket as usize).copied()
             }
+            Kind::Without(all, absent) => all
+                .owner(hash)
+                .filter(|id| absent.binary_search(id).is_err()),
         }
     }
 
@@ -170,6 +197,7 @@ impl Placement {
             Kind::Circle { points, .. } => points.len(),
             Kind::Cells { cells, .. } | Kind::Buckets(cells, _) => cells.len(),
             Kind::Scores(seeds, _) => seeds.len(),
+            Kind::Without(all, _) => all.len(),
         }
     }
 
@@ -191,6 +219,12 @@ impl Placement {
         key: KeyHash,
         visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        if let Kind::Without(all, absent) = &self.0 {
+            return all.walk(key, &mut |id| match absent.binary_search(&id) {
+                Ok(_) => ControlFlow::Continue(()),
+                Err(_) => visit(id),
+            });
+        }
         if let Kind::Circle { points, bits } = &self.0 {
             return match place(key.get(), *bits) {
                 Some(place) => points.walk(place, |(_, id)| visit(id)),
@@ -217,13 +251,26 @@ impl Placement {
     pub(super) fn shares(&self, id_bound: usize) -> Option<Vec<f64>> {
         match &self.0 {
             Kind::Circle { points, .. } => Some(points.shares(id_bound)),
-            Kind::Cells { cells, .. } => {
+            Kind::Cells { cells, bits } => {
                 let mut shares = vec![0.0; id_bound];
-                for id in cells {
-                    shares[id.index()] += 1.0 / cells.len() as f64;
+                let (hashes, count) = (1_u128 << bits, cells.len() as u128);
+                for (at, id) in (0..).zip(cells) {
+                    // A cell has the hashes `at`, `at + count`, .. below `hashes`.
+                    let own = hashes / count + u128::from(at < hashes % count);
+                    shares[id.index()] += own as f64 / hashes as f64;
                 }
                 Some(shares)
             }
+            // A circle's gaps stay without owner; a cell's keys are hashed anew, who knows where.
+            Kind::Without(all, absent) => match all.0 {
+                Kind::Circle { .. } => all.shares(id_bound).map(|mut shares| {
+                    for id in absent {
+                        shares[id.index()] = 0.0;
+                    }
+                    shares
+                }),
+                _ => None,
+            },
             Kind::Scores(..) | Kind::Buckets(..) => None,
         }
     }
@@ -249,6 +296,7 @@ impl Placement {
                 let text = |cell| format!("{cell} of {}", cells.len());
                 cell.map(|cell| ("cell", text(cell))).into_iter().collect()
             }
+            Kind::Without(all, _) => all.explain(hash),
             Kind::Scores(..) | Kind::Buckets(..) => Vec::new(),
         }
     }
@@ -260,6 +308,9 @@ impl Placement {
                 cells.capacity() * size_of::<NodeId>()
             }
             Kind::Scores(seeds, _) => seeds.capacity() * size_of::<(u64, NodeId)>(),
+            Kind::Without(all, absent) => {
+                size_of::<Self>() + all.heap_bytes() + absent.capacity() * size_of::<NodeId>()
+            }
         }
     }
 }

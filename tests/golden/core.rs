@@ -43,7 +43,7 @@ fn check_buckets(file: &Value, function: Function, build: Build) -> Fallible<usi
             continue;
         }
         let router = match routers.entry(buckets) {
-            Entry::Occupied(built) => built.into_mut(),
+            Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => place.insert(build(common::nodes(buckets as usize))?),
         };
         let owner = router.route_hash(KeyHash::from_raw(key));
