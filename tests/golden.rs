@@ -9,8 +9,16 @@ mod common;
 mod core_functions;
 #[path = "golden/hashkit.rs"]
 mod hashkit;
+#[path = "golden/libketama.rs"]
+mod libketama;
+#[path = "golden/libmemcached.rs"]
+mod libmemcached;
+#[path = "golden/npm_hashring.rs"]
+mod npm_hashring;
 #[path = "golden/twemproxy.rs"]
 mod twemproxy;
+#[path = "golden/uhashring.rs"]
+mod uhashring;
 
 use std::fs;
 use std::path::Path;
@@ -28,10 +36,14 @@ type Check = fn(&Value) -> Fallible<usize>;
 const CHECKS: &[(&str, Check)] = &[
     ("Guava", core_functions::guava),
     ("go_jump", core_functions::go_jump),
+    ("hashring (npm)", npm_hashring::check),
     ("jump consistent hash", core_functions::jump),
+    ("libketama", libketama::check),
+    ("libmemcached", libmemcached::check),
     ("redis cluster", core_functions::redis),
     ("twemproxy", twemproxy::check),
     ("twemproxy hashkit", hashkit::twemproxy),
+    ("uhashring", uhashring::check),
 ];
 
 #[test]

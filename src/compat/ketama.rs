@@ -27,18 +27,18 @@ pub(super) struct Ketama {
 
 impl Ketama {
     /// Add those of `count` texts "label-i", of which `points` makes some points each.
-    pub(super) fn add<const N: usize>(
+    pub(super) fn add<P: IntoIterator<Item: Into<u64>>>(
         &mut self,
         id: NodeId,
         label: &str,
         count: u32,
-        points: impl Fn(&[u8]) -> [u32; N],
+        points: impl Fn(&[u8]) -> P,
     ) {
         for i in 0..count {
             self.text.clear();
             // A String takes everything.
             let _ = write!(self.text, "{label}-{i}");
-            let points = points(self.text.as_bytes());
+            let points = points(self.text.as_bytes()).into_iter();
             self.points.extend(points.map(|point| (point.into(), id)));
         }
     }

@@ -24,10 +24,14 @@ use crate::strategy::{Param, Params};
 mod config;
 pub mod hashkit;
 mod ketama;
+pub mod libketama;
+pub mod libmemcached;
 pub mod nginx;
+pub mod npm_hashring;
 mod placement;
 mod pool;
 pub mod twemproxy;
+pub mod uhashring;
 #[cfg(feature = "config")]
 mod yaml;
 
@@ -42,7 +46,14 @@ pub use pool::{Pool, Server, System};
 /// let names: Vec<_> = hashroute::compat::ALL.iter().map(|dialect| dialect.name).collect();
 /// assert!(names.is_sorted());
 /// ```
-pub static ALL: &[Dialect] = &[nginx::DIALECT, twemproxy::DIALECT];
+pub static ALL: &[Dialect] = &[
+    libketama::DIALECT,
+    libmemcached::DIALECT,
+    nginx::DIALECT,
+    npm_hashring::DIALECT,
+    twemproxy::DIALECT,
+    uhashring::DIALECT,
+];
 
 /// A registry row: which system a dialect speaks like, how that was proved, and how to build it.
 ///
