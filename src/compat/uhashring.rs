@@ -137,7 +137,7 @@ impl FromStr for Ring {
 
 impl Uhashring {
     /// How many texts of each server are hashed.
-    fn counts(&self, live: &[&(NodeId, Server)]) -> Vec<u64> {
+    fn counts(self, live: &[&(NodeId, Server)]) -> Vec<u64> {
         let weight = |(_, server): &(NodeId, Server)| u64::from(server.weight());
         let total: u64 = live.iter().map(|server| weight(server)).sum();
         let count = |server: &&(NodeId, Server)| {

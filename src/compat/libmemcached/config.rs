@@ -13,7 +13,7 @@ use crate::compat::{Dialect, Server};
 use crate::strategy::Params;
 
 /// What no route depends on.
-const OTHERS: [&str; 22] = [
+const OTHERS: [&str; 25] = [
     "BINARY-PROTOCOL",
     "BUFFER-REQUESTS",
     "CONNECT-TIMEOUT",
@@ -34,7 +34,10 @@ const OTHERS: [&str; 22] = [
     "SOCKET-SEND-SIZE",
     "SUPPORT-CAS",
     "TCP-KEEPALIVE",
+    "TCP-KEEPIDLE",
     "TCP-NODELAY",
+    "USE-UDP",
+    "USER-DATA",
     "VERIFY-KEY",
 ];
 
@@ -73,7 +76,7 @@ fn statements(text: &str) -> impl Iterator<Item = (usize, &str)> {
 #[derive(Default)]
 struct Client {
     servers: Vec<Server>,
-    consistent: bool,
+    distribution: Distribution,
     weighted: bool,
     hash: Option<Box<str>>,
     /// The one that hashed the ring when it was last made.
@@ -119,7 +122,7 @@ impl Client {
     }
 
     fn server(&mut self, server: Server) {
-        self.weighted |= self.consistent && server.weight() > 1;
+        self.weighted |= self.is_ring() && server.weight() > 1;
         self.servers.push(server);
         self.make_ring();
     }
@@ -142,24 +145,34 @@ impl Client {
         if let Some(hash) = hash {
             check_hash(line, hash)?;
         }
-        let malformed = || expected(line, "--DISTRIBUTION", name, "consistent or modula");
-        self.consistent = match name.parse() {
-            Ok(Distribution::Modula) => false,
+        match name.parse() {
+            Ok(Distribution::Modula) => self.distribution = Distribution::Modula,
             Ok(Distribution::Consistent) if !name.contains('_') => {
+                self.distribution = Distribution::Consistent;
                 self.weighted = false;
-                true
             }
             Err(_) if name.eq_ignore_ascii_case("random") => {
                 return Err(wrong(line, "random is not a function of the key"));
             }
-            _ => return Err(malformed()),
-        };
+            _ => {
+                return Err(expected(
+                    line,
+                    "--DISTRIBUTION",
+                    name,
+                    "consistent or modula",
+                ));
+            }
+        }
         self.make_ring();
         Ok(())
     }
 
+    fn is_ring(&self) -> bool {
+        self.distribution != Distribution::Modula
+    }
+
     fn make_ring(&mut self) {
-        if self.consistent {
+        if self.is_ring() {
             self.point_hash.clone_from(&self.hash);
         }
     }
@@ -167,7 +180,7 @@ impl Client {
     fn config(self, dialect: &'static Dialect) -> Config {
         let text = |name: &Option<Box<str>>| name.as_deref().unwrap_or("DEFAULT").to_uppercase();
         let mut params = Params::default().with("hash", text(&self.hash));
-        if self.consistent {
+        if self.is_ring() {
             let weighted = if self.weighted { "always" } else { "never" };
             params = params
                 .with("distribution", "CONSISTENT")
