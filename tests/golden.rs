@@ -17,6 +17,18 @@ mod nginx;
 mod pymemcache;
 #[path = "golden/python_memcached.rs"]
 mod python_memcached;
+#[path = "golden/hashkit.rs"]
+mod hashkit;
+#[path = "golden/libketama.rs"]
+mod libketama;
+#[path = "golden/libmemcached.rs"]
+mod libmemcached;
+#[path = "golden/npm_hashring.rs"]
+mod npm_hashring;
+#[path = "golden/twemproxy.rs"]
+mod twemproxy;
+#[path = "golden/uhashring.rs"]
+mod uhashring;
 
 use std::fs;
 use std::path::Path;
@@ -35,19 +47,19 @@ const CHECKS: &[(&str, Check)] = &[
     ("Guava", core_functions::guava),
     ("Ruby Dalli", dalli::check),
     ("go_jump", core_functions::go_jump),
+    ("hashring (npm)", npm_hashring::check),
     ("jump consistent hash", core_functions::jump),
     ("Perl Cache::Memcached::Fast", cache_memcached_fast::check),
     ("nginx", nginx::check),
     ("pymemcache", pymemcache::check),
     ("python-memcached", python_memcached::check),
+    ("libketama", libketama::check),
+    ("libmemcached", libmemcached::check),
     ("redis cluster", core_functions::redis),
-    ("twemproxy hashkit", elsewhere),
+    ("twemproxy", twemproxy::check),
+    ("twemproxy hashkit", hashkit::twemproxy),
+    ("uhashring", uhashring::check),
 ];
-
-/// `tests/hashes.rs` compares these.
-fn elsewhere(file: &Value) -> Fallible<usize> {
-    vectors(file)
-}
 
 #[test]
 fn every_vector_of_every_file() -> Outcome {

@@ -24,11 +24,20 @@ pub mod cache_memcached_fast;
 #[cfg(feature = "config")]
 mod config;
 pub mod dalli;
+pub mod hashkit;
+mod ketama;
+pub mod libketama;
+pub mod libmemcached;
 pub mod nginx;
+pub mod npm_hashring;
 mod placement;
 mod pool;
 pub mod pymemcache;
 pub mod python_memcached;
+pub mod twemproxy;
+pub mod uhashring;
+#[cfg(feature = "config")]
+mod yaml;
 
 #[cfg(feature = "config")]
 pub use config::{Config, Reader, Unknown};
@@ -47,6 +56,12 @@ pub static ALL: &[Dialect] = &[
     nginx::DIALECT,
     pymemcache::DIALECT,
     python_memcached::DIALECT,
+    libketama::DIALECT,
+    libmemcached::DIALECT,
+    nginx::DIALECT,
+    npm_hashring::DIALECT,
+    twemproxy::DIALECT,
+    uhashring::DIALECT,
 ];
 
 /// A registry row: which system a dialect speaks like, how that was proved, and how to build it.

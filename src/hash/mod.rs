@@ -22,9 +22,9 @@
 //! ```
 
 mod crc16;
-mod fnv;
+pub(crate) mod fnv;
 mod mix;
-mod twemproxy;
+pub(crate) mod twemproxy;
 
 use alloc::format;
 use alloc::vec::Vec;
