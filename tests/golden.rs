@@ -7,6 +7,8 @@
 mod common;
 #[path = "golden/core.rs"]
 mod core_functions;
+#[path = "golden/haproxy.rs"]
+mod haproxy;
 
 use std::fs;
 use std::path::Path;
@@ -24,6 +26,8 @@ type Check = fn(&Value) -> Fallible<usize>;
 const CHECKS: &[(&str, Check)] = &[
     ("Guava", core_functions::guava),
     ("go_jump", core_functions::go_jump),
+    ("haproxy", haproxy::check),
+    ("haproxy hash-balance-factor", haproxy::check_loads),
     ("jump consistent hash", core_functions::jump),
     ("redis cluster", core_functions::redis),
     ("twemproxy hashkit", elsewhere),

@@ -22,6 +22,7 @@ use crate::strategy::{Param, Params};
 
 #[cfg(feature = "config")]
 mod config;
+pub mod haproxy;
 pub mod nginx;
 mod placement;
 mod pool;
@@ -37,7 +38,7 @@ pub use pool::{Pool, Server, System};
 /// let names: Vec<_> = hashroute::compat::ALL.iter().map(|dialect| dialect.name).collect();
 /// assert!(names.is_sorted());
 /// ```
-pub static ALL: &[Dialect] = &[nginx::DIALECT];
+pub static ALL: &[Dialect] = &[haproxy::DIALECT, nginx::DIALECT];
 
 /// A registry row: which system a dialect speaks like, how that was proved, and how to build it.
 ///
