@@ -7,6 +7,8 @@
 mod common;
 #[path = "golden/core.rs"]
 mod core_functions;
+#[path = "golden/envoy.rs"]
+mod envoy;
 #[path = "golden/haproxy.rs"]
 mod haproxy;
 
@@ -25,6 +27,8 @@ type Check = fn(&Value) -> Fallible<usize>;
 /// Who checks a file, by how its `system` begins; the longest beginning counts.
 const CHECKS: &[(&str, Check)] = &[
     ("Guava", core_functions::guava),
+    ("envoy", envoy::check),
+    ("envoy hash_balance_factor", envoy::check_loads),
     ("go_jump", core_functions::go_jump),
     ("haproxy", haproxy::check),
     ("haproxy hash-balance-factor", haproxy::check_loads),

@@ -22,10 +22,15 @@ use crate::strategy::{Param, Params};
 
 #[cfg(feature = "config")]
 mod config;
+pub mod envoy;
 pub mod haproxy;
 pub mod nginx;
+mod permutation;
 mod placement;
 mod pool;
+mod ring_hash;
+#[cfg(feature = "config")]
+mod yaml;
 
 #[cfg(feature = "config")]
 pub use config::{Config, Reader, Unknown};
@@ -38,7 +43,7 @@ pub use pool::{Pool, Server, System};
 /// let names: Vec<_> = hashroute::compat::ALL.iter().map(|dialect| dialect.name).collect();
 /// assert!(names.is_sorted());
 /// ```
-pub static ALL: &[Dialect] = &[haproxy::DIALECT, nginx::DIALECT];
+pub static ALL: &[Dialect] = &[envoy::DIALECT, haproxy::DIALECT, nginx::DIALECT];
 
 /// A registry row: which system a dialect speaks like, how that was proved, and how to build it.
 ///
