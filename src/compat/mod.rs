@@ -20,10 +20,14 @@ use alloc::vec::Vec;
 use crate::Error;
 use crate::strategy::{Param, Params};
 
+pub mod cilium;
 #[cfg(feature = "config")]
 mod config;
 pub mod envoy;
+pub mod grpc;
 pub mod haproxy;
+mod jhash;
+pub mod katran;
 pub mod nginx;
 mod permutation;
 mod placement;
@@ -43,7 +47,14 @@ pub use pool::{Pool, Server, System};
 /// let names: Vec<_> = hashroute::compat::ALL.iter().map(|dialect| dialect.name).collect();
 /// assert!(names.is_sorted());
 /// ```
-pub static ALL: &[Dialect] = &[envoy::DIALECT, haproxy::DIALECT, nginx::DIALECT];
+pub static ALL: &[Dialect] = &[
+    cilium::DIALECT,
+    envoy::DIALECT,
+    grpc::DIALECT,
+    haproxy::DIALECT,
+    katran::DIALECT,
+    nginx::DIALECT,
+];
 
 /// A registry row: which system a dialect speaks like, how that was proved, and how to build it.
 ///

@@ -75,9 +75,10 @@ fn servers(holder: &Value) -> Fallible<Vec<Server>> {
         if value["explicit_id"] == true {
             server = server.with_label(small(&value["id"])?.to_string());
         }
-        Ok(match value["disabled"] == true {
-            true => server.down(),
-            false => server,
+        Ok(if value["disabled"] == true {
+            server.down()
+        } else {
+            server
         })
     };
     some(holder, "servers")?.iter().map(server).collect()

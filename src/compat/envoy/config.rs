@@ -222,8 +222,7 @@ impl Cluster {
                     format!("{} is not known here", field.name),
                 ));
             }
-            "ring_hash_lb_config" => self.sizes(field)?,
-            "maglev_lb_config" => self.sizes(field)?,
+            "ring_hash_lb_config" | "maglev_lb_config" => self.sizes(field)?,
             "common_lb_config" => self.common(field)?,
             name if HARMLESS.contains(&name) => {}
             _ => self.report(field),
