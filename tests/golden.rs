@@ -29,6 +29,10 @@ mod npm_hashring;
 mod twemproxy;
 #[path = "golden/uhashring.rs"]
 mod uhashring;
+#[path = "golden/envoy.rs"]
+mod envoy;
+#[path = "golden/haproxy.rs"]
+mod haproxy;
 
 use std::fs;
 use std::path::Path;
@@ -48,6 +52,11 @@ const CHECKS: &[(&str, Check)] = &[
     ("Ruby Dalli", dalli::check),
     ("go_jump", core_functions::go_jump),
     ("hashring (npm)", npm_hashring::check),
+    ("envoy", envoy::check),
+    ("envoy hash_balance_factor", envoy::check_loads),
+    ("go_jump", core_functions::go_jump),
+    ("haproxy", haproxy::check),
+    ("haproxy hash-balance-factor", haproxy::check_loads),
     ("jump consistent hash", core_functions::jump),
     ("Perl Cache::Memcached::Fast", cache_memcached_fast::check),
     ("nginx", nginx::check),

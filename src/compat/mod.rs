@@ -36,6 +36,19 @@ pub mod pymemcache;
 pub mod python_memcached;
 pub mod twemproxy;
 pub mod uhashring;
+pub mod cilium;
+#[cfg(feature = "config")]
+mod config;
+pub mod envoy;
+pub mod grpc;
+pub mod haproxy;
+mod jhash;
+pub mod katran;
+pub mod nginx;
+mod permutation;
+mod placement;
+mod pool;
+mod ring_hash;
 #[cfg(feature = "config")]
 mod yaml;
 
@@ -62,6 +75,12 @@ pub static ALL: &[Dialect] = &[
     npm_hashring::DIALECT,
     twemproxy::DIALECT,
     uhashring::DIALECT,
+    cilium::DIALECT,
+    envoy::DIALECT,
+    grpc::DIALECT,
+    haproxy::DIALECT,
+    katran::DIALECT,
+    nginx::DIALECT,
 ];
 
 /// A registry row: which system a dialect speaks like, how that was proved, and how to build it.
