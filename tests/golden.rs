@@ -4,9 +4,15 @@
 //! vectors. A file of a system that nothing here understands fails, a group too, and so does a
 //! file without vectors.
 
+#[path = "golden/cassandra.rs"]
+mod cassandra;
 mod common;
 #[path = "golden/core.rs"]
 mod core_functions;
+#[path = "golden/trafficserver.rs"]
+mod trafficserver;
+#[path = "golden/varnish.rs"]
+mod varnish;
 
 use std::fs;
 use std::path::Path;
@@ -22,11 +28,14 @@ type Check = fn(&Value) -> Fallible<usize>;
 
 /// Who checks a file, by how its `system` begins; the longest beginning counts.
 const CHECKS: &[(&str, Check)] = &[
+    ("Apache Traffic Server", trafficserver::check),
+    ("Cassandra", cassandra::check),
     ("Guava", core_functions::guava),
     ("go_jump", core_functions::go_jump),
     ("jump consistent hash", core_functions::jump),
     ("redis cluster", core_functions::redis),
     ("twemproxy hashkit", elsewhere),
+    ("varnish", varnish::check),
 ];
 
 /// `tests/hashes.rs` compares these.
@@ -97,6 +106,20 @@ fn routes(group: &Value, router: &dyn Router, address: impl Fn(&str) -> String) 
         }
     }
     Ok(rows.len())
+}
+
+/// The weights under "weight", which may be fractions, as whole numbers, and how many make 1.
+fn weights(servers: &[Value]) -> Fallible<(u32, Vec<u32>)> {
+    let texts = servers.iter().map(|server| server["weight"].to_string());
+    let texts: Vec<_> = texts.collect();
+    let decimals = |text: &String| text.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let most = texts.iter().map(decimals).max().unwrap_or(0);
+    let whole = |text: &String| {
+        let zeros = "0".repeat(most - decimals(text));
+        format!("{}{zeros}", text.replace('.', "")).parse::<u32>()
+    };
+    let weights = texts.iter().map(whole).collect::<Result<_, _>>()?;
+    Ok((10_u32.pow(u32::try_from(most)?), weights))
 }
 
 /// What stands under `field`, of which there must be some: a test of none would hold for anything.

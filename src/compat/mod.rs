@@ -20,11 +20,15 @@ use alloc::vec::Vec;
 use crate::Error;
 use crate::strategy::{Param, Params};
 
+pub mod cassandra;
 #[cfg(feature = "config")]
 mod config;
+mod members;
 pub mod nginx;
 mod placement;
 mod pool;
+pub mod trafficserver;
+pub mod varnish;
 
 #[cfg(feature = "config")]
 pub use config::{Config, Reader, Unknown};
@@ -37,7 +41,12 @@ pub use pool::{Pool, Server, System};
 /// let names: Vec<_> = hashroute::compat::ALL.iter().map(|dialect| dialect.name).collect();
 /// assert!(names.is_sorted());
 /// ```
-pub static ALL: &[Dialect] = &[nginx::DIALECT];
+pub static ALL: &[Dialect] = &[
+    cassandra::DIALECT,
+    nginx::DIALECT,
+    trafficserver::DIALECT,
+    varnish::DIALECT,
+];
 
 /// A registry row: which system a dialect speaks like, how that was proved, and how to build it.
 ///
