@@ -9,6 +9,8 @@ mod cassandra;
 mod common;
 #[path = "golden/core.rs"]
 mod core_functions;
+#[path = "golden/go.rs"]
+mod go;
 #[path = "golden/trafficserver.rs"]
 mod trafficserver;
 #[path = "golden/varnish.rs"]
@@ -31,7 +33,14 @@ const CHECKS: &[(&str, Check)] = &[
     ("Apache Traffic Server", trafficserver::check),
     ("Cassandra", cassandra::check),
     ("Guava", core_functions::guava),
+    ("go_buraksezer_consistent", go::buraksezer),
+    ("go_groupcache", go::groupcache),
     ("go_jump", core_functions::go_jump),
+    ("go_maglev", go::maglev),
+    ("go_mpchash", go::mpchash),
+    ("go_rendezvous", go::rendezvous),
+    ("go_serialx_hashring", go::serialx),
+    ("go_stathat_consistent", go::stathat),
     ("jump consistent hash", core_functions::jump),
     ("redis cluster", core_functions::redis),
     ("twemproxy hashkit", elsewhere),

@@ -180,7 +180,8 @@ impl FromStr for Tokens {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let wrong = |part: &str| Error::parameter(TOKENS.name, part, "even, or as in \"a=-100,7;b=42\"");
+        let wrong =
+            |part: &str| Error::parameter(TOKENS.name, part, "even, or as in \"a=-100,7;b=42\"");
         if text == "even" {
             return Ok(Self::Even);
         }

@@ -20,13 +20,20 @@ use alloc::vec::Vec;
 use crate::Error;
 use crate::strategy::{Param, Params};
 
+pub mod buraksezer;
 pub mod cassandra;
 #[cfg(feature = "config")]
 mod config;
+pub mod go_maglev;
+pub mod go_mpchash;
+pub mod go_rendezvous;
+pub mod groupcache;
 mod members;
 pub mod nginx;
 mod placement;
 mod pool;
+pub mod serialx;
+pub mod stathat;
 pub mod trafficserver;
 pub mod varnish;
 
@@ -42,8 +49,15 @@ pub use pool::{Pool, Server, System};
 /// assert!(names.is_sorted());
 /// ```
 pub static ALL: &[Dialect] = &[
+    buraksezer::DIALECT,
     cassandra::DIALECT,
+    go_maglev::DIALECT,
+    go_mpchash::DIALECT,
+    go_rendezvous::DIALECT,
+    groupcache::DIALECT,
     nginx::DIALECT,
+    serialx::DIALECT,
+    stathat::DIALECT,
     trafficserver::DIALECT,
     varnish::DIALECT,
 ];

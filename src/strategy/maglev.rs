@@ -123,7 +123,7 @@ impl Maglev {
         size: u64,
     ) -> Result<Self, Error> {
         let nodes = Nodes::sorted(nodes)?;
-        let size = check_size(size, nodes.live())?;
+        let size = check_table_size(size, nodes.live())?;
         let cells = fill(&nodes, size);
         Ok(Self {
             nodes,
@@ -157,7 +157,8 @@ fn excess_bound(nodes: usize) -> f64 {
     (0.015 + nodes as f64 / 20_000.0).min(0.1)
 }
 
-fn check_size(size: u64, nodes: usize) -> Result<usize, Error> {
+/// A table size as it has to be: a prime with a cell for each of so many nodes.
+pub(crate) fn check_table_size(size: u64, nodes: usize) -> Result<usize, Error> {
     let wrong = |reason, nearest| {
         Err(Error::TableSize {
             size,
@@ -328,7 +329,7 @@ impl Router for Maglev {
 
     fn apply(&mut self, change: &Change) -> Result<(), Error> {
         let nodes = self.nodes.after(change)?;
-        check_size(self.cells.len() as u64, nodes.live())?;
+        check_table_size(self.cells.len() as u64, nodes.live())?;
         self.cells = fill(&nodes, self.cells.len());
         self.nodes = nodes;
         Ok(())
@@ -427,7 +428,7 @@ mod tests {
 
     #[test]
     fn sizes_are_checked() {
-        let size = |size, nodes: usize| match check_size(size, nodes) {
+        let size = |size, nodes: usize| match check_table_size(size, nodes) {
             Ok(_) => None,
             Err(Error::TableSize { nearest, .. }) => Some(nearest),
             Err(error) => panic!("{error}"),

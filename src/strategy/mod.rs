@@ -30,6 +30,8 @@ mod slots;
 
 pub use jump::{Jump, jump_hash, jump_hash_guava};
 pub use maglev::Maglev;
+#[cfg(feature = "compat")]
+pub(crate) use maglev::check_table_size;
 pub use modulo::Modulo;
 pub use rendezvous::Rendezvous;
 pub use ring::Ring;
