@@ -24,14 +24,18 @@ pub mod buraksezer;
 pub mod cassandra;
 #[cfg(feature = "config")]
 mod config;
+pub mod dubbo;
+pub mod ex_hash_ring;
 pub mod go_maglev;
 pub mod go_mpchash;
 pub mod go_rendezvous;
 pub mod groupcache;
+pub mod jump;
 mod members;
 pub mod nginx;
 mod placement;
 mod pool;
+pub mod redis_cluster;
 pub mod serialx;
 pub mod stathat;
 pub mod trafficserver;
@@ -51,11 +55,18 @@ pub use pool::{Pool, Server, System};
 pub static ALL: &[Dialect] = &[
     buraksezer::DIALECT,
     cassandra::DIALECT,
+    dubbo::DIALECT,
+    ex_hash_ring::DIALECT,
+    jump::GO_JUMP,
     go_maglev::DIALECT,
     go_mpchash::DIALECT,
     go_rendezvous::DIALECT,
     groupcache::DIALECT,
+    jump::GUAVA,
+    jump::JUMP,
+    jump::LITHAMMER,
     nginx::DIALECT,
+    redis_cluster::DIALECT,
     serialx::DIALECT,
     stathat::DIALECT,
     trafficserver::DIALECT,
