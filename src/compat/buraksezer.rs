@@ -304,7 +304,7 @@ mod tests {
             .map(|(i, of)| (id(i), of))
             .collect();
         let points = system.points(&members);
-        let bound = (1..).find(|whole| f64::from(*whole) >= system.bound(servers.len()))?;
+        let bound = (1..=10_000).find(|whole| f64::from(*whole) >= system.bound(servers.len()))?;
         let mut loads = vec![0; servers.len()];
         let mut owners = Vec::new();
         for partition in 0..system.partitions {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_labels_are_the_last_members() -> Result<(), Error> {
+    fn shared_labels_are_the_last_members() {
         let system = Buraksezer {
             format: Format::V0,
             ..Buraksezer::default()
@@ -359,7 +359,6 @@ mod tests {
         let shared = system.value(b"node-110");
         let owners = points.iter().filter(|(point, _)| *point == shared);
         assert_eq!(owners.map(|(_, at)| *at).collect::<Vec<_>>(), [1, 1]);
-        Ok(())
     }
 
     #[test]

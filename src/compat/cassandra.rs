@@ -6,7 +6,7 @@
 //!
 //! | what | value |
 //! |---|---|
-//! | `Murmur3Partitioner` | the first half of MurmurHash3 x64 128 with seed 0, as Java computes it |
+//! | `Murmur3Partitioner` | the first half of `MurmurHash3_x64_128` with seed 0, as Java computes it |
 //! | `RandomPartitioner` | the absolute value of the MD5 digest, as a signed number |
 //! | owner | first token at or after that of the key, past the last one the first |
 //! | `SimpleStrategy` | the next distinct nodes: [`Router::replicas`](crate::Router::replicas) with [`Spread::Nodes`](crate::Spread::Nodes) |

@@ -1,4 +1,4 @@
-//! Discord's ex_hash_ring: a consistent hash ring for Elixir.
+//! Discord's `ex_hash_ring`: a consistent hash ring for Elixir.
 //!
 //! Source: <https://github.com/discord/ex_hash_ring>, version 6; from source, never compared
 //! with it running.
@@ -47,7 +47,7 @@ const REPLICAS: Param = Param {
     about: "points of a node for each unit of weight",
 };
 
-/// The ring of ex_hash_ring.
+/// The ring of `ex_hash_ring`.
 ///
 /// ```
 /// use hashroute::compat::{Pool, Server, ex_hash_ring::ExHashRing};

@@ -5,7 +5,7 @@
 //!
 //! | dialect | key | bucket | compared with |
 //! |---|---|---|---|
-//! | `jump` | a number | the paper's function | jump-consistent-hash 3.6.0 of PyPI, running |
+//! | `jump` | a number | the paper's function | jump-consistent-hash 3.6.0 of `PyPI`, running |
 //! | `go-jump` | a number; here the FNV-1a of the text | the same | dgryski/go-jump, running |
 //! | `lithammer-jump` | a hash of the text: crc64, crc32, fnv1-64, fnv1a-64 | the same | lithammer/go-jump-consistent-hash v1.0.2, running |
 //! | `guava` | a number | Guava's, rounded once instead of twice | guavahash 1.0.2, running |
@@ -112,8 +112,9 @@ fn build(
 /// use hashroute::compat::{Pool, Server, jump::JumpFamily};
 /// use hashroute::{Node, Router};
 ///
-/// let pool = Pool::new(JumpFamily::default(), ["shard-0", "shard-1"].map(Server::new))?;
-/// assert_eq!(pool.route(b"10863919174838991").map(Node::name), Some("shard-1"));
+/// let shards = (0..10).map(|i| Server::new(format!("shard-{i}")));
+/// let pool = Pool::new(JumpFamily::default(), shards)?;
+/// assert_eq!(pool.route(b"256").map(Node::name), Some("shard-3"));
 /// assert_eq!(pool.route(b"no number").map(Node::name), None);
 /// # Ok::<(), hashroute::Error>(())
 /// ```

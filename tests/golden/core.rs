@@ -44,7 +44,7 @@ fn check_buckets(file: &Value, function: Function, build: Build, dialect: &str) 
             continue;
         }
         let router = match routers.entry(buckets) {
-            Entry::Occupied(built) => built.into_mut(),
+            Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
                 let nodes = || common::nodes(buckets as usize);
                 let pool = compat::find(dialect)?.build(nodes(), &Params::default())?;
