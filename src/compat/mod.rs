@@ -20,35 +20,45 @@ use alloc::vec::Vec;
 use crate::Error;
 use crate::strategy::{Param, Params};
 
+pub mod buraksezer;
 pub mod cache_memcached_fast;
+pub mod cassandra;
+pub mod cilium;
 #[cfg(feature = "config")]
 mod config;
 pub mod dalli;
+pub mod dubbo;
+pub mod envoy;
+pub mod ex_hash_ring;
+pub mod go_maglev;
+pub mod go_mpchash;
+pub mod go_rendezvous;
+pub mod groupcache;
+pub mod grpc;
+pub mod haproxy;
 pub mod hashkit;
+mod jhash;
+pub mod jump;
+pub mod katran;
 mod ketama;
 pub mod libketama;
 pub mod libmemcached;
+mod members;
 pub mod nginx;
 pub mod npm_hashring;
+mod permutation;
 mod placement;
 mod pool;
 pub mod pymemcache;
 pub mod python_memcached;
+pub mod redis_cluster;
+mod ring_hash;
+pub mod serialx;
+pub mod stathat;
+pub mod trafficserver;
 pub mod twemproxy;
 pub mod uhashring;
-pub mod cilium;
-#[cfg(feature = "config")]
-mod config;
-pub mod envoy;
-pub mod grpc;
-pub mod haproxy;
-mod jhash;
-pub mod katran;
-pub mod nginx;
-mod permutation;
-mod placement;
-mod pool;
-mod ring_hash;
+pub mod varnish;
 #[cfg(feature = "config")]
 mod yaml;
 
@@ -64,23 +74,38 @@ pub use pool::{Pool, Server, System};
 /// assert!(names.is_sorted());
 /// ```
 pub static ALL: &[Dialect] = &[
+    buraksezer::DIALECT,
     cache_memcached_fast::DIALECT,
+    cassandra::DIALECT,
+    cilium::DIALECT,
     dalli::DIALECT,
-    nginx::DIALECT,
-    pymemcache::DIALECT,
-    python_memcached::DIALECT,
+    dubbo::DIALECT,
+    envoy::DIALECT,
+    ex_hash_ring::DIALECT,
+    go_maglev::DIALECT,
+    go_mpchash::DIALECT,
+    go_rendezvous::DIALECT,
+    groupcache::DIALECT,
+    grpc::DIALECT,
+    haproxy::DIALECT,
+    jump::GO_JUMP,
+    jump::GUAVA,
+    jump::JUMP,
+    jump::LITHAMMER,
+    katran::DIALECT,
     libketama::DIALECT,
     libmemcached::DIALECT,
     nginx::DIALECT,
     npm_hashring::DIALECT,
+    pymemcache::DIALECT,
+    python_memcached::DIALECT,
+    redis_cluster::DIALECT,
+    serialx::DIALECT,
+    stathat::DIALECT,
+    trafficserver::DIALECT,
     twemproxy::DIALECT,
     uhashring::DIALECT,
-    cilium::DIALECT,
-    envoy::DIALECT,
-    grpc::DIALECT,
-    haproxy::DIALECT,
-    katran::DIALECT,
-    nginx::DIALECT,
+    varnish::DIALECT,
 ];
 
 /// A registry row: which system a dialect speaks like, how that was proved, and how to build it.

@@ -30,7 +30,10 @@ enum Kind {
     /// Hashes and tokens are `bits` wide and stand in the upper bits of a point.
     Circle { points: Points, bits: u32 },
     /// The owner stands in the cell that the hash gives, modulo their number.
-    Cells { cells: Vec<NodeId>, bits: u32 },
+    Cells {
+        cells: Vec<Option<NodeId>>,
+        bits: u32,
+    },
     /// The highest score owns; of equal ones, the first.
     Scores(Vec<(u64, NodeId)>, fn(u64, u64) -> u64),
     /// A function of hash and count gives the position.
@@ -108,6 +111,21 @@ impl Placement {
     /// ```
     pub fn cells(bits: u32, cells: Vec<NodeId>) -> Result<Self, Error> {
         check_capacity(cells.len() as u64)?;
+        Self::table(bits, cells.into_iter().map(Some).collect())
+    }
+
+    /// As [`cells`](Self::cells), some of which may be nobody's: keys there have no owner.
+    ///
+    /// # Errors
+    /// As [`cells`](Self::cells).
+    ///
+    /// ```
+    /// # use hashroute::compat::Placement;
+    /// assert_eq!(Placement::table(32, vec![None; 7])?.owner(3), None);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn table(bits: u32, cells: Vec<Option<NodeId>>) -> Result<Self, Error> {
+        check_capacity(cells.len() as u64)?;
         last_place(bits)?;
         Ok(Self(Kind::Cells { cells, bits }))
     }
@@ -168,7 +186,7 @@ impl Placement {
             Kind::Circle { points, bits } => points.owner(place(hash, *bits)?),
             Kind::Cells { cells, bits } => {
                 place(hash, *bits)?;
-                cells.get(remainder(hash, cells.len())?).copied()
+                *cells.get(remainder(hash, cells.len())?)?
             }
             Kind::Scores(seeds, score) => {
                 let best = seeds.iter().rev();
@@ -185,6 +203,29 @@ impl Placement {
         }
     }
 
+    /// The last place of the arc that a hash is on, where this is a circle: for systems that
+    /// measure how far it is to a point.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Nodes, compat::{Placement, Rule}};
+    /// let nodes = Nodes::new([Node::new("a")])?;
+    /// let a = nodes.id("a").expect("a member");
+    /// let circle = Placement::circle(32, Rule::AtOrAfter, vec![(100, a), (200, a)])?;
+    /// assert_eq!([100, 101, 201].map(|hash| circle.arc_end(hash)), [Some(100), Some(200), Some(100)]);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn arc_end(&self, hash: u64) -> Option<u64> {
+        let Kind::Circle { points, bits } = &self.0 else {
+            return None;
+        };
+        let mut end = None;
+        let _ = points.walk(place(hash, *bits)?, |(point, _)| {
+            end = Some(point >> (64 - bits));
+            ControlFlow::Break(())
+        });
+        end
+    }
+
     /// How many points, cells or servers there are.
     ///
     /// ```
@@ -195,7 +236,8 @@ impl Placement {
     pub fn len(&self) -> usize {
         match &self.0 {
             Kind::Circle { points, .. } => points.len(),
-            Kind::Cells { cells, .. } | Kind::Buckets(cells, _) => cells.len(),
+            Kind::Cells { cells, .. } => cells.len(),
+            Kind::Buckets(servers, _) => servers.len(),
             Kind::Scores(seeds, _) => seeds.len(),
             Kind::Without(all, _) => all.len(),
         }
@@ -257,7 +299,9 @@ impl Placement {
                 for (at, id) in (0..).zip(cells) {
                     // A cell has the hashes `at`, `at + count`, .. below `hashes`.
                     let own = hashes / count + u128::from(at < hashes % count);
-                    shares[id.index()] += own as f64 / hashes as f64;
+                    if let Some(id) = id {
+                        shares[id.index()] += own as f64 / hashes as f64;
+                    }
                 }
                 Some(shares)
             }
@@ -278,14 +322,8 @@ impl Placement {
     pub(super) fn explain(&self, hash: u64) -> Vec<(&'static str, String)> {
         match &self.0 {
             Kind::Circle { points, bits } => {
-                let mut end = None;
-                let from = place(hash, *bits);
-                let _ = points.walk(from.unwrap_or(0), |(point, _)| {
-                    end = Some(point >> (64 - bits));
-                    ControlFlow::Break(())
-                });
                 let digits = bits.div_ceil(4) as usize + 2;
-                let end = end.zip(from).map(|(end, _)| {
+                let end = self.arc_end(hash).map(|end| {
                     let text = format!("{end:#0digits$x}, of {} arcs", points.len());
                     ("arc up to", text)
                 });
@@ -304,9 +342,8 @@ impl Placement {
     pub(super) fn heap_bytes(&self) -> usize {
         match &self.0 {
             Kind::Circle { points, .. } => points.heap_bytes(),
-            Kind::Cells { cells, .. } | Kind::Buckets(cells, _) => {
-                cells.capacity() * size_of::<NodeId>()
-            }
+            Kind::Cells { cells, .. } => cells.capacity() * size_of::<Option<NodeId>>(),
+            Kind::Buckets(servers, _) => servers.capacity() * size_of::<NodeId>(),
             Kind::Scores(seeds, _) => seeds.capacity() * size_of::<(u64, NodeId)>(),
             Kind::Without(all, absent) => {
                 size_of::<Self>() + all.heap_bytes() + absent.capacity() * size_of::<NodeId>()
