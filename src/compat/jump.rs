@@ -258,6 +258,8 @@ mod tests {
     #[test]
     fn nobody_and_weights() -> Result<(), Error> {
         assert!(Pool::new(JumpFamily::default(), [])?.route(b"5").is_none());
+        let one = Pool::new(JumpFamily::default(), [Server::new("a")])?;
+        assert!(one.route(b"-1").is_some() && one.route(b"no number").is_none());
         let heavy = Pool::new(
             JumpFamily::default(),
             [Node::new("a").with_weight(2).into()],

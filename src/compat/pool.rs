@@ -200,8 +200,9 @@ pub trait System: Debug + Send + Sync + 'static {
 /// A router that sends each key where a real [`System`] does.
 ///
 /// The `KeyHash` of a key is the system's own value, as narrow as it is. What the system does
-/// not route by the key's bytes (nginx: the empty key) has no owner here. Every change makes the
-/// placement anew, as a change of the configuration does.
+/// not route by the key's bytes (nginx: the empty key) has no owner here; where its hashes fill
+/// all 64 bits, [`route`](Router::route) alone knows that, since no `KeyHash` is left to say it.
+/// Every change makes the placement anew, as a change of the configuration does.
 ///
 /// ```
 /// use hashroute::compat::{Pool, Server, nginx::Nginx};
@@ -295,6 +296,11 @@ impl Router for Pool {
 
     fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
         self.placement.owner(key.get())
+    }
+
+    fn route(&self, key: &[u8]) -> Option<&Node> {
+        let hash = self.system.hash(key, &self.servers, &self.placement)?;
+        self.nodes.get(self.placement.owner(hash)?)
     }
 
     fn apply(&mut self, change: &Change) -> Result<(), Error> {
