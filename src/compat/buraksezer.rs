@@ -16,7 +16,7 @@
 //! has fewer partitions than the bound. Owning a partition is all that counts: loads of keys do
 //! not.
 //!
-//! Surprises: the two versions share nothing, so an upgrade moves nearly all keys. In v0.10.0
+//! Surprises: the two versions share nothing, so an upgrade moves most keys. In v0.10.0
 //! the labels run into each other ("node-1" + "10" is "node-11" + "0"), and the point is the
 //! last member's. Where the bound leaves no room the library panics; here that is an error.
 //! Members here are those of a new ring: removing one in the library can leave such a shared

@@ -14,9 +14,9 @@
 //! one alone (`hash.arguments`). Weights are ignored, as Dubbo does.
 //!
 //! Surprises: "…:2088" with 12 and "…:20881" with 2 are one label; of equal points, that of the
-//! provider listed last counts. 2.7.8 and some later versions pass over a provider that had 1.5
-//! times its part of the requests of the method, so that routes depend on those: this is the
-//! route of all versions without that, and of those until then.
+//! provider listed last counts. Some versions pass over a provider that had 1.5 times its
+//! part of the requests of the method, so that routes depend on those: this is the route of all
+//! versions without that, and of those until then.
 
 use alloc::format;
 

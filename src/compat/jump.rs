@@ -14,9 +14,8 @@
 //! signed or not: -1 is 2^64 - 1. Guava's function differs from the paper's for about one key
 //! in a million, and only with a billion buckets.
 //!
-//! Surprise: the function does not mix its key, and CRC-32 values fill 32 of the 64 bits, so
-//! `lithammer-jump` with crc32 is uneven. Only the last servers may be down, since all others
-//! have numbers; there are no weights.
+//! Surprise: names play no part, so another order of the list is another cluster. Only the last
+//! servers may be down, since all others have numbers; there are no weights.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -258,6 +257,8 @@ mod tests {
     #[test]
     fn nobody_and_weights() -> Result<(), Error> {
         assert!(Pool::new(JumpFamily::default(), [])?.route(b"5").is_none());
+        let one = Pool::new(JumpFamily::default(), [Server::new("a")])?;
+        assert!(one.route(b"-1").is_some() && one.route(b"no number").is_none());
         let heavy = Pool::new(
             JumpFamily::default(),
             [Node::new("a").with_weight(2).into()],

@@ -239,8 +239,9 @@ pub trait System: Debug + Send + Sync + 'static {
 /// A router that sends each key where a real [`System`] does.
 ///
 /// The `KeyHash` of a key is the system's own value, as narrow as it is. What the system does
-/// not route by the key's bytes (nginx: the empty key) has no owner here. Every change makes the
-/// placement anew, as a change of the configuration does.
+/// not route by the key's bytes (nginx: the empty key) has no owner here; where its hashes fill
+/// all 64 bits, [`route`](Router::route) alone knows that, since no `KeyHash` is left to say it.
+/// Every change makes the placement anew, as a change of the configuration does.
 ///
 /// Where the system bounds loads, the pool counts what it [places](Router::place) until that is
 /// [released](Self::release), and the owner of a key is the server that the system would choose
@@ -428,6 +429,11 @@ impl Router for Pool {
             load.fetch_add(1, Relaxed);
         }
         Some(id)
+    }
+
+    fn route(&self, key: &[u8]) -> Option<&Node> {
+        let hash = self.system.hash(key, &self.servers, &self.placement)?;
+        self.nodes.get(self.placement.owner(hash)?)
     }
 
     fn apply(&mut self, change: &Change) -> Result<(), Error> {

@@ -8,9 +8,9 @@
 //! | point i | MD5 of name + "-" + decimal i, as two signed little-endian words, the first one deciding |
 //! | owner | first point strictly after the key's MD5, past the last one the first |
 //!
-//! A ring of one point a node is very uneven: of 50 nodes the largest has several times its
-//! part. Later versions of the library keep the routes. Only the first word is compared here:
-//! it would matter for two texts whose digests agree in their first eight bytes.
+//! A ring of one point a node is very uneven: of 50 nodes the largest had four times its part.
+//! Only the first word is compared here: the second would matter for two texts whose digests
+//! agree in their first eight bytes.
 
 use alloc::format;
 
