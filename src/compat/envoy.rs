@@ -51,8 +51,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     new: |servers, params| {
         let default = Envoy::default();
         let system = Envoy {
-            policy: params.get(POLICY.name, default.policy)?,
-            hash_function: params.get(HASH_FUNCTION.name, default.hash_function)?,
+            policy: params.choice(POLICY.name, default.policy)?,
+            hash_function: params.choice(HASH_FUNCTION.name, default.hash_function)?,
             min_ring_size: params.get(MIN_RING_SIZE.name, default.min_ring_size)?,
             max_ring_size: params.get(MAX_RING_SIZE.name, default.max_ring_size)?,
             table_size: params.get(TABLE_SIZE.name, default.table_size)?,

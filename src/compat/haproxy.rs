@@ -42,8 +42,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     new: |servers, params| {
         let default = HaProxy::default();
         let system = HaProxy {
-            method: params.get(METHOD.name, default.method)?,
-            function: params.get(FUNCTION.name, default.function)?,
+            method: params.choice(METHOD.name, default.method)?,
+            function: params.choice(FUNCTION.name, default.function)?,
             avalanche: match &*params.get(AVALANCHE.name, alloc::string::String::from("on"))? {
                 "on" => true,
                 "off" => false,

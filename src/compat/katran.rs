@@ -37,7 +37,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     new: |servers, params| {
         let default = Katran::default();
         let system = Katran {
-            version: params.get(VERSION.name, default.version)?,
+            version: params.choice(VERSION.name, default.version)?,
             ring_size: params.get(RING_SIZE.name, default.ring_size)?,
         };
         Pool::new(system, servers)
@@ -265,6 +265,7 @@ fn murmur(first: u64, second: u64, seed: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use alloc::format;
+    use alloc::string::ToString;
 
     use super::*;
     use crate::{Change, KeyHash, Router};
@@ -305,7 +306,7 @@ mod tests {
             for cell in 0..251 {
                 let name = |pool: &Pool| {
                     let id = pool.route_hash(KeyHash::from_raw(cell));
-                    id.map(|id| format!("{}", pool.nodes().name(id)))
+                    id.map(|id| pool.nodes().name(id).to_string())
                 };
                 assert_eq!(name(&one), name(&other));
             }
