@@ -7,9 +7,9 @@
 use std::env;
 
 use hashroute::strategy::Params;
-use hashroute::{Error, Node, Ring, Router, compat};
+use hashroute::{Error, KeyHash, Node, Ring, Router, compat};
 
-const KEYS: u32 = 1_000_000;
+const KEYS: u32 = 100_000;
 
 fn main() {
     let mut asked: Vec<_> = env::args().skip(1).collect();
@@ -32,12 +32,25 @@ fn share(dialect: &str) -> Result<f64, Error> {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         params.with(name, value)
     });
-    let servers = (1..=10).map(|i| Node::new(format!("10.0.0.{i}:11211")));
+    // Katran's servers are addresses alone.
+    let port = if row.name == "katran" { "" } else { ":11211" };
+    let servers = (1..=10).map(|i| Node::new(format!("10.0.0.{i}{port}")));
     let old = row.build(servers.clone(), &params)?;
     let new = Ring::new(servers)?;
-    let moved = (0..KEYS).filter(|i| {
-        let key = format!("user:{i}");
-        old.route(key.as_bytes()) != new.route(key.as_bytes())
-    });
+    let moved = (0..KEYS).map(|i| key(row.name, i));
+    let moved = moved.filter(|key| old.route(key) != new.route(key));
     Ok(moved.count() as f64 / f64::from(KEYS))
+}
+
+/// A key as the system has them: text, a number, or the parts of a packet.
+fn key(dialect: &str, i: u32) -> Vec<u8> {
+    // Address and ports of a client, and for Cilium the protocol, TCP.
+    let [high, address @ ..] = i.to_be_bytes();
+    let flow = [&[192][..], &address, &[0x9c, high, 0, 80, 6]].concat();
+    match dialect {
+        "katran" => flow[..8].into(),
+        "cilium" => flow,
+        "guava" | "jump" => KeyHash::from_integer(i.into()).get().to_string().into(),
+        _ => format!("user:{i}").into(),
+    }
 }
