@@ -388,6 +388,15 @@ impl KeyHasher {
     /// ```
     #[inline]
     pub fn spread(&self, key: &[u8]) -> KeyHash {
+        // Apart, so that the default inlines into the caller and the rest does not.
+        match (self.function, self.tag) {
+            (HashFunction::Xxh3, None) => KeyHash(self.function.value(self.secret, key)),
+            _ => self.spread_as_told(key),
+        }
+    }
+
+    #[inline(never)]
+    fn spread_as_told(&self, key: &[u8]) -> KeyHash {
         let raw = self.raw(key);
         if self.function.is_spread() {
             raw
