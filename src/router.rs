@@ -135,7 +135,8 @@ pub trait Router: Debug + Send + Sync {
     /// assert_eq!(ring.hash_key(b"key"), KeyHash::from_bytes(b"key"));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
+    #[inline(always)]
     fn hash_key(&self, key: &[u8]) -> KeyHash {
         match self.hasher() {
             Some(hasher) => hasher.spread(key),

@@ -243,7 +243,8 @@ impl HashFunction {
     }
 
     /// The value of `bytes`. `secret` holds the seed in its first word, or both words of the key.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
+    #[inline(always)]
     pub(crate) fn value(self, secret: [u64; 2], bytes: &[u8]) -> u64 {
         match self {
             // Apart, so that the default inlines into the caller and the rest does not.
@@ -277,7 +278,8 @@ impl HashFunction {
 
 /// XXH3 of which only what short keys need inlines into the caller: a lookup costs little more
 /// than its hash, and the rest of the function is ten times as large.
-#[inline]
+#[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
+#[inline(always)]
 fn xxh3_seeded(bytes: &[u8], seed: u64) -> u64 {
     if bytes.len() <= 16 {
         xxh3::xxh3_64_with_seed(bytes, seed)

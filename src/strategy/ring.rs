@@ -27,7 +27,9 @@ mod points;
 use self::labels::Labels;
 use self::points::Points;
 use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights};
-use crate::{Change, Error, HashFunction, KeyHash, KeyHasher, Node, NodeId, Nodes, Router, Spread, replicas};
+use crate::{
+    Change, Error, HashFunction, KeyHash, KeyHasher, Node, NodeId, Nodes, Router, Spread, replicas,
+};
 
 pub(super) const STRATEGY: Strategy = Strategy {
     name: "ring",
@@ -309,14 +311,13 @@ impl Ring {
         // A node's points are the first of its sequence, as many as its weight gives.
         let (nodes, points) = (&self.nodes, &mut self.points);
         let precedes = |a, b| nodes.name(a) < nodes.name(b);
-        self.labels
-            .each(name, old.min(new)..old.max(new), |point| {
-                if old < new {
-                    points.insert((point, id), precedes);
-                } else {
-                    points.remove((point, id));
-                }
-            });
+        self.labels.each(name, old.min(new)..old.max(new), |point| {
+            if old < new {
+                points.insert((point, id), precedes);
+            } else {
+                points.remove((point, id));
+            }
+        });
         Ok(())
     }
 
@@ -338,7 +339,9 @@ fn place(nodes: &Nodes, labels: &Labels) -> Points {
     // Checked before: at most 2^26.
     let mut entries = Vec::with_capacity(usize::try_from(total).unwrap_or(0));
     for (id, node) in nodes.iter() {
-        labels.each(node.name(), 0..count(node), |point| entries.push((point, id)));
+        labels.each(node.name(), 0..count(node), |point| {
+            entries.push((point, id))
+        });
     }
     Points::new(entries)
 }

@@ -18,15 +18,13 @@ use crate::hash::scale;
 /// Places for points in a block.
 const ROOM: usize = 7;
 
+const SIGN: u32 = 1 << 31;
+
 /// A point and its owner.
 type Entry = (u64, NodeId);
 
 /// A point's distance in halves, and its owner.
 type Item = (i32, u32, Option<NodeId>);
-
-/// Entries to a part when they are sorted.
-const PART: usize = 16;
-const MOST_PARTS: usize = 1 << 14;
 
 /// Points with their owners, in order of (point, name).
 #[derive(Clone, Debug)]
@@ -61,12 +59,12 @@ impl Block {
         self.owners[ROOM].is_none()
     }
 
-    /// The place of the first point whose upper half is not below this one. In lanes: the
-    /// compiler compares all places at once.
+    /// The place of the first point whose upper half is not below this one. The compiler compares
+    /// all of them at once.
     #[inline]
     fn place(&self, upper: i32) -> usize {
-        let before: i32 = self.upper.iter().map(|other| i32::from(*other < upper)).sum();
-        before.unsigned_abs() as usize % (ROOM + 1)
+        let before = self.upper.iter().filter(|other| **other < upper).count();
+        before % (ROOM + 1)
     }
 }
 
@@ -74,16 +72,14 @@ impl Block {
 /// processors compare in lanes.
 #[inline]
 fn halves(distance: u64) -> (i32, u32) {
-    let [a, b, c, d, lower @ ..] = distance.to_be_bytes();
-    (
-        i32::from_be_bytes([a ^ 0x80, b, c, d]),
-        u32::from_be_bytes(lower),
-    )
+    let upper = (distance >> 32) as u32 ^ SIGN;
+    let lower = (distance & 0xffff_ffff) as u32;
+    (i32::from_ne_bytes(upper.to_ne_bytes()), lower)
 }
 
 fn whole(upper: i32, lower: u32) -> u64 {
-    let [a, b, c, d] = upper.to_be_bytes();
-    u64::from(u32::from_be_bytes([a ^ 0x80, b, c, d])) << 32 | u64::from(lower)
+    let upper = u32::from_ne_bytes(upper.to_ne_bytes()) ^ SIGN;
+    u64::from(upper) << 32 | u64::from(lower)
 }
 
 /// Which of `count` blocks a point falls on, and its distance from the block's start in units of
@@ -128,7 +124,7 @@ impl Points {
     pub(super) fn new(entries: Vec<Entry>) -> Self {
         let len = entries.len();
         let count = if len == 0 { 0 } else { len * 2 / ROOM | 1 };
-        let sorted = sorted(&entries);
+        let (sorted, ends) = by_block(&entries, count);
         drop(entries);
         let mut points = Self {
             blocks: Vec::with_capacity(count),
@@ -138,40 +134,33 @@ impl Points {
             len,
             inverse: inverse(count as u64),
         };
-        let mut left = sorted.as_slice();
-        for at in 0..count {
-            let end = left
-                .iter()
-                .position(|(point, _)| scale(*point, count) != at);
-            let (here, later) = left.split_at(end.unwrap_or(left.len()));
-            left = later;
-            let beyond = left.first().or(sorted.first()).map(|(_, id)| *id);
-            points.append(at, here, beyond, count);
+        let mut start = 0;
+        for (at, end) in ends.into_iter().map(|end| end as usize).enumerate() {
+            let beyond = sorted.get(end).or(sorted.first()).map(|(_, id)| *id);
+            points.append(at, &sorted[start..end], beyond);
+            start = end;
         }
         points
     }
 
     /// A block of these entries.
-    fn append(&mut self, at: usize, here: &[Entry], beyond: Option<NodeId>, count: usize) {
+    fn append(&mut self, at: usize, here: &[Entry], beyond: Option<NodeId>) {
         let mut block = Block {
             upper: [i32::MAX; ROOM + 1],
             owners: [beyond; ROOM + 1],
         };
         let mut low = [0; ROOM];
-        let distance = |point: u64| point.wrapping_mul(count as u64);
-        for (place, (point, id)) in here.iter().take(ROOM).enumerate() {
-            (block.upper[place], low[place]) = halves(distance(*point));
+        for (place, (distance, id)) in here.iter().take(ROOM).enumerate() {
+            (block.upper[place], low[place]) = halves(*distance);
             block.owners[place] = Some(*id);
         }
-        let taken = here.len().min(ROOM);
         if here.len() > ROOM {
-            let rest = here[ROOM..].iter().map(|(point, id)| (distance(*point), *id));
-            self.rest.insert(at, rest.collect());
+            self.rest.insert(at, here[ROOM..].to_vec());
             block.owners[ROOM] = None;
         }
         self.blocks.push(block);
         self.lower.push(low);
-        self.taken.push(taken as u8);
+        self.taken.push(here.len().min(ROOM) as u8);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -203,26 +192,26 @@ impl Points {
 
     /// The first distinct owners from `hash` on, to fill `out`, of which there must be so many.
     /// `false` where that takes a walk.
-    #[inline]
     pub(super) fn distinct(&self, hash: u64, out: &mut [Option<NodeId>]) -> bool {
-        let (at, distance) = split(hash, self.blocks.len());
+        let (start, distance) = split(hash, self.blocks.len());
         let (upper, _) = halves(distance);
-        let (before, after) = self.blocks.split_at(at.min(self.blocks.len()));
-        let Some(block) = after.first() else {
+        let Some(block) = self.blocks.get(start) else {
             return false;
         };
         let mut place = block.place(upper);
         if block.upper[place] == upper {
             return false;
         }
-        let mut len = 0;
-        for block in after.iter().chain(before) {
-            // Past the last point comes the owner of the next, which is in the order all the same.
-            for owner in &block.owners[place..] {
+        let (mut at, mut len) = (start, 0);
+        for _ in 0..=self.blocks.len() {
+            let block = &self.blocks[at];
+            // Past the last point comes the owner of the next, which is first in its block.
+            let past = usize::from(self.taken[at]) + 1;
+            for owner in block.owners.get(place..past).unwrap_or(&[]) {
                 if owner.is_none() {
                     return false;
                 }
-                if out[..len].contains(owner) {
+                if out[..len].iter().any(|known| known == owner) {
                     continue;
                 }
                 out[len] = *owner;
@@ -231,7 +220,11 @@ impl Points {
                     return true;
                 }
             }
-            place = 0;
+            place = 1;
+            at += 1;
+            if at == self.blocks.len() {
+                at = 0;
+            }
         }
         false
     }
@@ -252,7 +245,9 @@ impl Points {
         for other in (at + 1..self.blocks.len()).chain(0..at) {
             self.entries(other).try_for_each(&mut visit)?;
         }
-        let mut early = self.entries(at).take_while(|(distance, _)| *distance < start);
+        let mut early = self
+            .entries(at)
+            .take_while(|(distance, _)| *distance < start);
         early.try_for_each(visit)
     }
 
@@ -453,35 +448,35 @@ impl Points {
     }
 }
 
-/// Entries in order of their points; those of equal points stay in the order given.
-///
-/// First into parts small enough to stay in the nearest cache, then each for itself.
-fn sorted(entries: &[Entry]) -> Vec<Entry> {
+/// Entries with distances in place of points, in order of these, and where each of `count` blocks
+/// ends among them. Those of equal points stay in the order given.
+fn by_block(entries: &[Entry], count: usize) -> (Vec<Entry>, Vec<u32>) {
     let Some(first) = entries.first() else {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     };
-    let parts = (entries.len() / PART).clamp(1, MOST_PARTS);
-    let mut ends = vec![0; parts + 1];
+    let mut ends = vec![0_u32; count + 1];
     for (point, _) in entries {
-        ends[scale(*point, parts) + 1] += 1;
+        ends[scale(*point, count) + 1] += 1;
     }
-    for part in 0..parts {
-        ends[part + 1] += ends[part];
+    let mut sum = 0;
+    for end in &mut ends {
+        sum += *end;
+        *end = sum;
     }
     let mut out = vec![*first; entries.len()];
-    for entry in entries {
-        let end = &mut ends[scale(entry.0, parts)];
-        out[*end] = *entry;
-        *end += 1;
+    for (point, id) in entries {
+        let (at, distance) = split(*point, count);
+        out[ends[at] as usize] = (distance, *id);
+        ends[at] += 1;
     }
+    ends.truncate(count);
     let mut start = 0;
-    for end in &ends[..parts] {
-        out[start..*end].sort_by_key(|(point, _)| *point);
-        start = *end;
+    for end in &ends {
+        out[start..*end as usize].sort_by_key(|(distance, _)| *distance);
+        start = *end as usize;
     }
-    out
+    (out, ends)
 }
-
 
 #[cfg(test)]
 mod tests {
