@@ -128,10 +128,14 @@ impl Node {
     }
 }
 
+#[expect(
+    clippy::missing_fields_in_debug,
+    reason = "the place is told as zone and rack"
+)]
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut node = f.debug_struct("Node");
-        node.field("name", &self.name)
+        f.debug_struct("Node")
+            .field("name", &self.name)
             .field("weight", &self.weight)
             .field("zone", &self.zone())
             .field("rack", &self.rack())

@@ -340,7 +340,7 @@ fn place(nodes: &Nodes, labels: &Labels) -> Points {
     let mut entries = Vec::with_capacity(usize::try_from(total).unwrap_or(0));
     for (id, node) in nodes.iter() {
         labels.each(node.name(), 0..count(node), |point| {
-            entries.push((point, id))
+            entries.push((point, id));
         });
     }
     Points::new(entries)

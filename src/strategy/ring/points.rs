@@ -123,7 +123,7 @@ impl Points {
     /// Of entries in order of their owners' names. O(points).
     pub(super) fn new(entries: Vec<Entry>) -> Self {
         let len = entries.len();
-        let count = if len == 0 { 0 } else { len * 2 / ROOM | 1 };
+        let count = if len == 0 { 0 } else { (len * 2 / ROOM) | 1 };
         let (sorted, ends) = by_block(&entries, count);
         drop(entries);
         let mut points = Self {
@@ -149,10 +149,11 @@ impl Points {
             upper: [i32::MAX; ROOM + 1],
             owners: [beyond; ROOM + 1],
         };
-        let mut low = [0; ROOM];
+        let (mut low, mut taken) = ([0; ROOM], 0);
         for (place, (distance, id)) in here.iter().take(ROOM).enumerate() {
             (block.upper[place], low[place]) = halves(*distance);
             block.owners[place] = Some(*id);
+            taken += 1;
         }
         if here.len() > ROOM {
             self.rest.insert(at, here[ROOM..].to_vec());
@@ -160,7 +161,7 @@ impl Points {
         }
         self.blocks.push(block);
         self.lower.push(low);
-        self.taken.push(here.len().min(ROOM) as u8);
+        self.taken.push(taken);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -531,6 +532,18 @@ mod tests {
                 ControlFlow::Continue(())
             });
             assert!(walked.into_iter().eq(expected.clone()), "{hash:#x}");
+            let mut owners: Vec<_> = Vec::new();
+            for (_, id) in expected.clone() {
+                if !owners.contains(&Some(id)) {
+                    owners.push(Some(id));
+                }
+            }
+            for wanted in 1..=owners.len() {
+                let mut out = vec![None; wanted];
+                if points.distinct(hash, &mut out) {
+                    assert_eq!(out, owners[..wanted], "{hash:#x}");
+                }
+            }
             assert_eq!(
                 points.owner(hash),
                 expected.map(|(_, id)| id).next(),
