@@ -157,8 +157,8 @@ impl HashTag {
     }
 }
 
-/// Where `byte` first is. Most keys are too short for the vectors of `memchr` to pay: eight bytes
-/// at a step.
+/// Where `byte` first is, eight bytes at a step: most keys are too short for `memchr`'s vectors to
+/// pay.
 #[inline]
 fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
     const LOW: u64 = u64::from_ne_bytes([1; 8]);
@@ -169,7 +169,7 @@ fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
     let mut rest = bytes;
     while let Some((step, after)) = rest.split_first_chunk::<8>() {
         // The lowest high bit is that of the first byte that is 0, which are those we look for.
-        let zero = u64::from_le_bytes(*step) ^ LOW * u64::from(byte);
+        let zero = u64::from_le_bytes(*step) ^ (LOW * u64::from(byte));
         let found = zero.wrapping_sub(LOW) & !zero & HIGH;
         if found != 0 {
             return Some(bytes.len() - rest.len() + found.trailing_zeros() as usize / 8);
