@@ -247,8 +247,10 @@ impl HashFunction {
     #[inline(always)]
     pub(crate) fn value(self, secret: [u64; 2], bytes: &[u8]) -> u64 {
         match self {
-            // Apart, so that the default inlines into the caller and the rest does not.
+            // Apart, so that the default inlines into the caller and the rest does not; Redis's
+            // hash has no more than a few bytes to do.
             Self::Xxh3 => xxh3_seeded(bytes, secret[0]),
+            Self::Crc16 => crc16::crc16(bytes).into(),
             other => other.named(secret, bytes),
         }
     }

@@ -186,9 +186,18 @@ impl Points {
     #[cold]
     #[inline(never)]
     fn owner_exactly(&self, at: usize, distance: u64) -> Option<NodeId> {
-        self.entries(at)
-            .find(|(other, _)| *other >= distance)
+        let mut places = self.places(at).filter(|(other, _)| *other >= distance);
+        let later = || self.rest_from(at, distance).first().copied();
+        places
+            .next()
+            .or_else(later)
             .map_or_else(|| self.beyond(at), |(_, id)| Some(id))
+    }
+
+    /// What the rest of a block has at or after a distance.
+    fn rest_from(&self, at: usize, distance: u64) -> &[Entry] {
+        let rest = self.rest(at);
+        &rest[rest.partition_point(|(other, _)| *other < distance)..]
     }
 
     /// The first distinct owners from `hash` on, to fill `out`, of which there must be so many.
@@ -241,8 +250,10 @@ impl Points {
         }
         let (at, start) = split(hash, self.blocks.len());
         let mut visit = |(distance, id)| visit((self.point(distance), id));
-        let later = self.entries(at).filter(|(distance, _)| *distance >= start);
-        later.into_iter().try_for_each(&mut visit)?;
+        let mut places = self.places(at).filter(|(distance, _)| *distance >= start);
+        places.try_for_each(&mut visit)?;
+        let mut rest = self.rest_from(at, start).iter().copied();
+        rest.try_for_each(&mut visit)?;
         for other in (at + 1..self.blocks.len()).chain(0..at) {
             self.entries(other).try_for_each(&mut visit)?;
         }
