@@ -92,9 +92,10 @@ impl Placement {
         points.sort_by_key(|(point, _)| *point);
         points.dedup_by_key(|(point, _)| *point);
         let mut arcs = arcs(rule, &points, last);
-        arcs.sort_by_key(|(end, _)| *end);
-        let entries = arcs.iter().map(|(end, id)| (end << (64 - bits), *id));
-        let points = Points::new(arcs.len(), entries, |_, _| true);
+        for (end, _) in &mut arcs {
+            *end <<= 64 - bits;
+        }
+        let points = Points::new(arcs);
         Ok(Self(Kind::Circle { points, bits }))
     }
 
