@@ -1,83 +1,10 @@
-//! Dialects that must agree with each other, on servers and keys that nobody recorded.
-#![cfg(feature = "compat")]
+//! Dialects on servers and keys that nobody recorded: those that must agree with each other do,
+//! and all of them keep the laws of a router.
 
-use hashroute::compat::hashkit::{Char, Function};
-use hashroute::compat::libmemcached::{self, Libmemcached, Weighted};
-use hashroute::compat::twemproxy::Twemproxy;
-use hashroute::compat::{Pool, Server};
-use hashroute::{Error, Node, Router};
-use proptest::collection::{btree_map, vec};
-use proptest::prelude::*;
-
-/// The functions that both have.
-const SHARED: [Function; 9] = [
-    Function::OneAtATime,
-    Function::Md5,
-    Function::Crc32,
-    Function::Fnv1_64,
-    Function::Fnv1a64,
-    Function::Fnv1_32,
-    Function::Fnv1a32,
-    Function::Murmur,
-    Function::Jenkins,
-];
-
-fn servers() -> impl Strategy<Value = Vec<Server>> {
-    let host = "[a-z][a-z0-9-]{0,9}(\\.example)?|10\\.[0-9]\\.[0-9]\\.[0-9]";
-    let port = prop_oneof![Just(11211_u16), 1..=u16::MAX];
-    let weights = prop_oneof![Just(1..=1_u32), Just(1..=20), Just(1..=100_000)];
-    weights.prop_flat_map(move |weights| {
-        btree_map((host, port.clone()), weights, 1..40).prop_map(|servers| {
-            let server =
-                |((host, port), weight)| Server::new(format!("{host}:{port}")).with_weight(weight);
-            servers.into_iter().map(server).collect()
-        })
-    })
-}
-
-fn pools(servers: &[Server], hash: Function, char: Char) -> Result<(Pool, Pool), Error> {
-    let twemproxy = Twemproxy {
-        hash,
-        char,
-        ..Twemproxy::default()
-    };
-    let libmemcached = Libmemcached {
-        distribution: libmemcached::Distribution::Consistent,
-        weighted: Weighted::Always,
-        hash,
-        char,
-        ..Libmemcached::default()
-    };
-    let servers = || servers.iter().cloned();
-    Ok((
-        Pool::new(twemproxy, servers())?,
-        Pool::new(libmemcached, servers())?,
-    ))
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    /// All but the empty key, which twemproxy does not hash.
-    #[test]
-    fn twemproxy_ketama_is_weighted_libmemcached(
-        mut servers in servers(),
-        down in any::<prop::sample::Index>(),
-        hash in prop::sample::select(&SHARED[..]),
-        char in prop::sample::select(&[Char::Signed, Char::Unsigned][..]),
-        keys in vec(vec(any::<u8>(), 1..40), 100),
-    ) {
-        for _ in 0..2 {
-            let (twemproxy, libmemcached) = pools(&servers, hash, char)?;
-            prop_assert_eq!(twemproxy.placement().len(), libmemcached.placement().len());
-            for key in &keys {
-                prop_assert_eq!(twemproxy.hash_key(key), libmemcached.hash_key(key));
-                let owner = twemproxy.route(key).map(Node::name);
-                prop_assert_eq!(owner, libmemcached.route(key).map(Node::name));
-            }
-            // And again with one that is ejected.
-            let at = down.index(servers.len());
-            servers[at] = servers[at].clone().down();
-        }
-    }
-}
+mod common;
+#[path = "dialects/ketama.rs"]
+mod ketama;
+#[path = "dialects/laws.rs"]
+mod laws;
+#[path = "dialects/modulo_and_crc32.rs"]
+mod modulo_and_crc32;

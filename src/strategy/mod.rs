@@ -34,8 +34,10 @@ pub use maglev::Maglev;
 pub(crate) use maglev::check_table_size;
 pub use modulo::Modulo;
 pub use rendezvous::Rendezvous;
+pub(crate) use ring::POINTS;
+#[cfg(feature = "compat")]
+pub(crate) use ring::Points;
 pub use ring::Ring;
-pub(crate) use ring::{POINTS, Points};
 pub use shortlist::Shortlist;
 pub use slots::HashSlots;
 

@@ -1,13 +1,12 @@
 //! Systems that copied each other send every key to the same server.
 
-mod common;
-
-use common::for_all;
 use hashroute::compat::{self, Pool, Server};
 use hashroute::strategy::Params;
 use hashroute::{Error, Node, Router};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::{Strategy, any, prop_oneof};
+
+use crate::common::for_all;
 
 /// An address as both nginx and the memcached clients write it, or without a port.
 fn address() -> impl Strategy<Value = String> {
