@@ -7,6 +7,10 @@
     clippy::inline_always,
     reason = "each CPU's copy must hold the whole loop"
 )]
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "places are numbers of nodes, whose ids have 32 bits"
+)]
 
 use alloc::vec::Vec;
 
@@ -114,8 +118,8 @@ pub(super) fn highest(low: &[u32], high: &[u32], len: usize, key: (u32, u32)) ->
         places,
     };
     let mask = &MASK[WIDTH - len.min(WIDTH)..][..WIDTH];
-    for lane in 0..WIDTH {
-        tops.scores[lane] &= mask[lane];
+    for (score, mask) in tops.scores.iter_mut().zip(mask) {
+        *score &= mask;
     }
     if len > WIDTH {
         // The last lanes are full as well: some nodes come twice, which changes nothing.

@@ -79,6 +79,15 @@ impl PartialOrd for Candidate {
     }
 }
 
+/// Keep it if it is among the best `limit`.
+fn offer(best: &mut Best, limit: usize, candidate: Candidate) {
+    let place = best.partition_point(|other| *other < candidate);
+    if place < limit {
+        best.truncate(limit - 1);
+        best.insert(place, candidate);
+    }
+}
+
 /// Seeds with weights, in the order of [`Draws`].
 impl FromIterator<(u64, u32)> for Draws {
     fn from_iter<I: IntoIterator<Item = (u64, u32)>>(draws: I) -> Self {
@@ -218,26 +227,25 @@ impl Draws {
             let costs = lanes::costs(&self.rows, start, key);
             for (lanes, start) in costs.iter().zip((start..self.len()).step_by(WIDTH)) {
                 // Mostly there is none, which is cheaper to see than which.
-                if !lanes.iter().fold(false, |any, cost| any | (*cost <= bound)) {
+                if lanes
+                    .iter()
+                    .fold(0, |any, cost| any | u32::from(*cost <= bound))
+                    == 0
+                {
                     continue;
                 }
-                for (cost, at) in lanes.iter().zip(start..self.len()) {
-                    if *cost > bound {
-                        continue;
-                    }
+                for (_, at) in lanes
+                    .iter()
+                    .zip(start..self.len())
+                    .filter(|(cost, _)| **cost <= bound)
+                {
                     let candidate = self.candidate(at, key);
-                    if last.is_some_and(|last| *last >= candidate) {
-                        continue;
+                    if last.is_none_or(|last| *last < candidate) {
+                        offer(best, limit, candidate);
                     }
-                    let place = best.partition_point(|other| *other < candidate);
-                    if place == limit {
-                        continue;
-                    }
-                    best.truncate(limit - 1);
-                    best.insert(place, candidate);
-                    if best.len() == limit {
-                        bound = best[limit - 1].bound();
-                    }
+                }
+                if best.len() == limit {
+                    bound = best[limit - 1].bound();
                 }
             }
         }
@@ -260,19 +268,20 @@ mod tests {
     use super::*;
     use crate::hash::mix64;
 
+    const WEIGHTS: [fn(u64) -> u32; 6] = [
+        |_| 1,
+        |i| 1 + (i % 4) as u32,
+        |i| 1 + u32::from(i % 4 == 0),
+        |i| 1 + (i % 97) as u32,
+        |i| 1 << (mix64(i) % 32),
+        |i| u32::MAX - i as u32,
+    ];
+
     /// Every number of nodes up to three chunks and some, each node twice to force ties, with
     /// weights that are equal, alike, or as unlike as can be.
     #[test]
     fn lanes_agree_with_one_at_a_time() {
-        let weights: [fn(u64) -> u32; 6] = [
-            |_| 1,
-            |i| 1 + (i % 4) as u32,
-            |i| 1 + u32::from(i % 4 == 0),
-            |i| 1 + (i % 97) as u32,
-            |i| 1 << (mix64(i) % 32),
-            |i| u32::MAX - i as u32,
-        ];
-        for weight in weights {
+        for weight in WEIGHTS {
             let mut draws: Draws = [].into_iter().collect();
             for len in 1..3 * CHUNK as u64 + 9 {
                 let weight = weight(len);
@@ -285,6 +294,33 @@ mod tests {
                         all.min().map(|best| best.at),
                         "{len} nodes"
                     );
+                }
+            }
+        }
+    }
+
+    /// The same nodes, in all their order, some at a time.
+    #[test]
+    fn strides_agree_with_sorting() {
+        for weight in WEIGHTS {
+            for len in [1, 2, 7, 8, 9, 40, CHUNK as u64, 300] {
+                let mut nodes: Vec<_> = (0..len).map(|i| (mix64(i / 2), weight(i))).collect();
+                nodes.sort_by_key(|(_, weight)| core::cmp::Reverse(*weight));
+                let draws: Draws = nodes.into_iter().collect();
+                let key = halves(mix64(len));
+                let mut sorted: Vec<_> = (0..draws.len())
+                    .map(|at| draws.candidate(at, key))
+                    .collect();
+                sorted.sort_unstable();
+                for stride in [1, 3, 8, LONG_STRIDE] {
+                    let mut walked = Vec::new();
+                    let mut best = Best::new();
+                    while walked.len() < sorted.len() {
+                        draws.select(key, walked.last(), stride, &mut best);
+                        assert_eq!(best.len(), stride.min(sorted.len() - walked.len()));
+                        walked.extend_from_slice(&best);
+                    }
+                    assert_eq!(walked, sorted, "{len} nodes, {stride} at a time");
                 }
             }
         }
