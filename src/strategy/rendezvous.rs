@@ -12,9 +12,9 @@
 //!
 //! The score of a node is 32 bits mixed from the key and the hash of the name, read as a fraction
 //! u of 2^32. The lowest -log2(u) / weight wins, compared exactly, as integers; then the highest
-//! score; then the first name. Among equal weights that is the highest score, and no logarithm is
-//! taken; else only for the few nodes that an estimate leaves in question. That a tie goes by name
-//! favours a node by a share of about n / 2^32.
+//! score; then the first name. Among equal weights that is the highest score, so that a logarithm is
+//! taken only for the best of each weight or, where weights are many, for the few nodes that an
+//! estimate leaves in question. That a tie goes by name favours a node by a share of about n / 2^32.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -66,7 +66,7 @@ pub(super) const STRATEGY: Strategy = Strategy {
 pub struct Rendezvous {
     nodes: Nodes,
     hasher: KeyHasher,
-    // Those with weight, in order of name, and what they draw their scores from.
+    // Those with weight, in their `order`, and what they draw their scores from.
     members: Vec<NodeId>,
     draws: Draws,
 }

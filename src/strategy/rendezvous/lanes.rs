@@ -16,10 +16,13 @@ use alloc::vec::Vec;
 
 use multiversion::multiversion;
 
-/// Nodes that are scored together: enough for the widest registers in use.
+/// Zeros that stand behind the last node, so that lanes may begin at every node.
 pub(in crate::strategy) const LANES: usize = 16;
 
+/// Nodes that are scored together. One register of AVX2: the compiler takes longer arrays apart.
 pub(super) const WIDTH: usize = 8;
+
+/// Lanes so far apart are compared, one distance after the other, to find the best of all.
 const DISTANCES: [usize; 3] = [4, 2, 1];
 
 /// Nodes whose costs are kept on the stack before one of them is looked for.
@@ -208,7 +211,7 @@ pub(super) fn upper_bound(cost: f32, weight: u32) -> f32 {
     cost * SERIES_ERROR + CUT_ERROR / weight
 }
 
-/// An estimate of each node's cost. As bits, which for positive numbers have the same order.
+/// An estimate of each node's cost.
 #[inline(always)]
 fn estimates(rows: &Rows, start: usize, key: (u32, u32)) -> Lanes<f32> {
     let inverse = &rows.inverse[start..][..WIDTH];
@@ -244,6 +247,7 @@ pub(super) fn least(rows: &Rows, len: usize, key: (u32, u32)) -> (usize, f32, f3
             next[lane] = if more < next[lane] { more } else { next[lane] };
         }
     }
+    // For positive numbers the bits have the same order.
     let mut bits = [0; WIDTH];
     for lane in 0..WIDTH {
         bits[lane] = least[lane].to_bits();
@@ -275,16 +279,17 @@ pub(super) fn least(rows: &Rows, len: usize, key: (u32, u32)) -> (usize, f32, f3
     )
 }
 
-/// The estimated costs of the nodes from `start` on.
+/// The estimated costs of the nodes from `start` on, as many as there is room for.
 #[multiversion(targets("x86_64+avx2"))]
-pub(super) fn costs(rows: &Rows, start: usize, key: (u32, u32)) -> [Lanes<f32>; CHUNK / WIDTH] {
-    let mut costs = [[f32::INFINITY; WIDTH]; CHUNK / WIDTH];
+pub(super) fn costs(rows: &Rows, start: usize, key: (u32, u32), costs: &mut Costs) {
     let starts = (start..rows.low.len() - LANES).step_by(WIDTH);
     for (costs, start) in costs.iter_mut().zip(starts) {
         *costs = estimates(rows, start, key);
     }
-    costs
 }
+
+/// Room for the costs of a chunk.
+pub(super) type Costs = [Lanes<f32>; CHUNK / WIDTH];
 
 #[cfg(test)]
 #[expect(clippy::cast_possible_truncation, reason = "any bits will do")]

@@ -5,23 +5,26 @@ use core::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-use super::lanes::{self, CHUNK, Rows, WIDTH};
+use super::lanes::{self, CHUNK, Costs, Rows, WIDTH};
 pub(in crate::strategy) use super::lanes::{LANES, halves, score};
 use crate::log2::neg_log2;
 
 /// What rounding to single precision may take from a cost, many times over.
 const ROUNDING: f32 = 1.0 + 1e-5;
 
-/// Classes of equal weight save the estimates of their nodes, and cost a call each: they pay
-/// when they have about this many nodes.
+/// Classes of equal weight save the estimates of their nodes, but cost a call each: they pay from
+/// about this many nodes a class.
 const FEWEST_IN_CLASS: usize = 8;
+
+/// Up to so many nodes the plainest way is the fastest.
+const FEW: usize = 2 * WIDTH;
 
 /// What the nodes draw their scores from: the heaviest first, equal weights in order of name.
 #[derive(Clone, Debug)]
 pub(super) struct Draws {
     rows: Rows,
     weights: Vec<u32>,
-    // None when there are too many to be of use.
+    // Empty where they would not pay.
     classes: Vec<Class>,
 }
 
@@ -81,11 +84,14 @@ impl PartialOrd for Candidate {
 
 /// Keep it if it is among the best `limit`.
 fn offer(best: &mut Best, limit: usize, candidate: Candidate) {
-    let place = best.partition_point(|other| *other < candidate);
-    if place < limit {
-        best.truncate(limit - 1);
-        best.insert(place, candidate);
+    if best.len() == limit {
+        if best[limit - 1] < candidate {
+            return;
+        }
+        best.pop();
     }
+    let place = best.partition_point(|other| *other < candidate);
+    best.insert(place, candidate);
 }
 
 /// Seeds with weights, in the order of [`Draws`].
@@ -148,7 +154,7 @@ impl Draws {
             self.classes.push(Class { weight, len });
             rest = &rest[len..];
             let many = self.classes.len() * FEWEST_IN_CLASS > self.len();
-            if self.classes.len() > 1 && (many || self.len() <= 2 * WIDTH) {
+            if self.classes.len() > 1 && (many || self.len() <= FEW) {
                 self.classes.clear();
                 return;
             }
@@ -223,8 +229,13 @@ impl Draws {
     ) {
         best.clear();
         let mut bound = f32::INFINITY;
+        // Of a few nodes most are in question: without estimates all are.
+        let many = self.len() > FEW;
+        let mut costs = Costs::default();
         for start in (0..self.len()).step_by(CHUNK) {
-            let costs = lanes::costs(&self.rows, start, key);
+            if many {
+                lanes::costs(&self.rows, start, key, &mut costs);
+            }
             for (lanes, start) in costs.iter().zip((start..self.len()).step_by(WIDTH)) {
                 // Mostly there is none, which is cheaper to see than which.
                 if lanes
@@ -244,7 +255,7 @@ impl Draws {
                         offer(best, limit, candidate);
                     }
                 }
-                if best.len() == limit {
+                if many && best.len() == limit {
                     bound = best[limit - 1].bound();
                 }
             }
