@@ -210,9 +210,13 @@ impl Draws {
         if self.len() == 0 {
             return None;
         }
-        let (at, least, next) = lanes::least(&self.rows, self.len(), key);
-        if next > lanes::upper_bound(least, self.weights[at]) {
-            return Some(at);
+        let alone = lanes::least(&self.rows, self.len(), key);
+        if alone.is_some() {
+            return alone;
+        }
+        if self.len() <= FEW {
+            let all = (0..self.len()).map(|at| self.candidate(at, key));
+            return all.min().map(|best| best.at);
         }
         let mut best = Best::new();
         self.select(key, None, 1, &mut best);
