@@ -167,7 +167,7 @@ impl Proof {
     /// ```
     pub fn name(self) -> &'static str {
         match self {
-            Self::Recorded => "recorded answers",
+            Self::Recorded => "recorded",
             Self::Source => "from source, not run",
         }
     }

@@ -7,7 +7,7 @@ use hashroute::compat::{self, Dialect, Pool, Server};
 use hashroute::strategy::Params;
 use hashroute::{Change, Error, Node, Router, Spread};
 use proptest::collection::vec;
-use proptest::prelude::{Just, Strategy, any, prop_oneof};
+use proptest::prelude::{Just, any, prop_oneof};
 
 use crate::common::for_all;
 
