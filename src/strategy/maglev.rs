@@ -299,15 +299,15 @@ fn permutation(id: NodeId, node: &Node, size: usize) -> Permutation {
 
 /// Take the next free cell on the member's way; there is one.
 fn claim(cells: &mut [Option<NodeId>], member: &mut Permutation) {
-    let size = cells.len();
+    // Kept out of memory: most of a build is this loop.
+    let (size, skip, mut at) = (cells.len(), member.skip, member.at);
     loop {
-        let cell = &mut cells[member.at];
-        member.at += member.skip;
-        if member.at >= size {
-            member.at -= size;
-        }
+        let cell = &mut cells[at];
+        let next = at + skip;
+        at = if next < size { next } else { next - size };
         if cell.is_none() {
             *cell = Some(member.id);
+            member.at = at;
             return;
         }
     }
