@@ -9,11 +9,10 @@
 //!
 //! Quotas follow the weights by largest remainder: every node gets the whole part of
 //! slots x weight / total, and the slots that are left go to the largest fractions, at ties to
-//! whoever has more slots, then to the first name. A node with weight gets at least one, at the
-//! cost of the one with the most, the first name at ties. A
-//! change hands slots only from nodes over their quota to nodes under it. Since remainders shift
-//! when the total does, it may move a slot or so between two nodes that it is not about: fewer
-//! than one a node.
+//! whoever has the most slots beyond that whole part, then to the first name. A node with weight
+//! gets at least one, at the cost of the one with the most, the first name at ties. A change hands
+//! slots only from nodes over their quota to nodes under it. Since remainders shift when the total
+//! does, it may move a slot or so between two nodes that it is not about: fewer than one a node.
 
 use alloc::boxed::Box;
 use alloc::collections::BinaryHeap;
@@ -282,7 +281,8 @@ fn quotas(nodes: &Nodes, owned: &[usize], total: usize) -> Vec<usize> {
     }
     // Stable sorts: the first name is the last to break a tie.
     let left = total - quotas.iter().sum::<usize>();
-    live.sort_by_key(|(id, node)| Reverse((product(node) % weights, owned[id.index()])));
+    let over = |id: NodeId, quotas: &[usize]| owned[id.index()] + total - quotas[id.index()];
+    live.sort_by_key(|(id, node)| Reverse((product(node) % weights, over(*id, &quotas))));
     for (id, _) in live.iter().take(left) {
         quotas[id.index()] += 1;
     }
@@ -406,6 +406,18 @@ mod tests {
             .zip(&before.owners)
             .filter(|(new, old)| new != old);
         assert_eq!(moved.count(), 5462);
+        Ok(())
+    }
+
+    /// 7.5 and 2.5 of ten slots: the half goes to whoever keeps a slot by it, not to the largest.
+    #[test]
+    fn ties_go_where_they_save_a_move() -> Result<(), Error> {
+        let nodes = [Node::new("a").with_weight(3), Node::new("b")];
+        let mut table = HashSlots::with_slots(nodes, 10)?;
+        table.assign(0..6, "a")?;
+        table.assign(6..10, "b")?;
+        table.apply(&Change::Add(Node::new("c").with_weight(0)))?;
+        assert_eq!(counts(&table), [7, 3, 0]);
         Ok(())
     }
 
