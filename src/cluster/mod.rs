@@ -1,0 +1,18 @@
+//! Redis Cluster's slots: who serves a key now, and how slots change hands without losing one.
+//!
+//! Everything that a client, a proxy, an operator's tool or a simulator has to decide, without
+//! any networking and without a clock: bytes and values go in, decisions come out. The slot count
+//! and the rule from key to slot are values; Redis's are the defaults.
+//!
+//! | question | answer |
+//! |---|---|
+//! | which slot has this key, do these keys share one | [`SlotRule`] |
+//! | who owns which slot | [`Table`], of [`ClusterNode`]s |
+
+mod keys;
+mod node;
+mod table;
+
+pub use keys::{Place, SlotRule};
+pub use node::{Address, ClusterNode, Flags, Link, Role};
+pub use table::{Mark, SlotRange, Table};
