@@ -93,6 +93,13 @@ pub enum Error {
         /// Its slot.
         other_slot: u32,
     },
+    /// A reply of a server that is not of the form it should have.
+    Reply {
+        /// Where in the reply, such as `[0].nodes[1].port`; empty for all of it.
+        at: Box<str>,
+        /// What should stand there.
+        expected: &'static str,
+    },
     /// A change that this router does not take.
     Unsupported {
         /// What was asked.
@@ -186,6 +193,12 @@ impl fmt::Display for Error {
                 Quoted(first),
                 Quoted(other)
             ),
+            Self::Reply { at, expected } if at.is_empty() => {
+                write!(f, "the reply cannot be read: expected {expected}")
+            }
+            Self::Reply { at, expected } => {
+                write!(f, "the reply cannot be read at {at}: expected {expected}")
+            }
             Self::Config { line, reason } => write!(f, "line {line}: {reason}"),
             Self::Unsupported { what, advice } => write!(f, "{what}: {advice}"),
         }

@@ -9,10 +9,24 @@
 //! | which slot has this key, do these keys share one | [`SlotRule`] |
 //! | who owns which slot | [`Table`], of [`ClusterNode`]s |
 
+mod claims;
+mod client;
+mod coverage;
+mod failover;
 mod keys;
 mod node;
+mod redirect;
+mod server;
 mod table;
+mod text;
 
+pub use claims::{Claim, Heard};
+pub use client::{Call, Next, Outcome, Patience, SlotMap, Stop};
+pub use coverage::{Coverage, Health, Policy, Votes};
+pub use failover::{Failover, Promotion};
 pub use keys::{Place, SlotRule};
 pub use node::{Address, ClusterNode, Flags, Link, Role};
+pub use redirect::Redirect;
+pub use server::{Command, Decision, Request};
 pub use table::{Mark, SlotRange, Table};
+pub use text::{Endpoint, Protocol, Reply};

@@ -189,6 +189,7 @@ pub struct ClusterNode {
     flags: Flags,
     ping_sent: u64,
     pong_received: u64,
+    offset: i64,
     epoch: u64,
     link: Link,
 }
@@ -210,17 +211,7 @@ impl ClusterNode {
     /// ```
     pub fn new(id: impl Into<Box<str>>) -> Result<Self, Error> {
         let id = id.into();
-        if id.is_empty() {
-            return Err(Error::EmptyName);
-        }
-        if !is_word(&id) || id.len() > 256 || id.starts_with(['-', '[']) || id.ends_with(']') {
-            let shown: alloc::string::String = id.chars().take(64).collect();
-            return Err(Error::parameter(
-                "node id",
-                shown,
-                "one word, such as 40 hexadecimal digits",
-            ));
-        }
+        check_id(&id)?;
         Ok(Self {
             id,
             address: Address::new("", 0),
@@ -232,6 +223,7 @@ impl ClusterNode {
             flags: Flags::default(),
             ping_sent: 0,
             pong_received: 0,
+            offset: 0,
             epoch: 0,
             link: Link::Connected,
         })
@@ -385,7 +377,7 @@ impl ClusterNode {
         self.primary.as_deref()
     }
 
-    /// The same as a replica of that one.
+    /// The same as a replica of that one; `-` or nothing where it is not known.
     ///
     /// ```
     /// # use hashroute::cluster::ClusterNode;
@@ -395,7 +387,8 @@ impl ClusterNode {
     #[must_use]
     pub fn with_primary(mut self, id: impl Into<Box<str>>) -> Self {
         self.role = Role::Replica;
-        self.primary = Some(id.into());
+        let id: Box<str> = id.into();
+        self.primary = (!["", "-"].contains(&&*id)).then_some(id);
         self
     }
 
@@ -465,6 +458,30 @@ impl ClusterNode {
         self
     }
 
+    /// How many bytes of the replication stream it has, as `CLUSTER SHARDS` says; 0 where unknown.
+    ///
+    /// ```
+    /// # use hashroute::cluster::ClusterNode;
+    /// assert_eq!(ClusterNode::new("a")?.offset(), 0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub const fn offset(&self) -> i64 {
+        self.offset
+    }
+
+    /// The same with that offset.
+    ///
+    /// ```
+    /// # use hashroute::cluster::ClusterNode;
+    /// assert_eq!(ClusterNode::new("a")?.with_offset(851).offset(), 851);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn with_offset(mut self, bytes: i64) -> Self {
+        self.offset = bytes;
+        self
+    }
+
     /// Its configuration epoch: of two that claim a slot, the higher has it. A replica shows its
     /// primary's.
     ///
@@ -514,6 +531,27 @@ impl ClusterNode {
         self.link = link;
         self
     }
+}
+
+/// An id that can stand in a line of `CLUSTER NODES`.
+pub(super) fn check_id(id: &str) -> Result<(), Error> {
+    if id.is_empty() {
+        return Err(Error::EmptyName);
+    }
+    if is_word(id)
+        && id.len() <= 256
+        && !id.starts_with(['-', '['])
+        && !id.ends_with(']')
+        && id != "vars"
+    {
+        return Ok(());
+    }
+    let shown: alloc::string::String = id.chars().take(64).collect();
+    Err(Error::parameter(
+        "node id",
+        shown,
+        "one word, such as 40 hexadecimal digits",
+    ))
 }
 
 /// Something that can stand between spaces.

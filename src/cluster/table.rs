@@ -5,8 +5,10 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::fmt;
 use core::ops::RangeInclusive;
 
+use super::node::check_id;
 use super::{ClusterNode, Role, SlotRule};
 use crate::Error;
 
@@ -60,7 +62,7 @@ impl Mark {
 /// assert_eq!(table.owner_of(b"foo").map(ClusterNode::id), Some("a"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Table {
     rule: SlotRule,
     /// By id.
@@ -450,6 +452,26 @@ impl Table {
     }
 }
 
+/// Slots as runs: thousands of owners tell nobody anything.
+#[expect(
+    clippy::missing_fields_in_debug,
+    reason = "owners as runs, epochs as a pair"
+)]
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let runs = self
+            .runs()
+            .map(|(range, owner)| (range, owner.map(ClusterNode::id)));
+        f.debug_struct("Table")
+            .field("rule", &self.rule)
+            .field("nodes", &self.nodes)
+            .field("slots", &runs.collect::<Vec<_>>())
+            .field("marks", &self.marks)
+            .field("epochs", &self.epochs())
+            .finish()
+    }
+}
+
 /// Slots on the move.
 impl Table {
     /// Notes what a node says of a slot: a node says one thing of a slot. O(log marks).
@@ -457,7 +479,8 @@ impl Table {
     /// # Errors
     ///
     /// [`Error::UnknownNode`] for the node (its peer may be unknown, as a server's may);
-    /// [`Error::Parameter`] for a slot that does not exist.
+    /// [`Error::Parameter`] for a slot that does not exist; as [`ClusterNode::new`] for its
+    /// peer's id.
     ///
     /// ```
     /// use hashroute::cluster::{ClusterNode, Mark, SlotRule, Table};
@@ -471,6 +494,7 @@ impl Table {
     /// ```
     pub fn mark(&mut self, slot: u32, id: &str, mark: Mark) -> Result<Option<Mark>, Error> {
         self.known(id)?;
+        check_id(mark.peer())?;
         if slot >= self.rule.slots() {
             return Err(bad_slots(&(slot..=slot), self.rule.slots()));
         }
@@ -537,7 +561,7 @@ fn duplicate(id: &str) -> Error {
     Error::DuplicateNode { name: id.into() }
 }
 
-fn not_primary(id: &str) -> Error {
+pub(crate) fn not_primary(id: &str) -> Error {
     Error::parameter("slot owner", id, "a primary: replicas own no slots")
 }
 
