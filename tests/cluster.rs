@@ -6,13 +6,28 @@
 //! | keys, tags, slots | `keys` |
 //! | what servers print, read and written | `texts` |
 //! | a server's decisions, request by request | `decisions` |
+//! | a client's decisions | `clients` |
+//! | failover, claims, coverage | `failovers` |
+//! | plans: the fewest moves, budgets, going on, commands | `plans` |
+//! | all of it together: moves, failovers, stale clients | `model` |
+//! | hot slots and tags | `heats` |
 
 mod common;
 
+#[path = "cluster/clients.rs"]
+mod clients;
 #[path = "cluster/decisions.rs"]
 mod decisions;
+#[path = "cluster/failovers.rs"]
+mod failovers;
+#[path = "cluster/heats.rs"]
+mod heats;
 #[path = "cluster/keys.rs"]
 mod keys;
+#[path = "cluster/model.rs"]
+mod model;
+#[path = "cluster/plans.rs"]
+mod plans;
 #[path = "cluster/texts.rs"]
 mod texts;
 

@@ -19,7 +19,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::claims::next_epoch;
-use super::{ClusterNode, Flags, Mark, Role, SlotRange, Table};
+use super::{Claim, ClusterNode, Flags, Mark, Role, SlotRange, Table};
 use crate::Error;
 
 /// How a replica comes to take over.
@@ -138,6 +138,65 @@ impl Table {
             });
         }
         Ok(primary.id().into())
+    }
+
+    /// Whether the reporting node, [`myself`](Self::myself), votes for a replica that wants to
+    /// take over under `epoch`; `old` is what its primary claimed, by the replica's table. A vote
+    /// that is given is noted: there is one an epoch. O(slots + n).
+    ///
+    /// The replica is refused that does not know that a slot went elsewhere: else it would take
+    /// back a slot whose keys are gone.
+    ///
+    /// Source: Redis Cluster specification, "Replica election and promotion".
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] with the reason of the refusal.
+    ///
+    /// ```
+    /// use hashroute::cluster::{Claim, SlotRule, Table};
+    ///
+    /// let text = "a h:1@1 myself,master - 0 0 1 connected 0-99\nb h:2@2 master,fail - 0 0 2 connected 100-16383\n";
+    /// let mut view = Table::from_nodes_text(text, SlotRule::REDIS)?;
+    /// let old = Claim { id: "b".into(), epoch: 2, slots: vec![100..=16_383] };
+    /// view.vote(&old, 3)?;
+    /// assert!(view.vote(&old, 3).is_err());
+    /// assert_eq!(view.epochs(), (3, 3));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn vote(&mut self, old: &Claim, epoch: u64) -> Result<(), Error> {
+        let refuse = |what, advice| Err(Error::Unsupported { what, advice });
+        let voter = self.myself().filter(|node| node.role() == Role::Primary);
+        if voter.is_none_or(|node| self.count(node.id()) == 0) {
+            return refuse("no vote", "only primaries that own slots vote");
+        }
+        if epoch < self.current_epoch || epoch <= self.last_vote_epoch {
+            return refuse("no vote", "ask under an epoch that nobody voted in yet");
+        }
+        if self.node(&old.id).is_none_or(|node| !node.flags().failed) {
+            return refuse(
+                "no vote",
+                "the primary has not failed, as the voter sees it",
+            );
+        }
+        let newer = |slot| {
+            self.owner(slot)
+                .is_some_and(|owner| owner.epoch() > old.epoch)
+        };
+        let count = self.rule().slots();
+        let slots = old
+            .slots
+            .iter()
+            .map(|range| *range.start()..=(*range.end()).min(count));
+        if slots.flatten().any(newer) {
+            return refuse(
+                "no vote",
+                "a slot went elsewhere: hear its owner's claim first",
+            );
+        }
+        self.current_epoch = epoch;
+        self.last_vote_epoch = epoch;
+        Ok(())
     }
 
     /// Marks that a node set, and those that name it: all are void without it.
