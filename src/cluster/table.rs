@@ -69,8 +69,8 @@ pub struct Table {
     nodes: Vec<ClusterNode>,
     /// Places in `nodes`.
     owners: Vec<Option<u32>>,
-    /// By slot, then the id of the node that says so.
-    marks: BTreeMap<(u32, Box<str>), Mark>,
+    /// By slot, then in order of the id of the node that says so.
+    marks: BTreeMap<u32, Vec<(Box<str>, Mark)>>,
     pub(crate) current_epoch: u64,
     pub(crate) last_vote_epoch: u64,
 }
@@ -256,8 +256,10 @@ impl Table {
             core::cmp::Ordering::Equal => None,
             core::cmp::Ordering::Greater => Some(owner - 1),
         });
-        self.marks
-            .retain(|(_, node), mark| &**node != id && mark.peer() != id);
+        self.marks.retain(|_, said| {
+            said.retain(|(node, mark)| &**node != id && mark.peer() != id);
+            !said.is_empty()
+        });
         Ok(self.nodes.remove(place))
     }
 
@@ -498,7 +500,14 @@ impl Table {
         if slot >= self.rule.slots() {
             return Err(bad_slots(&(slot..=slot), self.rule.slots()));
         }
-        Ok(self.marks.insert((slot, id.into()), mark))
+        let said = self.marks.entry(slot).or_default();
+        match said.binary_search_by(|(node, _)| (**node).cmp(id)) {
+            Ok(at) => Ok(Some(core::mem::replace(&mut said[at].1, mark))),
+            Err(at) => {
+                said.insert(at, (id.into(), mark));
+                Ok(None)
+            }
+        }
     }
 
     /// Forgets what a node says of a slot, and gives it. O(log marks).
@@ -509,7 +518,13 @@ impl Table {
     /// assert_eq!(Table::new(SlotRule::REDIS).unmark(7, "a"), None);
     /// ```
     pub fn unmark(&mut self, slot: u32, id: &str) -> Option<Mark> {
-        self.marks.remove(&(slot, id.into()))
+        let said = self.marks.get_mut(&slot)?;
+        let at = said.iter().position(|(node, _)| &**node == id)?;
+        let (_, mark) = said.remove(at);
+        if said.is_empty() {
+            self.marks.remove(&slot);
+        }
+        Some(mark)
     }
 
     /// What a node says of a slot. O(log marks).
@@ -520,10 +535,10 @@ impl Table {
     /// assert_eq!(Table::new(SlotRule::REDIS).mark_of(7, "a"), None);
     /// ```
     pub fn mark_of(&self, slot: u32, id: &str) -> Option<&Mark> {
-        if self.marks.is_empty() {
-            return None;
-        }
-        self.marks.get(&(slot, id.into()))
+        let said = self.marks.get(&slot)?;
+        said.iter()
+            .find(|(node, _)| &**node == id)
+            .map(|(_, mark)| mark)
     }
 
     /// All that nodes say of slots on the move: slot, node, mark; by slot, then node.
@@ -536,7 +551,7 @@ impl Table {
     pub fn marks(&self) -> impl Iterator<Item = (u32, &str, &Mark)> {
         self.marks
             .iter()
-            .map(|((slot, id), mark)| (*slot, &**id, mark))
+            .flat_map(|(slot, said)| said.iter().map(move |(id, mark)| (*slot, &**id, mark)))
     }
 }
 
