@@ -70,7 +70,9 @@ pub struct SlotMap {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// How often a command is sent at most, the first time included; 16 by default.
+    /// How often a command is sent at most, the first time included; 64 by default, which waits
+    /// for at least 25 seconds while servers fail: Redis takes 15 and an election to replace one,
+    /// unless told otherwise.
     pub sends: u32,
     /// The first wait, in milliseconds.
     pub first: u64,
@@ -81,7 +83,7 @@ pub struct Patience {
 impl Default for Patience {
     fn default() -> Self {
         Self {
-            sends: 16,
+            sends: 64,
             first: 10,
             longest: 1000,
         }

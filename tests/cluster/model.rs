@@ -11,7 +11,7 @@
 //! of turn. Without the third, a replica may take back a slot that had left its primary: voters
 //! compare epochs, and the primary's may have risen since.
 
-use std::cell::RefCell;
+use core::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashroute::cluster::{
@@ -198,7 +198,7 @@ impl World {
     }
 
     fn deliver_to(&mut self, i: usize) -> Fallible<()> {
-        let (mine, others) = std::mem::take(&mut self.inbox)
+        let (mine, others) = core::mem::take(&mut self.inbox)
             .into_iter()
             .partition::<Vec<_>, _>(|(to, _)| *to == i);
         self.inbox = others;
@@ -377,11 +377,11 @@ impl World {
             let voters: Vec<usize> = (0..self.servers.len())
                 .filter(|i| self.is_primary(*i))
                 .collect();
-            let votes = voters
+            let given = voters
                 .iter()
                 .filter(|i| self.servers[**i].view.vote(&claim, epoch).is_ok())
                 .count();
-            if claim.slots.is_empty() || votes < self.servers[i].view.votes().needed() {
+            if claim.slots.is_empty() || given < self.servers[i].view.votes().needed() {
                 self.seen.insert("denied");
                 continue;
             }

@@ -66,9 +66,11 @@ fn brute_force(before: &[Option<usize>], weights: &[u32]) -> usize {
             .map(|slot| code / nodes.pow(u32::try_from(slot).unwrap_or(0)) % nodes)
             .collect();
         let uneven = weights.iter().enumerate().map(|(node, weight)| {
-            let count = deal.iter().filter(|owner| **owner == node).count() as i64;
-            let off = count * i64::from(total) - slots as i64 * i64::from(*weight);
-            (off * off) as u64
+            let count = deal.iter().filter(|owner| **owner == node).count();
+            let count = i64::try_from(count).unwrap_or(0);
+            let off =
+                count * i64::from(total) - i64::try_from(slots).unwrap_or(0) * i64::from(*weight);
+            off.unsigned_abs().pow(2)
         });
         let drained = deal.iter().any(|owner| weights[*owner] == 0);
         let moved = deal
@@ -158,14 +160,14 @@ proptest! {
     fn a_plan_that_stopped_goes_on(
         before in prop::collection::vec(prop::option::weighted(0.9, 0..5_usize), 1..200),
         weights in prop::collection::vec(1..5_u32, 5),
-        stop in 0.0..1.0_f64,
+        stop in 0..=100_usize,
     ) {
         let start = random_table(&before, 5)?;
         let goal = goal(&weights);
         let plan = Plan::new(&start, &goal)?;
         let mut whole = start.clone();
         plan.apply(&mut whole, 0..plan.len())?;
-        let at = (plan.len() as f64 * stop) as usize;
+        let at = plan.len() * stop / 100;
         let mut halfway = start.clone();
         plan.apply(&mut halfway, 0..at)?;
         let progress = plan.progress(&halfway)?;
@@ -261,7 +263,12 @@ fn heavy_slots_are_counted_by_what_they_hold() -> Outcome {
         load: 100,
         ..Budget::default()
     };
-    assert_eq!(plan.steps(budget).collect::<Vec<_>>(), [0..1]);
+    assert_eq!(
+        plan.steps(budget)
+            .map(|step| step.len())
+            .collect::<Vec<_>>(),
+        [1]
+    );
     Ok(())
 }
 
