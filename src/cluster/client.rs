@@ -340,7 +340,8 @@ impl SlotMap {
             let expected = alloc::format!("a table of {} slots", self.rule.slots());
             return Err(Error::parameter("slots", table.rule().slots(), expected));
         }
-        if self.nodes.len() > table.nodes().len() + 64 {
+        let names_any = table.nodes().iter().any(|node| node.address().is_known());
+        if names_any && self.nodes.len() > table.nodes().len() + 64 {
             self.nodes.clear();
             self.places.clear();
         }

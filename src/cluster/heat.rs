@@ -28,7 +28,7 @@ use crate::HashTag;
 /// }
 /// keys.feed(b"other", 1);
 /// let hot = keys.dominant(0.5);
-/// assert_eq!(hot.map(|tag| (&*tag.tag, tag.at_least)), Some((&b"all"[..], 1000)));
+/// assert!(hot.is_some_and(|hot| *hot.tag == *b"all" && hot.at_least == 1000));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Heat {

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | which slot has this key, do these keys share one, which tags fall there | [`SlotRule`] |
 //! | who owns which slot; what did servers print | [`Table`], of [`ClusterNode`]s |
+//! | what do several servers know together | [`Table::from_views`] |
 //! | are all slots served, does a majority live | [`Table::coverage`], [`Table::health`] |
 //! | two nodes claim a slot | [`Table::claim`], [`Table::hear`] |
 //! | what does this server answer | [`Table::decide`] |
@@ -15,6 +16,7 @@
 //! | who takes the place of a dead primary | [`Table::promote`], [`Table::vote`] |
 //! | which slots move, in which order, by which commands | [`Plan`] |
 //! | which slots and tags are hot or big | [`Heat`] |
+//! | the same table as a router among others | [`HashSlots`](crate::HashSlots), by `try_from` |
 //!
 //! A table is one server's view, or what all agree on: the same type, since both have nodes,
 //! owners and marks. Text and replies of servers become tables and tables become text again.
@@ -53,9 +55,11 @@ mod keys;
 mod node;
 mod plan;
 mod redirect;
+mod router;
 mod server;
 mod table;
 mod text;
+mod views;
 
 pub use claims::{Claim, Heard};
 pub use client::{Call, Next, Outcome, Patience, SlotMap, Stop};

@@ -272,3 +272,33 @@ fn equal_epochs_part_and_bumps_are_above_all() -> Outcome {
     assert!(table.bump("b").is_err());
     Ok(())
 }
+
+#[test]
+fn several_servers_know_more_together() -> Outcome {
+    let views = [table("nodes_migrating.txt")?, table("nodes_importing.txt")?];
+    let both = Table::from_views(&views)?;
+    assert_eq!(both.marks().count(), 2);
+    assert_eq!(
+        (both.myself(), both.open_slots()),
+        (None, vec![15_495..=15_495])
+    );
+    // Before and after a failover: in any order the later one counts.
+    let (old, new) = (table("nodes_stable.txt")?, table("nodes_returned.txt")?);
+    for views in [[old.clone(), new.clone()], [new.clone(), old]] {
+        let together = Table::from_views(&views)?;
+        for slot in 0..16_384 {
+            assert_eq!(
+                together.owner(slot).map(ClusterNode::id),
+                new.owner(slot).map(ClusterNode::id)
+            );
+        }
+        assert_eq!(
+            together.node(OLD).map(ClusterNode::role),
+            Some(Role::Replica)
+        );
+    }
+    assert!(Table::from_views(&[]).is_err());
+    let other = Table::new(SlotRule::new(hashroute::KeyHasher::REDIS, 7)?);
+    assert!(Table::from_views(&[new, other]).is_err());
+    Ok(())
+}

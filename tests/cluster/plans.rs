@@ -1,7 +1,7 @@
 //! Plans: the fewest moves, by brute force where that can be done and by the flow bound elsewhere.
 
 use hashroute::cluster::{Budget, ClusterNode, Flags, Goal, Heat, Mark, Plan, SlotRule, Table};
-use hashroute::{Error, KeyHasher};
+use hashroute::{Error, HashSlots, KeyHasher, Router};
 use proptest::prelude::*;
 
 use crate::common::Outcome;
@@ -370,4 +370,28 @@ fn commands_of_a_real_table() -> Outcome {
     );
     assert!(plan.classic(&table, 0..1, 0, 5000).is_err());
     Ok(())
+}
+
+#[test]
+fn a_table_is_a_router_and_a_table_again() -> Outcome {
+    let mut table = Table::from_text(&printed("nodes_fragmented.txt")?, SlotRule::REDIS)?;
+    table.unassign(3..=5)?;
+    let router = HashSlots::try_from(&table)?;
+    for i in 0..1000 {
+        let key = format!("key:{i}");
+        let id = table.owner_of(key.as_bytes()).map(ClusterNode::id);
+        assert_eq!(router.route(key.as_bytes()).map(hashroute::Node::name), id);
+    }
+    assert_eq!(owners(&Table::try_from(&router)?), owners(&table));
+    Ok(())
+}
+
+#[test]
+fn types_can_be_shared_between_threads() {
+    fn is_shared<T: Send + Sync + Clone + core::fmt::Debug>() {}
+    is_shared::<Table>();
+    is_shared::<Plan>();
+    is_shared::<Heat>();
+    is_shared::<hashroute::cluster::SlotMap>();
+    is_shared::<hashroute::cluster::Call>();
 }

@@ -458,6 +458,9 @@ impl Plan {
 
     /// The plan without the moves that a table has done. O(moves log n).
     ///
+    /// Whoever has lost the plan makes a new one for the same goal: where slots are counted, it
+    /// has as many moves as this.
+    ///
     /// # Errors
     ///
     /// As [`progress`](Self::progress).

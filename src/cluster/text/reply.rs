@@ -1,7 +1,6 @@
 //! Values of the Redis protocol, as far as cluster commands use them.
 
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
 
@@ -160,14 +159,23 @@ fn print_pairs(
     pairs.iter().enumerate().try_for_each(|(i, (key, value))| {
         let start = if i == 0 { 0 } else { indent };
         write!(f, "{:start$}{:>width$}# ", "", i + 1)?;
-        let mut name = String::new();
-        write!(name, "{key}")?;
-        write!(f, "{} => ", name.trim_end_matches('\n'))?;
+        print_key(key, f)?;
         if !value.is_empty_aggregate() {
             write!(f, "\n{:inner$}", "")?;
         }
         print(value, f, inner, depth + 1)
     })
+}
+
+/// Keys are scalars in every reply there is.
+fn print_key(key: &Reply, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match key {
+        Reply::Null => f.write_str("(nil)")?,
+        Reply::Integer(number) => write!(f, "(integer) {number}")?,
+        Reply::Bytes(bytes) => quote(bytes, f)?,
+        Reply::Array(_) | Reply::Map(_) => f.write_str("..")?,
+    }
+    f.write_str(" => ")
 }
 
 fn digits(number: usize) -> usize {
