@@ -446,8 +446,10 @@ impl World {
             .filter(|i| *i != back && self.is_primary(*i))
             .map(|i| self.servers[i].view.claim_of(&self.servers[i].id))
             .collect();
-        for claim in claims? {
-            self.hear(back, &claim)?;
+        // Twice, as messages repeat: what it imported it takes no note of before it follows.
+        let claims = claims?;
+        for claim in claims.iter().chain(&claims) {
+            self.hear(back, claim)?;
         }
         let view = self.servers[back].view.clone();
         let myself = view.node(&id).cloned().ok_or(Error::EmptyName)?;
