@@ -43,7 +43,7 @@ impl Table {
     /// # Errors
     ///
     /// [`Error::UnknownNode`] for the node (its peer may be unknown, as a server's may);
-    /// [`Error::Parameter`] for a slot that does not exist; as [`ClusterNode::new`] for its
+    /// [`Error::Parameter`] for a slot that does not exist; as [`ClusterNode::new`](super::ClusterNode::new) for its
     /// peer's id.
     ///
     /// ```
