@@ -43,8 +43,8 @@ impl Table {
     /// # Errors
     ///
     /// [`Error::UnknownNode`] for the node (its peer may be unknown, as a server's may);
-    /// [`Error::Parameter`] for a slot that does not exist; as [`ClusterNode::new`](super::ClusterNode::new) for its
-    /// peer's id.
+    /// [`Error::Parameter`] for a slot that does not exist; as
+    /// [`ClusterNode::new`](super::ClusterNode::new) for its peer's id.
     ///
     /// ```
     /// use hashroute::cluster::{ClusterNode, Mark, SlotRule, Table};
