@@ -75,12 +75,30 @@ pub enum Error {
         /// What would be right.
         expected: String,
     },
-    /// Something in a configuration file that cannot be used.
+    /// Something that cannot be used in a configuration file, or in a text that a server printed.
     Config {
         /// The line, from 1.
         line: usize,
         /// What is wrong, and what would be right.
         reason: String,
+    },
+    /// Keys of one request that do not share a slot.
+    CrossSlot {
+        /// The first key.
+        first: Box<[u8]>,
+        /// Its slot.
+        first_slot: u32,
+        /// The first key that falls elsewhere.
+        other: Box<[u8]>,
+        /// Its slot.
+        other_slot: u32,
+    },
+    /// A reply of a server that is not of the form it should have.
+    Reply {
+        /// Where in the reply, such as `[0].nodes[1].port`; empty for all of it.
+        at: Box<str>,
+        /// What should stand there.
+        expected: &'static str,
     },
     /// A change that this router does not take.
     Unsupported {
@@ -164,6 +182,23 @@ impl fmt::Display for Error {
             } => {
                 write!(f, "{name} = {value:?} cannot be used: expected {expected}")
             }
+            Self::CrossSlot {
+                first,
+                first_slot,
+                other,
+                other_slot,
+            } => write!(
+                f,
+                "key {} falls into slot {first_slot}, but key {} into slot {other_slot}: give both the same {{tag}}, or send a request for each",
+                Quoted(first),
+                Quoted(other)
+            ),
+            Self::Reply { at, expected } if at.is_empty() => {
+                write!(f, "the reply cannot be read: expected {expected}")
+            }
+            Self::Reply { at, expected } => {
+                write!(f, "the reply cannot be read at {at}: expected {expected}")
+            }
             Self::Config { line, reason } => write!(f, "line {line}: {reason}"),
             Self::Unsupported { what, advice } => write!(f, "{what}: {advice}"),
         }
@@ -171,3 +206,14 @@ impl fmt::Display for Error {
 }
 
 impl core::error::Error for Error {}
+
+/// Bytes for a message: what cannot be printed escaped, what is long cut.
+struct Quoted<'a>(&'a [u8]);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.0.get(..64).unwrap_or(self.0);
+        let more = if shown.len() < self.0.len() { ".." } else { "" };
+        write!(f, "\"{}\"{more}", shown.escape_ascii())
+    }
+}

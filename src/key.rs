@@ -134,6 +134,15 @@ impl HashTag {
         Self { open, close }
     }
 
+    /// The two bytes.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::HashTag::BRACES.pair(), *b"{}");
+    /// ```
+    pub const fn pair(self) -> [u8; 2] {
+        [self.open, self.close]
+    }
+
     /// The part of `key` that is hashed. Linear in the key.
     ///
     /// ```

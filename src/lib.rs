@@ -7,6 +7,7 @@ extern crate alloc;
 extern crate std;
 
 mod bounded;
+pub mod cluster;
 #[cfg(feature = "compat")]
 pub mod compat;
 mod error;

@@ -212,6 +212,24 @@ impl HashSlots {
         Ok(())
     }
 
+    /// A table dealt elsewhere; ids are those of `nodes`.
+    pub(crate) fn from_owners(
+        nodes: Nodes,
+        hasher: KeyHasher,
+        owners: Vec<Option<NodeId>>,
+    ) -> Result<Self, Error> {
+        check_room(&nodes, owners.len())?;
+        Ok(Self {
+            nodes,
+            hasher,
+            owners,
+        })
+    }
+
+    pub(crate) fn owners(&self) -> &[Option<NodeId>] {
+        &self.owners
+    }
+
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "below the number of slots")]
     fn slot_of(&self, key: KeyHash) -> usize {

@@ -1,0 +1,52 @@
+//! Redis Cluster's slots, against what real servers printed and answered (`data/cluster`) and
+//! against models.
+//!
+//! | subject | where |
+//! |---|---|
+//! | keys, tags, slots | `keys` |
+//! | what servers print, read and written | `texts` |
+//! | a server's decisions, request by request | `decisions` |
+//! | a client's decisions | `clients` |
+//! | failover, claims, coverage | `failovers` |
+//! | plans: the fewest moves, budgets, going on, commands | `plans` |
+//! | all of it together: moves, failovers, stale clients | `model` |
+//! | hot slots and tags | `heats` |
+
+mod common;
+
+#[path = "cluster/clients.rs"]
+mod clients;
+#[path = "cluster/decisions.rs"]
+mod decisions;
+#[path = "cluster/failovers.rs"]
+mod failovers;
+#[path = "cluster/heats.rs"]
+mod heats;
+#[path = "cluster/keys.rs"]
+mod keys;
+#[path = "cluster/model.rs"]
+mod model;
+#[path = "cluster/plans.rs"]
+mod plans;
+#[path = "cluster/texts.rs"]
+mod texts;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hashroute::cluster::{SlotRule, Table};
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
+/// What a real server printed.
+fn printed(file: &str) -> Result<String, std::io::Error> {
+    fs::read_to_string(folder("cluster").join(file))
+}
+
+fn table(file: &str) -> Result<Table, Box<dyn core::error::Error>> {
+    Ok(Table::from_text(&printed(file)?, SlotRule::REDIS)?)
+}
