@@ -23,7 +23,7 @@ const PINNED: &[(&str, [u64; 4])] = &[
     ("shortlist", [0x7d10_e666_31d9_f453, 0x09f6_1287_cffd_43cc, 0xed9f_3f2e_3043_2f97, 0x75cd_d24b_8bd8_2b47]),
     ("jump", [0x03bd_73b7_0469_438e, 0xdd0c_d062_ab6a_6c20, 0x3d3e_ab4c_bd5e_7251, 0x43b8_c771_a041_16ca]),
     ("maglev", [0x24ce_ce85_ce17_67da, 0x4ff5_9f63_1d1f_b289, 0x5621_5d80_3dc6_46b5, 0xf69f_b91e_ba7d_966b]),
-    ("slots", [0x2a7f_0fca_ed21_564e, 0xfbce_3df0_6e24_9bd5, 0x72c4_fc3d_e728_7503, 0x6da1_1371_e46a_1284]),
+    ("slots", [0x2a7f_0fca_ed21_564e, 0xfbce_3df0_6e24_9bd5, 0x72c4_fc3d_e728_7503, 0xdcca_b238_d67f_bb81]),
     ("bounded", [0xec9e_c9b0_37a5_bc8e, 0x558e_d982_ea6c_bd00, 0x03a8_8810_6053_f356, 0x661a_e47e_caaf_8c60]),
 ];
 
