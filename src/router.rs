@@ -292,6 +292,8 @@ pub trait Router: Debug + Send + Sync {
     }
 }
 
+const ROUNDS: u64 = 256;
+
 /// The default walk: the owner, then the owners of the key hashed anew, then whoever was
 /// missed, in order of name from a place that the key chooses.
 fn walk_by_rehash<R: Router + ?Sized>(
@@ -303,8 +305,10 @@ fn walk_by_rehash<R: Router + ?Sized>(
     if let Some(owner) = router.route_hash(key) {
         visit(owner)?;
     }
-    // Twice the members finds most of them; the sweep below finds the rest.
-    for round in 1..=2 * nodes.live() as u64 {
+    // Twice the members finds most of them, and so many rounds all of a short list; the sweep
+    // below finds the rest. Without a limit, one node of nearly all the weight would cost a large
+    // cluster a lookup for each of the others.
+    for round in 1..=ROUNDS.min(2 * nodes.live() as u64) {
         if let Some(id) = router.route_hash(key.rehash(round)) {
             visit(id)?;
         }

@@ -5,7 +5,7 @@
 //!
 //! | lookup | memory | change |
 //! |---|---|---|
-//! | O(1) expected, one cache line | 24 to 32 B a point | O(points of the node), amortised |
+//! | O(1) expected, one cache line | 24 to 32 B a point, more for tokens that crowd | O(points of the node), amortised |
 //!
 //! Peers must share the set of nodes with their weights (or the table of tokens).
 //!
@@ -450,6 +450,17 @@ mod tests {
     fn owner(ring: &Ring, hash: u64) -> Option<&str> {
         ring.route_hash(KeyHash::from_raw(hash))
             .map(|id| ring.nodes.name(id))
+    }
+
+    #[test]
+    fn the_tutorial_ring_goes_strictly_beyond() -> Result<(), Error> {
+        let ring = Ring::tutorial(["a", "b"].map(Node::new), 20)?;
+        let points: Vec<_> = ring.points().collect();
+        let nexts = points.iter().cycle().skip(1);
+        for ((point, _), (_, next)) in points.iter().zip(nexts) {
+            assert_eq!(owner(&ring, *point), Some(next.name()));
+        }
+        Ok(())
     }
 
     #[test]

@@ -314,6 +314,20 @@ mod tests {
         }
     }
 
+    /// Two heavy nodes in one lane whose costs no estimate can tell apart: the second is better.
+    #[test]
+    fn near_ties_in_one_lane_are_settled_exactly() {
+        let draw = |at| match at {
+            0 => (mix64(7), u32::MAX - 1),
+            WIDTH => (mix64(7), u32::MAX),
+            _ => (mix64(at as u64 + 100), 1),
+        };
+        let draws: Draws = (0..=WIDTH).map(draw).collect();
+        for key in (0..100).map(|round| mix64(round + 1)) {
+            assert_eq!(draws.best(key), Some(WIDTH), "{key:#x}");
+        }
+    }
+
     /// The same nodes, in all their order, some at a time.
     #[test]
     fn strides_agree_with_sorting() {
