@@ -5,6 +5,7 @@ use crate::random::Random;
 /// Keys that share a tag.
 pub(super) const GROUP: usize = 5;
 
+#[derive(Clone)]
 pub(super) struct Data {
     pub(super) keys: Vec<Vec<u8>>,
     /// How often each key was written.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hashroute::cluster::{Command, Mark, Policy, Request, Role, Table};
+use hashroute::cluster::{ClusterNode, Command, Mark, Policy, Request, Role, Table};
 use redis::Cmd;
 
 use super::data::Data;
@@ -12,7 +12,7 @@ use crate::random::Random;
 use crate::tally::{Fallible, Tally};
 
 /// How often a view may change while it is compared.
-const TRIES: usize = 10;
+const TRIES: usize = 25;
 
 /// A request that changes nothing.
 pub(super) struct Probe {
@@ -24,7 +24,7 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    /// A random one, of keys that are there; `slots` are preferred, if any is given.
+    /// A random one, of keys that are there; if `focus` names some, only of those.
     pub(super) fn any(data: &Data, random: &mut Random, focus: &[usize]) -> Self {
         let key = |random: &mut Random| match focus {
             [] => data.any(random),
@@ -50,6 +50,16 @@ impl Probe {
             asking: random.below(3) == 0,
             readonly: random.below(3) == 0,
         }
+    }
+
+    fn describe(&self, role: Option<Role>) -> String {
+        let asking = if self.asking { " behind ASKING" } else { "" };
+        let readonly = if self.readonly {
+            " behind READONLY"
+        } else {
+            ""
+        };
+        format!("{}{asking}{readonly} to {role:?}", self.name)
     }
 
     fn commands(&self) -> Vec<Cmd> {
@@ -80,12 +90,12 @@ pub(super) type Kinds = BTreeMap<String, usize>;
 pub(super) fn compare(
     servers: &mut Servers,
     probes: &[Probe],
-    tally: &mut Tally,
-    kinds: &mut Kinds,
+    policy: Policy,
+    (tally, kinds): (&mut Tally, &mut Kinds),
 ) -> Fallible<()> {
     for place in servers.up() {
-        let (view, held, theirs) = ask(servers, place, probes)?;
-        let health = view.health(Policy::default());
+        let (view, held, theirs) = ask(servers, place, probes, policy)?;
+        let health = view.health(policy);
         let id = servers.get(place).id.clone();
         for (probe, theirs) in probes.iter().zip(theirs) {
             let keys: Vec<_> = probe.keys.iter().map(Vec::as_slice).collect();
@@ -93,19 +103,13 @@ pub(super) fn compare(
                 .asking(probe.asking)
                 .readonly(probe.readonly);
             let holds = |key: &[u8]| held.contains(key);
-            let ours = view.decide(&id, &request, health, Policy::default(), holds)?;
-            let what = format!(
-                "{} (asking {}, readonly {}) at a {:?}",
-                probe.name,
-                probe.asking,
-                probe.readonly,
-                view.myself().map_or(Role::Primary, |node| node.role())
-            );
+            let ours = view.decide(&id, &request, health, policy, holds)?;
+            let role = view.myself().map(ClusterNode::role);
+            let what = probe.describe(role);
             tally.compare(&what, &keys.join(&b' '), &theirs, &ours.to_string());
-            let mut words = theirs.split(' ');
-            let kind = match words.next().unwrap_or_default() {
-                "CLUSTERDOWN" => theirs.as_str(),
-                word => word,
+            let kind = match theirs.split(' ').next() {
+                Some("CLUSTERDOWN") | None => &theirs,
+                Some(word) => word,
             };
             *kinds.entry(kind.into()).or_default() += 1;
         }
@@ -118,6 +122,7 @@ fn ask(
     servers: &mut Servers,
     place: usize,
     probes: &[Probe],
+    policy: Policy,
 ) -> Fallible<(Table, BTreeSet<Vec<u8>>, Vec<String>)> {
     let commands: Vec<Vec<Cmd>> = probes.iter().map(Probe::commands).collect();
     let flat: Vec<Cmd> = commands.iter().flatten().cloned().collect();
@@ -127,7 +132,7 @@ fn ask(
         let answers = servers.pipeline(place, &flat)?;
         let after = servers.view(place)?;
         let is_same = facts(&before) == facts(&after) && ok == servers.is_ok(place)?;
-        if !is_same || ok != before.health(Policy::default()).is_ok() {
+        if !is_same || ok != before.health(policy).is_ok() {
             std::thread::sleep(std::time::Duration::from_millis(200));
             continue;
         }

@@ -97,6 +97,14 @@ impl Servers {
         Ok(())
     }
 
+    pub(super) fn version(&mut self) -> Fallible<String> {
+        let info: String = self.ask(0, "INFO server")?;
+        let version = info
+            .lines()
+            .find_map(|line| line.strip_prefix("redis_version:"));
+        Ok(version.unwrap_or("?").into())
+    }
+
     /// Places of those that run.
     pub(super) fn up(&self) -> Vec<usize> {
         let places = 0..self.all.len();

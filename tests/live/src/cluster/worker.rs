@@ -73,6 +73,17 @@ impl Worker {
         self.read_groups()
     }
 
+    /// What the client met, in words.
+    pub(super) fn report(&self) -> String {
+        let met = self.client.met.iter();
+        let met: Vec<_> = met.map(|(what, count)| format!("{what} {count}")).collect();
+        format!(
+            "the client got {} answers, and met {}",
+            self.answers,
+            met.join(", ")
+        )
+    }
+
     pub(super) fn write(&mut self, keys: &[usize]) -> Fallible<()> {
         let data = &self.data;
         let writes = keys
