@@ -52,14 +52,14 @@ impl Probe {
         }
     }
 
-    fn describe(&self, role: Option<Role>) -> String {
+    fn describe(&self, role: Role) -> String {
         let asking = if self.asking { " behind ASKING" } else { "" };
         let readonly = if self.readonly {
             " behind READONLY"
         } else {
             ""
         };
-        format!("{}{asking}{readonly} to {role:?}", self.name)
+        format!("{}{asking}{readonly} to a {role:?}", self.name)
     }
 
     fn commands(&self) -> Vec<Cmd> {
@@ -104,7 +104,7 @@ pub(super) fn compare(
                 .readonly(probe.readonly);
             let holds = |key: &[u8]| held.contains(key);
             let ours = view.decide(&id, &request, health, policy, holds)?;
-            let role = view.myself().map(ClusterNode::role);
+            let role = view.myself().map_or(Role::Unknown, ClusterNode::role);
             let what = probe.describe(role);
             tally.compare(&what, &keys.join(&b' '), &theirs, &ours.to_string());
             let kind = match theirs.split(' ').next() {
