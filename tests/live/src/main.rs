@@ -1,8 +1,8 @@
 //! Do real servers send the same keys to the same nodes?
 //!
 //! Each check starts a server on loopback with a configuration of random names, weights and
-//! options, reads the same configuration, and compares thousands of routes. Every server is
-//! stopped at the end. The seed is printed; `HASHROUTE_SEED` sets it.
+//! options, reads the same configuration, and compares thousands of routes; `cluster` starts
+//! many, moves slots and kills one. Every server is stopped at the end. The seed is printed; `HASHROUTE_SEED` sets it.
 //!
 //! ```text
 //! hashroute-live [NAME...]    only these checks; all of them otherwise
@@ -10,6 +10,8 @@
 //!
 //! Exits with 1 when a route differs or a check broke, and with 3 when a program is missing.
 
+mod cluster;
+mod cluster_client;
 mod envoy;
 mod haproxy;
 mod http;
@@ -45,6 +47,12 @@ const CHECKS: &[Check] = &[
         needs: &["redis-server"],
         install: "apt-get install redis-server",
         run: redis::check,
+    },
+    Check {
+        name: "cluster",
+        needs: &["redis-server"],
+        install: "apt-get install redis-server",
+        run: cluster::check,
     },
     Check {
         name: "nginx",

@@ -71,6 +71,12 @@ impl Running {
         break_off(program, "does not listen", log)?;
         Ok(running)
     }
+
+    /// Ends it at once, with no chance to say so to anybody.
+    pub(crate) fn kill(mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
 }
 
 fn break_off(program: &str, what: &str, log: &Path) -> Fallible<()> {
@@ -82,6 +88,10 @@ fn break_off(program: &str, what: &str, log: &Path) -> Fallible<()> {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        // Its number may be another's by now.
+        if !matches!(self.0.try_wait(), Ok(None)) {
+            return;
+        }
         // Asked first, since a server that is killed leaves its workers behind.
         let pid = self.0.id().to_string();
         drop(Command::new("kill").arg(&pid).status());

@@ -1,0 +1,163 @@
+//! Do servers answer what we decide for them?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hashroute::cluster::{ClusterNode, Command, Mark, Policy, Request, Role, Table};
+use redis::Cmd;
+
+use super::data::Data;
+use super::servers::{Servers, owners};
+use crate::cluster_client::error_text;
+use crate::random::Random;
+use crate::tally::{Fallible, Tally};
+
+/// How often a view may change while it is compared.
+const TRIES: usize = 25;
+
+/// A request that changes nothing.
+pub(super) struct Probe {
+    name: &'static str,
+    command: Command,
+    keys: Vec<Vec<u8>>,
+    asking: bool,
+    readonly: bool,
+}
+
+impl Probe {
+    /// A random one, of keys that are there; if `focus` names some, only of those.
+    pub(super) fn any(data: &Data, random: &mut Random, focus: &[usize]) -> Self {
+        let key = |random: &mut Random| match focus {
+            [] => data.any(random),
+            _ => *random.pick(focus),
+        };
+        let first = key(random);
+        // The neighbour has the same tag, as a rule; the other is anywhere.
+        let near = (first ^ 1).min(data.keys.len() - 1);
+        let far = key(random);
+        let (name, command, places) = match random.below(8) {
+            0 => ("PERSIST", Command::Write, vec![first]),
+            1 => ("SPUBLISH", Command::Channel, vec![first]),
+            2 => ("EXISTS", Command::Read, vec![first, near]),
+            3 => ("MGET", Command::Read, vec![first, near, first]),
+            4 => ("MSETNX", Command::Write, vec![first, near]),
+            5 => ("MGET", Command::Read, vec![first, far]),
+            _ => ("GET", Command::Read, vec![first]),
+        };
+        Self {
+            name,
+            command,
+            keys: places.iter().map(|key| data.keys[*key].clone()).collect(),
+            asking: random.below(3) == 0,
+            readonly: random.below(3) == 0,
+        }
+    }
+
+    fn describe(&self, role: Role) -> String {
+        let asking = if self.asking { " behind ASKING" } else { "" };
+        let readonly = if self.readonly {
+            " behind READONLY"
+        } else {
+            ""
+        };
+        format!("{}{asking}{readonly} to a {role:?}", self.name)
+    }
+
+    fn commands(&self) -> Vec<Cmd> {
+        let mut command = redis::cmd(self.name);
+        for key in &self.keys {
+            command.arg(key);
+            if ["MSETNX", "SPUBLISH"].contains(&self.name) {
+                command.arg("x");
+            }
+        }
+        let mode = if self.readonly {
+            "READONLY"
+        } else {
+            "READWRITE"
+        };
+        let mut commands = vec![redis::cmd(mode)];
+        // It counts for the next command alone.
+        commands.extend(self.asking.then(|| redis::cmd("ASKING")));
+        commands.push(command);
+        commands
+    }
+}
+
+/// What was compared, by the server's words.
+pub(super) type Kinds = BTreeMap<String, usize>;
+
+/// Sends all probes to all servers that run, each of which decides by its own view.
+pub(super) fn compare(
+    servers: &mut Servers,
+    probes: &[Probe],
+    policy: Policy,
+    (tally, kinds): (&mut Tally, &mut Kinds),
+) -> Fallible<()> {
+    for place in servers.up() {
+        let (view, held, theirs) = ask(servers, place, probes, policy)?;
+        let health = view.health(policy);
+        let id = servers.get(place).id.clone();
+        for (probe, theirs) in probes.iter().zip(theirs) {
+            let keys: Vec<_> = probe.keys.iter().map(Vec::as_slice).collect();
+            let request = Request::new(probe.command, &keys)
+                .asking(probe.asking)
+                .readonly(probe.readonly);
+            let holds = |key: &[u8]| held.contains(key);
+            let ours = view.decide(&id, &request, health, policy, holds)?;
+            let role = view.myself().map_or(Role::Unknown, ClusterNode::role);
+            let what = probe.describe(role);
+            tally.compare(&what, &keys.join(&b' '), &theirs, &ours.to_string());
+            let kind = match theirs.split(' ').next() {
+                Some("CLUSTERDOWN") | None => &theirs,
+                Some(word) => word,
+            };
+            *kinds.entry(kind.into()).or_default() += 1;
+        }
+    }
+    Ok(())
+}
+
+/// A server's view, the keys that it has in slots on the move, and its answers, of one moment.
+fn ask(
+    servers: &mut Servers,
+    place: usize,
+    probes: &[Probe],
+    policy: Policy,
+) -> Fallible<(Table, BTreeSet<Vec<u8>>, Vec<String>)> {
+    let commands: Vec<Vec<Cmd>> = probes.iter().map(Probe::commands).collect();
+    let flat: Vec<Cmd> = commands.iter().flatten().cloned().collect();
+    for _ in 0..TRIES {
+        let (before, ok) = (servers.view(place)?, servers.is_ok(place)?);
+        let held = held(servers, place, &before)?;
+        let answers = servers.pipeline(place, &flat)?;
+        let after = servers.view(place)?;
+        let is_same = facts(&before) == facts(&after) && ok == servers.is_ok(place)?;
+        if !is_same || ok != before.health(policy).is_ok() {
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            continue;
+        }
+        let mut answers = answers.into_iter();
+        let last = commands.iter().map(|group| answers.nth(group.len() - 1));
+        let text = last.map(|answer| answer.as_ref().and_then(error_text));
+        let text = text.map(|text| text.unwrap_or_else(|| "OK".into()));
+        return Ok((after, held, text.collect()));
+    }
+    Err("a server's view does not come to rest, or its state is not the one that we see".into())
+}
+
+/// What decides, of a view: times and links do not.
+fn facts(view: &Table) -> impl PartialEq + '_ {
+    let marks: Vec<(u32, &str, &Mark)> = view.marks().collect();
+    let nodes = view.nodes().iter();
+    let nodes = nodes.map(|node| (node.id(), node.role(), node.primary(), node.flags()));
+    (owners(view), marks, nodes.collect::<Vec<_>>())
+}
+
+fn held(servers: &mut Servers, place: usize, view: &Table) -> Fallible<BTreeSet<Vec<u8>>> {
+    let list = |slot| super::servers::command(&format!("CLUSTER GETKEYSINSLOT {slot} 1000"));
+    let slots = view.open_slots().into_iter().flatten();
+    let lists: Vec<Cmd> = slots.map(list).collect();
+    let answers = servers.pipeline(place, &lists)?.into_iter();
+    let keys: Result<Vec<Vec<Vec<u8>>>, _> = answers.map(redis::from_redis_value).collect();
+    Ok(keys?.into_iter().flatten().collect())
+}

@@ -1,0 +1,108 @@
+//! Does a real cluster live by our decisions?
+//!
+//! Three primaries with a replica each, 100,000 keys; a fourth primary takes over its share by
+//! the commands of our plan while a client reads and writes; a primary is killed, and comes back.
+//! The client decides by `SlotMap`, and what servers answer is compared with `Table::decide`.
+
+mod audit;
+mod data;
+mod decisions;
+mod failover;
+mod form;
+mod grow;
+mod mover;
+mod servers;
+mod worker;
+
+use std::time::{Duration, Instant};
+
+use hashroute::cluster::{Policy, SlotRule};
+
+use self::data::Data;
+use self::decisions::{Kinds, Probe, compare};
+use self::servers::Servers;
+use crate::random::Random;
+use crate::tally::{Fallible, Outcome, Tally};
+
+const KEYS: usize = 100_000;
+/// As many replicas follow them: server `n` is copied by server `n + PRIMARIES`.
+const PRIMARIES: usize = 3;
+/// Keys in one pipeline of the load and of the last reading.
+const PIPELINE: usize = 5_000;
+const PROBES: usize = 400;
+const ALL_SLOTS: u32 = SlotRule::REDIS.slots();
+/// The pause of a client that never asks for the table again.
+const NEVER: Duration = Duration::MAX;
+
+struct Check<'r> {
+    servers: Servers,
+    random: &'r mut Random,
+    tally: Tally,
+    kinds: Kinds,
+    start: Instant,
+}
+
+pub(crate) fn check(random: &mut Random) -> Outcome {
+    let start = Instant::now();
+    let mut check = Check {
+        servers: Servers::start(2 * PRIMARIES)?,
+        tally: Tally::default(),
+        kinds: Kinds::new(),
+        random,
+        start,
+    };
+    let version = check.servers.version()?;
+    check.tally.what = format!("redis-server {version}, decisions and owners of keys");
+    let data = Data::new(KEYS, check.random);
+    check.form(&data)?;
+    let worker = check.load(data)?;
+    let worker = check.grow(worker)?;
+    let worker = check.fail_over(worker)?;
+    check.audit(worker)?;
+    check.sum_up()?;
+    Ok(check.tally)
+}
+
+fn expect(holds: bool, what: &str) -> Fallible<()> {
+    if holds { Ok(()) } else { Err(what.into()) }
+}
+
+impl Check<'_> {
+    fn say(&self, what: &str) {
+        println!("  {:5.1} s  {what}", self.start.elapsed().as_secs_f64());
+    }
+
+    /// Compares what all servers answer to random requests.
+    fn probe(&mut self, data: &Data, policy: Policy) -> Fallible<()> {
+        let probes = (0..PROBES).map(|_| Probe::any(data, self.random, &[]));
+        let probes: Vec<_> = probes.collect();
+        let counts = (&mut self.tally, &mut self.kinds);
+        compare(&mut self.servers, &probes, policy, counts)
+    }
+
+    /// Sets an option of all servers that run.
+    fn configure(&mut self, option: &str) -> Fallible<()> {
+        let places = self.servers.up().into_iter();
+        let mut sent =
+            places.map(|place| self.servers.send(place, &format!("CONFIG SET {option}")));
+        sent.try_for_each(|sent| sent)
+    }
+
+    /// What servers answered; nothing is proved of an answer that nobody gave.
+    fn sum_up(&self) -> Fallible<()> {
+        self.say("answers that were compared:");
+        for (kind, count) in &self.kinds {
+            println!("           {count:>7}  {kind}");
+        }
+        let mut wanted = vec!["OK", "MOVED", "ASK", "TRYAGAIN", "CROSSSLOT"];
+        wanted.extend([
+            "CLUSTERDOWN Hash slot not served",
+            "CLUSTERDOWN The cluster is down",
+            "CLUSTERDOWN The cluster is down and only accepts read commands",
+        ]);
+        let missing = wanted.iter().find(|kind| !self.kinds.contains_key(**kind));
+        missing.map_or(Ok(()), |kind| {
+            Err(format!("no server answered {kind}").into())
+        })
+    }
+}
