@@ -157,12 +157,36 @@ impl HashTag {
             .unwrap_or(key)
     }
 
+    #[inline]
     fn inside(self, key: &[u8]) -> Option<&[u8]> {
-        let open = memchr(self.open, key)?;
+        let open = find(self.open, key)?;
         let rest = key.get(open + 1..)?;
-        let close = memchr(self.close, rest)?;
+        let close = find(self.close, rest)?;
         rest.get(..close)
     }
+}
+
+/// Where `byte` first is, eight bytes at a step: most keys are too short for `memchr`'s vectors to
+/// pay.
+#[inline]
+fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
+    const LOW: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = LOW << 7;
+    if bytes.len() > 32 {
+        return memchr(byte, bytes);
+    }
+    let mut rest = bytes;
+    while let Some((step, after)) = rest.split_first_chunk::<8>() {
+        // The lowest high bit is that of the first byte that is 0, which are those we look for.
+        let zero = u64::from_le_bytes(*step) ^ (LOW * u64::from(byte));
+        let found = zero.wrapping_sub(LOW) & !zero & HIGH;
+        if found != 0 {
+            return Some(bytes.len() - rest.len() + found.trailing_zeros() as usize / 8);
+        }
+        rest = after;
+    }
+    let at = rest.iter().position(|other| *other == byte)?;
+    Some(bytes.len() - rest.len() + at)
 }
 
 /// Parses exactly two bytes, such as `{}`.
@@ -397,6 +421,15 @@ impl KeyHasher {
     /// ```
     #[inline]
     pub fn spread(&self, key: &[u8]) -> KeyHash {
+        // Apart, so that the default inlines into the caller and the rest does not.
+        match (self.function, self.tag) {
+            (HashFunction::Xxh3, None) => KeyHash(self.function.value(self.secret, key)),
+            _ => self.spread_as_told(key),
+        }
+    }
+
+    #[inline(never)]
+    fn spread_as_told(&self, key: &[u8]) -> KeyHash {
         let raw = self.raw(key);
         if self.function.is_spread() {
             raw

@@ -121,6 +121,7 @@ pub trait Router: Debug + Send + Sync {
     /// assert_eq!(ring.hasher().map(KeyHasher::function), Some(HashFunction::Xxh3));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
+    #[inline]
     fn hasher(&self) -> Option<&KeyHasher> {
         static DEFAULT: KeyHasher = KeyHasher::new(HashFunction::Xxh3);
         Some(&DEFAULT)
@@ -134,6 +135,8 @@ pub trait Router: Debug + Send + Sync {
     /// assert_eq!(ring.hash_key(b"key"), KeyHash::from_bytes(b"key"));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
+    #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
+    #[inline(always)]
     fn hash_key(&self, key: &[u8]) -> KeyHash {
         match self.hasher() {
             Some(hasher) => hasher.spread(key),
@@ -150,6 +153,7 @@ pub trait Router: Debug + Send + Sync {
     /// assert!(["a", "b"].contains(&node.name()));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
+    #[inline]
     fn route(&self, key: &[u8]) -> Option<&Node> {
         self.nodes().get(self.route_hash(self.hash_key(key))?)
     }
@@ -193,6 +197,7 @@ pub trait Router: Debug + Send + Sync {
     /// assert!(owners.iter().all(Option::is_some));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
+    #[inline]
     fn route_batch(&self, keys: &[KeyHash], out: &mut [Option<NodeId>]) {
         for (owner, &key) in out.iter_mut().zip(keys) {
             *owner = self.route_hash(key);
@@ -228,6 +233,7 @@ pub trait Router: Debug + Send + Sync {
     /// assert_eq!((n, list[2]), (2, None));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
+    #[inline]
     fn replicas_into(&self, key: KeyHash, spread: Spread, out: &mut [Option<NodeId>]) -> usize {
         replicas::fill(self, key, spread, out)
     }

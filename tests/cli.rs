@@ -3,6 +3,8 @@
 
 #[path = "cli/changes.rs"]
 mod changes;
+#[path = "cli/dialects.rs"]
+mod dialects;
 #[path = "cli/inputs.rs"]
 mod inputs;
 #[path = "cli/messages.rs"]

@@ -4,9 +4,43 @@
 //! vectors. A file of a system that nothing here understands fails, a group too, and so does a
 //! file without vectors.
 
+#[path = "golden/cache_memcached_fast.rs"]
+mod cache_memcached_fast;
+#[path = "golden/cassandra.rs"]
+mod cassandra;
 mod common;
 #[path = "golden/core.rs"]
 mod core_functions;
+#[path = "golden/dalli.rs"]
+mod dalli;
+#[path = "golden/envoy.rs"]
+mod envoy;
+#[path = "golden/go.rs"]
+mod go;
+#[path = "golden/haproxy.rs"]
+mod haproxy;
+#[path = "golden/hashkit.rs"]
+mod hashkit;
+#[path = "golden/libketama.rs"]
+mod libketama;
+#[path = "golden/libmemcached.rs"]
+mod libmemcached;
+#[path = "golden/nginx.rs"]
+mod nginx;
+#[path = "golden/npm_hashring.rs"]
+mod npm_hashring;
+#[path = "golden/pymemcache.rs"]
+mod pymemcache;
+#[path = "golden/python_memcached.rs"]
+mod python_memcached;
+#[path = "golden/trafficserver.rs"]
+mod trafficserver;
+#[path = "golden/twemproxy.rs"]
+mod twemproxy;
+#[path = "golden/uhashring.rs"]
+mod uhashring;
+#[path = "golden/varnish.rs"]
+mod varnish;
 
 use std::fs;
 use std::path::Path;
@@ -22,17 +56,36 @@ type Check = fn(&Value) -> Fallible<usize>;
 
 /// Who checks a file, by how its `system` begins; the longest beginning counts.
 const CHECKS: &[(&str, Check)] = &[
+    ("Apache Traffic Server", trafficserver::check),
+    ("Cassandra", cassandra::check),
     ("Guava", core_functions::guava),
+    ("Perl Cache::Memcached::Fast", cache_memcached_fast::check),
+    ("Ruby Dalli", dalli::check),
+    ("envoy hash_balance_factor", envoy::check_loads),
+    ("envoy", envoy::check),
+    ("go_buraksezer_consistent", go::buraksezer),
+    ("go_groupcache", go::groupcache),
     ("go_jump", core_functions::go_jump),
+    ("go_maglev", go::maglev),
+    ("go_mpchash", go::mpchash),
+    ("go_rendezvous", go::rendezvous),
+    ("go_serialx_hashring", go::serialx),
+    ("go_stathat_consistent", go::stathat),
+    ("haproxy hash-balance-factor", haproxy::check_loads),
+    ("haproxy", haproxy::check),
+    ("hashring (npm)", npm_hashring::check),
     ("jump consistent hash", core_functions::jump),
+    ("libketama", libketama::check),
+    ("libmemcached", libmemcached::check),
+    ("nginx", nginx::check),
+    ("pymemcache", pymemcache::check),
+    ("python-memcached", python_memcached::check),
     ("redis cluster", core_functions::redis),
-    ("twemproxy hashkit", elsewhere),
+    ("twemproxy hashkit", hashkit::twemproxy),
+    ("twemproxy", twemproxy::check),
+    ("uhashring", uhashring::check),
+    ("varnish", varnish::check),
 ];
-
-/// `tests/hashes.rs` compares these.
-fn elsewhere(file: &Value) -> Fallible<usize> {
-    vectors(file)
-}
 
 #[test]
 fn every_vector_of_every_file() -> Outcome {
@@ -86,7 +139,6 @@ fn vectors(file: &Value) -> Fallible<usize> {
 
 /// Compares the vectors of a group, each a key and the name or address of its server, and says
 /// how many there were.
-#[allow(dead_code)]
 fn routes(group: &Value, router: &dyn Router, address: impl Fn(&str) -> String) -> Fallible<usize> {
     let rows = some(group, "vectors")?;
     for row in rows {
@@ -97,6 +149,20 @@ fn routes(group: &Value, router: &dyn Router, address: impl Fn(&str) -> String) 
         }
     }
     Ok(rows.len())
+}
+
+/// The weights under "weight", which may be fractions, as whole numbers, and how many make 1.
+fn weights(servers: &[Value]) -> Fallible<(u32, Vec<u32>)> {
+    let texts = servers.iter().map(|server| server["weight"].to_string());
+    let texts: Vec<_> = texts.collect();
+    let decimals = |text: &String| text.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let most = texts.iter().map(decimals).max().unwrap_or(0);
+    let whole = |text: &String| {
+        let zeros = "0".repeat(most - decimals(text));
+        format!("{}{zeros}", text.replace('.', "")).parse::<u32>()
+    };
+    let weights = texts.iter().map(whole).collect::<Result<_, _>>()?;
+    Ok((10_u32.pow(u32::try_from(most)?), weights))
 }
 
 /// What stands under `field`, of which there must be some: a test of none would hold for anything.

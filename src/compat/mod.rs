@@ -20,11 +20,47 @@ use alloc::vec::Vec;
 use crate::Error;
 use crate::strategy::{Param, Params};
 
+pub mod buraksezer;
+pub mod cache_memcached_fast;
+pub mod cassandra;
+pub mod cilium;
 #[cfg(feature = "config")]
 mod config;
+pub mod dalli;
+pub mod dubbo;
+pub mod envoy;
+pub mod ex_hash_ring;
+pub mod go_maglev;
+pub mod go_mpchash;
+pub mod go_rendezvous;
+pub mod groupcache;
+pub mod grpc;
+pub mod haproxy;
+pub mod hashkit;
+mod jhash;
+pub mod jump;
+pub mod katran;
+mod ketama;
+pub mod libketama;
+pub mod libmemcached;
+mod members;
 pub mod nginx;
+pub mod npm_hashring;
+mod permutation;
 mod placement;
 mod pool;
+pub mod pymemcache;
+pub mod python_memcached;
+pub mod redis_cluster;
+mod ring_hash;
+pub mod serialx;
+pub mod stathat;
+pub mod trafficserver;
+pub mod twemproxy;
+pub mod uhashring;
+pub mod varnish;
+#[cfg(feature = "config")]
+mod yaml;
 
 #[cfg(feature = "config")]
 pub use config::{Config, Reader, Unknown};
@@ -37,7 +73,40 @@ pub use pool::{Pool, Server, System};
 /// let names: Vec<_> = hashroute::compat::ALL.iter().map(|dialect| dialect.name).collect();
 /// assert!(names.is_sorted());
 /// ```
-pub static ALL: &[Dialect] = &[nginx::DIALECT];
+pub static ALL: &[Dialect] = &[
+    buraksezer::DIALECT,
+    cache_memcached_fast::DIALECT,
+    cassandra::DIALECT,
+    cilium::DIALECT,
+    dalli::DIALECT,
+    dubbo::DIALECT,
+    envoy::DIALECT,
+    ex_hash_ring::DIALECT,
+    jump::GO_JUMP,
+    go_maglev::DIALECT,
+    go_mpchash::DIALECT,
+    go_rendezvous::DIALECT,
+    groupcache::DIALECT,
+    grpc::DIALECT,
+    jump::GUAVA,
+    haproxy::DIALECT,
+    jump::JUMP,
+    katran::DIALECT,
+    libketama::DIALECT,
+    libmemcached::DIALECT,
+    jump::LITHAMMER,
+    nginx::DIALECT,
+    npm_hashring::DIALECT,
+    pymemcache::DIALECT,
+    python_memcached::DIALECT,
+    redis_cluster::DIALECT,
+    serialx::DIALECT,
+    stathat::DIALECT,
+    trafficserver::DIALECT,
+    twemproxy::DIALECT,
+    uhashring::DIALECT,
+    varnish::DIALECT,
+];
 
 /// A registry row: which system a dialect speaks like, how that was proved, and how to build it.
 ///
@@ -98,7 +167,7 @@ impl Proof {
     /// ```
     pub fn name(self) -> &'static str {
         match self {
-            Self::Recorded => "recorded answers",
+            Self::Recorded => "recorded",
             Self::Source => "from source, not run",
         }
     }

@@ -1,5 +1,6 @@
 //! Where the servers of a pool are: on a circle, in cells, by score, or by number.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -29,11 +30,16 @@ enum Kind {
     /// Hashes and tokens are `bits` wide and stand in the upper bits of a point.
     Circle { points: Points, bits: u32 },
     /// The owner stands in the cell that the hash gives, modulo their number.
-    Cells { cells: Vec<NodeId>, bits: u32 },
+    Cells {
+        cells: Vec<Option<NodeId>>,
+        bits: u32,
+    },
     /// The highest score owns; of equal ones, the first.
     Scores(Vec<(u64, NodeId)>, fn(u64, u64) -> u64),
     /// A function of hash and count gives the position.
     Buckets(Vec<NodeId>, fn(u64, u32) -> Option<u32>),
+    /// What these servers, in order, would own has no owner.
+    Without(Box<Placement>, Vec<NodeId>),
 }
 
 /// Which point of a circle owns a hash.
@@ -86,9 +92,10 @@ impl Placement {
         points.sort_by_key(|(point, _)| *point);
         points.dedup_by_key(|(point, _)| *point);
         let mut arcs = arcs(rule, &points, last);
-        arcs.sort_by_key(|(end, _)| *end);
-        let entries = arcs.iter().map(|(end, id)| (end << (64 - bits), *id));
-        let points = Points::new(arcs.len(), entries, |_, _| true);
+        for (end, _) in &mut arcs {
+            *end <<= 64 - bits;
+        }
+        let points = Points::new(arcs);
         Ok(Self(Kind::Circle { points, bits }))
     }
 
@@ -104,6 +111,21 @@ impl Placement {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn cells(bits: u32, cells: Vec<NodeId>) -> Result<Self, Error> {
+        check_capacity(cells.len() as u64)?;
+        Self::table(bits, cells.into_iter().map(Some).collect())
+    }
+
+    /// As [`cells`](Self::cells), some of which may be nobody's: keys there have no owner.
+    ///
+    /// # Errors
+    /// As [`cells`](Self::cells).
+    ///
+    /// ```
+    /// # use hashroute::compat::Placement;
+    /// assert_eq!(Placement::table(32, vec![None; 7])?.owner(3), None);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn table(bits: u32, cells: Vec<Option<NodeId>>) -> Result<Self, Error> {
         check_capacity(cells.len() as u64)?;
         last_place(bits)?;
         Ok(Self(Kind::Cells { cells, bits }))
@@ -130,6 +152,27 @@ impl Placement {
         Self(Kind::Buckets(servers, function))
     }
 
+    /// The same placement, in which these servers keep their places and own nothing: for a
+    /// system that does not move the keys of a server that is down, or hashes them anew.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Nodes, compat::Placement};
+    /// let nodes = Nodes::new(["a", "b"].map(Node::new))?;
+    /// let [a, b] = ["a", "b"].map(|name| nodes.id(name).expect("a member"));
+    /// let cells = Placement::cells(32, vec![a, b])?.without([b]);
+    /// assert_eq!([0, 1].map(|hash| cells.owner(hash)), [Some(a), None]);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    #[must_use]
+    pub fn without(self, absent: impl IntoIterator<Item = NodeId>) -> Self {
+        let mut absent: Vec<_> = absent.into_iter().collect();
+        if absent.is_empty() {
+            return self;
+        }
+        absent.sort_unstable();
+        Self(Kind::Without(Box::new(self), absent))
+    }
+
     /// The owner of a hash.
     ///
     /// ```
@@ -144,7 +187,7 @@ impl Placement {
             Kind::Circle { points, bits } => points.owner(place(hash, *bits)?),
             Kind::Cells { cells, bits } => {
                 place(hash, *bits)?;
-                cells.get(remainder(hash, cells.len())?).copied()
+                *cells.get(remainder(hash, cells.len())?)?
             }
             Kind::Scores(seeds, score) => {
                 let best = seeds.iter().rev();
@@ -155,7 +198,33 @@ impl Placement {
                 let bucket = function(hash, u32::try_from(servers.len()).ok()?)?;
                 servers.get(bucket as usize).copied()
             }
+            Kind::Without(all, absent) => all
+                .owner(hash)
+                .filter(|id| absent.binary_search(id).is_err()),
         }
+    }
+
+    /// The last place of the arc that a hash is on, where this is a circle: for systems that
+    /// measure how far it is to a point.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Nodes, compat::{Placement, Rule}};
+    /// let nodes = Nodes::new([Node::new("a")])?;
+    /// let a = nodes.id("a").expect("a member");
+    /// let circle = Placement::circle(32, Rule::AtOrAfter, vec![(100, a), (200, a)])?;
+    /// assert_eq!([100, 101, 201].map(|hash| circle.arc_end(hash)), [Some(100), Some(200), Some(100)]);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn arc_end(&self, hash: u64) -> Option<u64> {
+        let Kind::Circle { points, bits } = &self.0 else {
+            return None;
+        };
+        let mut end = None;
+        let _ = points.walk(place(hash, *bits)?, |(point, _)| {
+            end = Some(point >> (64 - bits));
+            ControlFlow::Break(())
+        });
+        end
     }
 
     /// How many points, cells or servers there are.
@@ -168,8 +237,10 @@ impl Placement {
     pub fn len(&self) -> usize {
         match &self.0 {
             Kind::Circle { points, .. } => points.len(),
-            Kind::Cells { cells, .. } | Kind::Buckets(cells, _) => cells.len(),
+            Kind::Cells { cells, .. } => cells.len(),
+            Kind::Buckets(servers, _) => servers.len(),
             Kind::Scores(seeds, _) => seeds.len(),
+            Kind::Without(all, _) => all.len(),
         }
     }
 
@@ -191,6 +262,12 @@ impl Placement {
         key: KeyHash,
         visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        if let Kind::Without(all, absent) = &self.0 {
+            return all.walk(key, &mut |id| match absent.binary_search(&id) {
+                Ok(_) => ControlFlow::Continue(()),
+                Err(_) => visit(id),
+            });
+        }
         if let Kind::Circle { points, bits } = &self.0 {
             return match place(key.get(), *bits) {
                 Some(place) => points.walk(place, |(_, id)| visit(id)),
@@ -217,13 +294,28 @@ impl Placement {
     pub(super) fn shares(&self, id_bound: usize) -> Option<Vec<f64>> {
         match &self.0 {
             Kind::Circle { points, .. } => Some(points.shares(id_bound)),
-            Kind::Cells { cells, .. } => {
+            Kind::Cells { cells, bits } => {
                 let mut shares = vec![0.0; id_bound];
-                for id in cells {
-                    shares[id.index()] += 1.0 / cells.len() as f64;
+                let (hashes, count) = (1_u128 << bits, cells.len() as u128);
+                for (at, id) in (0..).zip(cells) {
+                    // A cell has the hashes `at`, `at + count`, .. below `hashes`.
+                    let own = hashes / count + u128::from(at < hashes % count);
+                    if let Some(id) = id {
+                        shares[id.index()] += own as f64 / hashes as f64;
+                    }
                 }
                 Some(shares)
             }
+            // A circle's gaps stay without owner; a cell's keys are hashed anew, who knows where.
+            Kind::Without(all, absent) => match all.0 {
+                Kind::Circle { .. } => all.shares(id_bound).map(|mut shares| {
+                    for id in absent {
+                        shares[id.index()] = 0.0;
+                    }
+                    shares
+                }),
+                _ => None,
+            },
             Kind::Scores(..) | Kind::Buckets(..) => None,
         }
     }
@@ -231,14 +323,8 @@ impl Placement {
     pub(super) fn explain(&self, hash: u64) -> Vec<(&'static str, String)> {
         match &self.0 {
             Kind::Circle { points, bits } => {
-                let mut end = None;
-                let from = place(hash, *bits);
-                let _ = points.walk(from.unwrap_or(0), |(point, _)| {
-                    end = Some(point >> (64 - bits));
-                    ControlFlow::Break(())
-                });
                 let digits = bits.div_ceil(4) as usize + 2;
-                let end = end.zip(from).map(|(end, _)| {
+                let end = self.arc_end(hash).map(|end| {
                     let text = format!("{end:#0digits$x}, of {} arcs", points.len());
                     ("arc up to", text)
                 });
@@ -249,6 +335,7 @@ impl Placement {
                 let text = |cell| format!("{cell} of {}", cells.len());
                 cell.map(|cell| ("cell", text(cell))).into_iter().collect()
             }
+            Kind::Without(all, _) => all.explain(hash),
             Kind::Scores(..) | Kind::Buckets(..) => Vec::new(),
         }
     }
@@ -256,10 +343,12 @@ impl Placement {
     pub(super) fn heap_bytes(&self) -> usize {
         match &self.0 {
             Kind::Circle { points, .. } => points.heap_bytes(),
-            Kind::Cells { cells, .. } | Kind::Buckets(cells, _) => {
-                cells.capacity() * size_of::<NodeId>()
-            }
+            Kind::Cells { cells, .. } => cells.capacity() * size_of::<Option<NodeId>>(),
+            Kind::Buckets(servers, _) => servers.capacity() * size_of::<NodeId>(),
             Kind::Scores(seeds, _) => seeds.capacity() * size_of::<(u64, NodeId)>(),
+            Kind::Without(all, absent) => {
+                size_of::<Self>() + all.heap_bytes() + absent.capacity() * size_of::<NodeId>()
+            }
         }
     }
 }

@@ -5,6 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 use core::ops::ControlFlow;
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
 
 use super::Placement;
 use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
@@ -199,13 +201,51 @@ pub trait System: Debug + Send + Sync + 'static {
     /// # }
     /// ```
     fn hash(&self, key: &[u8], servers: &[(NodeId, Server)], placement: &Placement) -> Option<u64>;
+
+    /// Whether [`choose`](Self::choose) looks at loads.
+    ///
+    /// ```
+    /// use hashroute::compat::{System, haproxy::HaProxy};
+    /// assert!(!HaProxy::default().looks_at_loads());
+    /// ```
+    fn looks_at_loads(&self) -> bool {
+        false
+    }
+
+    /// The server for a hash, given how many requests each server has at this moment: the owner,
+    /// unless the system bounds loads.
+    ///
+    /// ```
+    /// use hashroute::compat::{Pool, Server, haproxy::HaProxy};
+    /// use hashroute::Router;
+    ///
+    /// let pool = Pool::new(HaProxy::default(), ["10.0.0.1:80"].map(Server::new))?;
+    /// let key = pool.hash_key(b"key");
+    /// assert_eq!(pool.choose(key, &|_| 9), pool.route_hash(key));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    fn choose(
+        &self,
+        hash: u64,
+        servers: &[(NodeId, Server)],
+        placement: &Placement,
+        loads: &dyn Fn(NodeId) -> u64,
+    ) -> Option<NodeId> {
+        let _ = (servers, loads);
+        placement.owner(hash)
+    }
 }
 
 /// A router that sends each key where a real [`System`] does.
 ///
 /// The `KeyHash` of a key is the system's own value, as narrow as it is. What the system does
-/// not route by the key's bytes (nginx: the empty key) has no owner here. Every change makes the
-/// placement anew, as a change of the configuration does.
+/// not route by the key's bytes (nginx: the empty key) has no owner here; where its hashes fill
+/// all 64 bits, [`route`](Router::route) alone knows that, since no `KeyHash` is left to say it.
+/// Every change makes the placement anew, as a change of the configuration does.
+///
+/// Where the system bounds loads, the pool counts what it [places](Router::place) until that is
+/// [released](Self::release), and the owner of a key is the server that the system would choose
+/// now; [`choose`](Self::choose) takes the loads from whoever knows them.
 ///
 /// ```
 /// use hashroute::compat::{Pool, Server, nginx::Nginx};
@@ -223,6 +263,8 @@ pub struct Pool {
     /// In the order of the configuration.
     servers: Vec<(NodeId, Server)>,
     placement: Placement,
+    /// What is placed on each server, by index; empty where the system does not look at it.
+    loads: Vec<AtomicUsize>,
 }
 
 impl Pool {
@@ -247,8 +289,14 @@ impl Pool {
             .into_iter()
             .filter_map(|server| Some((id(&server)?, server)))
             .collect();
+        let counted = if system.looks_at_loads() {
+            nodes.id_bound()
+        } else {
+            0
+        };
         Ok(Self {
             placement: system.place(&servers)?,
+            loads: (0..counted).map(|_| AtomicUsize::new(0)).collect(),
             system: Box::new(system),
             nodes,
             servers,
@@ -271,12 +319,83 @@ impl Pool {
     ///
     /// ```
     /// use hashroute::compat::{Pool, Server, nginx::Nginx};
-    /// let pool = Pool::new(Nginx::default(), ["a:80"].map(Server::new))?;
-    /// assert_eq!(pool.placement().len(), 160);
+    /// let pool = Pool::new(Nginx::default(), ["a:80", "b:80"].map(Server::new))?;
+    /// assert_eq!(pool.placement().len(), 320);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn placement(&self) -> &Placement {
         &self.placement
+    }
+
+    /// The server that the system chooses for a key when the servers have these loads, in
+    /// requests. What the pool itself counts plays no part.
+    ///
+    /// ```
+    /// use hashroute::compat::{Pool, Server, haproxy::HaProxy};
+    /// use hashroute::Router;
+    ///
+    /// let system = HaProxy { balance_factor: 125, ..HaProxy::default() };
+    /// let pool = Pool::new(system, ["s1", "s2"].map(Server::new))?;
+    /// let key = pool.hash_key(b"key");
+    /// let idle = pool.choose(key, &|_| 0);
+    /// let busy = pool.choose(key, &|id| if Some(id) == idle { 50 } else { 0 });
+    /// assert_ne!(idle, busy);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn choose(&self, key: KeyHash, loads: &dyn Fn(NodeId) -> u64) -> Option<NodeId> {
+        self.system
+            .choose(key.get(), &self.servers, &self.placement, loads)
+    }
+
+    /// How many keys are placed on a server and not released; 0 where the system does not look
+    /// at loads.
+    ///
+    /// ```
+    /// use hashroute::compat::{Pool, Server, haproxy::HaProxy};
+    /// use hashroute::Router;
+    ///
+    /// let system = HaProxy { balance_factor: 125, ..HaProxy::default() };
+    /// let pool = Pool::new(system, ["s1"].map(Server::new))?;
+    /// let id = pool.place(pool.hash_key(b"key")).expect("a server that is up");
+    /// assert_eq!(pool.load(id), 1);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn load(&self, id: NodeId) -> u64 {
+        let load = self.loads.get(id.index());
+        load.map_or(0, |load| load.load(Relaxed) as u64)
+    }
+
+    /// Take one placed key off a server; `false` when none is there.
+    ///
+    /// ```
+    /// use hashroute::compat::{Pool, Server, haproxy::HaProxy};
+    /// use hashroute::Router;
+    ///
+    /// let system = HaProxy { balance_factor: 125, ..HaProxy::default() };
+    /// let pool = Pool::new(system, ["s1"].map(Server::new))?;
+    /// let id = pool.place(pool.hash_key(b"key")).expect("a server that is up");
+    /// assert!(pool.release(id) && !pool.release(id));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn release(&self, id: NodeId) -> bool {
+        let less = |load: usize| load.checked_sub(1);
+        self.loads
+            .get(id.index())
+            .is_some_and(|load| load.fetch_update(Relaxed, Relaxed, less).is_ok())
+    }
+
+    /// A counter for every server; a server that came anew starts at nothing.
+    fn recount(&mut self, change: &Change, id: NodeId) {
+        if !self.system.looks_at_loads() {
+            return;
+        }
+        self.loads
+            .resize_with(self.nodes.id_bound(), || AtomicUsize::new(0));
+        if !matches!(change, Change::Reweight(..)) {
+            if let Some(load) = self.loads.get_mut(id.index()) {
+                *load.get_mut() = 0;
+            }
+        }
     }
 }
 
@@ -298,7 +417,23 @@ impl Router for Pool {
     }
 
     fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
-        self.placement.owner(key.get())
+        if self.loads.is_empty() {
+            return self.placement.owner(key.get());
+        }
+        self.choose(key, &|id| self.load(id))
+    }
+
+    fn place(&self, key: KeyHash) -> Option<NodeId> {
+        let id = self.route_hash(key)?;
+        if let Some(load) = self.loads.get(id.index()) {
+            load.fetch_add(1, Relaxed);
+        }
+        Some(id)
+    }
+
+    fn route(&self, key: &[u8]) -> Option<&Node> {
+        let hash = self.system.hash(key, &self.servers, &self.placement)?;
+        self.nodes.get(self.placement.owner(hash)?)
     }
 
     fn apply(&mut self, change: &Change) -> Result<(), Error> {
@@ -320,10 +455,16 @@ impl Router for Pool {
         }
         let placement = self.system.place(&servers)?;
         (self.nodes, self.servers, self.placement) = (nodes, servers, placement);
+        self.recount(change, id);
         Ok(())
     }
 
     fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
+        if !self.loads.is_empty() {
+            if let Some(ControlFlow::Break(())) = self.route_hash(key).map(&mut *visit) {
+                return;
+            }
+        }
         if self.placement.walk(key, visit).is_continue() {
             // A system may give a server no place at all, whatever its weight.
             let members = self.nodes.iter().filter(|(_, node)| node.weight() > 0);
@@ -332,6 +473,8 @@ impl Router for Pool {
     }
 
     fn shares(&self) -> Option<Vec<f64>> {
+        // Under load there are none.
+        self.loads.is_empty().then_some(())?;
         self.placement.shares(self.nodes.id_bound())
     }
 
@@ -343,6 +486,7 @@ impl Router for Pool {
         let servers = self.servers.iter().map(|(_, server)| {
             size_of::<(NodeId, Server)>() + server.name().len() + server.label().len()
         });
-        self.nodes.heap_bytes() + servers.sum::<usize>() + self.placement.heap_bytes()
+        let loads = self.loads.len() * size_of::<AtomicUsize>();
+        self.nodes.heap_bytes() + servers.sum::<usize>() + self.placement.heap_bytes() + loads
     }
 }

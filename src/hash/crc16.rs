@@ -1,4 +1,4 @@
-//! CRC-16/XMODEM, eight bytes at a step: Redis Cluster hashes the few bytes of a tag with it on
+//! CRC-16/XMODEM, sixteen bytes at a step: Redis Cluster hashes the few bytes of a tag with it on
 //! every lookup, and for so few the tables of the `crc` crate have no wide step.
 //!
 //! Source: Redis Cluster specification, appendix A; slicing by Kounavis and Berry, "Novel Table
@@ -7,18 +7,18 @@
 
 use crc::{CRC_16_XMODEM, Crc, Table};
 
-/// `TABLES[k][b]`: the remainder of byte b followed by k zero bytes.
+/// `TABLES[k][b]`: the remainder of byte b followed by k zero bytes. 8 KB.
 #[expect(clippy::cast_possible_truncation, reason = "below 256")]
-static TABLES: [[u16; 256]; 8] = {
+static TABLES: [[u16; 256]; 16] = {
     let crc = Crc::<u16, Table<1>>::new(&CRC_16_XMODEM);
-    let zeros = [0; 8];
-    let mut tables = [[0; 256]; 8];
+    let zeros = [0; 16];
+    let mut tables = [[0; 256]; 16];
     let mut k = 0;
-    while k < 8 {
+    while k < 16 {
         let mut byte = 0;
         while byte < 256 {
             let mut message = zeros;
-            message[7 - k] = byte as u8;
+            message[15 - k] = byte as u8;
             tables[k][byte] = crc.checksum(&message);
             byte += 1;
         }
@@ -30,24 +30,42 @@ static TABLES: [[u16; 256]; 8] = {
 pub(super) fn crc16(bytes: &[u8]) -> u16 {
     let mut crc = 0;
     let mut rest = bytes;
-    while let Some((step, after)) = rest.split_first_chunk::<8>() {
-        crc = sliced(crc, step);
+    while let Some((step, after)) = rest.split_first_chunk::<16>() {
+        let [upper, lower] = halves(u128::from_be_bytes(*step) ^ u128::from(crc) << 112);
+        crc = remainder(upper, 8) ^ remainder(lower, 0);
         rest = after;
     }
-    if let Some((step, after)) = rest.split_first_chunk::<4>() {
-        crc = sliced(crc, step);
+    if let Some((step, after)) = rest.split_first_chunk::<8>() {
+        crc = remainder(u64::from_be_bytes(*step) ^ u64::from(crc) << 48, 0);
         rest = after;
     }
-    rest.iter()
-        .fold(crc, |crc, byte| sliced(crc, &[*byte]) ^ crc << 8)
+    // Four to seven are two fours that overlap; zeros in front change nothing.
+    if let (Some(first), Some(last)) = (rest.first_chunk(), rest.last_chunk()) {
+        let after_first = 8 * (rest.len() - 4);
+        let first = u32::from_be_bytes(*first) ^ u32::from(crc) << 16;
+        let first = u64::from(first) << after_first;
+        let last = u64::from(u32::from_be_bytes(*last)) & ((1 << after_first) - 1);
+        return remainder(first | last, 0);
+    }
+    rest.iter().fold(crc, |crc, byte| {
+        let [upper, lower] = crc.to_be_bytes();
+        u16::from_be_bytes([lower, 0]) ^ TABLES[0][usize::from(upper ^ byte)]
+    })
 }
 
-/// The bytes' own remainders are independent of each other; only the first two see the `crc`.
 #[inline]
-fn sliced<const N: usize>(crc: u16, bytes: &[u8; N]) -> u16 {
-    let crc = crc.to_be_bytes();
-    let seen = |at: usize| bytes[at] ^ crc.get(at).unwrap_or(&0);
-    (0..N).fold(0, |sum, at| sum ^ TABLES[N - 1 - at][usize::from(seen(at))])
+#[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
+fn halves(bytes: u128) -> [u64; 2] {
+    [(bytes >> 64) as u64, bytes as u64]
+}
+
+/// Of eight bytes followed by `zeros` zero bytes; each byte's own is independent of the others.
+#[inline]
+fn remainder(bytes: u64, zeros: usize) -> u16 {
+    let bytes = bytes.to_le_bytes(); // the last first
+    (0..8).fold(0, |sum, at| {
+        sum ^ TABLES[zeros + at][usize::from(bytes[at])]
+    })
 }
 
 #[cfg(test)]

@@ -4,8 +4,10 @@
 
 const OFFSET_64: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME_64: u64 = 0x0100_0000_01b3;
-const OFFSET_32: u32 = 0x811c_9dc5;
-const PRIME_32: u32 = 0x0100_0193;
+/// The offset of FNV 32.
+pub(crate) const OFFSET_32: u32 = 0x811c_9dc5;
+/// The prime of FNV 32.
+pub(crate) const PRIME_32: u32 = 0x0100_0193;
 
 pub(super) fn fnv1a_64(bytes: &[u8]) -> u64 {
     bytes.iter().fold(OFFSET_64, |hash, &byte| {

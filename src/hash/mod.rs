@@ -22,9 +22,9 @@
 //! ```
 
 mod crc16;
-mod fnv;
+pub(crate) mod fnv;
 mod mix;
-mod twemproxy;
+pub(crate) mod twemproxy;
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -243,19 +243,23 @@ impl HashFunction {
     }
 
     /// The value of `bytes`. `secret` holds the seed in its first word, or both words of the key.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
+    #[inline(always)]
     pub(crate) fn value(self, secret: [u64; 2], bytes: &[u8]) -> u64 {
         match self {
-            // Apart, so that the default inlines into the caller and the rest does not.
-            Self::Xxh3 => xxh3::xxh3_64_with_seed(bytes, secret[0]),
+            // Apart, so that the default inlines into the caller and the rest does not; Redis's
+            // hash has no more than a few bytes to do.
+            Self::Xxh3 => xxh3_seeded(bytes, secret[0]),
+            Self::Crc16 => crc16::crc16(bytes).into(),
             other => other.named(secret, bytes),
         }
     }
 
+    #[inline(never)]
     fn named(self, [k0, k1]: [u64; 2], bytes: &[u8]) -> u64 {
         let seed32 = (k0 & 0xffff_ffff) as u32;
         match self {
-            Self::Xxh3 => xxh3::xxh3_64_with_seed(bytes, k0),
+            Self::Xxh3 => xxh3_seeded(bytes, k0),
             Self::Xxh64 => xxh64::xxh64(bytes, k0),
             Self::Sip13 => SipHasher13::new_with_keys(k0, k1).hash(bytes),
             Self::Sip24 => SipHasher24::new_with_keys(k0, k1).hash(bytes),
@@ -272,6 +276,23 @@ impl HashFunction {
             Self::TwemproxyFnv1a64Signed => twemproxy::fnv1a_64_signed(bytes).into(),
         }
     }
+}
+
+/// XXH3 of which only what short keys need inlines into the caller: a lookup costs little more
+/// than its hash, and the rest of the function is ten times as large.
+#[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
+#[inline(always)]
+fn xxh3_seeded(bytes: &[u8], seed: u64) -> u64 {
+    if bytes.len() <= 16 {
+        xxh3::xxh3_64_with_seed(bytes, seed)
+    } else {
+        xxh3_of_more(bytes, seed)
+    }
+}
+
+#[inline(never)]
+fn xxh3_of_more(bytes: &[u8], seed: u64) -> u64 {
+    xxh3::xxh3_64_with_seed(bytes, seed)
 }
 
 static CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);

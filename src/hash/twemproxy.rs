@@ -6,26 +6,30 @@
 //!
 //! Source: twemproxy 0.5.0, `src/hashkit/nc_fnv.c`.
 
-const OFFSET: u32 = 0x8422_2325;
-const PRIME: u32 = 0x1b3;
+/// The low half of the offset of FNV 64.
+pub(crate) const OFFSET: u32 = 0x8422_2325;
+/// The low half of the prime of FNV 64.
+pub(crate) const PRIME: u32 = 0x1b3;
 
 /// As built where `char` is unsigned: arm64 Linux.
 pub(super) fn fnv1a_64(bytes: &[u8]) -> u32 {
-    fold(bytes, |byte| byte as u32)
+    fnv1a(OFFSET, PRIME, u32::from, bytes)
 }
 
 /// As built where `char` is signed: x86-64.
 pub(super) fn fnv1a_64_signed(bytes: &[u8]) -> u32 {
-    fold(bytes, sign_extended)
+    fnv1a(OFFSET, PRIME, sign_extended, bytes)
 }
 
-fn fold(bytes: &[u8], widen: fn(u8) -> u32) -> u32 {
-    bytes.iter().fold(OFFSET, |hash, &byte| {
-        (hash ^ widen(byte)).wrapping_mul(PRIME)
+/// FNV-1a in 32 bits, of bytes as `widen` reads them.
+pub(crate) fn fnv1a(offset: u32, prime: u32, widen: fn(u8) -> u32, bytes: &[u8]) -> u32 {
+    bytes.iter().fold(offset, |hash, &byte| {
+        (hash ^ widen(byte)).wrapping_mul(prime)
     })
 }
 
-const fn sign_extended(byte: u8) -> u32 {
+/// As C reads a signed `char` where it needs an `int`.
+pub(crate) const fn sign_extended(byte: u8) -> u32 {
     if byte < 0x80 {
         byte as u32
     } else {

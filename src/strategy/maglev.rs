@@ -123,7 +123,7 @@ impl Maglev {
         size: u64,
     ) -> Result<Self, Error> {
         let nodes = Nodes::sorted(nodes)?;
-        let size = check_size(size, nodes.live())?;
+        let size = check_table_size(size, nodes.live())?;
         let cells = fill(&nodes, size);
         Ok(Self {
             nodes,
@@ -157,7 +157,8 @@ fn excess_bound(nodes: usize) -> f64 {
     (0.015 + nodes as f64 / 20_000.0).min(0.1)
 }
 
-fn check_size(size: u64, nodes: usize) -> Result<usize, Error> {
+/// A table size as it has to be: a prime with a cell for each of so many nodes.
+pub(crate) fn check_table_size(size: u64, nodes: usize) -> Result<usize, Error> {
     let wrong = |reason, nearest| {
         Err(Error::TableSize {
             size,
@@ -298,15 +299,15 @@ fn permutation(id: NodeId, node: &Node, size: usize) -> Permutation {
 
 /// Take the next free cell on the member's way; there is one.
 fn claim(cells: &mut [Option<NodeId>], member: &mut Permutation) {
-    let size = cells.len();
+    // Kept out of memory: most of a build is this loop.
+    let (size, skip, mut at) = (cells.len(), member.skip, member.at);
     loop {
-        let cell = &mut cells[member.at];
-        member.at += member.skip;
-        if member.at >= size {
-            member.at -= size;
-        }
+        let cell = &mut cells[at];
+        let next = at + skip;
+        at = if next < size { next } else { next - size };
         if cell.is_none() {
             *cell = Some(member.id);
+            member.at = at;
             return;
         }
     }
@@ -328,7 +329,7 @@ impl Router for Maglev {
 
     fn apply(&mut self, change: &Change) -> Result<(), Error> {
         let nodes = self.nodes.after(change)?;
-        check_size(self.cells.len() as u64, nodes.live())?;
+        check_table_size(self.cells.len() as u64, nodes.live())?;
         self.cells = fill(&nodes, self.cells.len());
         self.nodes = nodes;
         Ok(())
@@ -427,7 +428,7 @@ mod tests {
 
     #[test]
     fn sizes_are_checked() {
-        let size = |size, nodes: usize| match check_size(size, nodes) {
+        let size = |size, nodes: usize| match check_table_size(size, nodes) {
             Ok(_) => None,
             Err(Error::TableSize { nearest, .. }) => Some(nearest),
             Err(error) => panic!("{error}"),

@@ -30,10 +30,14 @@ mod slots;
 
 pub use jump::{Jump, jump_hash, jump_hash_guava};
 pub use maglev::Maglev;
+#[cfg(feature = "compat")]
+pub(crate) use maglev::check_table_size;
 pub use modulo::Modulo;
 pub use rendezvous::Rendezvous;
+pub(crate) use ring::POINTS;
+#[cfg(feature = "compat")]
+pub(crate) use ring::Points;
 pub use ring::Ring;
-pub(crate) use ring::{POINTS, Points};
 pub use shortlist::Shortlist;
 pub use slots::HashSlots;
 
@@ -322,6 +326,43 @@ impl Params {
                 };
                 Error::parameter(name, value, alloc::format!("a {whole}number ({error})"))
             }),
+        }
+    }
+
+    /// The value of a parameter that is one of several words, or `default` when it was not given.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] that says what the words are, as the type's own `FromStr` does.
+    ///
+    /// ```
+    /// # use hashroute::{HashTag, strategy::Params};
+    /// let params = Params::default().with("hash_tag", "{");
+    /// let error = params.choice("hash_tag", HashTag::BRACES).unwrap_err();
+    /// assert!(error.to_string().starts_with("hash_tag = \"{\" cannot be used: expected exactly two"));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn choice<T: FromStr<Err = Error>>(&self, name: &str, default: T) -> Result<T, Error> {
+        Ok(self.optional(name)?.unwrap_or(default))
+    }
+
+    /// As [`choice`](Self::choice), for a parameter without a default.
+    ///
+    /// # Errors
+    /// As `choice`.
+    ///
+    /// ```
+    /// # use hashroute::{HashTag, strategy::Params};
+    /// assert_eq!(Params::default().optional::<HashTag>("hash_tag")?, None);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn optional<T: FromStr<Err = Error>>(&self, name: &str) -> Result<Option<T>, Error> {
+        let Some((_, value)) = self.values.iter().find(|(known, _)| known == name) else {
+            return Ok(None);
+        };
+        match value.parse() {
+            Ok(value) => Ok(Some(value)),
+            Err(Error::Parameter { expected, .. }) => Err(Error::parameter(name, value, expected)),
+            Err(error) => Err(error),
         }
     }
 }

@@ -12,20 +12,20 @@
 //!
 //! The score of a node is 32 bits mixed from the key and the hash of the name, read as a fraction
 //! u of 2^32. The lowest -log2(u) / weight wins, compared exactly, as integers; then the highest
-//! score; then the first name. Among equal weights that is the highest score, and no logarithm is
-//! taken; else only for the few nodes that an estimate leaves in question. That a tie goes by name
-//! favours a node by a share of about n / 2^32.
+//! score; then the first name. Among equal weights that is the highest score, so that a logarithm is
+//! taken only for the best of each weight or, where weights are many, for the few nodes that an
+//! estimate leaves in question. That a tie goes by name favours a node by a share of about n / 2^32.
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use core::ops::ControlFlow;
 
-use smallvec::SmallVec;
-
+mod lanes;
 pub(super) mod scores;
 
-use self::scores::{Candidate, Draws};
+use self::scores::{Best, Candidate, Draws, LONG_STRIDE, halves};
 use super::{Agree, Caps, Excess, Leave, Strategy, Weights, seed};
 use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
 
@@ -66,7 +66,7 @@ pub(super) const STRATEGY: Strategy = Strategy {
 pub struct Rendezvous {
     nodes: Nodes,
     hasher: KeyHasher,
-    // Those with weight, in order of name, and what they draw their scores from.
+    // Those with weight, in their `order`, and what they draw their scores from.
     members: Vec<NodeId>,
     draws: Draws,
 }
@@ -85,11 +85,14 @@ impl Rendezvous {
     /// ```
     pub fn new(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Error> {
         let nodes = Nodes::sorted(nodes)?;
-        let live = || nodes.iter().filter(|(_, node)| node.weight() > 0);
-        let draws = live()
+        let mut live: Vec<_> = nodes.iter().filter(|(_, node)| node.weight() > 0).collect();
+        // Stable, so that equal weights stay in order of name.
+        live.sort_by_key(|(_, node)| Reverse(node.weight()));
+        let draws = live
+            .iter()
             .map(|(_, node)| (seed(node.name()), node.weight()))
             .collect();
-        let members = live().map(|(id, _)| id).collect();
+        let members = live.iter().map(|(id, _)| *id).collect();
         Ok(Self {
             nodes,
             hasher: KeyHasher::default(),
@@ -115,10 +118,17 @@ impl Rendezvous {
         let Some(node) = self.nodes.get(id).filter(|node| node.weight() > 0) else {
             return;
         };
-        let before = |other: &NodeId| self.nodes.name(*other) < node.name();
-        let at = self.members.partition_point(before);
+        let at = self.place(node);
         self.members.insert(at, id);
         self.draws.insert(at, seed(node.name()), node.weight());
+    }
+
+    /// Where it stands, or would.
+    fn place(&self, node: &Node) -> usize {
+        self.members.partition_point(|id| {
+            let other = self.nodes.get(*id);
+            other.is_some_and(|other| order(other) < order(node))
+        })
     }
 
     fn remove(&mut self, id: NodeId) {
@@ -127,29 +137,15 @@ impl Rendezvous {
             self.draws.remove(at);
         }
     }
-
-    /// The best `limit` of those that come after `last`, into `best`.
-    fn select(&self, key: KeyHash, last: Option<&Candidate>, limit: usize, best: &mut Best) {
-        best.clear();
-        for at in 0..self.members.len() {
-            let candidate = self.draws.candidate(at, key.get());
-            let full = best.len() == limit;
-            if last.is_some_and(|last| *last >= candidate) || (full && best[limit - 1] <= candidate)
-            {
-                continue;
-            }
-            best.truncate(limit - 1);
-            best.insert(best.partition_point(|other| *other < candidate), candidate);
-        }
-    }
 }
 
-/// Enough room on the stack that a walk never allocates.
-type Best = SmallVec<[Candidate; LONG_STRIDE]>;
+/// The heaviest first, equal weights in order of name.
+fn order(node: &Node) -> (Reverse<u32>, &str) {
+    (Reverse(node.weight()), node.name())
+}
 
 /// A walk mostly ends within a few nodes, so it looks for a few first, then for many at a time.
 const SHORT_STRIDE: usize = 8;
-const LONG_STRIDE: usize = 128;
 
 impl Router for Rendezvous {
     fn nodes(&self) -> &Nodes {
@@ -178,7 +174,8 @@ impl Router for Rendezvous {
         let mut last = None;
         let mut stride = SHORT_STRIDE;
         loop {
-            self.select(key, last.as_ref(), stride, &mut best);
+            self.draws
+                .select(halves(key.get()), last.as_ref(), stride, &mut best);
             if best
                 .iter()
                 .try_for_each(|candidate| visit(self.members[candidate.at]))
@@ -194,7 +191,7 @@ impl Router for Rendezvous {
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
         let mut best = Best::new();
-        self.select(key, None, 2, &mut best);
+        self.draws.select(halves(key.get()), None, 2, &mut best);
         let score = |candidate: &Candidate| {
             let name = self.nodes.name(self.members[candidate.at]);
             alloc::format!(
@@ -249,7 +246,7 @@ mod tests {
             ControlFlow::Continue(())
         });
         let mut best = Best::new();
-        router.select(KeyHash::from_raw(5), None, 1000, &mut best);
+        router.draws.select((5, 0), None, 1000, &mut best);
         assert_eq!(
             walked,
             best.iter()

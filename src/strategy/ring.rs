@@ -28,7 +28,9 @@ use self::labels::Labels;
 use self::points::CIRCLE;
 pub(crate) use self::points::Points;
 use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights};
-use crate::{Change, Error, HashFunction, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
+use crate::{
+    Change, Error, HashFunction, KeyHash, KeyHasher, Node, NodeId, Nodes, Router, Spread, replicas,
+};
 
 pub(super) const STRATEGY: Strategy = Strategy {
     name: "ring",
@@ -308,14 +310,15 @@ impl Ring {
             return Ok(());
         }
         // A node's points are the first of its sequence, as many as its weight gives.
-        for point in self.labels.points(name, old.min(new)..old.max(new)) {
+        let (nodes, points) = (&self.nodes, &mut self.points);
+        let precedes = |a, b| nodes.name(a) < nodes.name(b);
+        self.labels.each(name, old.min(new)..old.max(new), |point| {
             if old < new {
-                let precedes = |a, b| self.nodes.name(a) < self.nodes.name(b);
-                self.points.insert((point, id), precedes);
+                points.insert((point, id), precedes);
             } else {
-                self.points.remove((point, id));
+                points.remove((point, id));
             }
-        }
+        });
         Ok(())
     }
 
@@ -332,29 +335,20 @@ impl Ring {
 
 /// All points of all nodes.
 fn place(nodes: &Nodes, labels: &Labels) -> Points {
-    let entries = nodes.iter().flat_map(|(id, node)| {
-        let count = labels.count(node.name(), node.weight());
-        let points = labels.points(node.name(), 0..count);
-        points.map(move |point| (point, id))
-    });
-    let precedes = |a, b| nodes.name(a) < nodes.name(b);
-    if let Labels::Tokens(_) = labels {
-        // They may crowd in one place, which in order costs no more than elsewhere. The sort is
-        // stable, and nodes come in order of name.
-        let mut entries: Vec<_> = entries.collect();
-        entries.sort_by_key(|(point, _)| *point);
-        return Points::new(entries.len(), entries.into_iter(), precedes);
-    }
-    let counts = nodes
-        .iter()
-        .map(|(_, node)| labels.count(node.name(), node.weight()));
+    let count = |node: &Node| labels.count(node.name(), node.weight());
+    let total: u64 = nodes.iter().map(|(_, node)| count(node)).sum();
     // Checked before: at most 2^26.
-    Points::new(
-        usize::try_from(counts.sum::<u64>()).unwrap_or(0),
-        entries,
-        precedes,
-    )
+    let mut entries = Vec::with_capacity(usize::try_from(total).unwrap_or(0));
+    for (id, node) in nodes.iter() {
+        labels.each(node.name(), 0..count(node), |point| {
+            entries.push((point, id));
+        });
+    }
+    Points::new(entries)
 }
+
+/// The longest preference list that is looked for among the points themselves.
+const SHORT_LIST: usize = 8;
 
 const TOKENLESS: Error = Error::Unsupported {
     what: "a node has no token",
@@ -374,10 +368,12 @@ fn check_capacity(points: u64) -> Result<(), Error> {
 }
 
 impl Router for Ring {
+    #[inline]
     fn nodes(&self) -> &Nodes {
         &self.nodes
     }
 
+    #[inline]
     fn hasher(&self) -> Option<&KeyHasher> {
         Some(&self.hasher)
     }
@@ -400,6 +396,17 @@ impl Router for Ring {
 
     fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
         let _ = self.points.walk(self.place(key), |(_, id)| visit(id));
+    }
+
+    fn replicas_into(&self, key: KeyHash, spread: Spread, out: &mut [Option<NodeId>]) -> usize {
+        let wanted = out.len().min(self.nodes.live());
+        if spread == Spread::Nodes && (1..=SHORT_LIST).contains(&wanted) {
+            // A short list is mostly in the block where it starts, or in the next.
+            if self.points.distinct(self.place(key), &mut out[..wanted]) {
+                return wanted;
+            }
+        }
+        replicas::fill(self, key, spread, out)
     }
 
     fn shares(&self) -> Option<Vec<f64>> {

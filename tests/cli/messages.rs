@@ -116,6 +116,14 @@ route --hash sip13 --hash-key 0123456789abcdef0123456789abcdeg k => --hash-key |
 route --hash-key 00000000000000000000000000000000 k => --hash-key | xxh3 | 64 bits
 route --hash-tag '{' k => --hash-tag | two bytes
 route --dialect ngnix k => --dialect | nginx
+route --dialect nginx --strategy ring k => --dialect | --strategy
+route --dialect nginx --hash md5 k => --dialect | --hash
+route --dialect nginx --set method=magic k => method=magic | consistent or hash
+route --dialect nginx --set points=1 k => points | method
+route --dialect nginx --config DIR/missing.conf k => --config | missing.conf | os error
+route --config DIR/missing.conf k => --dialect
+route --dialect dalli --config DIR/lines.csv k => no configuration file
+compare --dialect nginx => --dialect nginx | balance or remap
 # Keys.
 balance --keys DIR/missing.txt => --keys | missing.txt | os error
 balance --keys DIR => --keys | os error

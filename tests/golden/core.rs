@@ -1,10 +1,11 @@
-//! Functions and strategies of the core against recorded answers: jump, Guava, Go's jump
-//! libraries, Redis Cluster's slots.
+//! Functions and strategies of the core, and the dialects of the same systems, against recorded
+//! answers: jump, Guava, Go's jump libraries, Redis Cluster's slots.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use hashroute::strategy::{jump_hash, jump_hash_guava};
+use hashroute::compat::{self, Pool};
+use hashroute::strategy::{Params, jump_hash, jump_hash_guava};
 use hashroute::{Error, HashFunction, HashSlots, Jump, KeyHash, KeyHasher, Node, NodeId, Router};
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ type Build = fn(Vec<Node>) -> Result<Jump, Error>;
 const MOST: u32 = 1100;
 
 pub(crate) fn jump(file: &Value) -> Fallible<usize> {
-    check_buckets(file, jump_hash, Jump::new)
+    check_buckets(file, jump_hash, Jump::new, "jump")
 }
 
 pub(crate) fn guava(file: &Value) -> Fallible<usize> {
@@ -30,11 +31,11 @@ pub(crate) fn guava(file: &Value) -> Fallible<usize> {
         assert_eq!(jump_hash(key, buckets), Some(reference), "{pair}");
         assert_eq!(jump_hash_guava(key, buckets), Some(guava), "{pair}");
     }
-    check_buckets(file, jump_hash_guava, Jump::guava)
+    check_buckets(file, jump_hash_guava, Jump::guava, "guava")
 }
 
 /// Rows of (key, buckets, bucket).
-fn check_buckets(file: &Value, function: Function, build: Build) -> Fallible<usize> {
+fn check_buckets(file: &Value, function: Function, build: Build, dialect: &str) -> Fallible<usize> {
     let (rows, mut routers) = (some(file, "vectors")?, BTreeMap::new());
     for row in rows {
         let (key, buckets, bucket) = (number(&row[0])?, small(&row[1])?, small(&row[2])?);
@@ -43,19 +44,26 @@ fn check_buckets(file: &Value, function: Function, build: Build) -> Fallible<usi
             continue;
         }
         let router = match routers.entry(buckets) {
-            Entry::Occupied(built) => built.into_mut(),
-            Entry::Vacant(place) => place.insert(build(common::nodes(buckets as usize))?),
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let nodes = || common::nodes(buckets as usize);
+                let pool = compat::find(dialect)?.build(nodes(), &Params::default())?;
+                place.insert((build(nodes())?, pool))
+            }
         };
+        let (router, pool) = router;
         let owner = router.route_hash(KeyHash::from_raw(key));
         assert_eq!(owner.map(NodeId::index), Some(bucket as usize), "{row}");
+        let owner = pool.route(&bytes(&row[0])?).map(Node::name);
+        assert_eq!(owner, Some(&*format!("node-{bucket}")), "{row}");
     }
     assert!(!routers.is_empty(), "no vector of up to {MOST} buckets");
     Ok(rows.len())
 }
 
 /// A group's hash function and number of buckets, from its name: `go-jump/60`,
-/// `lithammer/fnv1a/1000`.
-fn go_group(config: &Value) -> Fallible<(HashFunction, u32)> {
+/// `lithammer/fnv1a/1000`; and the dialect of its library.
+fn go_group(config: &Value) -> Fallible<(HashFunction, u32, Pool)> {
     let name = config.as_str().ok_or("a group without a name")?;
     let parts: Vec<_> = name.split('/').collect();
     let (function, buckets) = match parts[..] {
@@ -65,14 +73,21 @@ fn go_group(config: &Value) -> Fallible<(HashFunction, u32)> {
         ["go-jump", buckets] | ["lithammer", "fnv1a", buckets] => (HashFunction::Fnv1a64, buckets),
         _ => return Err(format!("an unknown group: {name:?}").into()),
     };
-    Ok((function, buckets.parse()?))
+    let dialect = match parts[0] {
+        "go-jump" => "go-jump",
+        _ => "lithammer-jump",
+    };
+    let params = Params::default().with("key", function.name());
+    let nodes = common::nodes(buckets.parse()?);
+    let pool = compat::find(dialect)?.build(nodes, &params)?;
+    Ok((function, buckets.parse()?, pool))
 }
 
 /// The raw hash goes into jump as it is, in these libraries.
 pub(crate) fn go_jump(file: &Value) -> Fallible<usize> {
     let mut checked = 0;
     for group in some(file, "groups")? {
-        let (function, buckets) = go_group(&group["config"])?;
+        let (function, buckets, pool) = go_group(&group["config"])?;
         let (hasher, router) = (
             KeyHasher::new(function),
             Jump::new(common::nodes(buckets as usize))?,
@@ -83,6 +98,8 @@ pub(crate) fn go_jump(file: &Value) -> Fallible<usize> {
             if owner != Some(small(&row[1])? as usize) {
                 return Err(format!("{function} {row}, not {owner:?}").into());
             }
+            let owner = pool.route(&bytes(&row[0])?).map(Node::name);
+            assert_eq!(owner, Some(&*format!("node-{}", row[1])), "{row}");
             checked += 1;
         }
     }
@@ -92,9 +109,19 @@ pub(crate) fn go_jump(file: &Value) -> Fallible<usize> {
 pub(crate) fn redis(file: &Value) -> Fallible<usize> {
     let slots = small(&file["configuration"]["slots"])?;
     let table = HashSlots::with_slots(common::nodes(3), slots)?.with_hasher(KeyHasher::REDIS);
+    let names = ["0-5460", "5461-10922", "10923-16383"];
+    let dialect = compat::find("redis-cluster")?;
+    let pool = dialect.build(names.map(Node::new), &Params::default())?;
     let rows = some(file, "vectors")?;
     for row in rows {
         let (key, slot) = (bytes(&row[0])?, small(&row[1])?);
+        assert_eq!(pool.hash_key(&key).get(), u64::from(slot), "{row}");
+        let range = usize::from(slot > 5460) + usize::from(slot > 10_922);
+        assert_eq!(
+            pool.route(&key).map(Node::name),
+            Some(names[range]),
+            "{row}"
+        );
         assert_eq!(table.slot(&key), slot, "{row}");
         let owner = table.owner(slot).and_then(|id| table.nodes().get(id));
         assert_eq!(table.route(&key), owner, "{row}");

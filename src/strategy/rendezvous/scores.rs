@@ -1,36 +1,38 @@
-//! The scores of many nodes for one key, sixteen at a time.
-//!
-//! The loops are written so that the compiler makes vector instructions of them, once for each
-//! kind of CPU; which copy runs is decided at run time, and all give the same answers.
-
-#![expect(
-    clippy::inline_always,
-    reason = "each CPU's copy must hold the whole loop"
-)]
+//! The nodes and their scores: which is best for a key, and which come next.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use multiversion::multiversion;
+use smallvec::SmallVec;
 
+use super::lanes::{self, CHUNK, Costs, Rows, WIDTH};
+pub(in crate::strategy) use super::lanes::{LANES, halves, score};
 use crate::log2::neg_log2;
 
-/// Nodes that are scored together: enough for the widest registers in use.
-pub(in crate::strategy) const LANES: usize = 16;
+/// What rounding to single precision may take from a cost, many times over.
+const ROUNDING: f32 = 1.0 + 1e-5;
 
-/// Nodes whose figures are kept on the stack before one of them is looked for.
-const CHUNK: usize = 8 * LANES;
+/// Classes of equal weight save the estimates of their nodes, but cost a call each: they pay from
+/// about this many nodes a class.
+const FEWEST_IN_CLASS: usize = 8;
 
-/// What the nodes draw their scores from, in order of name.
+/// Up to so many nodes the plainest way is the fastest.
+const FEW: usize = 2 * WIDTH;
+
+/// What the nodes draw their scores from: the heaviest first, equal weights in order of name.
 #[derive(Clone, Debug)]
 pub(super) struct Draws {
-    // Parallel, each with `LANES` zeros more at the end, so that every node stands in full lanes:
-    // the halves of the seed, so that lanes of 32 bits suffice; the weight, and one over it.
-    low: Vec<u32>,
-    high: Vec<u32>,
+    rows: Rows,
     weights: Vec<u32>,
-    inverse: Vec<f32>,
-    equal: bool,
+    // Empty where they would not pay.
+    classes: Vec<Class>,
+}
+
+/// Nodes of equal weight, which stand together.
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    weight: u32,
+    len: usize,
 }
 
 /// A node with its score for a key. The order is that of preference, the best first: total, and
@@ -44,7 +46,21 @@ pub(super) struct Candidate {
     pub(super) at: usize,
 }
 
+/// The few best nodes, the best first. Enough room on the stack that a walk never allocates.
+pub(super) type Best = SmallVec<[Candidate; LONG_STRIDE]>;
+
+/// As many as a walk looks for at a time.
+pub(super) const LONG_STRIDE: usize = 128;
+
+impl Candidate {
+    /// No less than the estimate of any node that this one does not precede.
+    fn bound(&self) -> f32 {
+        neg_log2(self.score) as f32 * (ROUNDING / (1_u64 << 58) as f32) / self.weight as f32
+    }
+}
+
 impl Ord for Candidate {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         let cost = |of: &Self, by: &Self| u128::from(of.log) * u128::from(by.weight);
         let by_cost = if self.weight == other.weight {
@@ -52,6 +68,8 @@ impl Ord for Candidate {
         } else {
             cost(self, other).cmp(&cost(other, self))
         };
+        // Costs of unlike weights are equal only where scores are not, so that places, which are
+        // in order of name within a weight, never decide between weights.
         by_cost
             .then(other.score.cmp(&self.score))
             .then(self.at.cmp(&other.at))
@@ -64,69 +82,92 @@ impl PartialOrd for Candidate {
     }
 }
 
-/// Seeds with weights, in order of name.
+/// Keep it if it is among the best `limit`.
+fn offer(best: &mut Best, limit: usize, candidate: Candidate) {
+    if best.len() == limit {
+        if best[limit - 1] < candidate {
+            return;
+        }
+        best.pop();
+    }
+    let place = best.partition_point(|other| *other < candidate);
+    best.insert(place, candidate);
+}
+
+/// Seeds with weights, in the order of [`Draws`].
 impl FromIterator<(u64, u32)> for Draws {
     fn from_iter<I: IntoIterator<Item = (u64, u32)>>(draws: I) -> Self {
         let zeros = || Vec::from([0; LANES]);
-        let (low, high, weights) = (zeros(), zeros(), zeros());
-        let inverse = Vec::from([0.0; LANES]);
+        let rows = Rows {
+            low: zeros(),
+            high: zeros(),
+            inverse: Vec::from([0.0; LANES]),
+        };
         let mut all = Self {
-            low,
-            high,
-            weights,
-            inverse,
-            equal: true,
+            rows,
+            weights: Vec::new(),
+            classes: Vec::new(),
         };
         for (at, (seed, weight)) in draws.into_iter().enumerate() {
             all.put(at, seed, weight);
         }
-        for half in [&mut all.low, &mut all.high, &mut all.weights] {
+        for half in [&mut all.rows.low, &mut all.rows.high, &mut all.weights] {
             half.shrink_to_fit();
         }
-        all.inverse.shrink_to_fit();
-        all.compare_weights();
+        all.rows.inverse.shrink_to_fit();
+        all.classify();
         all
     }
 }
 
 impl Draws {
     fn len(&self) -> usize {
-        self.low.len() - LANES
+        self.weights.len()
     }
 
     pub(super) fn insert(&mut self, at: usize, seed: u64, weight: u32) {
         self.put(at, seed, weight);
-        self.compare_weights();
+        self.classify();
     }
 
     fn put(&mut self, at: usize, seed: u64, weight: u32) {
         let (low, high) = halves(seed);
-        self.low.insert(at, low);
-        self.high.insert(at, high);
+        self.rows.low.insert(at, low);
+        self.rows.high.insert(at, high);
         self.weights.insert(at, weight);
-        self.inverse.insert(at, 1.0 / weight as f32);
+        self.rows.inverse.insert(at, 1.0 / weight as f32);
     }
 
     pub(super) fn remove(&mut self, at: usize) {
-        self.low.remove(at);
-        self.high.remove(at);
+        self.rows.low.remove(at);
+        self.rows.high.remove(at);
         self.weights.remove(at);
-        self.inverse.remove(at);
-        self.compare_weights();
+        self.rows.inverse.remove(at);
+        self.classify();
     }
 
-    fn compare_weights(&mut self) {
-        let weights = &self.weights[..self.len()];
-        self.equal = weights.iter().all(|weight| *weight == weights[0]);
+    fn classify(&mut self) {
+        self.classes.clear();
+        let mut rest = self.weights.as_slice();
+        while let Some(&weight) = rest.first() {
+            let len = rest.partition_point(|other| *other == weight);
+            self.classes.push(Class { weight, len });
+            rest = &rest[len..];
+            let many = self.classes.len() * FEWEST_IN_CLASS > self.len();
+            if self.classes.len() > 1 && (many || self.len() <= FEW) {
+                self.classes.clear();
+                return;
+            }
+        }
     }
 
-    fn score(&self, at: usize, key: u64) -> u32 {
-        score(halves(key), self.low[at], self.high[at])
-    }
-
-    pub(super) fn candidate(&self, at: usize, key: u64) -> Candidate {
-        let score = self.score(at, key);
-        let log = if self.equal { 0 } else { neg_log2(score) };
+    fn candidate(&self, at: usize, key: (u32, u32)) -> Candidate {
+        let score = score(key, self.rows.low[at], self.rows.high[at]);
+        let log = if self.classes.len() == 1 {
+            0
+        } else {
+            neg_log2(score)
+        };
         Candidate {
             score,
             weight: self.weights[at],
@@ -138,194 +179,99 @@ impl Draws {
     /// The best node, if there is one.
     #[inline]
     pub(super) fn best(&self, key: u64) -> Option<usize> {
-        match self.len() {
-            0 => None,
-            _ if !self.equal => self.best_by_weight(key),
-            len if len <= LANES => Some(best_of_few(&self.low, &self.high, len, halves(key))),
-            len => Some(best_of_many(&self.low, &self.high, len, halves(key))),
+        let key = halves(key);
+        match self.classes.as_slice() {
+            [] => self.best_by_estimate(key),
+            [class] => Some(lanes::highest(&self.rows.low, &self.rows.high, class.len, key).1),
+            classes => self.best_of_classes(classes, key),
         }
     }
 
-    /// Estimates leave few nodes in question, mostly one; those are compared exactly.
-    fn best_by_weight(&self, key: u64) -> Option<usize> {
-        let mut best = None;
+    /// Only the best node of each class takes a logarithm.
+    fn best_of_classes(&self, classes: &[Class], key: (u32, u32)) -> Option<usize> {
+        let mut start = 0;
+        let best_of = |class: &Class| {
+            let (low, high) = (&self.rows.low[start..], &self.rows.high[start..]);
+            let (score, at) = lanes::highest(low, high, class.len, key);
+            let candidate = Candidate {
+                score,
+                weight: class.weight,
+                log: neg_log2(score),
+                at: start + at,
+            };
+            start += class.len;
+            candidate
+        };
+        Some(classes.iter().map(best_of).min()?.at)
+    }
+
+    /// Estimates mostly leave one node in question.
+    fn best_by_estimate(&self, key: (u32, u32)) -> Option<usize> {
+        if self.len() == 0 {
+            return None;
+        }
+        let alone = lanes::least(&self.rows, self.len(), key);
+        if alone.is_some() {
+            return alone;
+        }
+        if self.len() <= FEW {
+            let all = (0..self.len()).map(|at| self.candidate(at, key));
+            return all.min().map(|best| best.at);
+        }
+        let mut best = Best::new();
+        self.select(key, None, 1, &mut best);
+        Some(best.first()?.at)
+    }
+
+    /// The best `limit` of those that come after `last`, into `best`.
+    pub(super) fn select(
+        &self,
+        key: (u32, u32),
+        last: Option<&Candidate>,
+        limit: usize,
+        best: &mut Best,
+    ) {
+        best.clear();
         let mut bound = f32::INFINITY;
+        // Of a few nodes most are in question: without estimates all are.
+        let many = self.len() > FEW;
+        let mut costs = Costs::default();
         for start in (0..self.len()).step_by(CHUNK) {
-            let valid = CHUNK.min(self.len() - start);
-            let rest = [&self.low[start..], &self.high[start..]];
-            let (costs, least) = estimates(rest, &self.inverse[start..], valid, halves(key));
-            if least > bound {
-                continue;
+            if many {
+                lanes::costs(&self.rows, start, key, &mut costs);
             }
-            let lanes = costs.as_flattened()[..valid].iter().zip(start..);
-            if let Some((_, at)) = lanes.clone().find(|(cost, _)| **cost <= least) {
-                bound = bound.min(self.upper_bound(at, least, key));
-            }
-            for (_, at) in lanes.filter(|(cost, _)| **cost <= bound) {
-                best = Some(best.map_or(at, |best| self.better(best, at, key)));
+            for (lanes, start) in costs.iter().zip((start..self.len()).step_by(WIDTH)) {
+                // Mostly there is none, which is cheaper to see than which.
+                if lanes
+                    .iter()
+                    .fold(0, |any, cost| any | u32::from(*cost <= bound))
+                    == 0
+                {
+                    continue;
+                }
+                for (_, at) in lanes
+                    .iter()
+                    .zip(start..self.len())
+                    .filter(|(cost, _)| **cost <= bound)
+                {
+                    let candidate = self.candidate(at, key);
+                    if last.is_none_or(|last| *last < candidate) {
+                        offer(best, limit, candidate);
+                    }
+                }
+                if many && best.len() == limit {
+                    bound = best[limit - 1].bound();
+                }
             }
         }
-        best
-    }
-
-    fn better(&self, a: usize, b: usize, key: u64) -> usize {
-        self.candidate(a, key).min(self.candidate(b, key)).at
-    }
-
-    /// What a node costs at the most, given the estimate of it.
-    fn upper_bound(&self, at: usize, estimate: f32, key: u64) -> f32 {
-        if self.score(at, key) < HALF {
-            return f32::INFINITY;
-        }
-        estimate * SERIES_ERROR + self.inverse[at] * CUT_ERROR
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        (self.low.capacity() + self.high.capacity() + self.weights.capacity()) * size_of::<u32>()
-            + self.inverse.capacity() * size_of::<f32>()
+        (self.rows.low.capacity() + self.rows.high.capacity() + self.weights.capacity())
+            * size_of::<u32>()
+            + self.rows.inverse.capacity() * size_of::<f32>()
+            + self.classes.capacity() * size_of::<Class>()
     }
-}
-
-/// From here on a score stands for a fraction of 1/2 or more.
-const HALF: u32 = 1 << 31;
-
-/// The series of [`estimate`] ends at t^6, which for t up to 1/2 leaves out less than 1 part in
-/// 300; the roundings of single precision are a thousand times smaller.
-const SERIES_ERROR: f32 = 1.005;
-
-/// A score is cut to 31 bits, which moves t by less than 2^-30 and the logarithm by less than 2^-28.
-const CUT_ERROR: f32 = 1.0 / (1 << 28) as f32;
-
-/// About a lower bound of -log2(u) for the fraction u that a score stands for: the series of
-/// -log2(1 - t), all of whose terms are positive.
-#[inline(always)]
-#[expect(clippy::cast_possible_wrap, reason = "cut to 31 bits")]
-fn estimate(score: u32) -> f32 {
-    let t = (!score >> 1) as i32 as f32 * (1.0 / HALF as f32);
-    let series = 1.0 / 4.0 + t * (1.0 / 5.0 + t * (1.0 / 6.0));
-    let series = 1.0 + t * (1.0 / 2.0 + t * (1.0 / 3.0 + t * series));
-    t * series * core::f32::consts::LOG2_E
-}
-
-/// An estimate of each node's cost, -log2(u) / weight, and the least of them.
-#[multiversion(targets("x86_64+avx2"))]
-fn estimates(
-    [low, high]: [&[u32]; 2],
-    inverse: &[f32],
-    valid: usize,
-    key: (u32, u32),
-) -> ([[f32; LANES]; CHUNK / LANES], f32) {
-    let mut costs = [[f32::INFINITY; LANES]; CHUNK / LANES];
-    let mut least = [f32::INFINITY; LANES];
-    let seeds = low.chunks_exact(LANES).zip(high.chunks_exact(LANES));
-    let parts = seeds
-        .zip(inverse.chunks_exact(LANES))
-        .take(valid.div_ceil(LANES));
-    for (costs, ((low, high), inverse)) in costs.iter_mut().zip(parts) {
-        for lane in 0..LANES {
-            let cost = estimate(score(key, low[lane], high[lane])) * inverse[lane];
-            // One over a weight is 0 only where there is no node.
-            costs[lane] = if inverse[lane] > 0.0 {
-                cost
-            } else {
-                f32::INFINITY
-            };
-        }
-        for lane in 0..LANES {
-            least[lane] = if costs[lane] < least[lane] {
-                costs[lane]
-            } else {
-                least[lane]
-            };
-        }
-    }
-    (costs, least.iter().copied().fold(f32::INFINITY, f32::min))
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the two halves are the point"
-)]
-pub(in crate::strategy) fn halves(x: u64) -> (u32, u32) {
-    (x as u32, (x >> 32) as u32)
-}
-
-/// One round over the low halves, then the finaliser of `MurmurHash3_x86_32` over both: every bit
-/// of key and seed reaches every bit.
-#[inline(always)]
-pub(in crate::strategy) fn score((key_low, key_high): (u32, u32), low: u32, high: u32) -> u32 {
-    let x = (key_low ^ low).wrapping_mul(0x9e37_79b1);
-    let x = (x ^ x >> 15).wrapping_add(key_high ^ high);
-    let x = (x ^ x >> 16).wrapping_mul(0x85eb_ca6b);
-    let x = (x ^ x >> 13).wrapping_mul(0xc2b2_ae35);
-    x ^ x >> 16
-}
-
-#[multiversion(targets("x86_64+avx2"))]
-fn best_of_few(low: &[u32], high: &[u32], len: usize, key: (u32, u32)) -> usize {
-    let scores = lanes(low, high, len, key);
-    first(&scores, top(&scores))
-}
-
-#[multiversion(targets("x86_64+avx2"))]
-fn best_of_many(low: &[u32], high: &[u32], len: usize, key: (u32, u32)) -> usize {
-    let mut best = (0, 0);
-    for start in (0..len).step_by(CHUNK) {
-        let mut chunk = [[0; LANES]; CHUNK / LANES];
-        let mut highest = [0; LANES];
-        let parts = low[start..]
-            .chunks_exact(LANES)
-            .zip(high[start..].chunks_exact(LANES));
-        let valid = (0..=len - start).rev().step_by(LANES);
-        for (scores, ((low, high), valid)) in chunk.iter_mut().zip(parts.zip(valid)) {
-            *scores = lanes(low, high, valid, key);
-            for lane in 0..LANES {
-                highest[lane] = scores[lane].max(highest[lane]);
-            }
-        }
-        let top = top(&highest);
-        if top > best.0 {
-            let part = chunk
-                .iter()
-                .position(|scores| scores.contains(&top))
-                .unwrap_or(0);
-            best = (top, start + part * LANES + first(&chunk[part], top));
-        }
-    }
-    best.1
-}
-
-/// Sixteen scores; 0 for those that are not valid.
-#[inline(always)]
-fn lanes(low: &[u32], high: &[u32], valid: usize, key: (u32, u32)) -> [u32; LANES] {
-    let mut scores = [0; LANES];
-    let (low, high) = (&low[..LANES], &high[..LANES]);
-    for lane in 0..LANES {
-        let score = score(key, low[lane], high[lane]);
-        scores[lane] = if lane < valid { score } else { 0 };
-    }
-    scores
-}
-
-#[inline(always)]
-fn top(scores: &[u32; LANES]) -> u32 {
-    let mut tops = *scores;
-    for half in [LANES / 2, LANES / 4, LANES / 8, LANES / 16] {
-        for lane in 0..half {
-            tops[lane] = tops[lane].max(tops[lane + half]);
-        }
-    }
-    tops[0]
-}
-
-/// The first lane that holds `score`; one does.
-#[inline(always)]
-fn first(scores: &[u32; LANES], score: u32) -> usize {
-    let bits = scores
-        .iter()
-        .zip(0..)
-        .map(|(&lane, at)| u32::from(lane == score) << at);
-    bits.fold(0, |all, bit| all | bit).trailing_zeros() as usize % LANES
 }
 
 #[cfg(test)]
@@ -337,23 +283,27 @@ mod tests {
     use super::*;
     use crate::hash::mix64;
 
+    const WEIGHTS: [fn(u64) -> u32; 6] = [
+        |_| 1,
+        |i| 1 + (i % 4) as u32,
+        |i| 1 + u32::from(i % 4 == 0),
+        |i| 1 + (i % 97) as u32,
+        |i| 1 << (mix64(i) % 32),
+        |i| u32::MAX - i as u32,
+    ];
+
     /// Every number of nodes up to three chunks and some, each node twice to force ties, with
     /// weights that are equal, alike, or as unlike as can be.
     #[test]
     fn lanes_agree_with_one_at_a_time() {
-        let weights: [fn(u64) -> u32; 5] = [
-            |_| 1,
-            |i| 1 + u32::from(i % 4 == 0),
-            |i| 1 + (i % 97) as u32,
-            |i| 1 << (mix64(i) % 32),
-            |i| u32::MAX - i as u32,
-        ];
-        for weight in weights {
+        for weight in WEIGHTS {
             let mut draws: Draws = [].into_iter().collect();
             for len in 1..3 * CHUNK as u64 + 9 {
-                draws.insert(len as usize - 1, mix64(len / 2), weight(len));
+                let weight = weight(len);
+                let at = draws.weights.partition_point(|other| *other >= weight);
+                draws.insert(at, mix64(len / 2), weight);
                 for key in (0..8).map(|round| mix64(len * 8 + round)) {
-                    let all = (0..draws.len()).map(|at| draws.candidate(at, key));
+                    let all = (0..draws.len()).map(|at| draws.candidate(at, halves(key)));
                     assert_eq!(
                         draws.best(key),
                         all.min().map(|best| best.at),
@@ -364,20 +314,30 @@ mod tests {
         }
     }
 
+    /// The same nodes, in all their order, some at a time.
     #[test]
-    fn estimates_hold_their_bounds() {
-        for x in (0..1 << 20).map(|i: u64| mix64(i) as u32).chain([
-            0,
-            HALF - 1,
-            HALF,
-            u32::MAX - 1,
-            u32::MAX,
-        ]) {
-            let exact = neg_log2(x) as f64 / (1_u64 << 58) as f64;
-            let (estimate, below) = (f64::from(estimate(x)), 1.0 + 1e-5);
-            assert!(estimate <= exact * below, "{x:#x}: {estimate} > {exact}");
-            let above = estimate * f64::from(SERIES_ERROR) + f64::from(CUT_ERROR);
-            assert!(x < HALF || exact <= above, "{x:#x}: {exact} > {above}");
+    fn strides_agree_with_sorting() {
+        for weight in WEIGHTS {
+            for len in [1, 2, 7, 8, 9, 40, CHUNK as u64, 300] {
+                let mut nodes: Vec<_> = (0..len).map(|i| (mix64(i / 2), weight(i))).collect();
+                nodes.sort_by_key(|(_, weight)| core::cmp::Reverse(*weight));
+                let draws: Draws = nodes.into_iter().collect();
+                let key = halves(mix64(len));
+                let mut sorted: Vec<_> = (0..draws.len())
+                    .map(|at| draws.candidate(at, key))
+                    .collect();
+                sorted.sort_unstable();
+                for stride in [1, 3, 8, LONG_STRIDE] {
+                    let mut walked = Vec::new();
+                    let mut best = Best::new();
+                    while walked.len() < sorted.len() {
+                        draws.select(key, walked.last(), stride, &mut best);
+                        assert_eq!(best.len(), stride.min(sorted.len() - walked.len()));
+                        walked.extend_from_slice(&best);
+                    }
+                    assert_eq!(walked, sorted, "{len} nodes, {stride} at a time");
+                }
+            }
         }
     }
 

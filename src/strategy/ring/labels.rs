@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -34,24 +33,23 @@ impl Labels {
     }
 
     /// A part of its sequence of points, in no order.
-    pub(super) fn points(&self, name: &str, range: Range<u64>) -> Box<dyn Iterator<Item = u64>> {
+    pub(super) fn each(&self, name: &str, range: Range<u64>, mut point: impl FnMut(u64)) {
         match self {
             Self::Drawn { .. } => {
                 let seed = seed(name);
-                Box::new(range.map(move |index| draw(seed, index)))
+                range.for_each(|index| point(draw(seed, index)));
             }
-            Self::Tutorial { .. } => {
-                let name = String::from(name);
-                Box::new(range.map(move |index| {
-                    let digest = Md5::digest(alloc::format!("{name}#{index}"));
+            Self::Tutorial { .. } => range.for_each(|index| {
+                let digest = Md5::digest(alloc::format!("{name}#{index}"));
+                point(
                     digest[..8]
                         .iter()
-                        .fold(0, |point, &byte| point << 8 | u64::from(byte))
-                }))
-            }
+                        .fold(0, |point, &byte| point << 8 | u64::from(byte)),
+                );
+            }),
             Self::Tokens(by_name) => {
                 let tokens = by_name.get(name).filter(|_| !range.is_empty());
-                Box::new(tokens.cloned().unwrap_or_default().into_iter())
+                tokens.into_iter().flatten().copied().for_each(point);
             }
         }
     }

@@ -1,10 +1,11 @@
 //! The points of a ring in order, so laid out that a lookup reads one cache line and a change
 //! touches only the points of one node.
 //!
-//! The circle is cut into equal parts, a block of 64 bytes each, with two to three points to a
-//! block. A block holds its first five points with their owners, and the owner of the first point
-//! beyond it, so that a hash past its last point needs no second block. The few blocks that have
-//! more points keep the rest in a map.
+//! The circle is cut into equal parts, a block of 64 bytes each, with three to four points to a
+//! block. A block holds of its first seven points the upper half of their distance from its
+//! start, with their owners, and the owner of the first point beyond it, so that a hash past its
+//! last point needs no second block. The lower halves, which settle what the upper ones leave
+//! open, lie elsewhere. The few blocks that have more points keep the rest in a map.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -15,7 +16,9 @@ use crate::NodeId;
 use crate::hash::scale;
 
 /// Places for points in a block.
-const ROOM: usize = 5;
+const ROOM: usize = 7;
+
+const SIGN: u32 = 1 << 31;
 
 /// How many places the circle has.
 pub(crate) const CIRCLE: f64 = (1_u128 << 64) as f64;
@@ -23,22 +26,31 @@ pub(crate) const CIRCLE: f64 = (1_u128 << 64) as f64;
 /// A point and its owner.
 type Entry = (u64, NodeId);
 
+/// A point's distance in halves, and its owner.
+type Item = (i32, u32, Option<NodeId>);
+
 /// Points with their owners, in order of (point, name).
 #[derive(Clone, Debug)]
 pub(crate) struct Points {
+    /// An odd number of them.
     blocks: Vec<Block>,
+    /// Of each block the lower halves of its points' distances.
+    lower: Vec<[u32; ROOM]>,
     /// How many places of each block are taken.
     taken: Vec<u8>,
-    /// The points of a block beyond the fifth, in order; never empty.
+    /// The points of a block beyond the seventh as distances, in order; never empty.
     rest: BTreeMap<usize, Vec<Entry>>,
     len: usize,
+    /// What turns a distance back into its point.
+    inverse: u64,
 }
 
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Block {
-    /// Ascending; a place that is not taken holds the largest number.
-    points: [u64; ROOM],
+    /// The upper halves, ascending. A place that is not taken holds the largest number, and so
+    /// does the one past the last.
+    upper: [i32; ROOM + 1],
     /// The owner of the point in each place. The places that are not taken and the one past the
     /// last hold the owner of the first point beyond the block; where there are more points in
     /// the map, all places are taken and the one past the last holds `None`.
@@ -46,72 +58,113 @@ struct Block {
 }
 
 impl Block {
-    const EMPTY: Self = Self {
-        points: [u64::MAX; ROOM],
-        owners: [None; ROOM + 1],
-    };
-
     fn has_rest(&self) -> bool {
         self.owners[ROOM].is_none()
     }
 
-    /// Put an entry into its place and give back what falls out at the end. Without a branch on
-    /// the place, which nothing could predict.
-    fn push(&mut self, place: usize, (point, id): Entry) -> (u64, Option<NodeId>) {
-        let last = (self.points[ROOM - 1], self.owners[ROOM - 1]);
-        for at in (1..ROOM).rev() {
-            let from = at - usize::from(at > place);
-            self.points[at] = self.points[from];
-            self.owners[at] = self.owners[from];
-        }
-        if place < ROOM {
-            self.points[place] = point;
-            self.owners[place] = Some(id);
-        }
-        last
-    }
-
-    /// Take the entry out of a place and let another in at the end.
-    fn pull(&mut self, place: usize, (point, owner): (u64, Option<NodeId>)) {
-        self.points[place..].rotate_left(1);
-        self.owners[place..ROOM].rotate_left(1);
-        self.points[ROOM - 1] = point;
-        self.owners[ROOM - 1] = owner;
+    /// The place of the first point whose upper half is not below this one. The compiler compares
+    /// all of them at once.
+    #[inline]
+    fn place(&self, upper: i32) -> usize {
+        let before = self.upper.iter().filter(|other| **other < upper).count();
+        before % (ROOM + 1)
     }
 }
 
+/// The halves of a distance; the upper as a signed number in the same order, which is what
+/// processors compare in lanes.
+#[inline]
+fn halves(distance: u64) -> (i32, u32) {
+    let upper = (distance >> 32) as u32 ^ SIGN;
+    let lower = (distance & 0xffff_ffff) as u32;
+    (i32::from_ne_bytes(upper.to_ne_bytes()), lower)
+}
+
+fn whole(upper: i32, lower: u32) -> u64 {
+    let upper = u32::from_ne_bytes(upper.to_ne_bytes()) ^ SIGN;
+    u64::from(upper) << 32 | u64::from(lower)
+}
+
+/// Which of `count` blocks a point falls on, and its distance from the block's start in units of
+/// 1 / `count`: in the order of the points, and no two alike.
+#[inline]
+fn split(point: u64, count: usize) -> (usize, u64) {
+    (scale(point, count), point.wrapping_mul(count as u64))
+}
+
+/// What an odd number multiplied by gives 1, modulo 2^64.
+fn inverse(odd: u64) -> u64 {
+    // Newton's iteration: every step doubles the bits that are right, of which three are at first.
+    (0..5).fold(odd, |x, _| {
+        x.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(x)))
+    })
+}
+
+/// Put an item into its place and give back what falls out at the end. Without a branch on the
+/// place, which nothing could predict.
+fn push<T: Copy>(items: &mut [T; ROOM], place: usize, item: T) -> T {
+    let last = items[ROOM - 1];
+    for at in (1..ROOM).rev() {
+        items[at] = items[at - usize::from(at > place)];
+    }
+    items[place] = item;
+    last
+}
+
+/// Take the item out of a place and let another in at the end.
+fn pull<T: Copy>(items: &mut [T; ROOM], place: usize, item: T) {
+    items[place..].rotate_left(1);
+    items[ROOM - 1] = item;
+}
+
+/// All but the one past the last.
+fn places_of<T>(items: &mut [T; ROOM + 1]) -> &mut [T; ROOM] {
+    items.first_chunk_mut().expect("shorter by one")
+}
+
 impl Points {
-    /// Of `len` entries in any order; `precedes` orders the owners of equal points. O(points).
-    pub(crate) fn new(
-        len: usize,
-        entries: impl Iterator<Item = Entry>,
-        precedes: impl Fn(NodeId, NodeId) -> bool,
-    ) -> Self {
-        let count = (len * 2).div_ceil(ROOM);
+    /// Of entries in order of their owners' names. O(points).
+    pub(crate) fn new(entries: Vec<Entry>) -> Self {
+        let len = entries.len();
+        let count = if len == 0 { 0 } else { (len * 2 / ROOM) | 1 };
+        let (sorted, ends) = by_block(&entries, count);
+        drop(entries);
         let mut points = Self {
-            blocks: vec![Block::EMPTY; count],
-            taken: vec![0; count],
+            blocks: Vec::with_capacity(count),
+            lower: Vec::with_capacity(count),
+            taken: Vec::with_capacity(count),
             rest: BTreeMap::new(),
-            len: 0,
+            len,
+            inverse: inverse(count as u64),
         };
-        for entry in entries {
-            points.put(scale(entry.0, count), entry, &precedes);
+        let mut start = 0;
+        for (at, end) in ends.into_iter().map(|end| end as usize).enumerate() {
+            let beyond = sorted.get(end).or(sorted.first()).map(|(_, id)| *id);
+            points.append(at, &sorted[start..end], beyond);
+            start = end;
         }
-        points.link();
         points
     }
 
-    /// Tell every block who owns the first point beyond it.
-    fn link(&mut self) {
-        let first = (0..self.blocks.len()).find(|&at| self.taken[at] > 0);
-        let mut beyond = first.and_then(|at| self.blocks[at].owners[0]);
-        for (block, taken) in self.blocks.iter_mut().zip(&self.taken).rev() {
-            block.owners[usize::from(*taken)..].fill(beyond);
-            beyond = block.owners[0];
+    /// A block of these entries.
+    fn append(&mut self, at: usize, here: &[Entry], beyond: Option<NodeId>) {
+        let mut block = Block {
+            upper: [i32::MAX; ROOM + 1],
+            owners: [beyond; ROOM + 1],
+        };
+        let (mut low, mut taken) = ([0; ROOM], 0);
+        for (place, (distance, id)) in here.iter().take(ROOM).enumerate() {
+            (block.upper[place], low[place]) = halves(*distance);
+            block.owners[place] = Some(*id);
+            taken += 1;
         }
-        for at in self.rest.keys() {
-            self.blocks[*at].owners[ROOM] = None;
+        if here.len() > ROOM {
+            self.rest.insert(at, here[ROOM..].to_vec());
+            block.owners[ROOM] = None;
         }
+        self.blocks.push(block);
+        self.lower.push(low);
+        self.taken.push(taken);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -122,22 +175,71 @@ impl Points {
     /// expected.
     #[inline]
     pub(crate) fn owner(&self, hash: u64) -> Option<NodeId> {
-        let at = scale(hash, self.blocks.len());
+        let (at, distance) = split(hash, self.blocks.len());
         let block = self.blocks.get(at)?;
-        let place = block.points.iter().filter(|point| **point < hash).count();
+        let (upper, _) = halves(distance);
+        let place = block.place(upper);
         match block.owners[place] {
-            None => self.owner_in_rest(at, hash),
-            owner => owner,
+            Some(owner) if block.upper[place] != upper => Some(owner),
+            _ => self.owner_exactly(at, distance),
         }
     }
 
+    /// The same where the upper halves do not tell, or the rest is asked.
     #[cold]
-    fn owner_in_rest(&self, at: usize, hash: u64) -> Option<NodeId> {
-        let rest = self.rest.get(&at)?;
-        match rest.get(rest.partition_point(|(point, _)| *point < hash)) {
-            Some((_, id)) => Some(*id),
-            None => self.beyond(at),
+    #[inline(never)]
+    fn owner_exactly(&self, at: usize, distance: u64) -> Option<NodeId> {
+        let mut places = self.places(at).filter(|(other, _)| *other >= distance);
+        let later = || self.rest_from(at, distance).first().copied();
+        places
+            .next()
+            .or_else(later)
+            .map_or_else(|| self.beyond(at), |(_, id)| Some(id))
+    }
+
+    /// What the rest of a block has at or after a distance.
+    fn rest_from(&self, at: usize, distance: u64) -> &[Entry] {
+        let rest = self.rest(at);
+        &rest[rest.partition_point(|(other, _)| *other < distance)..]
+    }
+
+    /// The first distinct owners from `hash` on, to fill `out`, of which there must be so many.
+    /// `false` where that takes a walk.
+    pub(crate) fn distinct(&self, hash: u64, out: &mut [Option<NodeId>]) -> bool {
+        let (start, distance) = split(hash, self.blocks.len());
+        let (upper, _) = halves(distance);
+        let Some(block) = self.blocks.get(start) else {
+            return false;
+        };
+        let mut place = block.place(upper);
+        if block.upper[place] == upper {
+            return false;
         }
+        let (mut at, mut len) = (start, 0);
+        for _ in 0..=self.blocks.len() {
+            let block = &self.blocks[at];
+            // Past the last point comes the owner of the next, which is first in its block.
+            let past = usize::from(self.taken[at]) + 1;
+            for owner in block.owners.get(place..past).unwrap_or(&[]) {
+                if owner.is_none() {
+                    return false;
+                }
+                if out[..len].iter().any(|known| known == owner) {
+                    continue;
+                }
+                out[len] = *owner;
+                len += 1;
+                if len == out.len() {
+                    return true;
+                }
+            }
+            place = 1;
+            at += 1;
+            if at == self.blocks.len() {
+                at = 0;
+            }
+        }
+        false
     }
 
     /// Visit all points once around, from the first at or after `hash`.
@@ -149,23 +251,26 @@ impl Points {
         if self.blocks.is_empty() {
             return ControlFlow::Continue(());
         }
-        let at = scale(hash, self.blocks.len());
-        let rest = self.rest(at);
-        let (early, late) = rest.split_at(rest.partition_point(|(point, _)| *point < hash));
-        let places = self.places(at).filter(|(point, _)| *point >= hash);
-        places
-            .chain(late.iter().copied())
-            .try_for_each(&mut visit)?;
+        let (at, start) = split(hash, self.blocks.len());
+        let mut visit = |(distance, id)| visit((self.point(distance), id));
+        let mut places = self.places(at).filter(|(distance, _)| *distance >= start);
+        places.try_for_each(&mut visit)?;
+        let mut rest = self.rest_from(at, start).iter().copied();
+        rest.try_for_each(&mut visit)?;
         for other in (at + 1..self.blocks.len()).chain(0..at) {
             self.entries(other).try_for_each(&mut visit)?;
         }
-        let places = self.places(at).filter(|(point, _)| *point < hash);
-        places.chain(early.iter().copied()).try_for_each(visit)
+        let mut early = self
+            .entries(at)
+            .take_while(|(distance, _)| *distance < start);
+        early.try_for_each(visit)
     }
 
     /// All points in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Entry> {
-        (0..self.blocks.len()).flat_map(|at| self.entries(at))
+        (0..self.blocks.len())
+            .flat_map(|at| self.entries(at))
+            .map(|(distance, id)| (self.point(distance), id))
     }
 
     /// The share of the circle that each owner has, by its index.
@@ -183,6 +288,11 @@ impl Points {
         arcs.iter().map(|&arc| arc as f64 / CIRCLE).collect()
     }
 
+    fn point(&self, distance: u64) -> u64 {
+        distance.wrapping_mul(self.inverse)
+    }
+
+    /// The points of a block as distances.
     fn entries(&self, at: usize) -> impl Iterator<Item = Entry> {
         self.places(at).chain(self.rest(at).iter().copied())
     }
@@ -197,25 +307,24 @@ impl Points {
 
     fn places(&self, at: usize) -> impl Iterator<Item = Entry> {
         let block = &self.blocks[at];
-        let taken = block
-            .points
-            .iter()
-            .zip(&block.owners)
-            .take(self.taken[at].into());
-        taken.filter_map(|(point, owner)| Some((*point, (*owner)?)))
+        let taken = usize::from(self.taken[at]);
+        let halves = block.upper.iter().zip(&self.lower[at]).take(taken);
+        let distances = halves.map(|(upper, lower)| whole(*upper, *lower));
+        let owned = distances.zip(&block.owners);
+        owned.filter_map(|(distance, owner)| Some((distance, (*owner)?)))
     }
 
     /// Add a point; `precedes` orders the owners of equal points. O(1) expected, amortised.
     pub(crate) fn insert(&mut self, entry: Entry, precedes: impl Fn(NodeId, NodeId) -> bool) {
         if self.blocks.is_empty() {
-            *self = Self::new(1, core::iter::once(entry), precedes);
+            *self = Self::new(vec![entry]);
             return;
         }
-        if self.len >= self.blocks.len() * 3 {
+        if self.len * 10 >= self.blocks.len() * 42 {
             self.rebuild();
         }
-        let at = scale(entry.0, self.blocks.len());
-        if self.put(at, entry, &precedes) == 0 {
+        let (at, distance) = split(entry.0, self.blocks.len());
+        if self.put(at, (distance, entry.1), &precedes) == 0 {
             self.announce(at);
         }
     }
@@ -229,20 +338,20 @@ impl Points {
     ) -> usize {
         let before =
             |other: &Entry| other.0 < entry.0 || (other.0 == entry.0 && precedes(other.1, entry.1));
-        let points = &self.blocks[at].points;
-        let mut place = points.iter().filter(|point| **point < entry.0).count();
-        if points.get(place) == Some(&entry.0) {
+        let (upper, lower) = halves(entry.0);
+        let mut place = self.blocks[at].place(upper);
+        if self.blocks[at].upper[place] == upper {
             place = self.places(at).take_while(before).count();
         }
-        let (point, owner) = if place < ROOM {
-            self.blocks[at].push(place, entry)
+        let out = if place < ROOM {
+            self.push(at, place, (upper, lower, Some(entry.1)))
         } else {
-            (entry.0, Some(entry.1))
+            (upper, lower, Some(entry.1))
         };
-        match owner {
-            Some(id) if usize::from(self.taken[at]) == ROOM => {
+        match out {
+            (upper, lower, Some(id)) if usize::from(self.taken[at]) == ROOM => {
                 let rest = self.rest.entry(at).or_default();
-                rest.insert(rest.partition_point(before), (point, id));
+                rest.insert(rest.partition_point(before), (whole(upper, lower), id));
                 self.blocks[at].owners[ROOM] = None;
             }
             _ => self.taken[at] += 1,
@@ -256,7 +365,8 @@ impl Points {
         if self.blocks.is_empty() {
             return;
         }
-        let at = scale(entry.0, self.blocks.len());
+        let (at, distance) = split(entry.0, self.blocks.len());
+        let entry = (distance, entry.1);
         let place = self.places(at).position(|other| other == entry);
         let next = self.remove_from_rest(at, |rest| {
             if place.is_some() {
@@ -274,10 +384,13 @@ impl Points {
         match (place, next) {
             (None, None) => return,
             (None, Some(_)) => {}
-            (Some(place), Some((point, id))) => self.blocks[at].pull(place, (point, Some(id))),
+            (Some(place), Some((distance, id))) => {
+                let (upper, lower) = halves(distance);
+                self.pull(at, place, (upper, lower, Some(id)));
+            }
             (Some(place), None) => {
                 let beyond = self.blocks[at].owners[ROOM];
-                self.blocks[at].pull(place, (u64::MAX, beyond));
+                self.pull(at, place, (i32::MAX, 0, beyond));
                 self.taken[at] -= 1;
             }
         }
@@ -285,10 +398,28 @@ impl Points {
         if place == Some(0) {
             self.announce(at);
         }
-        // Fewer than 2.1 points a block would be more than 32 bytes a point.
-        if self.len * 10 < self.blocks.len() * 21 {
+        // Fewer than 3 points a block would be more than 32 bytes a point.
+        if self.len < self.blocks.len() * 3 {
             self.rebuild();
         }
+    }
+
+    /// Put a point into its place and give back what falls out at the end.
+    fn push(&mut self, at: usize, place: usize, item: Item) -> Item {
+        let Block { upper, owners } = &mut self.blocks[at];
+        (
+            push(places_of(upper), place, item.0),
+            push(&mut self.lower[at], place, item.1),
+            push(places_of(owners), place, item.2),
+        )
+    }
+
+    /// Take the point out of a place and let another in at the end.
+    fn pull(&mut self, at: usize, place: usize, item: Item) {
+        let Block { upper, owners } = &mut self.blocks[at];
+        pull(places_of(upper), place, item.0);
+        pull(&mut self.lower[at], place, item.1);
+        pull(places_of(owners), place, item.2);
     }
 
     fn remove_from_rest(
@@ -331,8 +462,8 @@ impl Points {
     }
 
     fn rebuild(&mut self) {
-        // They come in order, so that of equal points the later goes behind.
-        *self = Self::new(self.len, self.iter(), |_, _| true);
+        // They come in order, those of equal points as well.
+        *self = Self::new(self.iter().collect());
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
@@ -340,8 +471,41 @@ impl Points {
             .rest
             .values()
             .map(|rest| size_of::<(usize, Vec<Entry>)>() + rest.capacity() * size_of::<Entry>());
-        self.blocks.capacity() * size_of::<Block>() + self.taken.capacity() + rest.sum::<usize>()
+        self.blocks.capacity() * size_of::<Block>()
+            + self.lower.capacity() * size_of::<[u32; ROOM]>()
+            + self.taken.capacity()
+            + rest.sum::<usize>()
     }
+}
+
+/// Entries with distances in place of points, in order of these, and where each of `count` blocks
+/// ends among them. Those of equal points stay in the order given.
+fn by_block(entries: &[Entry], count: usize) -> (Vec<Entry>, Vec<u32>) {
+    let Some(first) = entries.first() else {
+        return (Vec::new(), Vec::new());
+    };
+    let mut ends = vec![0_u32; count + 1];
+    for (point, _) in entries {
+        ends[scale(*point, count) + 1] += 1;
+    }
+    let mut sum = 0;
+    for end in &mut ends {
+        sum += *end;
+        *end = sum;
+    }
+    let mut out = vec![*first; entries.len()];
+    for (point, id) in entries {
+        let (at, distance) = split(*point, count);
+        out[ends[at] as usize] = (distance, *id);
+        ends[at] += 1;
+    }
+    ends.truncate(count);
+    let mut start = 0;
+    for end in &ends {
+        out[start..*end as usize].sort_by_key(|(distance, _)| *distance);
+        start = *end as usize;
+    }
+    (out, ends)
 }
 
 #[cfg(test)]
@@ -355,7 +519,7 @@ mod tests {
     /// Inserts and removes points, spread and crowded, and compares with a sorted list.
     #[test]
     fn agrees_with_a_sorted_list() {
-        let mut points = Points::new(0, [].into_iter(), |a, b| a < b);
+        let mut points = Points::new(Vec::new());
         let mut list: Vec<Entry> = Vec::new();
         let mut state = 1_u64;
         let mut draw = || {
@@ -397,14 +561,27 @@ mod tests {
                 ControlFlow::Continue(())
             });
             assert!(walked.into_iter().eq(expected.clone()), "{hash:#x}");
+            let mut owners: Vec<_> = Vec::new();
+            for (_, id) in expected.clone() {
+                if !owners.contains(&Some(id)) {
+                    owners.push(Some(id));
+                }
+            }
+            for wanted in 1..=owners.len() {
+                let mut out = vec![None; wanted];
+                if points.distinct(hash, &mut out) {
+                    assert_eq!(out, owners[..wanted], "{hash:#x}");
+                }
+            }
             assert_eq!(
                 points.owner(hash),
                 expected.map(|(_, id)| id).next(),
                 "{hash:#x}"
             );
         }
-        let backwards = list.iter().rev().copied();
-        let rebuilt = Points::new(list.len(), backwards, |a, b| a < b);
+        let mut by_owner = list.to_vec();
+        by_owner.sort_by_key(|(_, id)| *id);
+        let rebuilt = Points::new(by_owner);
         if rebuilt.blocks.len() == points.blocks.len() {
             assert_eq!(alloc::format!("{rebuilt:?}"), alloc::format!("{points:?}"));
         }
@@ -412,7 +589,7 @@ mod tests {
 
     #[test]
     fn stays_below_32_bytes_a_point() {
-        let mut points = Points::new(0, [].into_iter(), |a, b| a < b);
+        let mut points = Points::new(Vec::new());
         let draw = |i| crate::hash::mix64(i);
         let fits = |points: &Points| points.heap_bytes() <= 32 * points.len();
         for i in 1..20_000 {

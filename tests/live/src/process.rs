@@ -82,6 +82,16 @@ fn break_off(program: &str, what: &str, log: &Path) -> Fallible<()> {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        // Asked first, since a server that is killed leaves its workers behind.
+        let pid = self.0.id().to_string();
+        drop(Command::new("kill").arg(&pid).status());
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE / 4 {
+            if !matches!(self.0.try_wait(), Ok(None)) {
+                return;
+            }
+            sleep(Duration::from_millis(20));
+        }
         // It may have gone already; there is nothing else to do then.
         drop(self.0.kill());
         drop(self.0.wait());

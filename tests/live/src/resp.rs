@@ -1,6 +1,6 @@
 //! Backends that answer every GET with their own address, in the protocol of Redis, and a client.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;

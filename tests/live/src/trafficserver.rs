@@ -59,7 +59,7 @@ fn write_files(folder: &Path, port: u16, parents: &str) -> Fallible<()> {
          CONFIG proxy.config.url_remap.remap_required INT 0\n\
          CONFIG proxy.config.http.no_dns_just_forward_to_parent INT 1\n\
          CONFIG proxy.config.log.logging_enabled INT 0\n\
-         CONFIG proxy.config.admin.user_id STRING root\n"
+         CONFIG proxy.config.admin.user_id STRING #-1\n"
     );
     let files = [
         ("runroot.yaml", LAYOUT),

@@ -19,7 +19,19 @@ pub(crate) fn check(random: &mut Random) -> Outcome {
     let file = folder.path().join("default.vcl");
     std::fs::write(&file, text)?;
     let (listen, data) = (format!("127.0.0.1:{port}"), folder.path().join("data"));
-    let args = ["-F", "-j", "none", "-s", "malloc,16m", "-a", &listen, "-n"].map(str::as_ref);
+    let args = [
+        "-F",
+        "-p",
+        "vcc_err_unref=off",
+        "-j",
+        "none",
+        "-s",
+        "malloc,16m",
+        "-a",
+        &listen,
+        "-n",
+    ]
+    .map(str::as_ref);
     let files = [data.as_os_str(), "-f".as_ref(), file.as_os_str()];
     let args = args.into_iter().chain(files);
     let _server = Running::start("varnishd", args, &folder.path().join("log"), port)?;
@@ -81,7 +93,7 @@ fn configuration(random: &mut Random, backends: &Backends) -> Fallible<(String, 
         _ = writeln!(init, "  d{i}.reconfigure(replicas={replicas});");
         _ = writeln!(
             fetch,
-            "  if (bereq.url == \"/d{i}\") {{ set bereq.backend_hint = d{i}.backend(by=KEY, key=d{i}.key(bereq.http.x-key)); }}"
+            "  if (bereq.url == \"/d{i}\") {{ set bereq.backend = d{i}.backend(by=KEY, key=d{i}.key(bereq.http.x-key)); }}"
         );
         let system = Varnish {
             replicas,

@@ -99,7 +99,7 @@ pub(crate) fn dialects(args: &OutputArgs) -> Result<(), Failure> {
         Column::text("name", "dialect"),
         Column::text("version", "version"),
         Column::text("proof", "proof"),
-        Column::text("config", "reads"),
+        Column::text("config", "file"),
         Column::text("parameters", ""),
         Column::text("about", "about"),
     ]);
@@ -113,8 +113,8 @@ pub(crate) fn dialects(args: &OutputArgs) -> Result<(), Failure> {
     let rows = compat::ALL.iter();
     let params = params.with_rows(rows.flat_map(|row| param_rows(row.name, row.params)));
     let legend = "\
-         proof: recorded answers are those of the running program, all of which are met.\n\
-         reads: whether --config takes the system's own configuration file.\n\
+         proof: recorded means equal to recorded answers of the running program, to all of them.\n\
+         file: whether --config takes the system's own configuration file.\n\
          An option is set with --set, as in --dialect nginx --set method=hash.";
     Report::of(table)?
         .with_table(params)
@@ -128,7 +128,7 @@ fn dialect_row(dialect: &Dialect) -> Vec<Cell> {
         Cell::text(dialect.name),
         Cell::text(dialect.version),
         Cell::text(dialect.proof.name()),
-        Cell::new(reads, if reads { "its file" } else { "-" }),
+        Cell::new(reads, if reads { "yes" } else { "-" }),
         Cell::new(params(dialect.params), ""),
         Cell::text(dialect.about),
     ]

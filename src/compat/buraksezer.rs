@@ -1,0 +1,413 @@
+//! buraksezer/consistent: consistent hashing with bounded loads for Go.
+//!
+//! Mirrokni, Thorup and Zadimoghaddam, "Consistent Hashing with Bounded Loads" (2018),
+//! arXiv:1608.01350, with partitions for keys.
+//!
+//! Source: <https://github.com/buraksezer/consistent>, v0.10.0 and v1.0.0; compared with both
+//! running.
+//!
+//! | what | v0.10.0 | v1.0.0 |
+//! |---|---|---|
+//! | point i of a member | hash(name + decimal i) | hash(decimal i + ":" + name) |
+//! | the load bound, P partitions and n members | ceil(floor(P / n) x load) | ceil(P / n x load) |
+//!
+//! Both: the partition of a key is hash(key) mod P; partitions 0, 1, … each go to the first
+//! point at or after hash(number as 8 little-endian bytes), then on to the first member that
+//! has fewer partitions than the bound. Owning a partition is all that counts: loads of keys do
+//! not.
+//!
+//! Surprises: the two versions share nothing, so an upgrade moves most keys. In v0.10.0
+//! the labels run into each other ("node-1" + "10" is "node-11" + "0"), and the point is the
+//! last member's. Where the bound leaves no room the library panics; here that is an error.
+//! Members here are those of a new ring: removing one in the library can leave such a shared
+//! point with nobody.
+
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::str::FromStr;
+
+use super::members::{live, unweighted};
+use super::placement::check_capacity;
+use super::{Dialect, Placement, Pool, Proof, Server, System};
+use crate::strategy::Param;
+use crate::{Error, HashFunction, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "buraksezer-consistent",
+    about: "buraksezer/consistent, a Go library: partitions with bounded loads",
+    version: "v0.10.0, v1.0.0",
+    proof: Proof::Recorded,
+    params: &[FORMAT, HASH, PARTITIONS, REPLICATION, LOAD],
+    new: |servers, params| {
+        let default = Buraksezer::default();
+        let buraksezer = Buraksezer {
+            format: params.get(FORMAT.name, default.format)?,
+            hash: params.get(HASH.name, default.hash)?,
+            partitions: params.get(PARTITIONS.name, default.partitions)?,
+            replication: params.get(REPLICATION.name, default.replication)?,
+            load: params.get(LOAD.name, default.load)?,
+        };
+        Pool::new(buraksezer, servers)
+    },
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+const FORMAT: Param = Param {
+    name: "format",
+    default: "v1.0.0",
+    about: "v0.10.0 or v1.0.0, which share no routes",
+};
+const HASH: Param = Param {
+    name: "hash",
+    default: "xxh64",
+    about: "the Hasher given to the library, of 64 bits",
+};
+const PARTITIONS: Param = Param {
+    name: "partitions",
+    default: "271",
+    about: "PartitionCount",
+};
+const REPLICATION: Param = Param {
+    name: "replication",
+    default: "20",
+    about: "ReplicationFactor: points of a member",
+};
+const LOAD: Param = Param {
+    name: "load",
+    default: "1.25",
+    about: "how many times the average a member may have",
+};
+
+/// The partitions of buraksezer/consistent.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, buraksezer::Buraksezer};
+/// use hashroute::Router;
+///
+/// let pool = Pool::new(Buraksezer::default(), ["a", "b", "c"].map(Server::new))?;
+/// let most = 113.0 / 271.0; // ceil(271 / 3 x 1.25) partitions
+/// assert!(pool.shares().expect("cells have shares").iter().all(|share| *share <= most + 1e-9));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Buraksezer {
+    /// Whose labels and load bound.
+    pub format: Format,
+    /// The hash function.
+    pub hash: HashFunction,
+    /// Partitions, at least 1.
+    pub partitions: u64,
+    /// Points of a member, at least 1.
+    pub replication: u32,
+    /// How many times the average number of partitions a member may have.
+    pub load: f64,
+}
+
+impl Default for Buraksezer {
+    fn default() -> Self {
+        Self {
+            format: Format::V1,
+            hash: HashFunction::Xxh64,
+            partitions: 271,
+            replication: 20,
+            load: 1.25,
+        }
+    }
+}
+
+/// Versions of the library that share routes.
+///
+/// ```
+/// use hashroute::compat::buraksezer::Format;
+/// assert_eq!("v0.10.0".parse::<Format>()?, Format::V0);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// v0.10.0 and before.
+    V0,
+    /// v1.0.0.
+    #[default]
+    V1,
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "v0.10.0" => Ok(Self::V0),
+            "v1.0.0" => Ok(Self::V1),
+            _ => Err(Error::parameter(FORMAT.name, text, "v0.10.0 or v1.0.0")),
+        }
+    }
+}
+
+impl Buraksezer {
+    fn check(&self) -> Result<(), Error> {
+        let at_least_1 = |param: &Param, value: u64| match value {
+            0 => Err(Error::parameter(param.name, value, "at least 1")),
+            _ => check_capacity(value),
+        };
+        at_least_1(&PARTITIONS, self.partitions)?;
+        at_least_1(&REPLICATION, self.replication.into())?;
+        if !self.load.is_finite() || self.load <= 0.0 {
+            return Err(Error::parameter(LOAD.name, self.load, "a number above 0"));
+        }
+        Ok(())
+    }
+
+    fn value(&self, bytes: &[u8]) -> u64 {
+        self.hash.value([0; 2], bytes)
+    }
+
+    /// The points, each with the member that has it, by position in the list.
+    fn points(&self, members: &[(NodeId, &Server)]) -> Vec<(u64, usize)> {
+        let mut points = Vec::new();
+        for (at, (_, server)) in members.iter().enumerate() {
+            let name = server.label();
+            let point = |i| match self.format {
+                Format::V0 => self.value(format!("{name}{i}").as_bytes()),
+                Format::V1 => self.value(format!("{i}:{name}").as_bytes()),
+            };
+            points.extend((0..self.replication).map(|i| (point(i), at)));
+        }
+        points.sort_unstable();
+        // Points that are equal stay in the list, and are all the last member's.
+        for same in points.chunk_by_mut(|a, b| a.0 == b.0) {
+            let (_, last) = same[same.len() - 1];
+            for (_, at) in same {
+                *at = last;
+            }
+        }
+        points
+    }
+
+    /// The load bound before it is rounded up: a whole load is below that if it is below this.
+    fn bound(&self, members: usize) -> f64 {
+        match self.format {
+            Format::V0 => (self.partitions / members as u64) as f64 * self.load,
+            Format::V1 => self.partitions as f64 / members as f64 * self.load,
+        }
+    }
+}
+
+impl System for Buraksezer {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        self.check()?;
+        unweighted(servers)?;
+        let members: Vec<_> = live(servers).collect();
+        check_capacity(u64::from(self.replication).saturating_mul(members.len() as u64))?;
+        if members.is_empty() {
+            return Placement::cells(64, Vec::new());
+        }
+        let points = self.points(&members);
+        let mut room = Room::new(&points, members.len(), self.bound(members.len()));
+        let place = |partition: u64| {
+            let owner = room.place(self.value(&partition.to_le_bytes()))?;
+            Some(members[owner].0)
+        };
+        let cells: Option<Vec<_>> = (0..self.partitions).map(place).collect();
+        let full = || Error::parameter(LOAD.name, self.load, "more room for the partitions");
+        Placement::cells(64, cells.ok_or_else(full)?)
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        Some(self.value(key))
+    }
+}
+
+/// The points, and which member still has room.
+struct Room<'a> {
+    points: &'a [(u64, usize)],
+    /// From each point, one that is nearer to the next whose member has room.
+    next: Vec<usize>,
+    /// The points of each member.
+    own: Vec<Vec<usize>>,
+    loads: Vec<u64>,
+    bound: f64,
+    /// Members with points and room.
+    open: usize,
+}
+
+impl<'a> Room<'a> {
+    fn new(points: &'a [(u64, usize)], members: usize, bound: f64) -> Self {
+        let mut own = vec![Vec::new(); members];
+        for (at, (_, member)) in points.iter().enumerate() {
+            own[*member].push(at);
+        }
+        Self {
+            points,
+            next: (0..points.len()).collect(),
+            open: own.iter().filter(|own| !own.is_empty()).count(),
+            own,
+            loads: vec![0; members],
+            bound,
+        }
+    }
+
+    /// The member that takes a partition. As in the library, one point fewer than there are is
+    /// looked at.
+    fn place(&mut self, hash: u64) -> Option<usize> {
+        let len = self.points.len();
+        let from = self.points.partition_point(|(point, _)| *point < hash) % len;
+        if self.open == 0 || self.bound <= 0.0 {
+            return None;
+        }
+        let at = self.find(from);
+        if (at + len - from) % len + 1 >= len {
+            return None;
+        }
+        let (_, member) = self.points[at];
+        self.loads[member] += 1;
+        if self.loads[member] as f64 >= self.bound {
+            self.open -= 1;
+            for &point in &self.own[member] {
+                self.next[point] = (point + 1) % len;
+            }
+        }
+        Some(member)
+    }
+
+    /// The first point from here on whose member has room; there is one.
+    fn find(&mut self, from: usize) -> usize {
+        let mut found = from;
+        while self.next[found] != found {
+            found = self.next[found];
+        }
+        let mut at = from;
+        while at != found {
+            at = core::mem::replace(&mut self.next[at], found);
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Change, Node, Router};
+
+    fn names(count: usize) -> Vec<Server> {
+        let name = |i| Server::new(format!("node-{i}"));
+        (0..count).map(name).collect()
+    }
+
+    /// The library's loop: point by point, and a bound that is rounded up.
+    fn slow(system: &Buraksezer, servers: &[Server]) -> Option<Vec<usize>> {
+        let id = |i: usize| NodeId::from_index(i).expect("an id");
+        let members: Vec<_> = servers
+            .iter()
+            .enumerate()
+            .map(|(i, of)| (id(i), of))
+            .collect();
+        let points = system.points(&members);
+        let bound = (1..=10_000).find(|whole| f64::from(*whole) >= system.bound(servers.len()))?;
+        let mut loads = vec![0; servers.len()];
+        let mut owners = Vec::new();
+        for partition in 0..system.partitions {
+            let hash = system.value(&partition.to_le_bytes());
+            let from = points.partition_point(|(point, _)| *point < hash) % points.len();
+            let mut on = (from..points.len()).chain(0..from).take(points.len() - 1);
+            let at = on.find(|at| loads[points[*at].1] < bound)?;
+            loads[points[at].1] += 1;
+            owners.push(points[at].1);
+        }
+        Some(owners)
+    }
+
+    #[test]
+    fn equals_the_loop_of_the_library() {
+        for format in [Format::V0, Format::V1] {
+            for (count, load) in [
+                (1, 1.25),
+                (3, 1.0),
+                (7, 1.05),
+                (12, 1.25),
+                (30, 1.0),
+                (30, 9.0),
+            ] {
+                let system = Buraksezer {
+                    format,
+                    load,
+                    ..Buraksezer::default()
+                };
+                let wanted = slow(&system, &names(count));
+                let pool = Pool::new(system, names(count));
+                let cell = |pool: &Pool, cell| pool.placement().owner(cell).map(NodeId::index);
+                let owners = pool.ok().map(|pool| {
+                    let cells = (0..271).map(|at| cell(&pool, at));
+                    cells.collect::<Option<Vec<_>>>().expect("owners")
+                });
+                assert_eq!(owners, wanted, "{format:?} {count} {load}");
+            }
+        }
+    }
+
+    #[test]
+    fn shared_labels_are_the_last_members() {
+        let system = Buraksezer {
+            format: Format::V0,
+            ..Buraksezer::default()
+        };
+        let servers = ["node-1", "node-11"].map(Server::new);
+        let id = |i: usize| NodeId::from_index(i).expect("an id");
+        let members = [(id(0), &servers[0]), (id(1), &servers[1])];
+        let points = system.points(&members);
+        let shared = system.value(b"node-110");
+        let owners = points.iter().filter(|(point, _)| *point == shared);
+        assert_eq!(owners.map(|(_, at)| *at).collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[test]
+    fn down_nobody_and_no_room() -> Result<(), Error> {
+        assert!(
+            Pool::new(Buraksezer::default(), [])?
+                .route(b"key")
+                .is_none()
+        );
+        let mut pool = Pool::new(Buraksezer::default(), names(2))?;
+        pool.apply(&Change::reweight("node-0", 0))?;
+        assert!((0..99_u8).all(|key| pool.route(&[key]).map(Node::name) == Some("node-1")));
+        // floor(271 / 300) is 0.
+        let v0 = Buraksezer {
+            format: Format::V0,
+            ..Buraksezer::default()
+        };
+        assert!(Pool::new(v0, names(300)).is_err());
+        let one_point = Buraksezer {
+            replication: 1,
+            ..Buraksezer::default()
+        };
+        assert!(Pool::new(one_point, names(1)).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn options_that_cannot_be() {
+        let refused = |system| Pool::new(system, names(2)).is_err();
+        let default = Buraksezer::default;
+        assert!(refused(Buraksezer {
+            partitions: 0,
+            ..default()
+        }));
+        assert!(refused(Buraksezer {
+            partitions: u64::MAX,
+            ..default()
+        }));
+        assert!(refused(Buraksezer {
+            replication: 0,
+            ..default()
+        }));
+        assert!(refused(Buraksezer {
+            replication: u32::MAX,
+            ..default()
+        }));
+        for load in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(refused(Buraksezer { load, ..default() }));
+        }
+        assert!("v2".parse::<Format>().is_err());
+    }
+}

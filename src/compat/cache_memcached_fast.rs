@@ -1,0 +1,324 @@
+//! `Cache::Memcached::Fast`, the Perl client: its ring, and the modulo of `Cache::Memcached`.
+//!
+//! Source: `Cache::Memcached::Fast` 0.28, `src/dispatch_key.c`; compared with it running.
+//!
+//! | `ketama_points` | points | lookup |
+//! |---|---|---|
+//! | more than 0 | `points x weight`, rounded: CRC-32 of `HOST NUL PORT` and the point before | first point at or after the key's CRC-32 |
+//! | 0 | one a server, at the end of its share of the circle | bits 16 to 30 of the key's CRC-32, modulo the total weight, scaled to the circle |
+//!
+//! With 160 points it is nginx's `hash KEY consistent`. A server's label is its address; the text
+//! after its last colon is the port. Of equal points the first server's counts. A namespace is
+//! hashed only if `hash_namespace` is on. Weights may be fractions: give them in units, 2500 in
+//! units of 1000 for 2.5. With 0 points, rounding in f64 can send the keys of tiny shares to a
+//! neighbour, here as there. The keys of a server that is down go nowhere, so they have no owner.
+
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::nginx::{chain, crc32, middle};
+use super::placement::check_capacity;
+use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use crate::strategy::Param;
+use crate::{Error, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "cache-memcached-fast",
+    about: "the Perl client: ketama_points or modulo",
+    version: "0.28",
+    proof: Proof::Recorded,
+    params: &[KETAMA_POINTS, NAMESPACE, UNIT],
+    new: |servers, params| {
+        let default = CacheMemcachedFast::default();
+        let system = CacheMemcachedFast {
+            ketama_points: params.get(KETAMA_POINTS.name, default.ketama_points)?,
+            namespace: params.get(NAMESPACE.name, default.namespace)?,
+            unit: params.get(UNIT.name, default.unit)?,
+        };
+        Pool::new(system, servers)
+    },
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+const KETAMA_POINTS: Param = Param {
+    name: "ketama_points",
+    default: "0",
+    about: "points for a server of weight 1; 0 for modulo",
+};
+
+const NAMESPACE: Param = Param {
+    name: "namespace",
+    default: "",
+    about: "the namespace, if hash_namespace is on",
+};
+
+const UNIT: Param = Param {
+    name: "unit",
+    default: "1",
+    about: "what the weights are multiples of: 1000 for weights in thousandths",
+};
+
+/// `Cache::Memcached::Fast` with its options; by default, modulo.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, cache_memcached_fast::CacheMemcachedFast};
+/// use hashroute::Router;
+///
+/// let system = CacheMemcachedFast { ketama_points: 150, ..CacheMemcachedFast::default() };
+/// let pool = Pool::new(system, ["10.0.0.1:11211", "10.0.0.2:11211"].map(Server::new))?;
+/// assert_eq!(pool.placement().len(), 300);
+/// assert!(pool.route(b"key").is_some());
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheMemcachedFast {
+    /// Points for a server of weight 1; 0 for modulo.
+    pub ketama_points: u32,
+    /// What is hashed before each key: the namespace, if `hash_namespace` is on.
+    pub namespace: String,
+    /// What the weights are multiples of.
+    pub unit: u32,
+}
+
+/// Modulo, no namespace, whole weights.
+///
+/// ```
+/// use hashroute::compat::cache_memcached_fast::CacheMemcachedFast;
+/// assert_eq!(CacheMemcachedFast::default().ketama_points, 0);
+/// ```
+impl Default for CacheMemcachedFast {
+    fn default() -> Self {
+        Self {
+            ketama_points: 0,
+            namespace: String::new(),
+            unit: 1,
+        }
+    }
+}
+
+/// The end of the circle.
+const LAST: f64 = u32::MAX as f64;
+
+/// More servers would get no key of 15 bits, and take the square of their number to place.
+const MOST_SERVERS: usize = 1 << 15;
+
+impl System for CacheMemcachedFast {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        if self.unit == 0 {
+            return Err(Error::parameter(UNIT.name, 0, "at least 1"));
+        }
+        let down = servers.iter().filter(|(_, server)| server.is_down());
+        let down: Vec<_> = down.map(|(id, _)| *id).collect();
+        let placement = match weighted(servers).collect::<Vec<_>>()[..] {
+            [(only, _)] => Placement::cells(32, vec![*only])?,
+            ref servers if self.ketama_points > 0 => self.ring(servers)?,
+            ref servers => self.shares(servers)?,
+        };
+        Ok(placement.without(down))
+    }
+
+    fn hash(&self, key: &[u8], servers: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        let hash = crc32(&[self.namespace.as_bytes(), key]);
+        if self.ketama_points > 0 {
+            return Some(hash.into());
+        }
+        let total = weighted(servers).fold(0.0, |sum, (_, server)| sum + self.weight(server));
+        // The real one adds a half as well, and takes the remainder by what is then cut off.
+        let cell = middle(hash).checked_rem(cut(total + 0.5))?;
+        let point = cut(f64::from(cell) / total * LAST + 0.5);
+        // Off the last place of the server before, which ends where this one starts.
+        Some(point.wrapping_add(1).into())
+    }
+}
+
+impl CacheMemcachedFast {
+    fn weight(&self, server: &Server) -> f64 {
+        f64::from(server.weight()) / f64::from(self.unit)
+    }
+
+    fn points(&self, server: &Server) -> u32 {
+        cut(f64::from(self.ketama_points) * self.weight(server) + 0.5)
+    }
+
+    fn ring(&self, servers: &[(&NodeId, &Server)]) -> Result<Placement, Error> {
+        let counts = servers.iter().map(|(_, server)| self.points(server));
+        check_capacity(counts.map(u64::from).sum())?;
+        let mut points = Vec::new();
+        for (id, server) in servers {
+            let (host, port) = server
+                .label()
+                .rsplit_once(':')
+                .unwrap_or((server.label(), ""));
+            let own = chain(host, port).take(self.points(server) as usize);
+            points.extend(own.map(|point| (point, **id)));
+        }
+        Placement::circle(32, Rule::AtOrAfter, points)
+    }
+
+    /// One point a server, at the end of its share; each that is added presses the others together.
+    fn shares(&self, servers: &[(&NodeId, &Server)]) -> Result<Placement, Error> {
+        check_servers(servers.len())?;
+        let mut points: Vec<(u32, NodeId)> = Vec::new();
+        let mut total = 0.0;
+        for (id, server) in servers {
+            total += self.weight(server);
+            let scale = self.weight(server) / total;
+            for (point, _) in &mut points {
+                *point = cut(f64::from(*point) - f64::from(*point) * scale);
+            }
+            points.push((u32::MAX, **id));
+        }
+        let points = points.iter().map(|(point, id)| (u64::from(*point), *id));
+        Placement::circle(32, Rule::AtOrAfter, points.collect())
+    }
+}
+
+/// The whole part, as a cast in C gives it; what is too large for any ring stays too large.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "to be cut off, and never negative"
+)]
+fn cut(value: f64) -> u32 {
+    value as u32
+}
+
+/// The servers that the client takes: it refuses a weight of 0.
+fn weighted(servers: &[(NodeId, Server)]) -> impl Iterator<Item = (&NodeId, &Server)> {
+    let servers = servers.iter().map(|(id, server)| (id, server));
+    servers.filter(|(_, server)| server.weight() > 0)
+}
+
+fn check_servers(count: usize) -> Result<(), Error> {
+    if count <= MOST_SERVERS {
+        return Ok(());
+    }
+    Err(Error::Capacity {
+        what: "servers without ketama_points",
+        wanted: count as u64,
+        limit: MOST_SERVERS as u64,
+        advice: "set ketama_points",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::ToString;
+
+    use super::*;
+    use crate::{Node, Router};
+
+    fn ring(ketama_points: u32) -> CacheMemcachedFast {
+        CacheMemcachedFast {
+            ketama_points,
+            ..CacheMemcachedFast::default()
+        }
+    }
+
+    fn servers(weights: &[u32]) -> Vec<Server> {
+        let servers = (1..).zip(weights);
+        servers
+            .map(|(i, weight)| Server::new(format!("10.0.0.{i}:11211")).with_weight(*weight))
+            .collect()
+    }
+
+    fn owner<'a>(pool: &'a Pool, key: &str) -> Option<&'a str> {
+        pool.route(key.as_bytes()).map(Node::name)
+    }
+
+    #[test]
+    fn modulo_is_that_of_one_cell_a_unit_of_weight() -> Result<(), Error> {
+        let weights = [1, 4, 2, 7];
+        let pool = Pool::new(ring(0), servers(&weights))?;
+        let cells: Vec<_> = (0..4)
+            .flat_map(|at| vec![at; weights[at] as usize])
+            .collect();
+        for i in 0..2000 {
+            let key = format!("user:{i}");
+            let cell = middle(crc32(&[key.as_bytes()])) as usize % cells.len();
+            let name = format!("10.0.0.{}:11211", cells[cell] + 1);
+            assert_eq!(owner(&pool, &key), Some(&*name), "{key}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn keys_of_a_server_that_is_down_go_nowhere() -> Result<(), Error> {
+        for points in [0, 160] {
+            let up = Pool::new(ring(points), servers(&[1, 1, 1]))?;
+            let mut servers = servers(&[1, 1, 1]);
+            servers[1] = servers[1].clone().down();
+            let pool = Pool::new(ring(points), servers)?;
+            for i in 0..500 {
+                let key = format!("user:{i}");
+                let expected = owner(&up, &key).filter(|name| *name != "10.0.0.2:11211");
+                assert_eq!(owner(&pool, &key), expected, "{key}");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_namespace_is_hashed_with_the_key() -> Result<(), Error> {
+        let system = CacheMemcachedFast {
+            namespace: "ns:".into(),
+            ..ring(160)
+        };
+        let pool = Pool::new(system, servers(&[1, 1]))?;
+        let plain = Pool::new(ring(160), servers(&[1, 1]))?;
+        assert_eq!(pool.hash_key(b"key"), plain.hash_key(b"ns:key"));
+        Ok(())
+    }
+
+    #[test]
+    fn units_make_fractions_of_weights() -> Result<(), Error> {
+        let system = CacheMemcachedFast {
+            unit: 1000,
+            ..ring(150)
+        };
+        let pool = Pool::new(system, servers(&[1003, 10, 3]))?;
+        // 150.45, 1.5 and 0.45, rounded.
+        assert_eq!(pool.placement().len(), 150 + 2);
+        Ok(())
+    }
+
+    #[test]
+    fn few_servers() -> Result<(), Error> {
+        for points in [0, 160] {
+            assert_eq!(owner(&Pool::new(ring(points), servers(&[]))?, "key"), None);
+            assert_eq!(
+                owner(&Pool::new(ring(points), servers(&[0, 0]))?, "key"),
+                None
+            );
+            for weights in [&[7][..], &[7, 0]] {
+                let pool = Pool::new(ring(points), servers(weights))?;
+                assert_eq!(owner(&pool, ""), Some("10.0.0.1:11211"));
+            }
+            let down = servers(&[7]).into_iter().map(Server::down);
+            assert_eq!(owner(&Pool::new(ring(points), down)?, "key"), None);
+        }
+        // Half of a unit or less is no cell at all.
+        let system = CacheMemcachedFast { unit: 9, ..ring(0) };
+        assert_eq!(owner(&Pool::new(system, servers(&[1, 1]))?, "key"), None);
+        Ok(())
+    }
+
+    #[test]
+    fn absurd_numbers_are_refused() {
+        let units = CacheMemcachedFast {
+            unit: 0,
+            ..ring(160)
+        };
+        let error = Pool::new(units, servers(&[1])).unwrap_err();
+        assert!(error.to_string().contains("unit"), "{error}");
+        for (points, weight) in [(u32::MAX, u32::MAX), (160, 1 << 20)] {
+            let error = Pool::new(ring(points), servers(&[weight, 1])).unwrap_err();
+            assert!(matches!(error, Error::Capacity { .. }), "{error}");
+        }
+        assert!(check_servers(MOST_SERVERS + 1).is_err());
+        assert!(Pool::new(ring(0), servers(&[u32::MAX, u32::MAX])).is_ok());
+    }
+}

@@ -1,0 +1,149 @@
+//! Apache Dubbo: `ConsistentHashLoadBalance`.
+//!
+//! Source: Apache Dubbo 2.7, `ConsistentHashLoadBalance.java`; from source, never compared with
+//! it running.
+//!
+//! | what | value |
+//! |---|---|
+//! | points of a provider | `hash.nodes` (160), rounded down to a multiple of 4 |
+//! | four points | the little-endian words of MD5(address + decimal i) |
+//! | key | the first word of the MD5 of the arguments, as text, run together |
+//! | owner | first point at or after it, past the last one the first |
+//!
+//! The address is `host:port`. Keys here are that text of the arguments: by default the first
+//! one alone (`hash.arguments`). Weights are ignored, as Dubbo does.
+//!
+//! Surprises: "…:2088" with 12 and "…:20881" with 2 are one label; of equal points, that of the
+//! provider listed last counts. Some versions pass over a provider that had 1.5 times its
+//! part of the requests of the method, so that routes depend on those: this is the route of all
+//! versions without that, and of those until then.
+
+use alloc::format;
+
+use md5::{Digest, Md5};
+
+use super::members::points_backwards;
+use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use crate::strategy::Param;
+use crate::{Error, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "dubbo",
+    about: "Apache Dubbo's ConsistentHashLoadBalance",
+    version: "2.7",
+    proof: Proof::Source,
+    params: &[HASH_NODES],
+    new: |servers, params| {
+        let hash_nodes = params.get(HASH_NODES.name, Dubbo::default().hash_nodes)?;
+        Pool::new(Dubbo { hash_nodes }, servers)
+    },
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+const HASH_NODES: Param = Param {
+    name: "hash.nodes",
+    default: "160",
+    about: "points of a provider, of which whole fours count",
+};
+
+/// Dubbo's ring.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, dubbo::Dubbo};
+/// use hashroute::{Node, Router};
+///
+/// let providers = ["10.0.0.1:20880", "10.0.0.2:20880"].map(Server::new);
+/// let pool = Pool::new(Dubbo::default(), providers)?;
+/// assert_eq!(pool.placement().len(), 320);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dubbo {
+    /// `hash.nodes`: points of a provider.
+    pub hash_nodes: u32,
+}
+
+impl Default for Dubbo {
+    fn default() -> Self {
+        Self { hash_nodes: 160 }
+    }
+}
+
+/// The four words of a digest.
+fn words(text: &[u8]) -> [u64; 4] {
+    let digest = u128::from_le_bytes(Md5::digest(text).into());
+    [0, 32, 64, 96].map(|shift| (digest >> shift & 0xffff_ffff) as u64)
+}
+
+impl System for Dubbo {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        let of = |address: &str, i| words(format!("{address}{i}").as_bytes());
+        let points = points_backwards(servers, |_| u64::from(self.hash_nodes / 4), of)?;
+        Placement::circle(32, Rule::AtOrAfter, points)
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        let [first, ..] = words(key);
+        Some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Node, Router};
+
+    /// d41d8cd9 8f00b204 e9800998 ecf8427e
+    #[test]
+    fn words_are_little_endian() {
+        let wanted = [0xd98c_1dd4, 0x04b2_008f, 0x9809_80e9, 0x7e42_f8ec];
+        assert_eq!(words(b""), wanted);
+    }
+
+    #[test]
+    fn shared_labels_are_the_last_ones() -> Result<(), Error> {
+        for names in [["h:2088", "h:20881"], ["h:20881", "h:2088"]] {
+            let pool = Pool::new(Dubbo::default(), names.map(Server::new))?;
+            let last = pool.nodes().id(names[1]);
+            for point in words(b"h:208812") {
+                assert_eq!(pool.placement().owner(point), last);
+            }
+            // 4 x 10 points are shared: 10 to 19 of the one, 0 to 9 of the other.
+            assert_eq!(pool.placement().len(), 320 - 40);
+        }
+        Ok(())
+    }
+
+    /// A key that is a label is at the first of its points.
+    #[test]
+    fn at_or_after() -> Result<(), Error> {
+        let pool = Pool::new(Dubbo::default(), ["h:1", "i:1"].map(Server::new))?;
+        assert_eq!(pool.route(b"h:139").map(Node::name), Some("h:1"));
+        assert_eq!(pool.route(b"i:139").map(Node::name), Some("i:1"));
+        Ok(())
+    }
+
+    #[test]
+    fn weights_do_not_count_and_fours_do() -> Result<(), Error> {
+        let servers = || [Server::new("a").with_weight(100), Server::new("b")];
+        let pool = Pool::new(Dubbo { hash_nodes: 7 }, servers())?;
+        assert_eq!(pool.placement().len(), 8);
+        assert!(
+            Pool::new(Dubbo { hash_nodes: 3 }, servers())?
+                .placement()
+                .is_empty()
+        );
+        assert!(
+            Pool::new(
+                Dubbo {
+                    hash_nodes: u32::MAX
+                },
+                servers()
+            )
+            .is_err()
+        );
+        assert!(Pool::new(Dubbo::default(), [])?.route(b"key").is_none());
+        Ok(())
+    }
+}

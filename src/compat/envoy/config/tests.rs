@@ -1,0 +1,154 @@
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use crate::compat::{self, Config, Server};
+use crate::strategy::Params;
+use crate::{Error, Router};
+
+const TEXT: &str = r#"
+admin: {}
+static_resources:
+  clusters:
+  - name: ring
+    type: STATIC
+    connect_timeout: 1s
+    lb_policy: RING_HASH
+    ring_hash_lb_config:
+      minimum_ring_size: "64"
+      maximum_ring_size: 128
+      hash_function: MURMUR_HASH_2
+    common_lb_config:
+      consistent_hashing_lb_config: { hash_balance_factor: 150 }
+    frobnicate: true
+    load_assignment:
+      cluster_name: ring
+      endpoints:
+      - lb_endpoints:
+        - endpoint: { address: { socket_address: { address: 10.0.0.1, port_value: 80 } } }
+        - endpoint: { address: { socket_address: { address: "::1", port_value: 80 } } }
+          load_balancing_weight: 3
+          metadata: { filter_metadata: { envoy.lb: { hash_key: zeta, other: 1 } } }
+        - endpoint: { address: { socket_address: { address: 10.0.0.3, port_value: 80 } } }
+          health_status: UNHEALTHY
+      - priority: 1
+        lb_endpoints:
+        - endpoint: { address: { socket_address: { address: 10.0.0.4, port_value: 80 } } }
+  - name: other
+    lb_policy: ROUND_ROBIN
+"#;
+
+const JSON: &str = r#"{
+  "name": "table", "type": "STRICT_DNS", "lbPolicy": "MAGLEV",
+  "maglevLbConfig": {"tableSize": 251},
+  "commonLbConfig": {"consistentHashingLbConfig": {"useHostnameForHashing": true}},
+  "loadAssignment": {"clusterName": "table", "endpoints": [{"lbEndpoints": [
+    {"endpoint": {"address": {"socketAddress": {"address": "a.example", "portValue": 80}}}},
+    {"endpoint": {"hostname": "beta",
+                  "address": {"socketAddress": {"address": "10.0.0.2", "portValue": 80}}}}
+  ]}]}
+}"#;
+
+fn read(text: &str) -> Result<Vec<Config>, Error> {
+    compat::find("envoy")?.read(text)
+}
+
+#[test]
+fn a_bootstrap_in_yaml() -> Result<(), Error> {
+    let configs = read(TEXT)?;
+    assert_eq!(configs.len(), 1);
+    let config = &configs[0];
+    let expected = Params::default()
+        .with("policy", "RING_HASH")
+        .with("min-ring-size", "64")
+        .with("max-ring-size", "128")
+        .with("hash-function", "MURMUR_HASH_2")
+        .with("balance-factor", "150");
+    assert_eq!((config.name(), config.params()), ("ring", &expected));
+    let servers = config.servers().iter();
+    let names: Vec<_> = servers.clone().map(Server::name).collect();
+    assert_eq!(
+        names,
+        ["10.0.0.1:80", "[::1]:80", "10.0.0.3:80", "10.0.0.4:80"]
+    );
+    let down: Vec<_> = servers.map(Server::is_down).collect();
+    assert_eq!(down, [false, false, true, true]);
+    let second = &config.servers()[1];
+    assert_eq!((second.weight(), second.own_label()), (3, Some("zeta")));
+    let unknown = config.unknown();
+    assert_eq!(
+        (unknown[0].line, &*unknown[0].text, unknown.len()),
+        (15, "frobnicate", 1)
+    );
+    assert!(config.build()?.route(b"key").is_some());
+    Ok(())
+}
+
+#[test]
+fn a_cluster_in_json() -> Result<(), Error> {
+    for text in [JSON.to_string(), ["[", JSON, "]"].concat()] {
+        let configs = read(&text)?;
+        let expected = Params::default()
+            .with("policy", "MAGLEV")
+            .with("table-size", "251");
+        assert_eq!(configs[0].params(), &expected);
+        let servers = configs[0].servers().iter();
+        let labels: Vec<_> = servers.map(Server::own_label).collect();
+        assert_eq!(labels, [Some("a.example"), Some("beta")]);
+        assert_eq!(configs[0].build()?.placement().len(), 251);
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_wrong_has_a_line() {
+    for (from, to, start) in [
+        ("type: STATIC", "type: EDS", "line 6: type"),
+        (
+            "minimum_ring_size: \"64\"",
+            "minimum_ring_size: x",
+            "line 10: minimum_ring_size",
+        ),
+        ("MURMUR_HASH_2", "DEFAULT_HASH", "line 12: hash_function"),
+        (
+            "frobnicate: true",
+            "lb_subset_config: {}",
+            "line 15: lb_subset_config",
+        ),
+        (
+            "frobnicate: true",
+            "load_balancing_policy: {}",
+            "line 15: load_balancing_policy",
+        ),
+        (
+            "hash_balance_factor: 150",
+            "use_hostname_for_hashing: true",
+            "line 14: use_hostname",
+        ),
+        (
+            "hash_balance_factor: 150",
+            "use_hostname_for_hashing: 1",
+            "line 14: use_hostname",
+        ),
+        (
+            "load_balancing_weight: 3",
+            "load_balancing_weight: 0",
+            "line 22: load_balancing",
+        ),
+        ("UNHEALTHY", "DEGRADED", "line 25: health_status"),
+        ("10.0.0.1", "a.example", "line 20: \"a.example\""),
+        (
+            "port_value: 80 } } }\n        - endpoint",
+            "port_value: 65536 } } }\n        - endpoint",
+            "line 20: port_value",
+        ),
+        ("address: 10.0.0.1, ", "", "line 20: an endpoint"),
+        ("RING_HASH", "LEAST_REQUEST", "line 2: no cluster"),
+        ("name: ring", "name: [", "line"),
+        ("load_assignment:", "metadata:", "line 5: cluster \"ring\""),
+    ] {
+        let text = TEXT.replacen(from, to, 1);
+        let message = read(&text).map_or_else(|error| error.to_string(), |_| to.into());
+        assert!(message.starts_with(start), "{to}: {message}");
+    }
+    assert!(read("").is_err() && read("7").is_err());
+}

@@ -1,0 +1,115 @@
+//! `hash_balance_factor`: who takes the key when its owner holds too much.
+
+use smallvec::SmallVec;
+
+use super::super::ring_hash::{ceil, live, total_weight};
+use crate::NodeId;
+use crate::compat::Server;
+
+pub(super) fn choose(
+    factor: u32,
+    hash: u64,
+    owner: NodeId,
+    servers: &[(NodeId, Server)],
+    loads: &dyn Fn(NodeId) -> u64,
+) -> NodeId {
+    let active = servers
+        .iter()
+        .fold(0_u64, |sum, (id, _)| sum.saturating_add(loads(*id)));
+    let slots = active.saturating_add(1).saturating_mul(factor.into());
+    let (slots, total) = (slots.saturating_add(99) / 100, total_weight(servers));
+    // 1 and less is no overload: a server may hold its slots and one more.
+    let overload = |(id, server): (NodeId, &Server)| {
+        let weight = f64::from(server.weight()) / total as f64;
+        loads(id) as f64 / ceil(slots as f64 * weight).max(1.0)
+    };
+    let all = || live(servers).map(|member| (member.0, overload(member)));
+    let Some((_, own)) = all().find(|(id, _)| *id == owner) else {
+        return owner;
+    };
+    if own <= 1.0 {
+        return owner;
+    }
+    let mut members: SmallVec<[(NodeId, f64); 64]> = all().collect();
+    let mut random = Twister::new(hash);
+    let (mut least, mut lightest) = (own, owner);
+    for at in 0..members.len() {
+        let other = at + random.below(members.len() - at);
+        members.swap(at, other);
+        let (id, overload) = members[at];
+        if id != owner && overload <= 1.0 {
+            return id;
+        }
+        if id != owner && overload < least {
+            (least, lightest) = (overload, id);
+        }
+    }
+    lightest
+}
+
+/// The Mersenne Twister MT19937 of Matsumoto and Nishimura (1998): 624 words.
+struct Twister {
+    state: [u32; WORDS],
+    at: usize,
+}
+
+const WORDS: usize = 624;
+const MIDDLE: usize = 397;
+
+impl Twister {
+    /// Seeded with the lower half of a hash.
+    fn new(hash: u64) -> Self {
+        let mut state = [0; WORDS];
+        let mut word = (hash & 0xffff_ffff) as u32;
+        for (number, place) in (1_u32..).zip(&mut state) {
+            *place = word;
+            word = (word ^ (word >> 30)).wrapping_mul(1_812_433_253);
+            word = word.wrapping_add(number);
+        }
+        Self { state, at: WORDS }
+    }
+
+    fn next(&mut self) -> u32 {
+        if self.at >= WORDS {
+            for at in 0..WORDS {
+                let (this, next) = (self.state[at], self.state[(at + 1) % WORDS]);
+                let joined = (this & 0x8000_0000) | (next & 0x7fff_ffff);
+                let odd = (joined & 1) * 0x9908_b0df;
+                self.state[at] = self.state[(at + MIDDLE) % WORDS] ^ (joined >> 1) ^ odd;
+            }
+            self.at = 0;
+        }
+        let mut word = self.state[self.at];
+        self.at += 1;
+        word ^= word >> 11;
+        word ^= (word << 7) & 0x9d2c_5680;
+        word ^= (word << 15) & 0xefc6_0000;
+        word ^ (word >> 18)
+    }
+
+    /// One of the first `count` numbers, from 1 on: whole steps, and what is left over is drawn
+    /// anew.
+    fn below(&mut self, count: usize) -> usize {
+        let step = (1_u64 << 32) / (count as u64).max(1);
+        loop {
+            let number = u64::from(self.next()) / step.max(1);
+            match usize::try_from(number) {
+                Ok(number) if number < count => return number,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_that_the_standard_names() {
+        // C++ requires the 10000th number after the seed 5489 to be this one.
+        let mut random = Twister::new(5489);
+        let last = (0..10_000).fold(0, |_, _| random.next());
+        assert_eq!(last, 4_123_659_995);
+    }
+}

@@ -1,0 +1,159 @@
+use alloc::format;
+
+use super::*;
+use crate::strategy::Params;
+use crate::{Change, Node, Router};
+
+fn servers(n: usize) -> Vec<Server> {
+    (1..=n)
+        .map(|n| Server::new(format!("10.0.0.{n}:80")))
+        .collect()
+}
+
+fn both(servers: &[Server]) -> Result<[Pool; 2], Error> {
+    let pool = |policy| {
+        let system = Envoy {
+            policy,
+            ..Envoy::default()
+        };
+        Pool::new(system, servers.iter().cloned())
+    };
+    Ok([pool(Policy::RingHash)?, pool(Policy::Maglev)?])
+}
+
+fn owners(pool: &Pool) -> Vec<Option<&str>> {
+    let keys = (0..500_u32).map(u32::to_be_bytes);
+    keys.map(|key| pool.route(&key).map(Node::name)).collect()
+}
+
+#[test]
+fn labels_are_hashed_in_place_of_names() -> Result<(), Error> {
+    let labels = servers(3).into_iter().enumerate();
+    let labelled: Vec<_> = labels
+        .map(|(at, server)| server.with_label(format!("10.0.0.{}:80", at + 1)))
+        .collect();
+    for (plain, labelled) in both(&servers(3))?.iter().zip(&both(&labelled)?) {
+        assert_eq!(owners(plain), owners(labelled));
+    }
+    let mut other = servers(3);
+    other[0] = other[0].clone().with_label("alpha");
+    for (plain, other) in both(&servers(3))?.iter().zip(&both(&other)?) {
+        assert_ne!(owners(plain), owners(other));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_server_that_is_down_is_as_good_as_not_there() -> Result<(), Error> {
+    let [mut down, without] = [servers(3), servers(3)];
+    down[1] = down[1].clone().down();
+    let without = [&without[..1], &without[2..]].concat();
+    for (mut down, without) in both(&down)?.into_iter().zip(both(&without)?) {
+        assert_eq!(owners(&down), owners(&without));
+        down.apply(&Change::reweight("10.0.0.2:80", 1))?;
+        assert!(owners(&down).contains(&Some("10.0.0.2:80")));
+    }
+    Ok(())
+}
+
+#[test]
+fn one_server_and_none() -> Result<(), Error> {
+    for pool in both(&servers(1))? {
+        assert!(
+            owners(&pool)
+                .iter()
+                .all(|owner| *owner == Some("10.0.0.1:80"))
+        );
+    }
+    for pool in both(&[])?
+        .into_iter()
+        .chain(both(&[Server::new("a").down()])?)
+    {
+        assert!(owners(&pool).iter().all(Option::is_none));
+    }
+    Ok(())
+}
+
+#[test]
+fn sizes_of_rings() -> Result<(), Error> {
+    let len = |weights: &[u32], sizes: [u64; 2]| {
+        let system = Envoy {
+            min_ring_size: sizes[0],
+            max_ring_size: sizes[1],
+            ..Envoy::default()
+        };
+        let servers = weights.iter().enumerate();
+        let servers = servers.map(|(at, w)| Server::new(format!("s{at}")).with_weight(*w));
+        Ok::<_, Error>(Pool::new(system, servers)?.placement().len())
+    };
+    assert_eq!(len(&[1, 1, 1], [1024, 4096])?, 1026);
+    assert_eq!(len(&[1, 3], [1, 4096])?, 4);
+    assert_eq!(len(&[1, 3], [1, 3])?, 3);
+    assert_eq!(len(&[1, u32::MAX - 1], [1024, 4096])?, 4096);
+    assert!(len(&[1, u32::MAX], [1024, 4096]).is_err());
+    for sizes in [[0, 5], [5, 4], [1, 8_388_609]] {
+        assert!(len(&[1], sizes).is_err(), "{sizes:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_busy_server_overflows() -> Result<(), Error> {
+    for policy in ["RING_HASH", "MAGLEV"] {
+        let params = Params::default()
+            .with("policy", policy)
+            .with("balance-factor", "125");
+        let pool = super::super::find("envoy")?.build(servers(100), &params)?;
+        let key = pool.hash_key(b"hot");
+        let owner = pool.route_hash(key);
+        for _ in 0..1000 {
+            pool.place(key);
+        }
+        for (id, _) in pool.nodes().iter() {
+            // ceil(1.25 * 1000 / 100), and one more
+            assert!(pool.load(id) <= 14, "{}", pool.load(id));
+        }
+        assert_eq!(pool.choose(key, &|_| 0), owner);
+        assert!(pool.choose(key, &|_| u64::MAX).is_some());
+    }
+    Ok(())
+}
+
+#[test]
+fn everybody_overloaded_takes_the_least() -> Result<(), Error> {
+    let system = Envoy {
+        balance_factor: 100,
+        ..Envoy::default()
+    };
+    let mut light = servers(3);
+    light[2] = light[2].clone().with_weight(0);
+    let pool = Pool::new(system, light)?;
+    let key = pool.hash_key(b"key");
+    let chosen = pool.choose(key, &|id| 5 + id.index() as u64);
+    assert!(chosen.is_some_and(|id| pool.nodes().weight(id) > 0));
+    Ok(())
+}
+
+#[test]
+fn options_that_cannot_be() {
+    let dialect = super::super::find("envoy").expect("a dialect");
+    for (name, value) in [
+        ("policy", "RANDOM"),
+        ("hash-function", "DEFAULT"),
+        ("min-ring-size", "8388609"),
+        ("max-ring-size", "many"),
+        ("balance-factor", "99"),
+    ] {
+        let params = Params::default().with(name, value);
+        assert!(
+            dialect.build(servers(1), &params).is_err(),
+            "{name}={value}"
+        );
+    }
+    for size in ["1", "100", "5000013"] {
+        let params = Params::default()
+            .with("policy", "MAGLEV")
+            .with("table-size", size);
+        assert!(dialect.build(servers(1), &params).is_err(), "{size}");
+    }
+}

@@ -1,0 +1,137 @@
+//! Discord's `ex_hash_ring`: a consistent hash ring for Elixir.
+//!
+//! Source: <https://github.com/discord/ex_hash_ring>, version 6; from source, never compared
+//! with it running.
+//!
+//! | what | value |
+//! |---|---|
+//! | points of a node | 512, or its own `num_replicas` |
+//! | point i | MD5 of name + decimal i: the last 8 bytes, little-endian |
+//! | owner | first point strictly after the same of the key, past the last one the first |
+//!
+//! A node with a number of replicas of its own is one with a weight here: it has
+//! [`replicas`](ExHashRing::replicas) times its weight, so take 1 replica and the numbers as
+//! weights where they differ. `find_nodes` with a number is
+//! [`replicas`](crate::Router::replicas) with [`Spread::Nodes`](crate::Spread::Nodes). Overrides
+//! and the history of a ring (`find_historical_nodes`, `find_stable_nodes`) are not modelled.
+//!
+//! Surprise: "node1" with 12 and "node11" with 2 are one label. Of equal points, that of the
+//! node listed last counts; `add_node` puts a node in front of the list.
+
+use alloc::format;
+
+use md5::{Digest, Md5};
+
+use super::members::points_backwards;
+use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use crate::strategy::Param;
+use crate::{Error, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "ex-hash-ring",
+    about: "Discord's ex_hash_ring, an Elixir library",
+    version: "6",
+    proof: Proof::Source,
+    params: &[REPLICAS],
+    new: |servers, params| {
+        let replicas = params.get(REPLICAS.name, ExHashRing::default().replicas)?;
+        Pool::new(ExHashRing { replicas }, servers)
+    },
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+const REPLICAS: Param = Param {
+    name: "replicas",
+    default: "512",
+    about: "points of a node for each unit of weight",
+};
+
+/// The ring of `ex_hash_ring`.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, ex_hash_ring::ExHashRing};
+/// use hashroute::{Node, Router};
+///
+/// let pool = Pool::new(ExHashRing::default(), ["a", "b"].map(Server::new))?;
+/// assert_eq!(pool.placement().len(), 1024);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExHashRing {
+    /// Points of a node for each unit of its weight.
+    pub replicas: u32,
+}
+
+impl Default for ExHashRing {
+    fn default() -> Self {
+        Self { replicas: 512 }
+    }
+}
+
+fn hash(text: &[u8]) -> u64 {
+    (u128::from_le_bytes(Md5::digest(text).into()) >> 64) as u64
+}
+
+impl System for ExHashRing {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        let count = |server: &Server| u64::from(server.weight()) * u64::from(self.replicas);
+        let of = |name: &str, i| [hash(format!("{name}{i}").as_bytes())];
+        let points = points_backwards(servers, count, of)?;
+        Placement::circle(64, Rule::After, points)
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        Some(hash(key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Node, Router};
+
+    /// d41d8cd98f00b204 e9800998ecf8427e
+    #[test]
+    fn the_last_eight_bytes_little_endian() {
+        assert_eq!(hash(b""), 0x7e42_f8ec_9809_80e9);
+    }
+
+    #[test]
+    fn shared_labels_are_the_last_ones() -> Result<(), Error> {
+        for names in [["node1", "node11"], ["node11", "node1"]] {
+            let pool = Pool::new(ExHashRing::default(), names.map(Server::new))?;
+            let before = hash(b"node112") - 1;
+            assert_eq!(pool.placement().owner(before), pool.nodes().id(names[1]));
+        }
+        Ok(())
+    }
+
+    /// A key that is a label goes on to the next point.
+    #[test]
+    fn strictly_after() -> Result<(), Error> {
+        let pool = Pool::new(ExHashRing { replicas: 1 }, ["a", "b"].map(Server::new))?;
+        assert_eq!(pool.route(b"a0").map(Node::name), Some("b"));
+        assert_eq!(pool.route(b"b0").map(Node::name), Some("a"));
+        Ok(())
+    }
+
+    #[test]
+    fn weights_none_and_too_many() -> Result<(), Error> {
+        let servers = [Server::new("a").with_weight(3), Server::new("b").down()];
+        assert_eq!(
+            Pool::new(ExHashRing { replicas: 2 }, servers)?
+                .placement()
+                .len(),
+            6
+        );
+        assert!(
+            Pool::new(ExHashRing::default(), [])?
+                .route(b"key")
+                .is_none()
+        );
+        let replicas = u32::MAX;
+        assert!(Pool::new(ExHashRing { replicas }, [Server::new("a")]).is_err());
+        Ok(())
+    }
+}

@@ -1,0 +1,188 @@
+//! dgryski/go-maglev: Google's Maglev for Go.
+//!
+//! Source: <https://github.com/dgryski/go-maglev> at 8961b9b; compared with it running.
+//!
+//! | what | value |
+//! |---|---|
+//! | h of a name | SipHash-2-4 with the key (0xdeadbeefcafebabe, 0) |
+//! | its way through a table of M | (h >> 32) mod M, in steps of (h & 0xffffffff) mod (M - 1) + 1 |
+//! | filling | in turns, in the order of the list, each taking the next free cell on its way |
+//! | cell of a key | its hash mod M |
+//!
+//! The library takes the key's hash as a number and leaves the function to its user: here it is
+//! an option. The order of the list matters. Nodes that are dead (`Rebuild`) lose their turns,
+//! so that other nodes' cells move as well, which is Maglev's nature. The library would never
+//! return from a table whose size is not a prime; here that is an error.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use siphasher::sip::SipHasher24;
+
+use super::members::{live, unweighted};
+use super::placement::check_capacity;
+use super::{Dialect, Placement, Pool, Proof, Server, System};
+use crate::strategy::{Param, check_table_size};
+use crate::{Error, HashFunction, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "go-maglev",
+    about: "dgryski/go-maglev, a Go library",
+    version: "8961b9b (2020-06-11)",
+    proof: Proof::Recorded,
+    params: &[TABLE_SIZE, HASH],
+    new: |servers, params| {
+        let default = GoMaglev::default();
+        let maglev = GoMaglev {
+            table_size: params.get(TABLE_SIZE.name, default.table_size)?,
+            hash: params.get(HASH.name, default.hash)?,
+        };
+        Pool::new(maglev, servers)
+    },
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+const TABLE_SIZE: Param = Param {
+    name: "table-size",
+    default: "65537",
+    about: "cells of the table, a prime; the library calls this SmallM",
+};
+pub(super) const HASH: Param = Param {
+    name: "hash",
+    default: "xxh64",
+    about: "the function that the library's user hashes keys with",
+};
+
+/// The table of go-maglev.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, go_maglev::GoMaglev};
+/// use hashroute::{Node, Router};
+///
+/// let nodes = ["node-0", "node-1", "node-2"].map(Server::new);
+/// let pool = Pool::new(GoMaglev { table_size: 13, ..GoMaglev::default() }, nodes)?;
+/// assert_eq!(pool.placement().len(), 13);
+/// assert!(pool.route(b"key").is_some());
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GoMaglev {
+    /// Cells, a prime of up to [`MAX_TABLE_SIZE`](crate::Maglev::MAX_TABLE_SIZE).
+    pub table_size: u64,
+    /// The key hash.
+    pub hash: HashFunction,
+}
+
+impl Default for GoMaglev {
+    fn default() -> Self {
+        Self {
+            table_size: 65_537,
+            hash: HashFunction::Xxh64,
+        }
+    }
+}
+
+/// A node's way through the table.
+struct Way {
+    id: NodeId,
+    at: u64,
+    skip: u64,
+}
+
+impl Way {
+    fn new(id: NodeId, name: &str, size: u64) -> Self {
+        let hash = SipHasher24::new_with_keys(0xdead_beef_cafe_babe, 0).hash(name.as_bytes());
+        Self {
+            id,
+            at: (hash >> 32) % size,
+            skip: (hash & 0xffff_ffff) % (size - 1) + 1,
+        }
+    }
+
+    /// Take the next free cell; there is one.
+    fn claim(&mut self, cells: &mut [Option<NodeId>]) {
+        let size = cells.len() as u64;
+        loop {
+            let at = usize::try_from(self.at).unwrap_or(0); // below the number of cells
+            self.at = (self.at + self.skip) % size;
+            if cells[at].is_none() {
+                cells[at] = Some(self.id);
+                return;
+            }
+        }
+    }
+}
+
+impl System for GoMaglev {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        unweighted(servers)?;
+        check_capacity(servers.len() as u64)?;
+        let size = check_table_size(self.table_size, 1)?;
+        let members = live(servers);
+        let mut ways: Vec<_> = members
+            .map(|(id, server)| Way::new(id, server.label(), self.table_size))
+            .collect();
+        let mut cells = vec![None; size];
+        let mut free = if ways.is_empty() { 0 } else { size };
+        while free > 0 {
+            for way in ways.iter_mut().take(free) {
+                way.claim(&mut cells);
+                free -= 1;
+            }
+        }
+        Placement::table(64, cells)
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        Some(self.hash.value([0; 2], key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Change, Node, Router};
+
+    fn pool(table_size: u64, servers: &[&str]) -> Result<Pool, Error> {
+        let maglev = GoMaglev {
+            table_size,
+            ..GoMaglev::default()
+        };
+        Pool::new(maglev, servers.iter().map(|name| Server::new(*name)))
+    }
+
+    #[test]
+    fn dead_nodes_take_no_turn() -> Result<(), Error> {
+        let mut all = pool(13, &["a", "b", "c"])?;
+        all.apply(&Change::reweight("b", 0))?;
+        let without = pool(13, &["a", "c"])?;
+        for key in 0..99_u8 {
+            let owner = all.route(&[key]).map(Node::name);
+            assert_eq!(owner, without.route(&[key]).map(Node::name));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn more_nodes_than_cells() -> Result<(), Error> {
+        let pool = pool(2, &["a", "b", "c"])?;
+        let owned = |name| (0..99_u8).any(|key| pool.route(&[key]).map(Node::name) == Some(name));
+        assert_eq!(["a", "b", "c"].map(owned), [true, true, false]);
+        Ok(())
+    }
+
+    #[test]
+    fn nobody_and_tables_that_cannot_be() -> Result<(), Error> {
+        assert!(pool(13, &[])?.route(b"key").is_none());
+        for size in [0, 1, 12, u64::MAX] {
+            assert!(
+                matches!(pool(size, &["a"]), Err(Error::TableSize { .. })),
+                "{size}"
+            );
+        }
+        let heavy = Pool::new(GoMaglev::default(), [Server::new("a").with_weight(2)]);
+        assert!(matches!(heavy, Err(Error::Weight { .. })));
+        Ok(())
+    }
+}

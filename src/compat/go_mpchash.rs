@@ -1,0 +1,165 @@
+//! dgryski/go-mpchash: multi-probe consistent hashing for Go.
+//!
+//! Appleton and O'Reilly, "Multi-Probe Consistent Hashing" (2015), arXiv:1505.00062.
+//!
+//! Source: <https://github.com/dgryski/go-mpchash> at 7382f34; compared with it running.
+//!
+//! | what | value |
+//! |---|---|
+//! | H(text, seed) | SipHash-2-4 with the key (seed, 0), as in the library's own tests |
+//! | point of a node, its only one | H(name, 0) |
+//! | probes of a key | H(key, seed-0) + i x H(key, seed-1) mod 2^64, for i below 21 |
+//! | owner | the point that is nearest after a probe, of equally near ones that of the first probe |
+//!
+//! "After" is strictly after. The library leaves function, seeds and the number of probes to its
+//! user. The hash of a key here is its best probe, which depends on the nodes.
+
+use siphasher::sip::SipHasher24;
+
+use super::members::{points_backwards, unweighted};
+use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use crate::strategy::Param;
+use crate::{Error, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "go-mpchash",
+    about: "dgryski/go-mpchash, a Go library: multi-probe consistent hashing",
+    version: "7382f34 (2020-08-19)",
+    proof: Proof::Recorded,
+    params: &[PROBES, SEED_0, SEED_1],
+    new: |servers, params| {
+        let default = GoMpchash::default();
+        let mpchash = GoMpchash {
+            probes: params.get(PROBES.name, default.probes)?,
+            seeds: [
+                params.get(SEED_0.name, default.seeds[0])?,
+                params.get(SEED_1.name, default.seeds[1])?,
+            ],
+        };
+        Pool::new(mpchash, servers)
+    },
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+const PROBES: Param = Param {
+    name: "probes",
+    default: "21",
+    about: "probes of a key, 1 to 1000",
+};
+const SEED_0: Param = Param {
+    name: "seed-0",
+    default: "1",
+    about: "the first of the two seeds",
+};
+const SEED_1: Param = Param {
+    name: "seed-1",
+    default: "2",
+    about: "the second of the two seeds",
+};
+
+/// More would make every lookup slow.
+const MOST_PROBES: u32 = 1000;
+
+/// The circle of go-mpchash.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, go_mpchash::GoMpchash};
+/// use hashroute::{Node, Router};
+///
+/// let pool = Pool::new(GoMpchash::default(), ["node-0", "node-1"].map(Server::new))?;
+/// assert_eq!(pool.placement().len(), 2);
+/// assert!(pool.route(b"key").is_some());
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GoMpchash {
+    /// Probes of a key, 1 to 1000.
+    pub probes: u32,
+    /// The seeds of a key's two hashes.
+    pub seeds: [u64; 2],
+}
+
+impl Default for GoMpchash {
+    fn default() -> Self {
+        Self {
+            probes: 21,
+            seeds: [1, 2],
+        }
+    }
+}
+
+fn sip(seed: u64, bytes: &[u8]) -> u64 {
+    SipHasher24::new_with_keys(seed, 0).hash(bytes)
+}
+
+impl System for GoMpchash {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        if !(1..=MOST_PROBES).contains(&self.probes) {
+            return Err(Error::parameter(PROBES.name, self.probes, "1 to 1000"));
+        }
+        unweighted(servers)?;
+        let points = points_backwards(servers, |_| 1, |name, _| [sip(0, name.as_bytes())]);
+        Placement::circle(64, Rule::After, points?)
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], placement: &Placement) -> Option<u64> {
+        let [first, step] = self.seeds.map(|seed| sip(seed, key));
+        let probe = |i| first.wrapping_add(step.wrapping_mul(i));
+        // An arc ends one before its point, for all alike.
+        let distance = |probe: &u64| Some(placement.arc_end(*probe)?.wrapping_sub(*probe));
+        (0..u64::from(self.probes)).map(probe).min_by_key(distance)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Change, Node, Router};
+
+    fn pool(probes: u32, names: &[&str]) -> Result<Pool, Error> {
+        let mpchash = GoMpchash {
+            probes,
+            ..GoMpchash::default()
+        };
+        Pool::new(mpchash, names.iter().map(|name| Server::new(*name)))
+    }
+
+    /// The definition: every probe against every point.
+    #[test]
+    fn the_nearest_point_after_any_probe() -> Result<(), Error> {
+        let names = ["a", "b", "c", "d", "e"];
+        let pool = pool(21, &names)?;
+        for key in 0..200_u8 {
+            let [h1, h2] = [1, 2].map(|seed| sip(seed, &[key]));
+            let probes = (0..21).map(|i| h1.wrapping_add(h2.wrapping_mul(i)));
+            let distances = probes.flat_map(|probe| {
+                names.map(|name| {
+                    (
+                        sip(0, name.as_bytes()).wrapping_sub(probe).wrapping_sub(1),
+                        name,
+                    )
+                })
+            });
+            let nearest = distances.min_by_key(|(distance, _)| *distance);
+            let owner = pool.route(&[key]).map(Node::name);
+            assert_eq!(owner, nearest.map(|(_, name)| name), "{key}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn one_none_and_down() -> Result<(), Error> {
+        assert!(pool(21, &[])?.route(b"key").is_none());
+        assert_eq!(pool(1, &["a"])?.route(b"key").map(Node::name), Some("a"));
+        let mut two = pool(21, &["a", "b"])?;
+        two.apply(&Change::reweight("a", 0))?;
+        assert!((0..99_u8).all(|key| two.route(&[key]).map(Node::name) == Some("b")));
+        Ok(())
+    }
+
+    #[test]
+    fn options_that_cannot_be() {
+        assert!(pool(0, &["a"]).is_err() && pool(1001, &["a"]).is_err());
+    }
+}

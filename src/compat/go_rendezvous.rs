@@ -1,0 +1,113 @@
+//! dgryski/go-rendezvous: rendezvous hashing for Go.
+//!
+//! Source: <https://github.com/dgryski/go-rendezvous> at 9f7001d; compared with it running.
+//!
+//! | what | value |
+//! |---|---|
+//! | score of a node | xorshift64* of hash(key) xor hash(node) |
+//! | owner | the highest score; of equal ones, the first in the list |
+//!
+//! The hash function is the user's choice, given to `New`: here it is an option. go-redis's
+//! `Ring` has this function inside, with xxHash. A key that is a node's own name has the score 0
+//! there, the lowest: that node does not get it.
+
+use super::go_maglev::HASH;
+use super::members::{live, unweighted};
+use super::placement::check_capacity;
+use super::{Dialect, Placement, Pool, Proof, Server, System};
+use crate::{Error, HashFunction, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "go-rendezvous",
+    about: "dgryski/go-rendezvous, a Go library",
+    version: "9f7001d (2020-08-22)",
+    proof: Proof::Recorded,
+    params: &[HASH],
+    new: |servers, params| {
+        let hash = params.get(HASH.name, GoRendezvous::default().hash)?;
+        Pool::new(GoRendezvous { hash }, servers)
+    },
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+/// The scores of go-rendezvous.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, go_rendezvous::GoRendezvous};
+/// use hashroute::{HashFunction, Node, Router};
+///
+/// let nodes = ["node-0", "node-1", "node-2"].map(Server::new);
+/// let pool = Pool::new(GoRendezvous { hash: HashFunction::Fnv1a64 }, nodes)?;
+/// assert!(pool.route(b"key").is_some());
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GoRendezvous {
+    /// The hash of keys and of nodes.
+    pub hash: HashFunction,
+}
+
+impl Default for GoRendezvous {
+    fn default() -> Self {
+        Self {
+            hash: HashFunction::Xxh64,
+        }
+    }
+}
+
+/// xorshift64* by Vigna.
+fn score(key: u64, node: u64) -> u64 {
+    let mut x = key ^ node;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    x.wrapping_mul(2_685_821_657_736_338_717)
+}
+
+impl System for GoRendezvous {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        unweighted(servers)?;
+        check_capacity(servers.len() as u64)?;
+        let seed = |server: &Server| self.hash.value([0; 2], server.label().as_bytes());
+        let seeds = live(servers).map(|(id, server)| (seed(server), id));
+        Ok(Placement::scores(seeds.collect(), score))
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        Some(self.hash.value([0; 2], key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Node, Router};
+
+    #[test]
+    fn a_nodes_own_name_goes_elsewhere() -> Result<(), Error> {
+        let pool = Pool::new(GoRendezvous::default(), ["a", "b"].map(Server::new))?;
+        assert_eq!(pool.route(b"a").map(Node::name), Some("b"));
+        assert_eq!(pool.route(b"b").map(Node::name), Some("a"));
+        Ok(())
+    }
+
+    #[test]
+    fn ties_down_and_nobody() -> Result<(), Error> {
+        let same = |names: [&str; 2]| names.map(|name| Server::new(name).with_label("same"));
+        let owner = |servers| {
+            let pool = Pool::new(GoRendezvous::default(), servers)?;
+            Ok::<_, Error>(pool.route(b"key").map(|node| node.name().len()))
+        };
+        assert_eq!(owner(same(["one", "three"]))?, Some(3));
+        assert_eq!(owner(same(["three", "one"]))?, Some(5));
+        let [down, up] = same(["three", "one"]);
+        assert_eq!(owner([down.down(), up])?, Some(3));
+        assert!(
+            Pool::new(GoRendezvous::default(), [])?
+                .route(b"key")
+                .is_none()
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,141 @@
+//! golang/groupcache: its `consistenthash` package.
+//!
+//! Source: <https://github.com/golang/groupcache> at 8c9f03a; compared with it running.
+//!
+//! | what | value |
+//! |---|---|
+//! | points of a peer | 50 in its HTTP pool |
+//! | point i | CRC-32 of decimal i + name |
+//! | owner | first point at or after the key's hash, past the last one the first |
+//!
+//! The number stands **before** the name, so that peer "1x" with 0 to 9 and peer "x" with 1, 11
+//! and so on may share labels: of equal points, that of the peer added last counts. The HTTP
+//! pool's names are base URLs, `http://10.0.0.2:8008`.
+
+use alloc::format;
+
+use super::members::{points_backwards, unweighted};
+use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use crate::strategy::Param;
+use crate::{Error, HashFunction, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "groupcache",
+    about: "golang/groupcache's consistenthash: 50 CRC-32 points a peer",
+    version: "8c9f03a (2020-01-21)",
+    proof: Proof::Recorded,
+    params: &[REPLICAS, HASH],
+    new: |servers, params| {
+        let default = Groupcache::default();
+        let groupcache = Groupcache {
+            replicas: params.get(REPLICAS.name, default.replicas)?,
+            hash: params.get(HASH.name, default.hash)?,
+        };
+        Pool::new(groupcache, servers)
+    },
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+const REPLICAS: Param = Param {
+    name: "replicas",
+    default: "50",
+    about: "points of a peer",
+};
+const HASH: Param = Param {
+    name: "hash",
+    default: "crc32",
+    about: "the hash function, of at most 32 bits",
+};
+
+/// The ring of groupcache.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, groupcache::Groupcache};
+/// use hashroute::{Node, Router};
+///
+/// let peers = ["http://10.0.0.1:8008", "http://10.0.0.2:8008"].map(Server::new);
+/// let pool = Pool::new(Groupcache::default(), peers)?;
+/// assert_eq!(pool.placement().len(), 100);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Groupcache {
+    /// Points of a peer.
+    pub replicas: u32,
+    /// The hash function, of at most 32 bits.
+    pub hash: HashFunction,
+}
+
+impl Default for Groupcache {
+    fn default() -> Self {
+        Self {
+            replicas: 50,
+            hash: HashFunction::Crc32,
+        }
+    }
+}
+
+impl System for Groupcache {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        if self.hash.bits() > 32 {
+            let expected = "a function of at most 32 bits";
+            return Err(Error::parameter(HASH.name, self.hash, expected));
+        }
+        unweighted(servers)?;
+        let of = |name: &str, i| [self.hash.value([0; 2], format!("{i}{name}").as_bytes())];
+        let points = points_backwards(servers, |_| self.replicas.into(), of)?;
+        Placement::circle(32, Rule::AtOrAfter, points)
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        Some(self.hash.value([0; 2], key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Node, Router};
+
+    /// A key that is a label is at its point; "1" + "1x" is "11" + "x".
+    #[test]
+    fn at_a_point_and_at_one_that_two_have() -> Result<(), Error> {
+        for names in [["x", "1x"], ["1x", "x"]] {
+            let pool = Pool::new(Groupcache::default(), names.map(Server::new))?;
+            assert_eq!(pool.route(b"0x").map(Node::name), Some("x"));
+            assert_eq!(pool.route(b"11x").map(Node::name), Some(names[1]));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn one_none_and_down() -> Result<(), Error> {
+        assert!(
+            Pool::new(Groupcache::default(), [])?
+                .route(b"key")
+                .is_none()
+        );
+        let pool = Pool::new(
+            Groupcache::default(),
+            [Server::new("a").down(), Server::new("b")],
+        )?;
+        assert!((0..99_u8).all(|key| pool.route(&[key]).map(Node::name) == Some("b")));
+        Ok(())
+    }
+
+    #[test]
+    fn options_that_cannot_be() {
+        let refused = |groupcache| Pool::new(groupcache, [Server::new("a")]).is_err();
+        let hash = HashFunction::Fnv1a64;
+        assert!(refused(Groupcache {
+            hash,
+            ..Groupcache::default()
+        }));
+        let replicas = u32::MAX;
+        assert!(refused(Groupcache {
+            replicas,
+            ..Groupcache::default()
+        }));
+    }
+}

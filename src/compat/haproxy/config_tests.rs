@@ -1,0 +1,132 @@
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use crate::compat::{self, Config, Server};
+use crate::strategy::Params;
+use crate::{Error, Router};
+
+const TEXT: &str = r#"
+global
+    maxconn 100
+defaults
+    mode http
+    balance uri
+    default-server weight 2 check
+backend cache
+    hash-type consistent wt6 avalanche   # a comment
+    hash-balance-factor 150
+    server s1 10.0.0.1:80
+    server s2 10.0.0.2:80 weight 5 id 9 inter 2s
+    server s3 10.0.0.3:80 disabled
+    server s4 10.0.0.4:80 backup slowstart 5s
+    use-server s1 if { path / }
+backend other
+    balance roundrobin
+    server s1 10.0.0.1:80
+listen "two words"
+    hash-type consistent
+    server s1 10.0.0.1:80 disabled
+    server s2 10.0.0.2:80 backup
+    server s3 10.0.0.3:80 backup
+backend plain
+    server s1 10.0.0.1:80
+"#;
+
+fn read(text: &str) -> Result<Vec<Config>, Error> {
+    compat::find("haproxy")?.read(text)
+}
+
+#[test]
+fn sections_with_what_they_inherit() -> Result<(), Error> {
+    let configs = read(TEXT)?;
+    let names: Vec<_> = configs.iter().map(Config::name).collect();
+    assert_eq!(names, ["cache", "two words", "plain"]);
+
+    let expected = Params::default()
+        .with("method", "consistent")
+        .with("function", "wt6")
+        .with("avalanche", "on")
+        .with("balance-factor", "150");
+    assert_eq!(configs[0].params(), &expected);
+    let servers = configs[0].servers();
+    let weights: Vec<_> = servers.iter().map(Server::weight).collect();
+    assert_eq!(weights, [2, 5, 2, 2]);
+    assert_eq!(servers[1].own_label(), Some("9"));
+    let down: Vec<_> = servers.iter().map(Server::is_down).collect();
+    assert_eq!(down, [false, false, true, true]);
+    let unknown = configs[0].unknown().iter();
+    let unknown: Vec<_> = unknown.map(|one| (one.line, &*one.text)).collect();
+    assert_eq!(unknown, [(14, "slowstart"), (14, "5s"), (15, "use-server")]);
+    assert!(configs[0].build()?.route(b"/").is_some());
+    Ok(())
+}
+
+#[test]
+fn backups_take_over_one_at_a_time() -> Result<(), Error> {
+    let configs = read(TEXT)?;
+    let up = |config: &Config| -> Vec<bool> {
+        let servers = config.servers().iter();
+        servers.map(|server| !server.is_down()).collect()
+    };
+    assert_eq!(up(&configs[1]), [false, true, false]);
+    let all = TEXT.replace("listen \"two words\"", "listen all\n    option allbackup");
+    assert_eq!(up(&read(&all)?[1]), [false, true, true]);
+    Ok(())
+}
+
+#[test]
+fn hash_types_without_a_function() -> Result<(), Error> {
+    let configs = read(TEXT)?;
+    let expected = |method: &str, avalanche: &str| {
+        Params::default()
+            .with("method", method)
+            .with("function", "sdbm")
+            .with("avalanche", avalanche)
+    };
+    assert_eq!(configs[1].params(), &expected("consistent", "on"));
+    assert_eq!(configs[2].params(), &expected("map-based", "off"));
+    Ok(())
+}
+
+#[test]
+fn defaults_by_name() -> Result<(), Error> {
+    let text = "defaults a\n balance uri\ndefaults b\n balance leastconn\n\
+                backend one from a\n server s 10.0.0.1:80\nbackend two\n server s 10.0.0.1:80\n";
+    let configs = read(text)?;
+    assert_eq!(
+        configs.iter().map(Config::name).collect::<Vec<_>>(),
+        ["one"]
+    );
+    assert!(read(&text.replace("from a", "from c")).is_err());
+    Ok(())
+}
+
+#[test]
+fn what_is_wrong_has_a_line() {
+    let section = "backend b\n balance uri\n";
+    for (line, start) in [
+        ("hash-type nearest", "line 3: hash-type"),
+        ("hash-type consistent md5", "line 3: hash-type function"),
+        ("hash-type consistent sdbm twice", "line 3: hash-type"),
+        ("hash-balance-factor 100", "line 3: hash-balance-factor"),
+        ("hash-balance-factor", "line 3: hash-balance-factor"),
+        ("server s1", "line 3: a server"),
+        ("server s1 10.0.0.1:80 weight 257", "line 3: weight"),
+        ("server s1 10.0.0.1:80 weight", "line 3: weight"),
+        ("server s1 10.0.0.1:80 id 0", "line 3: id"),
+        ("server s1 10.0.0.1:80 hash-key addr", "line 3: hash-key"),
+        (
+            "server-template s 1-3 10.0.0.1:80",
+            "line 3: server-template",
+        ),
+        (".if defined(X)", "line 3: .if"),
+        ("server \"s1 10.0.0.1:80", "line 3: a quote"),
+        ("server s1 \"$HOST\":80", "line 3: variables"),
+    ] {
+        let text = [section, " ", line].concat();
+        let message = read(&text).map_or_else(|error| error.to_string(), |_| line.into());
+        assert!(message.starts_with(start), "{message}");
+    }
+    assert!(read("backend b\n balance roundrobin\n").is_err());
+    assert!(read("").is_err());
+}

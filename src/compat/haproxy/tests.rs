@@ -1,0 +1,169 @@
+use alloc::format;
+use alloc::string::ToString;
+
+use super::*;
+use crate::strategy::Params;
+use crate::{Change, Node, Router};
+
+fn pool(method: Method, servers: Vec<Server>) -> Result<Pool, Error> {
+    let system = HaProxy {
+        method,
+        ..HaProxy::default()
+    };
+    Pool::new(system, servers)
+}
+
+fn servers(n: usize) -> Vec<Server> {
+    (1..=n).map(|n| Server::new(format!("s{n}"))).collect()
+}
+
+fn owners(pool: &Pool) -> Vec<Option<&str>> {
+    let keys = (0..500_u32).map(u32::to_be_bytes);
+    keys.map(|key| pool.route(&key).map(Node::name)).collect()
+}
+
+#[test]
+fn positions_are_ids_and_skip_those_that_are_taken() -> Result<(), Error> {
+    let ids_of = |labels: [Option<&str>; 4]| -> Result<Vec<u32>, Error> {
+        let servers: Vec<_> = labels
+            .iter()
+            .zip(servers(4))
+            .filter_map(|(label, server)| {
+                let id = NodeId::from_index(0)?;
+                let labelled = label.map(|label| server.clone().with_label(label));
+                Some((id, labelled.unwrap_or(server)))
+            })
+            .collect();
+        ids(&servers)
+    };
+    assert_eq!(ids_of([None; 4])?, [1, 2, 3, 4]);
+    assert_eq!(ids_of([Some("3"), None, None, None])?, [3, 2, 4, 5]);
+    for label in ["0", "x", "-1", "2147483648"] {
+        assert!(ids_of([Some(label), None, None, None]).is_err(), "{label}");
+    }
+    assert!(ids_of([Some("7"), Some("1048583"), None, None]).is_err());
+    Ok(())
+}
+
+#[test]
+fn names_play_no_part_and_ids_do() -> Result<(), Error> {
+    for method in [Method::Consistent, Method::MapBased] {
+        let plain = pool(method, servers(3))?;
+        let labels = servers(3).into_iter().zip(["1", "2", "3"]);
+        let labelled = labels.map(|(server, id)| server.with_label(id)).collect();
+        assert_eq!(owners(&plain), owners(&pool(method, labelled)?));
+    }
+    let moved = servers(3).into_iter().zip(["7", "2", "3"]);
+    let moved = moved.map(|(server, id)| server.with_label(id)).collect();
+    let moved = pool(Method::Consistent, moved)?;
+    assert_ne!(
+        owners(&pool(Method::Consistent, servers(3))?),
+        owners(&moved)
+    );
+    Ok(())
+}
+
+#[test]
+fn a_server_that_is_down_keeps_its_number() -> Result<(), Error> {
+    for method in [Method::Consistent, Method::MapBased] {
+        let mut all = pool(method, servers(3))?;
+        all.apply(&Change::reweight("s2", 0))?;
+        let mut down = servers(3);
+        down[1] = down[1].clone().down();
+        assert_eq!(owners(&all), owners(&pool(method, down)?));
+        assert!(!owners(&all).contains(&Some("s2")));
+        assert!(owners(&all).contains(&Some("s1")) && owners(&all).contains(&Some("s3")));
+    }
+    Ok(())
+}
+
+#[test]
+fn one_server_and_none() -> Result<(), Error> {
+    for method in [Method::Consistent, Method::MapBased] {
+        let one = pool(method, servers(1))?;
+        assert!(owners(&one).iter().all(|owner| *owner == Some("s1")));
+        assert_eq!(one.route(b"").map(Node::name), Some("s1"));
+        let none = pool(method, vec![])?;
+        assert!(owners(&none).iter().all(Option::is_none));
+        let down = pool(method, vec![Server::new("s1").down()])?;
+        assert!(owners(&down).iter().all(Option::is_none));
+    }
+    Ok(())
+}
+
+#[test]
+fn the_weight_of_a_server_that_is_down_counts_for_the_common_factor() -> Result<(), Error> {
+    let weights = |last: Server| {
+        let heavy = [("s1", 4), ("s2", 6)].map(|(name, w)| Server::new(name).with_weight(w));
+        pool(Method::MapBased, heavy.into_iter().chain([last]).collect())
+    };
+    assert_eq!(
+        weights(Server::new("s3").with_weight(2).down())?
+            .placement()
+            .len(),
+        5
+    );
+    assert_eq!(
+        weights(Server::new("s3").with_weight(3).down())?
+            .placement()
+            .len(),
+        10
+    );
+    Ok(())
+}
+
+#[test]
+fn a_busy_server_overflows_to_one_with_room() -> Result<(), Error> {
+    let params = Params::default().with("balance-factor", "125");
+    let pool = super::super::find("haproxy")?.build(servers(4), &params)?;
+    let key = pool.hash_key(b"hot");
+    let owner = pool.route_hash(key);
+    for _ in 0..100 {
+        pool.place(key);
+    }
+    for (id, _) in pool.nodes().iter() {
+        // ceil(1.25 * 100 / 4)
+        assert!(pool.load(id) <= 32, "{}", pool.load(id));
+    }
+    assert_eq!(pool.choose(key, &|_| 0), owner);
+    assert_eq!(pool.choose(key, &|_| u64::MAX), owner, "full everywhere");
+    Ok(())
+}
+
+#[test]
+fn loads_leave_with_their_server() -> Result<(), Error> {
+    let system = HaProxy {
+        balance_factor: 150,
+        ..HaProxy::default()
+    };
+    let mut pool = Pool::new(system, servers(2))?;
+    let key = pool.hash_key(b"hot");
+    let placed = pool.place(key).expect("a server that is up");
+    let name = pool.nodes().name(placed).to_string();
+    pool.apply(&Change::reweight(&*name, 2))?;
+    assert_eq!(pool.load(placed), 1);
+    pool.apply(&Change::remove(&*name))?;
+    pool.apply(&Change::Add(Node::new(&*name)))?;
+    assert!(pool.nodes().iter().all(|(id, _)| pool.load(id) == 0));
+    Ok(())
+}
+
+#[test]
+fn options_that_cannot_be() {
+    let dialect = super::super::find("haproxy").expect("a dialect");
+    for (name, value) in [
+        ("method", "nearest"),
+        ("function", "md5"),
+        ("avalanche", "yes"),
+        ("balance-factor", "100"),
+        ("balance-factor", "-1"),
+    ] {
+        let params = Params::default().with(name, value);
+        assert!(
+            dialect.build(servers(1), &params).is_err(),
+            "{name}={value}"
+        );
+    }
+    let heavy = Server::new("s1").with_weight(257);
+    assert!(pool(Method::Consistent, vec![heavy]).is_err());
+}

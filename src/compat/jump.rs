@@ -1,0 +1,270 @@
+//! Jump consistent hash as four libraries have it.
+//!
+//! Lamping and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm" (2014),
+//! arXiv:1406.2294.
+//!
+//! | dialect | key | bucket | compared with |
+//! |---|---|---|---|
+//! | `jump` | a number | the paper's function | jump-consistent-hash 3.6.0 of `PyPI`, running |
+//! | `go-jump` | a number; here the FNV-1a of the text | the same | dgryski/go-jump, running |
+//! | `lithammer-jump` | a hash of the text: crc64, crc32, fnv1-64, fnv1a-64 | the same | lithammer/go-jump-consistent-hash v1.0.2, running |
+//! | `guava` | a number | Guava's, rounded once instead of twice | guavahash 1.0.2, running |
+//!
+//! Bucket i is the i-th server of the list. Keys that are numbers are written in decimal,
+//! signed or not: -1 is 2^64 - 1. Guava's function differs from the paper's for about one key
+//! in a million, and only with a billion buckets.
+//!
+//! Surprise: names play no part, so another order of the list is another cluster. Only the last
+//! servers may be down, since all others have numbers; there are no weights.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::{self, FromStr};
+
+use super::members::{live, unweighted};
+use super::placement::check_capacity;
+use super::{Constructor, Dialect, Placement, Pool, Proof, Server, System};
+use crate::strategy::{Param, Params, jump_hash, jump_hash_guava};
+use crate::{Error, HashFunction, NodeId};
+
+pub(super) const JUMP: Dialect = row(
+    "jump",
+    "jump consistent hash, the paper's function, of decimal numbers",
+    "PyPI jump-consistent-hash 3.6.0",
+    &[key("decimal")],
+    |servers, params| build(servers, params, Function::Paper, Key::Decimal),
+);
+
+pub(super) const GO_JUMP: Dialect = row(
+    "go-jump",
+    "dgryski/go-jump, a Go library: jump consistent hash",
+    "ba001c3 (2021-10-18)",
+    &[key("fnv1a-64")],
+    |servers, params| build(servers, params, Function::Paper, FNV1A),
+);
+
+pub(super) const LITHAMMER: Dialect = row(
+    "lithammer-jump",
+    "lithammer/go-jump-consistent-hash, a Go library: jump of strings",
+    "v1.0.2",
+    &[key("crc64")],
+    |servers, params| {
+        build(
+            servers,
+            params,
+            Function::Paper,
+            Key::Hash(HashFunction::Crc64),
+        )
+    },
+);
+
+pub(super) const GUAVA: Dialect = row(
+    "guava",
+    "Guava's Hashing.consistentHash, of decimal numbers",
+    "PyPI guavahash 1.0.2",
+    &[key("decimal")],
+    |servers, params| build(servers, params, Function::Guava, Key::Decimal),
+);
+
+const FNV1A: Key = Key::Hash(HashFunction::Fnv1a64);
+
+const fn key(default: &'static str) -> Param {
+    Param {
+        name: "key",
+        default,
+        about: "how a key becomes a number: decimal, or a hash function",
+    }
+}
+
+const fn row(
+    name: &'static str,
+    about: &'static str,
+    version: &'static str,
+    params: &'static [Param],
+    new: Constructor,
+) -> Dialect {
+    Dialect {
+        name,
+        about,
+        version,
+        proof: Proof::Recorded,
+        params,
+        new,
+        #[cfg(feature = "config")]
+        config: None,
+    }
+}
+
+fn build(
+    servers: Vec<Server>,
+    params: &Params,
+    function: Function,
+    key: Key,
+) -> Result<Pool, Error> {
+    let key = params.get("key", key)?;
+    Pool::new(JumpFamily { function, key }, servers)
+}
+
+/// Jump consistent hash over the list of servers.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, jump::JumpFamily};
+/// use hashroute::{Node, Router};
+///
+/// let shards = (0..10).map(|i| Server::new(format!("shard-{i}")));
+/// let pool = Pool::new(JumpFamily::default(), shards)?;
+/// assert_eq!(pool.route(b"256").map(Node::name), Some("shard-3"));
+/// assert_eq!(pool.route(b"no number").map(Node::name), None);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JumpFamily {
+    /// Whose arithmetic.
+    pub function: Function,
+    /// How a key becomes a number.
+    pub key: Key,
+}
+
+/// Whose arithmetic gives the bucket.
+///
+/// ```
+/// use hashroute::compat::jump::Function;
+/// assert_eq!(Function::default(), Function::Paper);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Function {
+    /// [`jump_hash`].
+    #[default]
+    Paper,
+    /// [`jump_hash_guava`].
+    Guava,
+}
+
+/// How a key becomes the number that the function takes.
+///
+/// ```
+/// use hashroute::{HashFunction, compat::jump::Key};
+/// assert_eq!("decimal".parse::<Key>()?, Key::Decimal);
+/// assert_eq!("crc32".parse::<Key>()?, Key::Hash(HashFunction::Crc32));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Key {
+    /// It is one, in decimal, from -2^63 to 2^64 - 1; others have no owner.
+    #[default]
+    Decimal,
+    /// The hash of its bytes.
+    Hash(HashFunction),
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Decimal => f.pad("decimal"),
+            Self::Hash(function) => function.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Key {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "decimal" => Ok(Self::Decimal),
+            _ => text.parse().map(Self::Hash),
+        }
+    }
+}
+
+/// Two's complement for numbers below 0.
+fn decimal(key: &[u8]) -> Option<u64> {
+    let number: i128 = str::from_utf8(key).ok()?.parse().ok()?;
+    let signed = |number| {
+        Some(u64::from_be_bytes(
+            i64::try_from(number).ok()?.to_be_bytes(),
+        ))
+    };
+    u64::try_from(number).ok().or_else(|| signed(number))
+}
+
+impl System for JumpFamily {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        unweighted(servers)?;
+        check_capacity(servers.len() as u64)?;
+        let up = live(servers).map(|(id, _)| id);
+        let first = servers.iter().take_while(|(_, server)| !server.is_down());
+        if up.count() != first.count() {
+            return Err(Error::Unsupported {
+                what: "a server is down that others follow, and jump knows servers by their number",
+                advice: "let another take its place in the list, or remove it and renumber the rest",
+            });
+        }
+        let up = live(servers).map(|(id, _)| id).collect();
+        Ok(Placement::buckets(
+            up,
+            match self.function {
+                Function::Paper => jump_hash,
+                Function::Guava => jump_hash_guava,
+            },
+        ))
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        match self.key {
+            Key::Decimal => decimal(key),
+            Key::Hash(function) => Some(function.value([0; 2], key)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Change, KeyHash, Node, Router};
+
+    #[test]
+    fn numbers() {
+        let wanted = [
+            (&b"5"[..], Some(5)),
+            (b"-1", Some(u64::MAX)),
+            (b"18446744073709551615", Some(u64::MAX)),
+            (b"-9223372036854775808", Some(1 << 63)),
+            (b"18446744073709551616", None),
+            (b"-9223372036854775809", None),
+            (b"", None),
+            (b"5 ", None),
+            (b"\xff", None),
+        ];
+        for (key, number) in wanted {
+            assert_eq!(decimal(key), number, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_last_may_be_down() -> Result<(), Error> {
+        let mut pool = Pool::new(JumpFamily::default(), ["a", "b", "c"].map(Server::new))?;
+        assert!(pool.apply(&Change::reweight("b", 0)).is_err());
+        pool.apply(&Change::reweight("c", 0))?;
+        for key in 0..99 {
+            let bucket = jump_hash(key, 2).and_then(|bucket| ["a", "b"].get(bucket as usize));
+            let owner = pool.route_hash(KeyHash::from_raw(key));
+            assert_eq!(owner.map(|id| pool.nodes().name(id)), bucket.copied());
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn nobody_and_weights() -> Result<(), Error> {
+        assert!(Pool::new(JumpFamily::default(), [])?.route(b"5").is_none());
+        let one = Pool::new(JumpFamily::default(), [Server::new("a")])?;
+        assert!(one.route(b"-1").is_some() && one.route(b"no number").is_none());
+        let heavy = Pool::new(
+            JumpFamily::default(),
+            [Node::new("a").with_weight(2).into()],
+        );
+        assert!(matches!(heavy, Err(Error::Weight { .. })));
+        assert!("crc31".parse::<Key>().is_err());
+        Ok(())
+    }
+}

@@ -1,0 +1,369 @@
+//! Katran: its two kinds of Maglev tables.
+//!
+//! Source: `MaglevHash`, `MaglevHashV2`, `MaglevBase`, `Vip` and the data plane of Katran, and
+//! `IPAddressV4::hash` of folly; from source, not run.
+//!
+//! | version | table | lookup |
+//! |---|---|---|
+//! | `v1` | in the first round each server takes as many cells as it weighs, then one a round | a hash of the flow, modulo 65537 |
+//! | `v2` | a server takes a cell whenever its weights have added up to the largest one | the same |
+//!
+//! So with `v1` weights hardly count, unless they are large beside the table. A server's name is
+//! its IPv4 address, whose folly hash places it; a label is that hash itself, as a number, for
+//! other addresses. The order of the servers does not matter: they are sorted by their hashes. A
+//! way through the table is counted in 32 bits, which overflow in tables of more than 65537 cells.
+//!
+//! A key is the part of a packet that is hashed, as it stands there: the client's address (4 or 16
+//! bytes), its port and the VIP's port (2 bytes each). Other keys have no owner here. Without the
+//! client's port (`F_HASH_NO_SRC_PORT`) it is 0. The connection table, QUIC and routing by source
+//! come first in Katran and are no hashing.
+
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+use core::str::FromStr;
+
+use super::jhash;
+use super::permutation::{Table, count};
+use super::{Dialect, Placement, Pool, Proof, Server, System};
+use crate::strategy::Param;
+use crate::{Error, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "katran",
+    about: "Maglev v1 and v2, over the flow",
+    version: "of 2024",
+    proof: Proof::Source,
+    params: &[VERSION, RING_SIZE],
+    new: |servers, params| {
+        let default = Katran::default();
+        let system = Katran {
+            version: params.choice(VERSION.name, default.version)?,
+            ring_size: params.get(RING_SIZE.name, default.ring_size)?,
+        };
+        Pool::new(system, servers)
+    },
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+const VERSION: Param = Param {
+    name: "version",
+    default: "v1",
+    about: "of the table: v1 or v2",
+};
+
+const RING_SIZE: Param = Param {
+    name: "ring-size",
+    default: "65537",
+    about: "cells of the table, a prime",
+};
+
+/// The options of a VIP.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, katran::Katran};
+/// use hashroute::Router;
+///
+/// let pool = Pool::new(Katran::default(), ["10.0.0.1", "10.0.0.2"].map(Server::new))?;
+/// let flow = [192, 0, 2, 7, 0x9c, 0x40, 0, 80]; // 192.0.2.7, port 40000, to port 80
+/// assert!(pool.route(&flow).is_some() && pool.route(b"user:42").is_none());
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Katran {
+    /// How weights are heeded.
+    pub version: Version,
+    /// Cells of a table, a prime of up to 5,000,011.
+    pub ring_size: u64,
+}
+
+impl Default for Katran {
+    fn default() -> Self {
+        Self {
+            version: Version::V1,
+            ring_size: 65_537,
+        }
+    }
+}
+
+/// Which of Katran's two tables.
+///
+/// ```
+/// use hashroute::compat::katran::Version;
+/// assert_eq!("v2".parse::<Version>()?, Version::V2);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Version {
+    /// `MaglevHash`: weights count in the first round.
+    #[default]
+    V1,
+    /// `MaglevHashV2`: weights count in all rounds.
+    V2,
+}
+
+impl FromStr for Version {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "v1" => Ok(Self::V1),
+            "v2" => Ok(Self::V2),
+            _ => Err(Error::parameter(VERSION.name, text, "v1 or v2")),
+        }
+    }
+}
+
+/// Cells of all tables together: the seed of the flow's hash, at the usual sizes.
+const SEED: u32 = 512 * 65_537;
+
+/// How many VIPs there may be: the seed for long addresses.
+const SEED_V6: u32 = 512;
+
+impl System for Katran {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        let mut table = Table::new(self.ring_size)?;
+        let up = servers.iter().filter(|(_, server)| !server.is_down());
+        let ways = up.map(|(id, server)| Way::new(*id, server, self.ring_size));
+        let mut ways = ways.collect::<Result<Vec<_>, _>>()?;
+        ways.sort_by_key(|way| way.hash);
+        match ways.as_slice() {
+            [] => return Placement::cells(32, Vec::new()),
+            [one] => table.fill(one.id),
+            _ => match self.version {
+                Version::V1 => fill_v1(&mut table, &mut ways, self.ring_size)?,
+                Version::V2 => fill_v2(&mut table, &mut ways, self.ring_size)?,
+            },
+        }
+        table.placement(32)
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        if let Some([source, ports]) = jhash::packet(key) {
+            return Some(jhash::words([source, ports], SEED).into());
+        }
+        let [a, b, c, d, ports] = jhash::packet(key)?;
+        let source = jhash::address([a, b, c, d], SEED_V6);
+        Some(jhash::words([source, ports], SEED).into())
+    }
+}
+
+/// A server's way through the table, counted in 32 bits as in Katran.
+struct Way {
+    id: NodeId,
+    hash: u64,
+    offset: u32,
+    skip: u32,
+    next: u32,
+    weight: u32,
+    /// Weight that has come together since the last cell.
+    saved: u32,
+}
+
+impl Way {
+    fn new(id: NodeId, server: &Server, size: u64) -> Result<Self, Error> {
+        let hash = hash_of(server)?;
+        let part = |value: u64| u32::try_from(value).unwrap_or(0); // at most the table's size
+        Ok(Self {
+            id,
+            hash,
+            offset: part(murmur(hash, 42, 0) % size),
+            skip: part(murmur(hash, 2_718_281_828, 2307) % (size - 1) + 1),
+            next: 0,
+            weight: server.weight(),
+            saved: 0,
+        })
+    }
+
+    fn claim(&mut self, table: &mut Table, size: u64, turns: &mut u64) -> Result<(), Error> {
+        loop {
+            count(turns)?;
+            let at = self.offset.wrapping_add(self.next.wrapping_mul(self.skip));
+            self.next = self.next.wrapping_add(1);
+            let at = usize::try_from(u64::from(at) % size).unwrap_or(usize::MAX);
+            if table.take(at, self.id) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn fill_v1(table: &mut Table, ways: &mut [Way], size: u64) -> Result<(), Error> {
+    let mut turns = 0;
+    while !table.is_full() {
+        for way in &mut *ways {
+            for _ in 0..way.weight {
+                if table.is_full() {
+                    return Ok(());
+                }
+                way.claim(table, size, &mut turns)?;
+            }
+            way.weight = 1;
+        }
+    }
+    Ok(())
+}
+
+fn fill_v2(table: &mut Table, ways: &mut [Way], size: u64) -> Result<(), Error> {
+    let largest = ways.iter().map(|way| way.weight).max().unwrap_or(0);
+    let mut turns = 0;
+    while !table.is_full() {
+        for way in &mut *ways {
+            count(&mut turns)?;
+            way.saved = way.saved.wrapping_add(way.weight);
+            if way.saved < largest {
+                continue;
+            }
+            way.saved -= largest;
+            if table.is_full() {
+                return Ok(());
+            }
+            way.claim(table, size, &mut turns)?;
+        }
+    }
+    Ok(())
+}
+
+/// The hash that places a server: its label, or folly's of its address.
+fn hash_of(server: &Server) -> Result<u64, Error> {
+    if let Some(label) = server.own_label() {
+        let number = label.parse();
+        return number.map_err(|_| Error::parameter("label", label, "a number below 2^64"));
+    }
+    let address: Result<Ipv4Addr, _> = server.name().parse();
+    let address = address.map_err(|_| {
+        let expected = "an IPv4 address, or a label that is the hash of the address";
+        Error::parameter("server", server.name(), expected)
+    })?;
+    Ok(folly(address))
+}
+
+/// `IPAddressV4::hash`: 32-bit FNV-1 over signed bytes, joined with the number of the family.
+fn folly(address: Ipv4Addr) -> u64 {
+    const FACTOR: u64 = 0x9ddf_ea08_eb38_2d69;
+    const FAMILY: u64 = 2;
+    let hash = address
+        .octets()
+        .iter()
+        .fold(2_166_136_261_u32, |hash, byte| {
+            let sign = if *byte < 0x80 { 0 } else { 0xffff_ff00 };
+            hash.wrapping_mul(16_777_619) ^ (sign | u32::from(*byte))
+        });
+    let shift = |x: u64| x ^ (x >> 47);
+    let low = shift((u64::from(hash) ^ FAMILY).wrapping_mul(FACTOR));
+    shift((FAMILY ^ low).wrapping_mul(FACTOR)).wrapping_mul(FACTOR)
+}
+
+/// The first half of Murmur3 of two words.
+fn murmur(first: u64, second: u64, seed: u32) -> u64 {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&first.to_le_bytes());
+    bytes[8..].copy_from_slice(&second.to_le_bytes());
+    mur3::murmurhash3_x64_128(&bytes, seed).0
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::ToString;
+
+    use super::*;
+    use crate::{Change, KeyHash, Router};
+
+    fn pool(version: Version, ring_size: u64, reals: &[(u32, u32)]) -> Result<Pool, Error> {
+        let server = |(hash, weight): &(u32, u32)| {
+            let server = Server::new(format!("real-{hash}")).with_weight(*weight);
+            server.with_label(format!("{hash}"))
+        };
+        Pool::new(Katran { version, ring_size }, reals.iter().map(server))
+    }
+
+    fn cells(pool: &Pool, size: u64) -> Vec<usize> {
+        let owner = |cell| pool.route_hash(KeyHash::from_raw(cell)).map(NodeId::index);
+        (0..size).filter_map(owner).collect()
+    }
+
+    fn counts(version: Version, weights: [u32; 2]) -> Result<[usize; 2], Error> {
+        let pool = pool(version, 7, &[(1000, weights[0]), (2000, weights[1])])?;
+        let cells = cells(&pool, 7);
+        Ok([0, 1].map(|id| cells.iter().filter(|cell| **cell == id).count()))
+    }
+
+    #[test]
+    fn weights_count_once_or_always() -> Result<(), Error> {
+        // What Katran's own tests say of these servers in a table of 7.
+        assert_eq!(counts(Version::V1, [2, 1])?, [4, 3]);
+        assert_eq!(counts(Version::V2, [2, 1])?, [5, 2]);
+        assert_eq!(counts(Version::V1, [1, 1])?, counts(Version::V2, [1, 1])?);
+        Ok(())
+    }
+
+    #[test]
+    fn the_order_is_that_of_the_hashes() -> Result<(), Error> {
+        for version in [Version::V1, Version::V2] {
+            let one = pool(version, 251, &[(5, 3), (9, 2), (7, 1)])?;
+            let other = pool(version, 251, &[(7, 1), (5, 3), (9, 2)])?;
+            for cell in 0..251 {
+                let name = |pool: &Pool| {
+                    let id = pool.route_hash(KeyHash::from_raw(cell));
+                    id.map(|id| pool.nodes().name(id).to_string())
+                };
+                assert_eq!(name(&one), name(&other));
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn flows_and_other_keys() -> Result<(), Error> {
+        let mut pool = Pool::new(
+            Katran::default(),
+            ["10.0.0.1", "200.1.2.3"].map(Server::new),
+        )?;
+        for (len, owned) in [
+            (0, false),
+            (4, false),
+            (8, true),
+            (16, false),
+            (20, true),
+            (24, false),
+        ] {
+            assert_eq!(pool.route(&[7_u8; 24][..len]).is_some(), owned, "{len}");
+        }
+        pool.apply(&Change::reweight("10.0.0.1", 0))?;
+        assert_eq!(
+            pool.route(&[7; 8]).map(crate::Node::name),
+            Some("200.1.2.3")
+        );
+        pool.apply(&Change::remove("200.1.2.3"))?;
+        assert!(pool.route(&[7; 8]).is_none());
+        Ok(())
+    }
+
+    #[test]
+    fn bytes_of_an_address_are_signed() {
+        let fnv = |bytes: [u8; 4]| folly(Ipv4Addr::from(bytes));
+        assert_ne!(fnv([10, 0, 0, 1]), fnv([10, 0, 0, 2]));
+        // Two that differ in the sign alone are far apart, and each is what it was.
+        assert_ne!(fnv([0x80, 0, 0, 1]), fnv([0, 0, 0, 1]));
+    }
+
+    #[test]
+    fn what_cannot_be() {
+        assert!(Pool::new(Katran::default(), [Server::new("fc00::1")]).is_err());
+        assert!(Pool::new(Katran::default(), [Server::new("a").with_label("x")]).is_err());
+        for size in [0, 1, 100, 5_000_013] {
+            assert!(pool(Version::V1, size, &[(1, 1)]).is_err(), "{size}");
+        }
+        assert!("v3".parse::<Version>().is_err());
+    }
+
+    #[test]
+    fn large_tables_overflow_and_still_fill() -> Result<(), Error> {
+        for version in [Version::V1, Version::V2] {
+            let pool = pool(version, 131_071, &[(1, 1), (2, 3), (3, 2)])?;
+            assert_eq!(pool.placement().len(), 131_071);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! libketama: the original ketama of Last.fm, in C.
+//!
+//! Source: RJ/ketama 18cf9a7, `libketama/ketama.c`; compared with it running.
+//!
+//! | points | lookup |
+//! |---|---|
+//! | 4 of each MD5 of "address-i", about 40 MD5s a server | first point at or after the first word of the key's MD5 |
+//!
+//! - A server's address keeps its port, whichever it is; its weight is its memory.
+//! - Its share of the memory is an f32, but the product with 40 and the number of servers is an
+//!   f64, so that the ring is another than twemproxy's at 25 or 50 equal servers, and the same
+//!   at 61.
+//! - Keys are C strings in the original: they end at the first NUL, here as there.
+//! - It knows nothing of servers that are down: they are left out, as from its file.
+
+use alloc::vec::Vec;
+
+use super::ketama::{Ketama, cut, words};
+use super::placement::check_capacity;
+use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use crate::{Error, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "libketama",
+    about: "the original ketama in C",
+    version: "RJ/ketama 18cf9a7",
+    proof: Proof::Recorded,
+    params: &[],
+    new: |servers, _| Pool::new(Libketama, servers),
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+/// The original ketama, which has no options.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, libketama::Libketama};
+/// use hashroute::Router;
+///
+/// let servers = [("10.0.1.1:11211", 600), ("10.0.1.2:11211", 300)]
+///     .map(|(address, memory)| Server::new(address).with_weight(memory));
+/// let pool = Pool::new(Libketama, servers)?;
+/// assert!(pool.route(b"key").is_some());
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Libketama;
+
+impl System for Libketama {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        let live: Vec<_> = servers.iter().filter(|(_, s)| !s.is_down()).collect();
+        check_capacity(live.len() as u64 * 160)?;
+        let total = live.iter().map(|(_, s)| u64::from(s.weight())).sum();
+        let mut ketama = Ketama::default();
+        for (id, server) in &live {
+            let hashes = hashes(server.weight(), total, live.len());
+            ketama.add(*id, server.label(), hashes, words);
+        }
+        Placement::circle(32, Rule::AtOrAfter, ketama.points)
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        let end = key.iter().position(|byte| *byte == 0);
+        Some(words(&key[..end.unwrap_or(key.len())])[0].into())
+    }
+}
+
+/// The product is an f64, cut after it was rounded to f32.
+fn hashes(memory: u32, total: u64, servers: usize) -> u32 {
+    let percent = memory as f32 / total as f32;
+    #[expect(clippy::cast_possible_truncation, reason = "as floorf takes it")]
+    let product = (f64::from(percent) * 40.0 * servers as f64) as f32;
+    cut(product.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+    use crate::{Change, Node, Router};
+
+    #[test]
+    fn some_counts_of_equal_servers_have_39_hashes_each() {
+        let short = |servers: &usize| hashes(1, *servers as u64, *servers) == 39;
+        let servers: Vec<_> = (1..=250).filter(short).collect();
+        assert_eq!(servers, [61, 122, 237, 244]);
+    }
+
+    #[test]
+    fn one_that_is_down_is_as_one_that_is_not_there() -> Result<(), Error> {
+        let server = |name: &str| Server::new(name).with_weight(3);
+        let mut pool = Pool::new(Libketama, ["a:1", "b:1", "c:1"].map(server))?;
+        pool.apply(&Change::reweight("b:1", 0))?;
+        let two = Pool::new(Libketama, ["a:1", "c:1"].map(server))?;
+        for i in 0..500 {
+            let key = format!("key:{i}");
+            let owner = |pool: &Pool| pool.route(key.as_bytes()).map(|node| format!("{node:?}"));
+            assert_eq!(owner(&pool), owner(&two));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn one_server_and_none_and_a_nul() -> Result<(), Error> {
+        let one = Pool::new(Libketama, [Server::new("a:1")])?;
+        assert_eq!(one.route(b"key").map(Node::name), Some("a:1"));
+        assert_eq!(one.hash_key(b"key\0rest"), one.hash_key(b"key"));
+        assert_eq!(Pool::new(Libketama, [])?.route(b"key"), None);
+        Ok(())
+    }
+}

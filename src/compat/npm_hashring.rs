@@ -1,0 +1,314 @@
+//! hashring of npm: the hash ring of Node.js programs.
+//!
+//! Source: hashring 3.2.0, `index.js`; compared with it running.
+//!
+//! | points | lookup |
+//! |---|---|
+//! | 4 (3 with `compatibility: "hash_ring"`) of each digest of "server-i", about 40 digests a server | first point at or after the first word of the key's digest |
+//!
+//! - The digest is MD5, or SHA-1, of which the first 16 bytes count; words are little-endian.
+//! - A server has floor(weight / sum of the weights x vnodes x servers) digests, computed in f64
+//!   from left to right: with 7, 14, 28, 49 or 56 equal servers that is 39, not 40.
+//! - A server with vnodes of its own has as many digests, and its weight plays no part but in the
+//!   sum.
+//! - At the `default port` a server's text is its host alone.
+//! - It knows nothing of servers that are down: they are left out, as if they had been removed.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::str::FromStr;
+
+use sha1::{Digest, Sha1};
+
+use super::ketama::{Ketama, words};
+use super::placement::check_capacity;
+use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use crate::strategy::Param;
+use crate::{Error, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "npm-hashring",
+    about: "Node.js's hashring",
+    version: "3.2.0",
+    proof: Proof::Recorded,
+    params: &[ALGORITHM, VNODE_COUNT, REPLICAS, DEFAULT_PORT, VNODES],
+    new: |servers, params| {
+        let default_port = match params.get(DEFAULT_PORT.name, String::new())?.as_str() {
+            "" => None,
+            _ => Some(params.get(DEFAULT_PORT.name, 0)?),
+        };
+        let hashring = NpmHashring {
+            algorithm: params.choice(ALGORITHM.name, Algorithm::default())?,
+            vnode_count: params.get(VNODE_COUNT.name, 40)?,
+            replicas: params.get(REPLICAS.name, 4)?,
+            default_port,
+            vnodes: vnodes(&params.get(VNODES.name, String::new())?)?,
+        };
+        Pool::new(hashring, servers)
+    },
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+const ALGORITHM: Param = Param {
+    name: "algorithm",
+    default: "md5",
+    about: "md5 or sha1",
+};
+
+const VNODE_COUNT: Param = Param {
+    name: "vnode_count",
+    default: "40",
+    about: "digests of a server, `vnode count`",
+};
+
+const REPLICAS: Param = Param {
+    name: "replicas",
+    default: "4",
+    about: "points of a digest, 1 to 4; 3 is `compatibility: hash_ring`",
+};
+
+const DEFAULT_PORT: Param = Param {
+    name: "default_port",
+    default: "",
+    about: "the port that is left out of what is hashed",
+};
+
+const VNODES: Param = Param {
+    name: "vnodes",
+    default: "",
+    about: "servers with a number of digests of their own: a:80=50,b:80=200",
+};
+
+/// A `HashRing` of npm's hashring.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, npm_hashring::NpmHashring};
+///
+/// let hash_ring = NpmHashring { replicas: 3, ..NpmHashring::default() };
+/// let pool = Pool::new(hash_ring, ["127.0.0.1:22121", "127.0.0.1:22122"].map(Server::new))?;
+/// assert_eq!(pool.placement().len(), 240);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NpmHashring {
+    /// The digest.
+    pub algorithm: Algorithm,
+    /// About how many digests a server has: `vnode count`.
+    pub vnode_count: u32,
+    /// How many points a digest gives, from 1 to 4: `replicas`, or 3 with
+    /// `compatibility: "hash_ring"`.
+    pub replicas: usize,
+    /// The port that is left out of what is hashed: `default port`.
+    pub default_port: Option<u16>,
+    /// Servers with a number of digests of their own, by name.
+    pub vnodes: BTreeMap<Box<str>, u32>,
+}
+
+/// `new HashRing(servers)`: MD5, 40 digests, 4 points each.
+///
+/// ```
+/// use hashroute::compat::npm_hashring::NpmHashring;
+/// assert_eq!(NpmHashring::default().vnode_count, 40);
+/// ```
+impl Default for NpmHashring {
+    fn default() -> Self {
+        Self {
+            algorithm: Algorithm::default(),
+            vnode_count: 40,
+            replicas: 4,
+            default_port: None,
+            vnodes: BTreeMap::new(),
+        }
+    }
+}
+
+/// The digest of keys and servers.
+///
+/// ```
+/// use hashroute::compat::npm_hashring::Algorithm;
+/// assert_eq!("sha1".parse::<Algorithm>()?, Algorithm::Sha1);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// MD5.
+    #[default]
+    Md5,
+    /// The first 16 bytes of SHA-1.
+    Sha1,
+}
+
+impl FromStr for Algorithm {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "md5" => Ok(Self::Md5),
+            "sha1" => Ok(Self::Sha1),
+            _ => Err(Error::parameter(ALGORITHM.name, text, "md5 or sha1")),
+        }
+    }
+}
+
+/// Servers with their digests: `name=count,..`.
+fn vnodes(text: &str) -> Result<BTreeMap<Box<str>, u32>, Error> {
+    let pairs = text.split(',').filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| {
+            let parts = pair.rsplit_once('=');
+            let parts = parts.and_then(|(name, count)| Some((name.into(), count.parse().ok()?)));
+            parts.ok_or_else(|| Error::parameter(VNODES.name, pair, "server=number of digests"))
+        })
+        .collect()
+}
+
+impl NpmHashring {
+    fn words(&self, bytes: &[u8]) -> [u32; 4] {
+        match self.algorithm {
+            Algorithm::Md5 => words(bytes),
+            Algorithm::Sha1 => {
+                let digest: [u8; 20] = Sha1::digest(bytes).into();
+                let word = |at: usize| [0, 1, 2, 3].map(|byte| digest[4 * at + byte]);
+                [0, 1, 2, 3].map(|at| u32::from_le_bytes(word(at)))
+            }
+        }
+    }
+
+    /// How many digests a server has. One whose own number is that of all is as the others; so
+    /// is one whose own number is 0.
+    fn count(&self, server: &Server, total: f64, servers: usize) -> u64 {
+        match self.vnodes.get(server.name()) {
+            Some(&own) if own != 0 && own != self.vnode_count => own.into(),
+            _ => {
+                let share = f64::from(server.weight()) / total;
+                cut(share * f64::from(self.vnode_count) * servers as f64)
+            }
+        }
+    }
+
+    fn text<'s>(&self, server: &'s Server) -> &'s str {
+        let label = server.label();
+        let Some(port) = self.default_port else {
+            return label;
+        };
+        let parts = label.rsplit_once(':');
+        let parts = parts.filter(|(_, own)| own.parse() == Ok(port));
+        parts.map_or(label, |(host, _)| host)
+    }
+
+    fn check_replicas(&self) -> Result<(), Error> {
+        if (1..=4).contains(&self.replicas) {
+            return Ok(());
+        }
+        let expected = "1 to 4: a digest has no more words";
+        Err(Error::parameter(REPLICAS.name, self.replicas, expected))
+    }
+}
+
+impl System for NpmHashring {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        self.check_replicas()?;
+        let live: Vec<_> = servers.iter().filter(|(_, s)| !s.is_down()).collect();
+        let total: u64 = live.iter().map(|(_, s)| u64::from(s.weight())).sum();
+        let count = |server: &Server| self.count(server, total as f64, live.len());
+        let counts = live.iter().map(|(_, server)| count(server));
+        let all = counts.fold(0_u64, u64::saturating_add);
+        check_capacity(all.saturating_mul(self.replicas as u64))?;
+        let mut ketama = Ketama::default();
+        for (id, server) in &live {
+            let count = u32::try_from(count(server)).unwrap_or(u32::MAX);
+            ketama.add(*id, self.text(server), count, |text| {
+                self.words(text).into_iter().take(self.replicas)
+            });
+        }
+        Placement::circle(32, Rule::AtOrAfter, ketama.points)
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        Some(self.words(key)[0].into())
+    }
+}
+
+/// Towards zero, as `Math.floor` of what is not negative.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "cuts, as Math.floor does"
+)]
+fn cut(number: f64) -> u64 {
+    number as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+    use crate::strategy::Params;
+    use crate::{Change, Node, Router};
+
+    #[test]
+    fn f64_gives_39_where_40_would_be_right() -> Result<(), Error> {
+        let mut short = Vec::new();
+        for count in 1..60 {
+            let servers = (0..count).map(|i: usize| Server::new(i.to_string()));
+            let pool = Pool::new(NpmHashring::default(), servers)?;
+            if pool.placement().len() < count * 159 {
+                short.push(count);
+            }
+        }
+        assert_eq!(short, [7, 14, 28, 49, 56]);
+        Ok(())
+    }
+
+    #[test]
+    fn the_default_port_is_left_out() {
+        let hashring = NpmHashring {
+            default_port: Some(11211),
+            ..NpmHashring::default()
+        };
+        for (name, text) in [("h:11211", "h"), ("h:11212", "h:11212"), ("h", "h")] {
+            assert_eq!(hashring.text(&Server::new(name)), text);
+            assert_eq!(NpmHashring::default().text(&Server::new(name)), name);
+        }
+    }
+
+    #[test]
+    fn options() -> Result<(), Error> {
+        let build = |name: &str, value: &str| {
+            let params = Params::default().with(name, value);
+            DIALECT.build(["a:80", "b:80"].map(Node::new), &params)
+        };
+        assert_eq!(build("vnode_count", "10")?.placement().len(), 80);
+        assert_eq!(build("replicas", "3")?.placement().len(), 240);
+        assert_eq!(build("vnodes", "a:80=5")?.placement().len(), 180);
+        assert_eq!(build("vnodes", "a:80=40,b:80=0")?.placement().len(), 320);
+        for (name, value) in [
+            ("replicas", "0"),
+            ("replicas", "5"),
+            ("algorithm", "sha512"),
+            ("default_port", "http"),
+            ("vnodes", "a:80"),
+            ("vnodes", "a:80=x"),
+            ("vnode_count", "4294967295"),
+        ] {
+            assert!(build(name, value).is_err(), "{name}={value}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn down_one_and_none() -> Result<(), Error> {
+        let mut pool = Pool::new(NpmHashring::default(), ["a", "b"].map(Server::new))?;
+        pool.apply(&Change::reweight("a", 0))?;
+        assert_eq!(pool.route(b"key").map(Node::name), Some("b"));
+        assert_eq!(pool.placement().len(), 160);
+        pool.apply(&Change::remove("b"))?;
+        assert_eq!(pool.route(b"key"), None);
+        Ok(())
+    }
+}

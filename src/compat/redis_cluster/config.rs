@@ -1,0 +1,139 @@
+//! The text of `CLUSTER NODES`, which is also that of `nodes.conf`.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{SLOTS, range};
+use crate::Error;
+use crate::compat::config::{expected, wrong};
+use crate::compat::{Config, Dialect, Server, Unknown};
+use crate::strategy::Params;
+
+/// The masters and their slots. One that has failed is down; slots that are moving are unknown,
+/// since either end may have their keys.
+pub(super) fn read(dialect: &'static Dialect, text: &str) -> Result<Vec<Config>, Error> {
+    let mut config = Config {
+        dialect,
+        name: "cluster".into(),
+        servers: Vec::new(),
+        params: Params::default(),
+        unknown: Vec::new(),
+    };
+    let mut slots = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let line_slots = read_line(&mut config, at + 1, line)?;
+        slots.extend(line_slots);
+    }
+    if slots.is_empty() {
+        return Err(wrong(1, "no master: expected the text of CLUSTER NODES"));
+    }
+    config.params = config.params.with(SLOTS.name, slots.join(";"));
+    Ok(vec![config])
+}
+
+/// The entry of a master's slots, if the line is one's.
+fn read_line(config: &mut Config, line: usize, text: &str) -> Result<Option<String>, Error> {
+    let mut words = text.split_whitespace();
+    let Some(id) = words.next() else {
+        return Ok(None);
+    };
+    if id == "vars" {
+        return Ok(None); // the epochs in nodes.conf
+    }
+    let (address, flags) = (words.next(), words.next());
+    let (Some(address), Some(flags), Some(_)) = (address, flags, words.nth(4)) else {
+        return Err(wrong(line, "expected the eight fields of CLUSTER NODES"));
+    };
+    let has = |flag| flags.split(',').any(|of| of == flag);
+    if !has("master") || has("noaddr") || has("handshake") {
+        return Ok(None);
+    }
+    // 10.0.0.1:6379@16379,hostname
+    let name = address.split(['@', ',']).next().unwrap_or(address);
+    if name.contains(['=', ';']) {
+        return Err(expected(line, "address", name, "a host and a port"));
+    }
+    let mut slots = Vec::new();
+    for word in words {
+        if word.starts_with('[') {
+            let text = word.into();
+            config.unknown.push(Unknown { line, text });
+            continue;
+        }
+        range(word).ok_or_else(|| expected(line, "slots", word, "as in 0-99, below 16384"))?;
+        slots.push(word.to_string());
+    }
+    let server = Server::new(name);
+    config
+        .servers
+        .push(if has("fail") { server.down() } else { server });
+    Ok(Some(format!("{name}={}", slots.join(","))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compat::find;
+    use crate::{KeyHash, Router};
+
+    const TEXT: &str = "\
+07c3 127.0.0.1:30004@31004,hostname4 slave e7d1 0 1426238317239 4 connected
+67ed 127.0.0.1:30002@31002,hostname2 master - 0 1426238316232 2 connected 5461-10921 [10922->-292f]
+292f 127.0.0.1:30003@31003 master,fail - 0 1426238318243 3 connected 10923-16383
+e7d1 127.0.0.1:30001 myself,master - 0 0 1 connected 0-5459 5460
+aaaa :0@0 master,noaddr - 0 0 1 disconnected
+vars currentEpoch 6 lastVoteEpoch 0
+";
+
+    fn read_text(text: &str) -> Result<Config, Error> {
+        Ok(find("redis-cluster")?.read(text)?.remove(0))
+    }
+
+    #[test]
+    fn the_example_of_the_manual() -> Result<(), Error> {
+        let config = read_text(TEXT)?;
+        let names: Vec<_> = config.servers().iter().map(Server::name).collect();
+        assert_eq!(
+            names,
+            ["127.0.0.1:30002", "127.0.0.1:30003", "127.0.0.1:30001"]
+        );
+        assert_eq!(config.unknown().len(), 1);
+        assert_eq!(
+            (config.unknown()[0].line, &*config.unknown()[0].text),
+            (2, "[10922->-292f]")
+        );
+        let pool = config.build()?;
+        let owner = |slot| {
+            let id = pool.route_hash(KeyHash::from_raw(slot))?;
+            pool.nodes().name(id).strip_prefix("127.0.0.1:3000")
+        };
+        let owners = [0, 5460, 5461, 10921, 10922, 10923].map(owner);
+        assert_eq!(
+            owners,
+            [Some("1"), Some("1"), Some("2"), Some("2"), None, None]
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        for (text, start) in [
+            ("", "line 1: no master"),
+            ("a b master", "line 1: expected the eight"),
+            (
+                "\na h:1 master - 0 0 1 connected 5-x",
+                "line 2: slots \"5-x\"",
+            ),
+            (
+                "a h:1 master - 0 0 1 connected 16384",
+                "line 1: slots \"16384\"",
+            ),
+            ("a h=:1 master - 0 0 1 connected", "line 1: address"),
+        ] {
+            let error = read_text(text).unwrap_err().to_string();
+            assert!(error.starts_with(start), "{error}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! serialx/hashring: a consistent hash for Go.
+//!
+//! Source: <https://github.com/serialx/hashring> at 22c0c7a; compared with it running.
+//!
+//! | what | value |
+//! |---|---|
+//! | points of a node | its weight, which is 1 for `New`: **one** point |
+//! | point i | MD5 of name + "-" + decimal i, as two signed little-endian words, the first one deciding |
+//! | owner | first point strictly after the key's MD5, past the last one the first |
+//!
+//! A ring of one point a node is very uneven: of 50 nodes the largest had four times its part.
+//! Only the first word is compared here: the second would matter for two texts whose digests
+//! agree in their first eight bytes.
+
+use alloc::format;
+
+use md5::{Digest, Md5};
+
+use super::members::points_backwards;
+use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use crate::{Error, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "serialx-hashring",
+    about: "serialx/hashring, a Go library: one MD5 point for each unit of weight",
+    version: "22c0c7a (2020-07-27)",
+    proof: Proof::Recorded,
+    params: &[],
+    new: |servers, _| Pool::new(Serialx, servers),
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+/// The ring of serialx/hashring, which has no options.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, serialx::Serialx};
+/// use hashroute::{Node, Router};
+///
+/// let servers = [Server::new("a"), Server::new("b").with_weight(40)];
+/// let pool = Pool::new(Serialx, servers)?;
+/// assert_eq!(pool.placement().len(), 41);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Serialx;
+
+/// The first word of a digest, moved so that signed order is unsigned order.
+fn point(bytes: &[u8]) -> u64 {
+    let digest: [u8; 16] = Md5::digest(bytes).into();
+    let first = digest.iter().take(8).rev();
+    first.fold(0, |word, &byte| word << 8 | u64::from(byte)) ^ 1 << 63
+}
+
+impl System for Serialx {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        let count = |server: &Server| server.weight().into();
+        let of = |name: &str, i| [point(format!("{name}-{i}").as_bytes())];
+        let points = points_backwards(servers, count, of)?;
+        Placement::circle(64, Rule::After, points)
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        Some(point(key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Node, Router};
+
+    #[test]
+    fn a_key_that_is_a_point_goes_on() -> Result<(), Error> {
+        let pool = Pool::new(Serialx, ["a", "b"].map(Server::new))?;
+        assert_eq!(pool.route(b"a-0").map(Node::name), Some("b"));
+        assert_eq!(pool.route(b"b-0").map(Node::name), Some("a"));
+        Ok(())
+    }
+
+    #[test]
+    fn one_none_down_and_too_many() -> Result<(), Error> {
+        assert!(Pool::new(Serialx, [])?.route(b"key").is_none());
+        let pool = Pool::new(Serialx, [Server::new("a").down(), Server::new("b")])?;
+        assert_eq!(pool.route(b"b-0").map(Node::name), Some("b"));
+        let heavy = Pool::new(Serialx, [Server::new("a").with_weight(u32::MAX)]);
+        assert!(matches!(heavy, Err(Error::Capacity { .. })));
+        Ok(())
+    }
+}

@@ -1,0 +1,136 @@
+//! stathat.com/c/consistent: a consistent hash for Go.
+//!
+//! Source: <https://github.com/stathat/consistent> at 30ea17e; compared with it running.
+//!
+//! | what | value |
+//! |---|---|
+//! | points of a node | 20 |
+//! | point i | CRC-32 of decimal i + name (with `UseFnv`: FNV-1a, 32 bits) |
+//! | owner | first point strictly after the key's hash, past the last one the first |
+//!
+//! The number stands **before** the name, so that node "1x" with 0 to 9 and node "x" with 1, 11
+//! and so on may share labels: of equal points, that of the node added last counts.
+
+use alloc::format;
+
+use super::members::{points_backwards, unweighted};
+use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use crate::strategy::Param;
+use crate::{Error, HashFunction, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "stathat-consistent",
+    about: "stathat.com/c/consistent, a Go library: 20 CRC-32 points a node",
+    version: "30ea17e (2019-09-19)",
+    proof: Proof::Recorded,
+    params: &[HASH, REPLICAS],
+    new: |servers, params| {
+        let default = Stathat::default();
+        let stathat = Stathat {
+            hash: params.get(HASH.name, default.hash)?,
+            replicas: params.get(REPLICAS.name, default.replicas)?,
+        };
+        Pool::new(stathat, servers)
+    },
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+const HASH: Param = Param {
+    name: "hash",
+    default: "crc32",
+    about: "crc32, or fnv1a-32 for UseFnv",
+};
+const REPLICAS: Param = Param {
+    name: "replicas",
+    default: "20",
+    about: "NumberOfReplicas: points of a node",
+};
+
+/// The ring of stathat/consistent.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, stathat::Stathat};
+/// use hashroute::{Node, Router};
+///
+/// let pool = Pool::new(Stathat::default(), ["node-0", "node-1"].map(Server::new))?;
+/// assert_eq!(pool.placement().len(), 40);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stathat {
+    /// [`HashFunction::Crc32`], or [`HashFunction::Fnv1a32`] for `UseFnv`.
+    pub hash: HashFunction,
+    /// Points of a node.
+    pub replicas: u32,
+}
+
+impl Default for Stathat {
+    fn default() -> Self {
+        Self {
+            hash: HashFunction::Crc32,
+            replicas: 20,
+        }
+    }
+}
+
+impl System for Stathat {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        let known = [HashFunction::Crc32, HashFunction::Fnv1a32];
+        if !known.contains(&self.hash) {
+            return Err(Error::parameter(HASH.name, self.hash, "crc32 or fnv1a-32"));
+        }
+        unweighted(servers)?;
+        let of = |name: &str, i| [self.hash.value([0; 2], format!("{i}{name}").as_bytes())];
+        let points = points_backwards(servers, |_| self.replicas.into(), of)?;
+        Placement::circle(32, Rule::After, points)
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        Some(self.hash.value([0; 2], key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Node, Router};
+
+    /// "1" + "1x" is "11" + "x": the later node has the point.
+    #[test]
+    fn of_equal_points_the_last_counts() -> Result<(), Error> {
+        let point = HashFunction::Crc32.value([0; 2], b"11x");
+        for names in [["x", "1x"], ["1x", "x"]] {
+            let pool = Pool::new(Stathat::default(), names.map(Server::new))?;
+            let owner = pool.placement().owner(point - 1);
+            assert_eq!(owner, pool.nodes().id(names[1]));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn one_none_and_down() -> Result<(), Error> {
+        assert!(Pool::new(Stathat::default(), [])?.route(b"key").is_none());
+        let pool = Pool::new(
+            Stathat::default(),
+            [Server::new("a").down(), Server::new("b")],
+        )?;
+        assert!((0..99_u8).all(|key| pool.route(&[key]).map(Node::name) == Some("b")));
+        Ok(())
+    }
+
+    #[test]
+    fn options_that_cannot_be() {
+        let refused = |stathat| Pool::new(stathat, [Server::new("a")]).is_err();
+        let hash = HashFunction::Xxh64;
+        assert!(refused(Stathat {
+            hash,
+            ..Stathat::default()
+        }));
+        let replicas = u32::MAX;
+        assert!(refused(Stathat {
+            replicas,
+            ..Stathat::default()
+        }));
+    }
+}

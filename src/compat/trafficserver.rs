@@ -1,0 +1,269 @@
+//! Apache Traffic Server: `round_robin=consistent_hash` of `parent.config`.
+//!
+//! Source: Traffic Server 9.2.9, `ParentConsistentHash.cc` and `ConsistentHash.cc`; compared with
+//! it running.
+//!
+//! | what | value |
+//! |---|---|
+//! | points of a parent | round(1024 x weight), in 32-bit floats |
+//! | point i | SipHash-2-4 with a key of zeros, of decimal i + "-" + name |
+//! | key | the same of "/" + path, and "?" + query unless `qstring=ignore` |
+//! | lookup | first point at or after the key, past the last one the first |
+//!
+//! The name is the server's label, the text after `&` in `parent.config`; without one it is the
+//! host **without** the port. So all parents of one host have the same points, and the first
+//! that is listed takes everything, even while it is down: give them hash strings. Of points
+//! that are equal, the first inserted stays.
+//!
+//! Keys are paths with their query as they were sent; what stands between `;` and `?` is not
+//! hashed (from source). Secondary parents are not modelled. The weights are fractions;
+//! [`weight_scale`](TrafficServer::weight_scale) says how many units here make 1.0 there.
+
+use alloc::format;
+use alloc::vec::Vec;
+use core::hash::Hasher;
+use core::str::FromStr;
+
+use memchr::memchr;
+use siphasher::sip::SipHasher24;
+
+use super::placement::check_capacity;
+use super::varnish::{WEIGHT_SCALE, scaled};
+use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use crate::strategy::Param;
+use crate::{Error, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "trafficserver",
+    about: "round_robin=consistent_hash of parent.config",
+    version: "9.2.9",
+    proof: Proof::Recorded,
+    params: &[QUERY, WEIGHT_SCALE],
+    new: |servers, params| {
+        let default = TrafficServer::default();
+        let trafficserver = TrafficServer {
+            query: params.get(QUERY.name, default.query)?,
+            weight_scale: params.get(WEIGHT_SCALE.name, default.weight_scale)?,
+        };
+        Pool::new(trafficserver, servers)
+    },
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+const QUERY: Param = Param {
+    name: "qstring",
+    default: "consider",
+    about: "consider or ignore: whether the query is hashed",
+};
+
+/// Points of a parent of weight 1.0.
+const POINTS: f32 = 1024.0;
+
+/// Parent selection by consistent hash.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, trafficserver::TrafficServer};
+/// use hashroute::{Node, Router};
+///
+/// // Without hash strings, two parents of one host are one.
+/// let pool = Pool::new(TrafficServer::default(), ["10.0.0.1:80", "10.0.0.1:81"].map(Server::new))?;
+/// assert!((0..99).all(|i| pool.route(&[b'/', i]).map(Node::name) == Some("10.0.0.1:80")));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrafficServer {
+    /// Whether the query counts.
+    pub query: Query,
+    /// How many units of a server's weight make 1.0, at least 1.
+    pub weight_scale: u32,
+}
+
+impl Default for TrafficServer {
+    fn default() -> Self {
+        Self {
+            query: Query::Consider,
+            weight_scale: 1,
+        }
+    }
+}
+
+/// What `qstring` says about the query.
+///
+/// ```
+/// use hashroute::compat::trafficserver::Query;
+/// assert_eq!("ignore".parse::<Query>()?, Query::Ignore);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Query {
+    /// It is hashed with the path.
+    #[default]
+    Consider,
+    /// The path is hashed alone.
+    Ignore,
+}
+
+impl FromStr for Query {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "consider" => Ok(Self::Consider),
+            "ignore" => Ok(Self::Ignore),
+            _ => Err(Error::parameter(QUERY.name, text, "consider or ignore")),
+        }
+    }
+}
+
+impl TrafficServer {
+    /// How many points a weight gives.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the real arithmetic, on numbers that are not negative"
+    )]
+    fn count(&self, weight: u32) -> u64 {
+        let points = POINTS * scaled(weight, self.weight_scale) as f32;
+        let whole = points as u64;
+        // Half goes up; the difference is exact.
+        whole + u64::from(points - whole as f32 >= 0.5)
+    }
+}
+
+impl System for TrafficServer {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        if self.weight_scale == 0 {
+            return Err(Error::parameter(WEIGHT_SCALE.name, 0, "at least 1"));
+        }
+        let counts = servers.iter().map(|(_, of)| self.count(of.weight()));
+        check_capacity(counts.fold(0, u64::saturating_add))?;
+        let mut points = Vec::new();
+        for (id, server) in servers {
+            let name = name(server);
+            let numbers = 0..self.count(server.weight());
+            let owner = (!server.is_down()).then_some(*id);
+            points.extend(numbers.map(|i| (sip(&[format!("{i}-{name}").as_bytes()]), owner)));
+        }
+        // One that is down keeps its points, also from those that have the same.
+        points.sort_by_key(|(point, _)| *point);
+        points.dedup_by_key(|(point, _)| *point);
+        let live = points
+            .into_iter()
+            .filter_map(|(point, owner)| Some((point, owner?)));
+        Placement::circle(64, Rule::AtOrAfter, live.collect())
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        let (path, query) = key.split_at(memchr(b'?', key).unwrap_or(key.len()));
+        let path = path.strip_prefix(b"/").unwrap_or(path);
+        let path = &path[..memchr(b';', path).unwrap_or(path.len())];
+        let query = match self.query {
+            Query::Consider => query,
+            Query::Ignore => &[],
+        };
+        Some(sip(&[b"/", path, query]))
+    }
+}
+
+/// What is hashed for a parent: its hash string, or its host.
+fn name(server: &Server) -> &str {
+    match (server.own_label(), server.name().rsplit_once(':')) {
+        (Some(label), _) => label,
+        (None, Some((host, port))) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => server.name(),
+    }
+}
+
+fn sip(parts: &[&[u8]]) -> u64 {
+    let mut hasher = SipHasher24::new_with_keys(0, 0);
+    for part in parts {
+        hasher.write(part);
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Node, Router};
+
+    #[test]
+    fn points_of_fractions() {
+        let of = |weight, weight_scale| {
+            TrafficServer {
+                weight_scale,
+                ..TrafficServer::default()
+            }
+            .count(weight)
+        };
+        // 0.1 is 102.4 points, 0.0017 is 1.74, 1 / 2048 is half a point.
+        assert_eq!(
+            [
+                of(1, 10),
+                of(17, 10_000),
+                of(1, 2048),
+                of(1, 2049),
+                of(0, 1)
+            ],
+            [102, 2, 1, 0, 0]
+        );
+    }
+
+    #[test]
+    fn names() {
+        let named = |text| name(&Server::new(text)).len();
+        assert_eq!(
+            ["host:80", "host", "host:http", "[::1]:80"].map(named),
+            [4, 4, 9, 5]
+        );
+        assert_eq!(name(&Server::new("host:80").with_label("zeta")), "zeta");
+    }
+
+    #[test]
+    fn what_of_a_path_is_hashed() -> Result<(), Error> {
+        let pool = Pool::new(TrafficServer::default(), [Server::new("a")])?;
+        let hash = |key: &[u8]| pool.hash_key(key);
+        assert_eq!(hash(b"/a;b?c"), hash(b"/a?c"));
+        assert_eq!(hash(b"a"), hash(b"/a"));
+        assert_ne!(hash(b"/a?c"), hash(b"/a"));
+        let ignoring = TrafficServer {
+            query: Query::Ignore,
+            ..TrafficServer::default()
+        };
+        let ignoring = Pool::new(ignoring, [Server::new("a")])?;
+        assert_eq!(ignoring.hash_key(b"/a?c;d"), hash(b"/a"));
+        Ok(())
+    }
+
+    #[test]
+    fn a_parent_that_is_down() -> Result<(), Error> {
+        let pool = |servers: [Server; 2]| Pool::new(TrafficServer::default(), servers);
+        let apart = pool([Server::new("a:80").down(), Server::new("b:80")])?;
+        assert_eq!(apart.route(b"/x").map(Node::name), Some("b:80"));
+        // The first of one host has taken the points of the other.
+        let together = pool([Server::new("a:80").down(), Server::new("a:81")])?;
+        assert!(together.placement().is_empty() && together.route(b"/x").is_none());
+        assert!(
+            Pool::new(TrafficServer::default(), [])?
+                .route(b"/x")
+                .is_none()
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn options_that_cannot_be() {
+        let scale = |weight_scale| TrafficServer {
+            weight_scale,
+            ..TrafficServer::default()
+        };
+        assert!(Pool::new(scale(0), [Server::new("a")]).is_err());
+        let heavy = Server::new("a").with_weight(u32::MAX);
+        assert!(matches!(
+            Pool::new(scale(1), [heavy]),
+            Err(Error::Capacity { .. })
+        ));
+        assert!("maybe".parse::<Query>().is_err());
+    }
+}

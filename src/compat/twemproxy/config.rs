@@ -1,0 +1,116 @@
+//! twemproxy's YAML: pools by name, each with its options and `servers`.
+
+use alloc::vec::Vec;
+
+use super::{DISTRIBUTION, Distribution, HASH, HASH_TAG};
+use crate::compat::config::{Config, Unknown, expected, wrong};
+use crate::compat::hashkit::Function;
+use crate::compat::yaml::{Entry, Yaml};
+use crate::compat::{Dialect, Server};
+use crate::strategy::Params;
+use crate::{Error, HashTag};
+
+/// What no route depends on.
+const OTHERS: [&str; 14] = [
+    "listen",
+    "timeout",
+    "backlog",
+    "client_connections",
+    "tcpkeepalive",
+    "redis",
+    "redis_auth",
+    "redis_db",
+    "preconnect",
+    "auto_eject_hosts",
+    "server_connections",
+    "server_retry_timeout",
+    "server_failure_limit",
+    "reuseport",
+];
+
+pub(super) fn read(dialect: &'static Dialect, text: &str) -> Result<Vec<Config>, Error> {
+    let document = Yaml::document(text)?;
+    let pools = document.map("the document")?;
+    pools.iter().map(|entry| pool(dialect, entry)).collect()
+}
+
+fn pool(dialect: &'static Dialect, entry: &Entry) -> Result<Config, Error> {
+    let mut config = Config {
+        dialect,
+        name: entry.key.as_str().into(),
+        servers: Vec::new(),
+        params: Params::default(),
+        unknown: Vec::new(),
+    };
+    for directive in entry.value.map("a pool")? {
+        apply(&mut config, directive)?;
+    }
+    if config.servers.is_empty() {
+        return Err(wrong(entry.line, "a pool without servers"));
+    }
+    Ok(config)
+}
+
+fn apply(config: &mut Config, Entry { line, key, value }: &Entry) -> Result<(), Error> {
+    let reason = |error| match error {
+        Error::Parameter { expected, .. } => wrong(*line, alloc::format!("{key}: {expected}")),
+        error => error,
+    };
+    match key.as_str() {
+        "servers" => {
+            for value in value.list(key)? {
+                let server = server(value.line, value.text("a server")?)?;
+                config.servers.push(server);
+            }
+            return Ok(());
+        }
+        "hash" => Function::of_twemproxy(value.text(key)?).map(|_| HASH),
+        "distribution" => value.text(key)?.parse().map(|_: Distribution| DISTRIBUTION),
+        "hash_tag" => value.text(key)?.parse().map(|_: HashTag| HASH_TAG),
+        known if OTHERS.contains(&known) => return Ok(()),
+        unknown => {
+            config.unknown.push(Unknown {
+                line: *line,
+                text: unknown.into(),
+            });
+            return Ok(());
+        }
+    }
+    .map_err(reason)
+    .map(|param| {
+        let text = value.text(key).unwrap_or_default();
+        config.params = core::mem::take(&mut config.params).with(param.name, text);
+    })
+}
+
+/// `host:port:weight [name]` or `/path:weight [name]`, taken apart from its end.
+fn server(line: usize, text: &str) -> Result<Server, Error> {
+    const FORM: &str = "host:port:weight [name] or /path:weight [name]";
+    let malformed = || expected(line, "server", text, FORM);
+    let (address, name) = match text.rsplit_once(' ') {
+        Some((address, name)) => (address, Some(name)),
+        None => (text, None),
+    };
+    let (address, weight) = address.rsplit_once(':').ok_or_else(malformed)?;
+    if !address.starts_with('/') {
+        let (host, port) = address.rsplit_once(':').ok_or_else(malformed)?;
+        let port = number(port).filter(|port| (1..=65535).contains(port));
+        if host.is_empty() || port.is_none() {
+            return Err(expected(line, "port of server", text, "from 1 to 65535"));
+        }
+    }
+    // twemproxy reads digits into an int.
+    let weight = number(weight).filter(|weight| (1..=0x7fff_ffff).contains(weight));
+    let weight = weight.ok_or_else(|| expected(line, "weight of server", text, "at least 1"))?;
+    let server = Server::new(address).with_weight(weight);
+    Ok(match name {
+        Some("") => return Err(malformed()),
+        Some(name) => server.with_label(name),
+        None => server,
+    })
+}
+
+fn number(digits: &str) -> Option<u32> {
+    let all = digits.bytes().all(|byte| byte.is_ascii_digit());
+    all.then(|| digits.parse().ok()).flatten()
+}

@@ -1,0 +1,208 @@
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::*;
+use crate::strategy::Params;
+use crate::{Change, Node, Router};
+
+fn modula() -> Twemproxy {
+    Twemproxy {
+        distribution: Distribution::Modula,
+        hash: Function::OneAtATime,
+        ..Twemproxy::default()
+    }
+}
+
+fn owner(pool: &Pool, key: &str) -> Option<String> {
+    pool.route(key.as_bytes()).map(|node| node.name().into())
+}
+
+fn owners(pool: &Pool) -> Vec<Option<String>> {
+    (0..500).map(|i| owner(pool, &format!("key:{i}"))).collect()
+}
+
+#[test]
+fn one_that_is_ejected_is_as_one_that_is_not_there() -> Result<(), Error> {
+    for distribution in [Distribution::Ketama, Distribution::Modula] {
+        let twemproxy = Twemproxy {
+            distribution,
+            ..Twemproxy::default()
+        };
+        let server = |name: &str| Server::new(name).with_weight(2);
+        let three = ["a:1", "b:1", "c:1"].map(server);
+        let mut pool = Pool::new(twemproxy.clone(), three.clone())?;
+        let before = owners(&pool);
+        pool.apply(&Change::reweight("b:1", 0))?;
+        let two = Pool::new(twemproxy.clone(), ["a:1", "c:1"].map(server))?;
+        assert_eq!(owners(&pool), owners(&two));
+        assert_eq!(pool.servers().nth(1).map(Server::weight), Some(2));
+        pool.apply(&Change::reweight("b:1", 2))?;
+        assert_eq!(owners(&pool), before);
+        let none = Pool::new(twemproxy, three.map(Server::down))?;
+        assert_eq!(owner(&none, "key"), None);
+        assert!(none.placement().is_empty());
+    }
+    Ok(())
+}
+
+#[test]
+fn slots_are_in_order_of_name_shorter_first() -> Result<(), Error> {
+    let servers = [("1", "bb"), ("2", "ba"), ("3", "c")]
+        .map(|(address, name)| Server::new(address).with_weight(2).with_label(name));
+    let pool = Pool::new(modula(), servers)?;
+    // The empty key hashes to 0 without a call of the function.
+    assert_eq!(owner(&pool, "").as_deref(), Some("3"));
+    let cell = |hash| {
+        let id = pool.route_hash(crate::KeyHash::from_raw(hash));
+        id.and_then(|id| pool.nodes().get(id)).map(Node::name)
+    };
+    let cells: Vec<_> = (0..7).filter_map(cell).collect();
+    assert_eq!(cells, ["3", "3", "2", "2", "1", "1", "3"]);
+    Ok(())
+}
+
+#[test]
+fn the_empty_key_is_not_hashed_and_others_are() -> Result<(), Error> {
+    let jenkins = Twemproxy {
+        hash: Function::Jenkins,
+        ..Twemproxy::default()
+    };
+    let pool = Pool::new(jenkins, ["a:1", "b:1"].map(Server::new))?;
+    assert_eq!(pool.hash_key(b"").get(), 0);
+    assert_ne!(pool.hash_key(b"a").get(), 0);
+    Ok(())
+}
+
+#[test]
+fn names_that_twemproxy_makes_of_addresses() {
+    for (address, made) in [
+        ("10.0.0.1:11211", "10.0.0.1"),
+        ("10.0.0.1:11212", "10.0.0.1:11212"),
+        ("/run/redis.sock", "/run/redis.sock:"),
+    ] {
+        assert_eq!(name(&Server::new(address)), made);
+        assert_eq!(name(&Server::new(address).with_label("x")), "x");
+    }
+}
+
+#[test]
+fn pools_that_cannot_be() {
+    let same = ["a:1", "b:1"].map(|address| Server::new(address).with_label("x"));
+    assert!(Pool::new(Twemproxy::default(), same).is_err());
+    let host = ["h:11211", "h"].map(Server::new);
+    assert!(Pool::new(Twemproxy::default(), host).is_err());
+    let heavy = || ["a", "b"].map(|name| Server::new(name).with_weight(u32::MAX));
+    assert!(Pool::new(Twemproxy::default(), heavy()).is_err());
+    assert!(Pool::new(modula(), [Server::new("a").with_weight(u32::MAX)]).is_err());
+    let name = |length| [Server::new("a:1").with_label("x".repeat(length))];
+    assert!(Pool::new(Twemproxy::default(), name(82)).is_ok());
+    assert!(Pool::new(Twemproxy::default(), name(83)).is_err());
+    assert!(Pool::new(modula(), name(83)).is_ok());
+}
+
+#[test]
+fn options_say_what_would_be_right() {
+    let refusal = |name: &str, value: &str| {
+        let params = Params::default().with(name, value);
+        let pool =
+            crate::compat::find("twemproxy").and_then(|row| row.build([Node::new("a")], &params));
+        pool.map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    assert!(refusal("hash", "fnv").contains("one of: one_at_a_time, md5"));
+    assert!(refusal("hash", "MURMUR3").contains("hash = "));
+    assert!(refusal("distribution", "random").contains("not a function of the key"));
+    assert!(
+        refusal("hash_tag", "{").starts_with("hash_tag = \"{\" cannot be used: expected exactly")
+    );
+    assert!(refusal("char", "int").contains("signed or unsigned"));
+    assert!(refusal("hsh", "md5").contains("hash, distribution, hash_tag, char"));
+}
+
+#[cfg(feature = "config")]
+mod config {
+    use super::*;
+    use crate::compat::{Config, find};
+
+    const FILE: &str = "\
+# two pools
+alpha:
+  listen: 127.0.0.1:22121
+  hash: crc32a
+  distribution: modula
+  hash_tag: \"$$\"
+  redis: true
+  frobnicate: on
+  servers:
+    - 10.0.0.1:6379:2 one
+    - 10.0.0.2:6379:1
+
+beta:
+  timeout: 400
+  servers: [ '/run/redis.sock:1' ]
+";
+
+    fn read(text: &str) -> Result<Vec<Config>, Error> {
+        find("twemproxy")?.read(text)
+    }
+
+    #[test]
+    fn pools_with_their_options_and_servers() -> Result<(), Error> {
+        let pools = read(FILE)?;
+        let [alpha, beta] = pools.as_slice() else {
+            return Err(Error::EmptyName);
+        };
+        assert_eq!((alpha.name(), beta.name()), ("alpha", "beta"));
+        let params = Params::default()
+            .with("hash", "crc32a")
+            .with("distribution", "modula")
+            .with("hash_tag", "$$");
+        assert_eq!(alpha.params(), &params);
+        assert_eq!(beta.params(), &Params::default());
+        assert_eq!(alpha.unknown().len(), 1);
+        assert_eq!(
+            (alpha.unknown()[0].line, &*alpha.unknown()[0].text),
+            (8, "frobnicate")
+        );
+        let server = |at: usize| {
+            let server = &alpha.servers()[at];
+            (server.name(), server.label(), server.weight())
+        };
+        assert_eq!(server(0), ("10.0.0.1:6379", "one", 2));
+        assert_eq!(server(1), ("10.0.0.2:6379", "10.0.0.2:6379", 1));
+        assert_eq!(beta.servers()[0].name(), "/run/redis.sock");
+        assert_eq!(alpha.build()?.placement().len(), 3);
+        assert!(beta.build()?.route(b"key").is_some());
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_wrong_and_where() {
+        let pool = |line: &str| format!("a:\n  {line}\n  servers:\n    - h:1:1\n");
+        for (text, start) in [
+            (pool("hash: sha1"), "line 2: hash: one of: one_at_a_time"),
+            (
+                pool("distribution: random"),
+                "line 2: distribution: ketama or modula: random",
+            ),
+            (pool("hash_tag: '{'"), "line 2: hash_tag: exactly two"),
+            (pool("hash: [md5]"), "line 2: hash: expected a single"),
+            (pool("hash: md5\n  hash: md5"), "line 3"),
+            ("a: 1".into(), "line 1"),
+            ("[a]".into(), "line 1"),
+            ("a:\n  redis: true".into(), "line 1: a pool without servers"),
+            ("a:\n  servers:\n    - h:1".into(), "line 3: server"),
+            ("a:\n  servers:\n    - h:0:1".into(), "line 3: port"),
+            ("a:\n  servers:\n    - h:1:0".into(), "line 3: weight"),
+            ("a:\n  servers:\n    - h:1:-1".into(), "line 3: weight"),
+            (
+                "a:\n  servers:\n    - h:1:2147483648".into(),
+                "line 3: weight",
+            ),
+            ("a:\n  servers:\n    - /s".into(), "line 3: server"),
+        ] {
+            let refusal = read(&text).map_or_else(|error| error.to_string(), |_| String::new());
+            assert!(refusal.starts_with(start), "{text:?}: {refusal}");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! uhashring: the hash ring of Python programs.
+//!
+//! Source: uhashring 2.5, `ring_ketama.py`, `ring_meta.py`; compared with it running.
+//!
+//! | ring | points | lookup |
+//! |---|---|---|
+//! | `ketama` | 4 of each MD5 of "name-i", 40 x nodes x weight // sum of the weights of them | first point strictly after the first word of the key's MD5 |
+//! | `default` | the MD5s of "name-i", 160 x weight | first point strictly after the key's MD5 |
+//!
+//! - Whole numbers throughout: no rounding surprises, so the ring is another than twemproxy's.
+//! - A key that hashes exactly to a point belongs to the next one: "name-0" is such a key.
+//! - Of equal points the node that was added later has it.
+//! - Keys are text in Python; `bytes` would be hashed as their `repr`, with `b'` before them.
+//! - The default ring's points have 128 bits. Here the upper 64 stand for them: two points would
+//!   have to agree in all of these for a key to go elsewhere.
+//! - It knows nothing of nodes that are down: they are left out, as if they had been removed.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::str::FromStr;
+
+use super::ketama::{Ketama, words};
+use super::placement::check_capacity;
+use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use crate::hash::HashFunction;
+use crate::strategy::{Param, Ring as OurRing};
+use crate::{Error, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "uhashring",
+    about: "Python's uhashring: its ketama ring and its own",
+    version: "2.5",
+    proof: Proof::Recorded,
+    params: &[RING, VNODES],
+    new: |servers, params| {
+        let ring = params.choice(RING.name, Ring::default())?;
+        let vnodes = match params.get(VNODES.name, String::new())?.as_str() {
+            "" => ring.vnodes(),
+            _ => params.get(VNODES.name, 0)?,
+        };
+        Pool::new(Uhashring { ring, vnodes }, servers)
+    },
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+const RING: Param = Param {
+    name: "ring",
+    default: "default",
+    about: "default, or ketama for hash_fn=\"ketama\"",
+};
+
+const VNODES: Param = Param {
+    name: "vnodes",
+    default: "",
+    about: "virtual nodes of each node: 160, or 40 in a ketama ring",
+};
+
+/// A `HashRing` of uhashring.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, uhashring::{Ring, Uhashring}};
+///
+/// let pool = Pool::new(Uhashring::new(Ring::Ketama), ["node1", "node2"].map(Server::new))?;
+/// assert_eq!(pool.placement().len(), 320);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uhashring {
+    /// Which ring.
+    pub ring: Ring,
+    /// The virtual nodes of each node.
+    pub vnodes: u32,
+}
+
+impl Uhashring {
+    /// With as many virtual nodes as this ring has by default.
+    ///
+    /// ```
+    /// use hashroute::compat::uhashring::{Ring, Uhashring};
+    /// assert_eq!(Uhashring::new(Ring::Ketama).vnodes, 40);
+    /// ```
+    pub fn new(ring: Ring) -> Self {
+        let vnodes = ring.vnodes();
+        Self { ring, vnodes }
+    }
+}
+
+/// `HashRing()`: the default ring, with 160 virtual nodes.
+///
+/// ```
+/// use hashroute::compat::uhashring::Uhashring;
+/// assert_eq!(Uhashring::default().vnodes, 160);
+/// ```
+impl Default for Uhashring {
+    fn default() -> Self {
+        Self::new(Ring::default())
+    }
+}
+
+/// Which ring: `hash_fn`.
+///
+/// ```
+/// use hashroute::compat::uhashring::Ring;
+/// assert_eq!("ketama".parse::<Ring>()?, Ring::Ketama);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ring {
+    /// The default.
+    #[default]
+    Default,
+    /// `hash_fn="ketama"`.
+    Ketama,
+}
+
+impl Ring {
+    fn vnodes(self) -> u32 {
+        match self {
+            Self::Default => 160,
+            Self::Ketama => 40,
+        }
+    }
+}
+
+impl FromStr for Ring {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "default" => Ok(Self::Default),
+            "ketama" => Ok(Self::Ketama),
+            _ => Err(Error::parameter(RING.name, text, "default or ketama")),
+        }
+    }
+}
+
+impl Uhashring {
+    /// How many texts of each server are hashed.
+    fn counts(self, live: &[&(NodeId, Server)]) -> Vec<u64> {
+        let weight = |(_, server): &(NodeId, Server)| u64::from(server.weight());
+        let total: u64 = live.iter().map(|server| weight(server)).sum();
+        let count = |server: &&(NodeId, Server)| {
+            let own = u128::from(self.vnodes) * u128::from(weight(server));
+            let count = match self.ring {
+                Ring::Default => own,
+                Ring::Ketama => own * live.len() as u128 / u128::from(total.max(1)),
+            };
+            u64::try_from(count).unwrap_or(u64::MAX)
+        };
+        live.iter().map(count).collect()
+    }
+}
+
+impl System for Uhashring {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        let live: Vec<_> = servers.iter().filter(|(_, s)| !s.is_down()).collect();
+        let counts = self.counts(&live);
+        let each = if self.ring == Ring::Ketama { 4 } else { 1 };
+        let all = counts
+            .iter()
+            .fold(0, |sum: u64, &count| sum.saturating_add(count));
+        check_capacity(all.saturating_mul(each))?;
+        let mut ketama = Ketama::default();
+        // Of equal points the first is kept, and the last is to be.
+        for ((id, server), count) in live.iter().zip(counts).rev() {
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            let label = server.label();
+            match self.ring {
+                Ring::Default => ketama.add(*id, label, count, |text| [md5(text)]),
+                Ring::Ketama => ketama.add(*id, label, count, words),
+            }
+        }
+        let bits = if self.ring == Ring::Ketama { 32 } else { 64 };
+        Placement::circle(bits, Rule::After, ketama.points)
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        Some(match self.ring {
+            Ring::Default => md5(key),
+            Ring::Ketama => words(key)[0].into(),
+        })
+    }
+}
+
+/// The upper half of MD5 as one number, big-endian.
+fn md5(bytes: &[u8]) -> u64 {
+    HashFunction::Md5.value([0; 2], bytes)
+}
+
+/// A ring has at most 2^32 points, so that counts fit.
+const _: () = assert!(OurRing::MAX_POINTS <= u32::MAX as u64);
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+    use crate::strategy::Params;
+    use crate::{Change, Node, Router};
+
+    #[test]
+    fn whole_numbers_round_down() -> Result<(), Error> {
+        for (weights, points) in [
+            (&[1; 25][..], 4000),
+            (&[1; 61], 9760),
+            (&[2, 3, 14, 15, 16], 800),
+            (&[1, 2, 3, 1, 5], 792),
+        ] {
+            let servers = (0_u32..)
+                .zip(weights)
+                .map(|(i, weight)| Server::new(i.to_string()).with_weight(*weight));
+            let pool = Pool::new(Uhashring::new(Ring::Ketama), servers)?;
+            assert_eq!(pool.placement().len(), points);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_key_on_a_point_goes_to_the_next() -> Result<(), Error> {
+        for ring in [Ring::Default, Ring::Ketama] {
+            let system = Uhashring { ring, vnodes: 1 };
+            let pool = Pool::new(system, ["a", "b"].map(Server::new))?;
+            let just_before =
+                |key: &str| crate::KeyHash::from_raw(pool.hash_key(key.as_bytes()).get() - 1);
+            for name in ["a", "b"] {
+                let point = pool.route_hash(just_before(&alloc::format!("{name}-0")));
+                let owner = point.and_then(|id| pool.nodes().get(id)).map(Node::name);
+                assert_eq!(owner, Some(name), "{ring:?}");
+            }
+        }
+        let system = Uhashring {
+            ring: Ring::Default,
+            vnodes: 1,
+        };
+        let pool = Pool::new(system, ["a", "b"].map(Server::new))?;
+        assert_eq!(pool.route(b"a-0").map(Node::name), Some("b"));
+        assert_eq!(pool.route(b"b-0").map(Node::name), Some("a"));
+        Ok(())
+    }
+
+    #[test]
+    fn down_none_and_too_many() -> Result<(), Error> {
+        let mut pool = Pool::new(Uhashring::default(), ["a", "b"].map(Server::new))?;
+        pool.apply(&Change::reweight("a", 0))?;
+        assert_eq!(pool.route(b"key").map(Node::name), Some("b"));
+        pool.apply(&Change::remove("b"))?;
+        assert_eq!(pool.route(b"key"), None);
+        for ring in [Ring::Default, Ring::Ketama] {
+            let system = Uhashring {
+                ring,
+                vnodes: u32::MAX,
+            };
+            let heavy = Server::new("a").with_weight(u32::MAX);
+            assert!(Pool::new(system, [heavy]).is_err());
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn options() -> Result<(), Error> {
+        let points = |params: &[(&str, &str)]| {
+            let params = params
+                .iter()
+                .fold(Params::default(), |params, (name, value)| {
+                    params.with(*name, *value)
+                });
+            Ok(DIALECT.build([Node::new("a")], &params)?.placement().len())
+        };
+        assert_eq!(points(&[])?, 160);
+        assert_eq!(points(&[("ring", "ketama")])?, 160);
+        assert_eq!(points(&[("ring", "ketama"), ("vnodes", "80")])?, 320);
+        assert_eq!(points(&[("vnodes", "7")])?, 7);
+        let refused: Result<usize, Error> = points(&[("ring", "meta")]);
+        assert!(refused.is_err() && points(&[("vnodes", "many")]).is_err());
+        Ok(())
+    }
+}

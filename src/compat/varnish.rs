@@ -1,0 +1,448 @@
+//! Varnish: the shard director of its `directors` module.
+//!
+//! Source: Varnish Cache 7.1.1, `vmod/vmod_directors_shard_dir.c` and its neighbours; compared
+//! with it running.
+//!
+//! | what | value |
+//! |---|---|
+//! | points of a backend | floor(replicas x weight), a weight below 1 counting as 1 |
+//! | point j | the last 4 bytes, little-endian, of SHA-256(ident + decimal j) |
+//! | key of `by=KEY`, `by=URL` | the same of the text |
+//! | key of `by=HASH` | the first 4 bytes, big-endian, of SHA-256(URL NUL host NUL) |
+//! | key of `by=BLOB` | the first 4 bytes, big-endian |
+//! | lookup | first point at or after the key; past the last point, the **last** |
+//!
+//! The ident is the server's label: `ident=` of `.add_backend()`, or the backend's name in VCL.
+//! A second backend of one ident is left out, as in Varnish. The weights of Varnish are fractions;
+//! [`weight_scale`](Varnish::weight_scale) says how many units here make 1.0 there.
+//!
+//! Surprises: the circle does not wrap at its end, but the walk to another backend does, and
+//! the two ends of the digest are read in different byte orders. `rampup` and `warmup` send some
+//! keys elsewhere by chance and are not modelled; `healthy=CHOSEN`, the default, is.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::str::FromStr;
+
+use sha2::{Digest, Sha256};
+
+use super::placement::check_capacity;
+use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use crate::strategy::Param;
+use crate::{Error, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "varnish",
+    about: "the shard director",
+    version: "7.1.1",
+    proof: Proof::Recorded,
+    params: &[BY, HOST, REPLICAS, WEIGHT_SCALE, ALT],
+    new: |servers, params| {
+        let default = Varnish::default();
+        let varnish = Varnish {
+            by: params.get(BY.name, default.by)?,
+            host: params.get(HOST.name, default.host)?,
+            replicas: params.get(REPLICAS.name, default.replicas)?,
+            weight_scale: params.get(WEIGHT_SCALE.name, default.weight_scale)?,
+            alt: params.get(ALT.name, default.alt)?,
+        };
+        Pool::new(varnish, servers)
+    },
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+const BY: Param = Param {
+    name: "by",
+    default: "key",
+    about: "what keys are: key, url, hash (the URL of the builtin hash) or blob",
+};
+const HOST: Param = Param {
+    name: "host",
+    default: "",
+    about: "the Host header of the requests, which by=hash hashes as well",
+};
+const REPLICAS: Param = Param {
+    name: "replicas",
+    default: "67",
+    about: "points of a backend of weight 1",
+};
+pub(super) const WEIGHT_SCALE: Param = Param {
+    name: "weight-scale",
+    default: "1",
+    about: "how many units of weight are 1.0: with 10, a weight of 15 is 1.5",
+};
+const ALT: Param = Param {
+    name: "alt",
+    default: "0",
+    about: "take this many-th next backend, 0 to 64",
+};
+
+/// More is refused: it is a number of retries.
+const MOST_ALT: u32 = 64;
+
+/// The shard director.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, varnish::Varnish};
+/// use hashroute::{Node, Router};
+///
+/// let servers = [("127.0.0.1:9601", "b1"), ("127.0.0.1:9602", "b2")]
+///     .map(|(address, name)| Server::new(address).with_label(name));
+/// let first = Pool::new(Varnish::default(), servers.clone())?;
+/// let other = Pool::new(Varnish { alt: 1, ..Varnish::default() }, servers)?;
+/// assert_ne!(first.route(b"key"), other.route(b"key"));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Varnish {
+    /// What the keys are.
+    pub by: By,
+    /// The Host header, hashed with [`By::Hash`] only.
+    pub host: String,
+    /// Points of a backend of weight 1.0.
+    pub replicas: u32,
+    /// How many units of a server's weight make 1.0, at least 1.
+    pub weight_scale: u32,
+    /// The `alt` argument: 0 for the first choice, up to 64, and to the number of backends less 1.
+    pub alt: u32,
+}
+
+impl Default for Varnish {
+    fn default() -> Self {
+        Self {
+            by: By::Key,
+            host: String::new(),
+            replicas: 67,
+            weight_scale: 1,
+            alt: 0,
+        }
+    }
+}
+
+/// What the `by` argument says that keys are.
+///
+/// ```
+/// use hashroute::compat::varnish::By;
+/// assert_eq!("blob".parse::<By>()?, By::Blob);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    /// The text given to `.key()`.
+    #[default]
+    Key,
+    /// The request's URL as it was sent.
+    Url,
+    /// The request's URL, by the hash of the builtin `vcl_hash`: URL and Host header.
+    Hash,
+    /// Bytes of which the first four count; fewer are the last of four.
+    Blob,
+}
+
+impl FromStr for By {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "key" => Ok(Self::Key),
+            "url" => Ok(Self::Url),
+            "hash" => Ok(Self::Hash),
+            "blob" => Ok(Self::Blob),
+            _ => Err(Error::parameter(BY.name, text, "key, url, hash or blob")),
+        }
+    }
+}
+
+impl Varnish {
+    fn check(&self) -> Result<(), Error> {
+        let at_least_1 = |param: &Param, value: u32| match value {
+            0 => Err(Error::parameter(param.name, value, "at least 1")),
+            _ => Ok(()),
+        };
+        at_least_1(&REPLICAS, self.replicas)?;
+        at_least_1(&WEIGHT_SCALE, self.weight_scale)?;
+        if self.alt > MOST_ALT {
+            return Err(Error::parameter(ALT.name, self.alt, "at most 64"));
+        }
+        Ok(())
+    }
+
+    /// How many points a weight gives.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "C's conversion of a number that is not negative"
+    )]
+    fn count(&self, weight: u32) -> u64 {
+        let weight = scaled(weight, self.weight_scale).max(1.0);
+        (f64::from(self.replicas) * weight) as u64
+    }
+}
+
+/// The fraction that a weight stands for: the double that is nearest to it, as of a literal.
+pub(super) fn scaled(weight: u32, scale: u32) -> f64 {
+    f64::from(weight) / f64::from(scale)
+}
+
+impl System for Varnish {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        self.check()?;
+        let counts = servers.iter().map(|(_, of)| self.count(of.weight()));
+        check_capacity(counts.fold(0, u64::saturating_add))?;
+        let mut labels = BTreeSet::new();
+        let mut points = Vec::new();
+        for (at, (_, server)) in servers.iter().enumerate() {
+            if labels.insert(server.label()) {
+                let count = self.count(server.weight());
+                points.extend((0..count).map(|j| (point(server.label(), j), at)));
+            }
+        }
+        points.sort_by_key(|(point, _)| *point);
+        let alt = labels.len().saturating_sub(1).min(self.alt as usize);
+        Placement::circle(32, Rule::AtOrAfterUnwrapped, owners(&points, servers, alt))
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        let hash = match self.by {
+            By::Key | By::Url => low(Sha256::digest(key).into()),
+            By::Hash => {
+                let sha = Sha256::new().chain_update(key).chain_update([0]);
+                let sha = sha.chain_update(&self.host).chain_update([0]);
+                high(&<[u8; 32]>::from(sha.finalize()))
+            }
+            By::Blob => high(key),
+        };
+        Some(hash.into())
+    }
+}
+
+fn point(label: &str, index: u64) -> u64 {
+    let sha = Sha256::new().chain_update(label);
+    low(sha.chain_update(index.to_string()).finalize().into()).into()
+}
+
+fn low(digest: [u8; 32]) -> u32 {
+    let [.., a, b, c, d] = digest;
+    u32::from_le_bytes([a, b, c, d])
+}
+
+/// The first four bytes; of fewer, the number they are.
+fn high(bytes: &[u8]) -> u32 {
+    let first = bytes.iter().take(4);
+    first.fold(0, |sum, &byte| sum << 8 | u32::from(byte))
+}
+
+/// Whom the keys of each point go to. Points that are down count among those that `alt` skips.
+fn owners(points: &[(u64, usize)], servers: &[(NodeId, Server)], alt: usize) -> Vec<(u64, NodeId)> {
+    let mut ahead = Ahead::new(servers.len());
+    let mut owners = Vec::with_capacity(points.len());
+    // Backwards and twice around: the first round tells the second what lies beyond the end.
+    let twice = points.iter().rev().chain(points.iter().rev());
+    for (steps, &(point, server)) in twice.enumerate() {
+        ahead.meet(
+            server,
+            2 * points.len() - steps,
+            !servers[server].1.is_down(),
+        );
+        if steps >= points.len() {
+            let owner = ahead.choice(alt);
+            owners.extend(owner.map(|owner| (point, servers[owner].0)));
+        }
+    }
+    owners.reverse();
+    owners
+}
+
+/// Where each server is met next, going clockwise.
+struct Ahead {
+    at: Vec<Option<usize>>,
+    all: BTreeSet<usize>,
+    live: BTreeMap<usize, usize>,
+}
+
+impl Ahead {
+    fn new(servers: usize) -> Self {
+        Self {
+            at: vec![None; servers],
+            all: BTreeSet::new(),
+            live: BTreeMap::new(),
+        }
+    }
+
+    fn meet(&mut self, server: usize, at: usize, live: bool) {
+        if let Some(old) = self.at[server].replace(at) {
+            self.all.remove(&old);
+            self.live.remove(&old);
+        }
+        self.all.insert(at);
+        if live {
+            self.live.insert(at, server);
+        }
+    }
+
+    /// The next one that is up, from the `alt`-th on; else the last one up before those skipped.
+    fn choice(&self, alt: usize) -> Option<usize> {
+        let mut skipped = self.all.iter().skip(alt.saturating_sub(1));
+        let last = *skipped.next()?;
+        let from = if alt == 0 {
+            Some(&last)
+        } else {
+            skipped.next()
+        };
+        let beyond = from.and_then(|from| self.live.range(from..).next());
+        let before = || self.live.range(..last).next_back();
+        // Varnish fails where only the last one skipped is up; here it serves.
+        let found = beyond
+            .or_else(before)
+            .or_else(|| self.live.first_key_value());
+        found.map(|(_, server)| *server)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::boxed::Box;
+    use alloc::format;
+
+    use super::*;
+    use crate::{Change, Node, Router};
+
+    fn servers(count: usize) -> Vec<Server> {
+        (0..count).map(|i| Server::new(format!("b{i}"))).collect()
+    }
+
+    /// The director's search, as its source does it: point by point from the key's.
+    fn slow(points: &[(u64, usize)], down: &[usize], key: u64, alt: usize) -> Option<usize> {
+        let first = points.iter().position(|(point, _)| *point >= key);
+        let mut picked = Vec::new();
+        let ring = points.iter().cycle();
+        let from = ring
+            .skip(first.unwrap_or(points.len() - 1))
+            .take(points.len());
+        for (_, server) in from {
+            if !picked.contains(server) {
+                picked.push(*server);
+            }
+        }
+        let up = |server: &&usize| !down.contains(server);
+        let (skipped, rest) = picked.split_at(alt);
+        let before = skipped.split_last().map_or(&[][..], |(_, before)| before);
+        let found = rest.iter().find(up);
+        found.or_else(|| before.iter().rev().find(up)).copied()
+    }
+
+    #[test]
+    fn equals_the_search_of_the_source() -> Result<(), Error> {
+        for alt in 0..4 {
+            for down in [&[][..], &[1], &[0, 3], &[0, 1, 2]] {
+                let all = servers(5).into_iter().enumerate();
+                let all = all.map(|(i, of)| if down.contains(&i) { of.down() } else { of });
+                let varnish = Varnish {
+                    replicas: 4,
+                    alt,
+                    ..Varnish::default()
+                };
+                let pool = Pool::new(varnish, all)?;
+                let mut points: Vec<_> = (0..5)
+                    .flat_map(|i| (0..4).map(move |j| (point(&format!("b{i}"), j), i)))
+                    .collect();
+                points.sort_unstable();
+                for key in (0..=u64::from(u32::MAX)).step_by(1 << 22) {
+                    let owner = pool.placement().owner(key).map(|id| pool.nodes().name(id));
+                    let wanted = slow(&points, down, key, alt as usize);
+                    if let Some(wanted) = wanted {
+                        assert_eq!(owner, Some(&*format!("b{wanted}")), "{key} {alt} {down:?}");
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_key_past_the_last_point_takes_the_last() -> Result<(), Error> {
+        let pool = Pool::new(Varnish::default(), servers(3))?;
+        let last = (0..3)
+            .flat_map(|i| (0..67).map(move |j| (point(&format!("b{i}"), j), i)))
+            .max();
+        let (_, owner) = last.expect("points");
+        let end = pool.placement().owner(u32::MAX.into());
+        assert_eq!(end, pool.nodes().id(&format!("b{owner}")));
+        Ok(())
+    }
+
+    #[test]
+    fn fractions_of_weights() {
+        let of = |weight, weight_scale| {
+            Varnish {
+                weight_scale,
+                ..Varnish::default()
+            }
+            .count(weight)
+        };
+        assert_eq!(
+            [of(15, 10), of(11, 10), of(1, 2), of(0, 1)],
+            [100, 73, 67, 67]
+        );
+    }
+
+    #[test]
+    fn short_blobs() {
+        let varnish = Varnish {
+            by: By::Blob,
+            ..Varnish::default()
+        };
+        let pool = Pool::new(varnish, servers(2)).expect("a pool");
+        let hash = |key: &[u8]| pool.hash_key(key).get();
+        assert_eq!(
+            [hash(b"\x01\x02"), hash(b"\x01\x02\x03\x04\x05"), hash(b"")],
+            [0x102, 0x0102_0304, 0]
+        );
+    }
+
+    #[test]
+    fn one_none_and_twins() -> Result<(), Error> {
+        assert_eq!(Pool::new(Varnish::default(), [])?.route(b"key"), None);
+        let mut one = Pool::new(
+            Varnish {
+                alt: 1,
+                ..Varnish::default()
+            },
+            servers(1),
+        )?;
+        assert_eq!(one.route(b"key").map(Node::name), Some("b0"));
+        one.apply(&Change::reweight("b0", 0))?;
+        assert_eq!(one.route(b"key"), None);
+        let twins = ["x", "y"].map(|name| Server::new(name).with_label("same"));
+        let twins = Pool::new(Varnish::default(), twins)?;
+        assert!((0..99_u8).all(|i| twins.route(&[i]).map(Node::name) == Some("x")));
+        Ok(())
+    }
+
+    #[test]
+    fn options_that_cannot_be() {
+        let refused = |varnish: Varnish| Pool::new(varnish, servers(2)).is_err();
+        let default = Varnish::default;
+        assert!(refused(Varnish {
+            replicas: 0,
+            ..default()
+        }));
+        assert!(refused(Varnish {
+            weight_scale: 0,
+            ..default()
+        }));
+        assert!(refused(Varnish {
+            alt: 65,
+            ..default()
+        }));
+        assert!(refused(Varnish {
+            replicas: u32::MAX,
+            ..default()
+        }));
+        let error = "sky".parse::<By>().map_err(Box::new);
+        assert!(error.is_err_and(|error| error.to_string().contains("blob")));
+    }
+}

@@ -1,0 +1,42 @@
+//! A node as files and messages have it: flat, with what is usual left out.
+
+use alloc::boxed::Box;
+
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Node {
+    name: Box<str>,
+    #[serde(default = "one")]
+    weight: u32,
+    #[serde(default)]
+    zone: Option<Box<str>>,
+    #[serde(default)]
+    rack: Option<Box<str>>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl From<Node> for super::Node {
+    fn from(node: Node) -> Self {
+        let place = (node.zone, node.rack);
+        Self {
+            name: node.name,
+            weight: node.weight,
+            place: (place != (None, None)).then(|| Box::new(place)),
+        }
+    }
+}
+
+impl From<super::Node> for Node {
+    fn from(node: super::Node) -> Self {
+        let (zone, rack) = node.place.map_or((None, None), |place| *place);
+        Self {
+            name: node.name,
+            weight: node.weight,
+            zone,
+            rack,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Real systems: `--dialect`, `--config`, `dialects`.
+
+use crate::{file, json, run, stdout};
+
+const NGINX: &str = "http {
+  upstream cache {
+    hash $arg_k consistent;
+    server 10.0.0.1:80 weight=2;
+    server 10.0.0.2:80;
+    server 10.0.0.3:80 down;
+    frobnicate on;
+  }
+  upstream plain { hash $arg_k; server 10.0.0.1:80; server 10.0.0.2:80; }
+}
+";
+
+#[test]
+fn a_configuration_says_the_same_as_options() {
+    let path = file("dialect.conf", NGINX);
+    let config = format!("--dialect nginx --config {}", path.display());
+    let keys = "--template 'user:{i}' --range 0..200";
+    let by_options = stdout(&format!(
+        "route --dialect nginx --nodes 10.0.0.1:80=2,10.0.0.2:80=1,10.0.0.3:80=0 {keys}"
+    ));
+    // What the file says and nobody knows is told, with its line.
+    let output = run(&format!("route {config} --pool cache {keys}"));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), by_options);
+    let note = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        note.contains("line 7: frobnicate") && output.status.success(),
+        "{note}"
+    );
+    let plain = stdout(&format!("route {config} --pool plain {keys}"));
+    let by_options = "route --dialect nginx --set method=hash --nodes 10.0.0.1:80,10.0.0.2:80";
+    assert_eq!(plain, stdout(&format!("{by_options} {keys}")));
+}
+
+/// Of 1,000 keys over 87 servers, twemproxy's hash sends 890 to one and none to 84.
+#[test]
+fn balance_and_explain_see_what_the_proxy_does() {
+    let pool = "--dialect twemproxy --set hash=fnv1a_64 --set distribution=modula --count 87";
+    let balance = json(&format!(
+        "balance {pool} --template 'metric:demo:{{i}}' --range 0..1000"
+    ));
+    let figures = (&balance["used"], &balance["max"]);
+    assert_eq!(figures, (&3.into(), &890.into()));
+    let way = &json(&format!("explain {pool} metric:demo:0"))[0];
+    assert_eq!(
+        (&way["value"], &way["hashed"]),
+        (&0x40c4_9708_u64.into(), &serde_json::Value::Null)
+    );
+}
+
+#[test]
+fn remap_changes_the_configuration() {
+    let path = file("dialect-remap.conf", NGINX.replace("frobnicate on;", ""));
+    let line = format!(
+        "remap --dialect nginx --config {} --pool cache",
+        path.display()
+    );
+    let remap = json(&format!("{line} --reweight 10.0.0.3:80=1 --range 0..1000"));
+    assert!(
+        remap["moved"].as_u64() > Some(100) && remap["excess"] == 0,
+        "{remap}"
+    );
+}
+
+#[test]
+fn a_key_that_the_system_does_not_hash_has_no_node() {
+    assert_eq!(stdout("route --dialect nginx --nodes a:80,b:80 ''"), "\t\n");
+    assert_eq!(
+        stdout("route --dialect jump --count 3 42 abc"),
+        "42\tnode-2\nabc\t\n"
+    );
+}
+
+#[test]
+fn the_list_has_them_all() {
+    let rows = json("dialects");
+    let rows = rows.as_array().expect("rows");
+    assert_eq!(rows.len(), hashroute::compat::ALL.len());
+    for row in rows {
+        assert!(
+            row["version"].is_string() && row["proof"].is_string() && row["parameters"].is_array()
+        );
+    }
+}

@@ -1,0 +1,227 @@
+//! Laws over the whole registry of dialects.
+
+use std::fs;
+use std::path::Path;
+
+use hashroute::compat::{self, Dialect, Pool, Server};
+use hashroute::strategy::Params;
+use hashroute::{Change, Error, Node, Router, Spread};
+use proptest::collection::vec;
+use proptest::prelude::{Just, any, prop_oneof};
+
+use crate::common::for_all;
+
+/// A name that the system takes: an address, of which Katran's have no port.
+fn name(dialect: &Dialect, i: usize) -> String {
+    let port = if dialect.name == "katran" {
+        ""
+    } else {
+        ":11211"
+    };
+    format!("10.0.{}.{}{port}", i / 200, 1 + i % 200)
+}
+
+fn pool(dialect: &Dialect, count: usize) -> Result<Pool, Error> {
+    let servers = (0..count).map(|i| Server::new(name(dialect, i)));
+    dialect.build(servers, &Params::default())
+}
+
+/// Keys that the system takes: numbers where it knows no others, parts of packets.
+fn keys(dialect: &Dialect, count: u32) -> impl Iterator<Item = Vec<u8>> {
+    let name = dialect.name;
+    (0..count).map(move |i| match name {
+        "katran" | "cilium" => {
+            let [a, b, c, d] = i.to_be_bytes();
+            let flow = [192, b, c, d, 0x9c, a, 0, 80, 6];
+            flow[..if name == "katran" { 8 } else { 9 }].to_vec()
+        }
+        "guava" | "jump" => (u64::from(i) * 0x1234_5678_9abc).to_string().into(),
+        _ => format!("user:{i}").into(),
+    })
+}
+
+fn owners(dialect: &Dialect, pool: &Pool) -> Vec<Option<String>> {
+    let owner = |key: Vec<u8>| pool.route(&key).map(|node| node.name().to_owned());
+    keys(dialect, 300).map(owner).collect()
+}
+
+fn fresh(dialect: &Dialect, pool: &Pool) -> Pool {
+    let servers = pool.servers().cloned();
+    dialect
+        .build(servers, &Params::default())
+        .expect("what a pool consists of makes a pool")
+}
+
+#[test]
+fn a_key_has_a_live_owner_and_distinct_replicas() -> Result<(), Error> {
+    for dialect in compat::ALL {
+        for count in [1, 2, 7] {
+            let pool = pool(dialect, count)?;
+            for key in keys(dialect, 100) {
+                let owner = pool.route(&key);
+                assert!(owner.is_some(), "{}: {key:?}", dialect.name);
+                let hash = pool.hash_key(&key);
+                let id = pool.route_hash(hash);
+                assert_eq!(owner, id.and_then(|id| pool.nodes().get(id)));
+                let all = pool.replicas(hash, count, Spread::Nodes);
+                assert_eq!(
+                    (all.first(), all.len()),
+                    (id.as_ref(), count),
+                    "{}",
+                    dialect.name
+                );
+                let two = pool.replicas(hash, 2, Spread::Nodes);
+                assert_eq!(two[..], all[..count.min(2)], "{}", dialect.name);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A change is a change of the configuration: what is left is as if it had never been different.
+#[test]
+fn a_changed_pool_is_the_pool_of_its_servers() -> Result<(), Error> {
+    for dialect in compat::ALL {
+        let mut pool = pool(dialect, 7)?;
+        let start = owners(dialect, &pool);
+        let [second, last, new] = [1, 6, 7].map(|i| name(dialect, i));
+        for change in [
+            Change::Add(Node::new(new.as_str())),
+            Change::remove(new.as_str()),
+            Change::reweight(last.as_str(), 0),
+            Change::reweight(last.as_str(), 1),
+            Change::reweight(second.as_str(), 3),
+            Change::remove(second.as_str()),
+            Change::remove(last.as_str()),
+        ] {
+            let before = owners(dialect, &pool);
+            match pool.apply(&change) {
+                Ok(()) => {
+                    let expected = owners(dialect, &fresh(dialect, &pool));
+                    assert_eq!(
+                        owners(dialect, &pool),
+                        expected,
+                        "{} {change:?}",
+                        dialect.name
+                    );
+                }
+                // Not every system has weights, or can do without one in the middle.
+                Err(_) => assert_eq!(
+                    owners(dialect, &pool),
+                    before,
+                    "{} {change:?}",
+                    dialect.name
+                ),
+            }
+            if change == Change::reweight(last.as_str(), 1) {
+                assert_eq!(
+                    owners(dialect, &pool),
+                    start,
+                    "{}: back again",
+                    dialect.name
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn no_server_no_owner_and_nothing_down_owns() -> Result<(), Error> {
+    for dialect in compat::ALL {
+        let empty = pool(dialect, 0)?;
+        let mut one = pool(dialect, 3)?;
+        let drained = (0..3)
+            .rev()
+            .all(|i| one.apply(&Change::reweight(name(dialect, i), 0)).is_ok());
+        for key in keys(dialect, 50) {
+            assert_eq!(empty.route(&key), None, "{}", dialect.name);
+            if drained {
+                assert_eq!(one.route(&key), None, "{}", dialect.name);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Any names, weights and keys: an error or an answer, in little time and memory.
+#[test]
+fn nothing_panics_or_takes_memory_for_absurd_weights() {
+    let name = prop_oneof![
+        "[a-z0-9.:/-]{0,12}",
+        "\\PC{0,8}",
+        Just("10.0.0.1:80".to_owned())
+    ];
+    let weight = prop_oneof![0..5_u32, Just(u32::MAX), 1..=300_u32];
+    let inputs = (vec((name, weight), 0..6), vec(vec(any::<u8>(), 0..300), 4));
+    for dialect in compat::ALL {
+        for_all(16, &inputs, |(servers, keys)| {
+            let servers = servers
+                .into_iter()
+                .map(|(name, weight)| Server::new(name).with_weight(weight));
+            let Ok(pool) = dialect.build(servers, &Params::default()) else {
+                return;
+            };
+            for key in &keys {
+                let hash = pool.hash_key(key);
+                let _ = (pool.route(key), pool.place(hash), pool.explain(hash));
+                let _ = pool.replicas(hash, 3, Spread::Zones);
+            }
+        });
+    }
+}
+
+#[test]
+fn options_are_checked() {
+    for dialect in compat::ALL {
+        let servers = || [name(dialect, 0)].map(Server::new);
+        let unknown = Params::default().with("no-such-option", "1");
+        let error = dialect.build(servers(), &unknown).unwrap_err();
+        assert!(error.to_string().contains("no-such-option"), "{error}");
+        for param in dialect.params {
+            let absurd = Params::default().with(param.name, "\u{1f980}");
+            let built = dialect.build(servers(), &absurd);
+            // Some options are any text.
+            assert!(
+                built.is_ok() || built.unwrap_err().to_string().contains('\u{1f980}'),
+                "{} {}",
+                dialect.name,
+                param.name
+            );
+            assert!(!param.about.is_empty());
+        }
+    }
+}
+
+/// A dialect that nobody can name is of no use, nor is one that no page explains.
+#[test]
+fn every_file_is_in_the_registry_and_has_a_page() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let registry = fs::read_to_string(root.join("src/compat/mod.rs")).expect("the registry");
+    for file in fs::read_dir(root.join("src/compat")).expect("the folder") {
+        let path = file.expect("an entry").path();
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let stem = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if text.contains("const DIALECT") {
+            assert!(
+                registry.contains(&format!("    {stem}::DIALECT,")),
+                "{stem}"
+            );
+        }
+    }
+    let pages = fs::read_dir(root.join("docs/dialects")).expect("the pages");
+    let pages: Vec<_> = pages
+        .map(|page| fs::read_to_string(page.expect("a page").path()).expect("text"))
+        .collect();
+    for dialect in compat::ALL {
+        let named = format!("--dialect {}", dialect.name);
+        assert!(
+            pages.iter().any(|page| page.contains(&named)),
+            "no page says {named}"
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! Envoy, running: which endpoint answers, without load and with every request held open.
+
+use hashroute::compat::{self, Pool, Server};
+use hashroute::strategy::Params;
+use serde_json::Value;
+
+use crate::haproxy::placed;
+use crate::{Fallible, routes, small, some};
+
+/// What a group may say, beside its endpoints, and the option that it is.
+const OPTIONS: [(&str, &str); 6] = [
+    ("policy", "policy"),
+    ("hash_function", "hash-function"),
+    ("minimum_ring_size", "min-ring-size"),
+    ("maximum_ring_size", "max-ring-size"),
+    ("table_size", "table-size"),
+    ("hash_balance_factor", "balance-factor"),
+];
+
+/// Fields that decide nothing, or are read elsewhere.
+const OTHERS: [&str; 7] = [
+    "config",
+    "endpoints",
+    "use_hostname",
+    "key_source",
+    "sequence",
+    "n_vectors",
+    "vectors",
+];
+
+/// Groups of a cluster without load.
+pub(crate) fn check(file: &Value) -> Fallible<usize> {
+    let groups = some(file, "groups")?.iter();
+    groups
+        .map(|group| routes(group, &pool(group)?, str::to_owned))
+        .sum()
+}
+
+/// Groups in order of arrival: each request sees those before it.
+pub(crate) fn check_loads(file: &Value) -> Fallible<usize> {
+    let groups = some(file, "groups")?.iter();
+    groups.map(|group| placed(group, &pool(group)?)).sum()
+}
+
+fn pool(group: &Value) -> Fallible<Pool> {
+    let mut params = Params::default();
+    for (field, value) in group.as_object().into_iter().flatten() {
+        match OPTIONS.iter().find(|(name, _)| name == field) {
+            Some((_, option)) => {
+                let number = value.as_u64().map(|number| number.to_string());
+                let text = number.or_else(|| value.as_str().map(str::to_owned));
+                params = params.with(*option, text.ok_or("neither text nor a number")?);
+            }
+            None if field == "refused" || OTHERS.contains(&&**field) => {}
+            None => return Err(format!("an unknown field: {field:?}").into()),
+        }
+    }
+    let by_name = group["use_hostname"] == true;
+    let endpoint = |value: &Value| -> Fallible<Server> {
+        let address = value["addr"].as_str().ok_or("no address")?;
+        let server = Server::new(address).with_weight(small(&value["weight"])?);
+        let name = by_name.then(|| value["hostname"].as_str()).flatten();
+        Ok(match value["hash_key"].as_str().or(name) {
+            Some(label) => server.with_label(label),
+            None => server,
+        })
+    };
+    let endpoints = some(group, "endpoints")?.iter().map(endpoint);
+    let endpoints: Vec<_> = endpoints.collect::<Fallible<_>>()?;
+    Ok(compat::find("envoy")?.build(endpoints, &params)?)
+}

@@ -1,0 +1,68 @@
+//! twemproxy: pools as values, and the same pools through its own configuration.
+
+use core::fmt::Write;
+
+use hashroute::compat::{self, Pool, Server};
+use hashroute::strategy::Params;
+use serde_json::Value;
+
+use crate::{Fallible, routes, small, some};
+
+pub(crate) fn check(file: &Value) -> Fallible<usize> {
+    some(file, "groups")?.iter().try_fold(0, |sum, group| {
+        let configuration = group["config"].as_str().ok_or("no configuration")?;
+        let servers = some(&file["configurations"][configuration], "servers")?;
+        let same = |address: &str| address.to_owned();
+        let checked = routes(group, &pool(group, servers)?, same)?;
+        #[cfg(feature = "config")]
+        assert_eq!(routes(group, &read(group, servers)?, same)?, checked);
+        Ok(sum + checked)
+    })
+}
+
+/// What the group says of the pool, by the names of twemproxy's directives.
+fn options(group: &Value) -> Fallible<Vec<(&str, &str)>> {
+    let mut options = Vec::new();
+    for name in ["hash", "distribution", "hash_tag"] {
+        match &group[name] {
+            Value::Null if name == "hash_tag" => {}
+            value => options.push((name, value.as_str().ok_or("an option that is no text")?)),
+        }
+    }
+    Ok(options)
+}
+
+fn pool(group: &Value, servers: &[Value]) -> Fallible<Pool> {
+    let servers = servers.iter().map(|server| {
+        let address = server["addr"].as_str().ok_or("no address")?;
+        let weighted = Server::new(address).with_weight(small(&server["weight"])?);
+        Ok(match server["name"].as_str() {
+            Some(name) => weighted.with_label(name),
+            None => weighted,
+        })
+    });
+    let params = options(group)?
+        .iter()
+        .fold(Params::default(), |params, (name, value)| {
+            params.with(*name, *value)
+        });
+    Ok(compat::find("twemproxy")?.build(servers.collect::<Fallible<Vec<_>>>()?, &params)?)
+}
+
+#[cfg(feature = "config")]
+fn read(group: &Value, servers: &[Value]) -> Fallible<Pool> {
+    let mut text = String::from("pool:\n  listen: 127.0.0.1:22120\n  redis: true\n");
+    for (name, value) in options(group)? {
+        writeln!(text, "  {name}: \"{value}\"")?;
+    }
+    text.push_str("  servers:\n");
+    for server in servers {
+        let address = server["addr"].as_str().ok_or("no address")?;
+        let name = server["name"].as_str().unwrap_or_default();
+        let line = format!("{address}:{} {name}", server["weight"]);
+        writeln!(text, "   - {}", line.trim_end())?;
+    }
+    let config = compat::find("twemproxy")?.read(&text)?.remove(0);
+    assert_eq!(config.unknown(), []);
+    Ok(config.build()?)
+}

@@ -1,0 +1,31 @@
+//! uhashring: nodes by name and weight, the ring and its virtual nodes.
+
+use hashroute::compat::{self, Server};
+use hashroute::strategy::Params;
+use serde_json::Value;
+
+use crate::{Fallible, routes, small, some};
+
+pub(crate) fn check(file: &Value) -> Fallible<usize> {
+    some(file, "groups")?.iter().try_fold(0, |sum, group| {
+        let configuration = group["config"].as_str().ok_or("no configuration")?;
+        let servers = some(&file["configurations"], configuration)?;
+        let servers = servers.iter().map(|server| {
+            let name = server["name"].as_str().ok_or("no name")?;
+            Ok(Server::new(name).with_weight(small(&server["weight"])?))
+        });
+        let servers: Fallible<Vec<_>> = servers.collect();
+        let pool = compat::find("uhashring")?.build(servers?, &params(&group["ring"])?)?;
+        assert_eq!(pool.placement().len(), small(&group["points"])? as usize);
+        Ok(sum + routes(group, &pool, str::to_owned)?)
+    })
+}
+
+/// `ketama`, `default`, or either with `_vnodes_` and their number.
+fn params(ring: &Value) -> Fallible<Params> {
+    let text = ring.as_str().ok_or("no ring")?;
+    Ok(match text.split_once("_vnodes_") {
+        Some((ring, vnodes)) => Params::default().with("ring", ring).with("vnodes", vnodes),
+        None => Params::default().with("ring", text),
+    })
+}
