@@ -59,6 +59,7 @@ pub(crate) struct CheckCommand {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_field_names, reason = "as the options are named")]
 #[command(next_help_heading = "Limits (beyond one of them, the exit code is 1)")]
 pub(crate) struct Limits {
     /// The most groups whose keys may fall into several slots

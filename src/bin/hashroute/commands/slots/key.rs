@@ -1,6 +1,6 @@
 //! `slots key`: which slot, and why.
 
-use hashroute::cluster::{SlotRule, Table};
+use hashroute::cluster::{ClusterNode, SlotRule, Table};
 use hashroute::harness::Keys;
 use serde_json::{Map, Value};
 
@@ -46,7 +46,7 @@ fn json(key: &[u8], table: Option<&Table>) -> Value {
     fields.insert("tag".into(), place.tag.map_or(Value::Null, key_text::json));
     if let Some(table) = table {
         let owner = table.owner(place.slot);
-        fields.insert("node".into(), owner.map(|node| node.id()).into());
+        fields.insert("node".into(), owner.map(ClusterNode::id).into());
         let address = owner.map(|node| node.address().to_string());
         fields.insert("address".into(), address.into());
     }

@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
 
-use hashroute::cluster::{Budget, Plan, Role, SlotRange, Table};
+use hashroute::cluster::{Budget, ClusterNode, Plan, Role, SlotRange, Table};
 use serde_json::{Value, json};
 
 use super::args::PlanCommand;
@@ -146,7 +146,7 @@ impl Planned {
         let places: BTreeMap<_, _> = table
             .nodes()
             .iter()
-            .map(|node| node.id())
+            .map(ClusterNode::id)
             .zip(0_usize..)
             .collect();
         for (range, owner) in table.runs() {
@@ -170,7 +170,7 @@ struct Flow<'p> {
 }
 
 fn flows(plan: &Plan, moves: Range<usize>) -> Vec<Flow<'_>> {
-    let mut pairs: BTreeMap<(Option<&str>, &str), (Vec<u32>, u64)> = BTreeMap::new();
+    let mut pairs: BTreeMap<_, (Vec<u32>, u64)> = BTreeMap::new();
     for step in plan.moves().skip(moves.start).take(moves.len()) {
         let (slots, load) = pairs.entry((step.from, step.to)).or_default();
         slots.push(step.slot);
@@ -315,15 +315,15 @@ fn notes(planned: &Planned, steps: &Steps, nodes: &[Change<'_>]) -> Vec<String> 
         _ => "",
     };
     let all = units::counted(moved as u64, "slot") + if moved == 1 { " moves" } else { " move" };
-    let mut notes = vec![format!(
+    let mut lines = vec![format!(
         "{all}, {share} of {}{fewest}.",
         units::count(slots.into())
     )];
     if let Some(step) = steps.only {
         let count = units::counted(steps.range().len() as u64, "slot");
-        notes.push(format!("Shown is step {step} of {}: {count}.", steps.all));
+        lines.push(format!("Shown is step {step} of {}: {count}.", steps.all));
     } else if steps.all > 1 {
-        notes.push(format!(
+        lines.push(format!(
             "In {} steps (--step 1 shows the next).",
             units::count(steps.all as u64)
         ));
@@ -333,7 +333,7 @@ fn notes(planned: &Planned, steps: &Steps, nodes: &[Change<'_>]) -> Vec<String> 
             .zip(&loads.of)
             .max_by_key(|(slot, load)| (**load, core::cmp::Reverse(*slot)));
         let heaviest: Option<(u32, _)> = heavier.filter(|(_, load)| **load > 0);
-        notes.extend(heaviest.map(|(slot, load)| {
+        lines.extend(heaviest.map(|(slot, load)| {
             format!(
                 "The heaviest slot is {slot}, with {} {}.",
                 units::count(*load),
@@ -341,9 +341,9 @@ fn notes(planned: &Planned, steps: &Steps, nodes: &[Change<'_>]) -> Vec<String> 
             )
         }));
     }
-    notes.extend(strangers(planned));
-    notes.extend(stray(planned));
-    notes
+    lines.extend(strangers(planned));
+    lines.extend(stray(planned));
+    lines
 }
 
 fn strangers(planned: &Planned) -> Option<String> {

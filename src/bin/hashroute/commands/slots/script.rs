@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use hashroute::cluster::{Action, Table};
+use hashroute::cluster::{Action, ClusterNode, Role, Table};
 use serde_json::{Value, json};
 
 use super::args::{PlanCommand, Way};
@@ -86,22 +86,17 @@ fn check_names(planned: &Planned) -> Result<(), Failure> {
 fn meetings(planned: &Planned) -> String {
     let table = &planned.wanted.table;
     let is_stranger = |id: &str| planned.wanted.strangers.iter().any(|node| node.id == id);
-    let host = table
-        .nodes()
-        .iter()
-        .find(|node| !is_stranger(node.id()) && node.address().is_known());
-    let mut lines = String::new();
-    for stranger in &planned.wanted.strangers {
-        if let (Some(host), Some(node)) = (host, table.node(&stranger.id)) {
-            let (at, to) = (host.address(), node.address());
-            lines += &format!(
-                "# before all: {at}> CLUSTER MEET {} {}\n",
-                to.host(),
-                to.port()
-            );
-        }
-    }
-    lines
+    let works = |node: &&ClusterNode| {
+        let is_primary = node.role() == Role::Primary && !node.flags().failed;
+        is_primary && node.address().is_known() && !is_stranger(node.id())
+    };
+    let host = table.nodes().iter().find(works);
+    let lines = planned.wanted.strangers.iter().filter_map(|stranger| {
+        let (at, to) = (host?.address(), table.node(&stranger.id)?.address());
+        let (host, port) = (to.host(), to.port());
+        Some(format!("# before all: {at}> CLUSTER MEET {host} {port}\n"))
+    });
+    lines.collect()
 }
 
 fn object(step: usize, action: &Action) -> Value {

@@ -117,12 +117,14 @@ fn report(view: &View<'_>) -> Result<Report, Failure> {
 }
 
 fn node_table(view: &View<'_>) -> Lines {
+    // CLUSTER SHARDS and CLUSTER SLOTS tell no epochs.
+    let known = view.table.nodes().iter().any(|node| node.epoch() > 0);
     let columns = [
         Column::text("id", "node"),
         Column::text("address", "address"),
         Column::text("role", "role"),
         Column::text("primary", "copies"),
-        Column::number("epoch", "epoch"),
+        Column::number("epoch", if known { "epoch" } else { "" }),
         Column::text("state", "state"),
         Column::number("slots", "slots"),
         Column::number("share", "share"),
@@ -219,14 +221,17 @@ fn coverage_text(view: &View<'_>) -> String {
         failed,
     } = &view.coverage;
     let slots = units::count(view.slots().into());
-    let mut text = format!("Slots: {} of {slots} served", units::count(width(served)));
+    let mut parts = vec![format!(
+        "Slots: {} of {slots} served",
+        units::count(width(served))
+    )];
     for (what, ranges) in [("of nobody", unassigned), ("of failed primaries", failed)] {
         if !ranges.is_empty() {
             let count = units::count(width(ranges));
-            text += &format!("; {count} {what} ({})", ranges_shown(ranges));
+            parts.push(format!("{count} {what} ({})", ranges_shown(ranges)));
         }
     }
-    text + "."
+    parts.join("; ") + "."
 }
 
 fn balance_text(view: &View<'_>) -> String {
@@ -288,7 +293,7 @@ fn move_table(view: &View<'_>) -> Lines {
 fn warnings(view: &View<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
     if !view.moves.is_empty() {
-        warnings.push("A server's CLUSTER NODES has its own marks alone; CLUSTER SHARDS and CLUSTER SLOTS have none. Finish these moves before another plan: slots plan --finish.".into());
+        warnings.push("Finish what is on the move before another plan: slots plan --finish. A server tells of its own marks alone, and only in CLUSTER NODES: ask the other end too.".into());
     }
     let twins = twins(view.table);
     if let Some((epoch, ids)) = twins.first() {

@@ -127,10 +127,8 @@ impl Client {
             some => near[random.random_range(0..some)],
         };
         let (work, count) = match random.random_range(0..16) {
-            0..7 => (Work::Read, &mut counts.reads),
-            7..10 => (Work::Write, &mut counts.writes),
-            10..11 => (Work::Delete, &mut counts.deletes),
-            11..14 => (Work::Read, &mut counts.reads),
+            0..10 => (Work::Read, &mut counts.reads),
+            10 => (Work::Delete, &mut counts.deletes),
             _ => (Work::Write, &mut counts.writes),
         };
         *count += 1;
@@ -173,7 +171,7 @@ impl Client {
             }
             _ => Outcome::Refused,
         };
-        let served = outcome == Outcome::Answer;
+        let is_done = outcome == Outcome::Answer;
         match self.map.after(&mut job.call, outcome) {
             Next::Send { wait } => {
                 self.wakes = world.now + wait.div_ceil(STEP);
@@ -181,12 +179,12 @@ impl Client {
             }
             Next::Done | Next::GiveUp(_) => {
                 *counts.attempts.entry(job.call.sent()).or_default() += 1;
-                counts.gave_up += u64::from(!served);
+                counts.gave_up += u64::from(!is_done);
                 let sent = job.call.sent();
                 world
                     .laws
                     .answered
-                    .check(served, || format!("a command was sent {sent} times"));
+                    .check(is_done, || format!("a command was sent {sent} times"));
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hashroute::cluster::{Mark, Plan, Table};
+use hashroute::cluster::{Mark, Move, Plan, Table};
 
 use super::world::World;
 use crate::commands::slots::args::{Mistake, WorldArgs};
@@ -23,8 +23,8 @@ enum Stage {
 
 pub(super) struct Mover<'p> {
     plan: &'p Plan,
-    /// Moves that are behind, and the one that is under way.
-    done: usize,
+    /// Those that have not begun.
+    moves: Box<dyn Iterator<Item = Move<'p>> + 'p>,
     stages: VecDeque<Stage>,
     batch: u32,
     mistake: Option<Mistake>,
@@ -38,7 +38,7 @@ impl<'p> Mover<'p> {
     pub(super) fn new(plan: &'p Plan, args: &WorldArgs) -> Self {
         Self {
             plan,
-            done: 0,
+            moves: Box::new(plan.moves()),
             stages: VecDeque::new(),
             batch: args.batch,
             mistake: args.mistake,
@@ -93,11 +93,9 @@ impl<'p> Mover<'p> {
 
     /// Whether there is another move.
     fn next(&mut self) -> bool {
-        // Linear in the moves that are behind, but without keys nothing else takes time either.
-        let Some(step) = self.plan.moves().nth(self.done) else {
+        let Some(step) = self.moves.next() else {
             return false;
         };
-        self.done += 1;
         self.moving = step
             .from
             .map(|from| (step.slot, from.to_owned(), step.to.to_owned()));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashroute::cluster::{
-    Address, Command, Decision, Health, Policy, Request, Role, SlotRule, Table,
+    Address, ClusterNode, Command, Decision, Health, Policy, Request, Role, SlotRule, Table,
 };
 
 use super::laws::Laws;
@@ -27,6 +27,9 @@ pub(super) struct World {
     pub(super) servers: Vec<Server>,
     by_address: BTreeMap<Address, usize>,
     keys: Vec<Box<[u8]>>,
+    count: u32,
+    /// Their slots.
+    slots: Vec<u32>,
     /// Keys by slot.
     pub(super) by_slot: Vec<Vec<u32>>,
     /// What was written last, by key.
@@ -34,6 +37,8 @@ pub(super) struct World {
     /// How many servers have it, by key.
     copies: Vec<u32>,
     next_value: u64,
+    /// Who is probed next.
+    other: usize,
     /// Commands of the resharding so far.
     pub(super) now: u64,
     pub(super) laws: Laws,
@@ -59,17 +64,21 @@ impl World {
         let by_address = (0..)
             .zip(&servers)
             .map(|(place, server)| (address(&server.id), place));
+        let names: Vec<Box<[u8]>> = (0..keys)
+            .map(|key| name(key, keys).into_bytes().into())
+            .collect();
         let mut world = Self {
+            slots: names.iter().map(|key| table.rule().slot(key)).collect(),
             rule: table.rule().clone(),
             by_address: by_address.collect(),
             servers,
-            keys: (0..keys)
-                .map(|key| name(key, keys).into_bytes().into())
-                .collect(),
+            keys: names,
+            count: keys,
             by_slot: vec![Vec::new(); table.rule().slots() as usize],
             truth: vec![None; keys as usize],
             copies: vec![0; keys as usize],
             next_value: 0,
+            other: 0,
             now: 0,
             laws: Laws::new(),
         };
@@ -78,7 +87,7 @@ impl World {
     }
 
     fn fill(&mut self, table: &Table) {
-        for key in 0..self.keys.len() as u32 {
+        for key in 0..self.count {
             let slot = self.slot(key);
             self.by_slot[slot as usize].push(key);
             let owner = table
@@ -91,7 +100,7 @@ impl World {
     }
 
     pub(super) fn keys(&self) -> u32 {
-        self.keys.len() as u32
+        self.count
     }
 
     pub(super) fn key(&self, key: u32) -> &[u8] {
@@ -99,7 +108,7 @@ impl World {
     }
 
     pub(super) fn slot(&self, key: u32) -> u32 {
-        self.rule.slot(self.key(key))
+        self.slots[key as usize]
     }
 
     /// The key under the same tag, if it has one.
@@ -135,7 +144,11 @@ impl World {
         let request = Request::new(command, &bytes).asking(asking);
         let holds = |wanted: &[u8]| {
             let place = bytes.iter().position(|key| *key == wanted);
-            place.is_some_and(|place| server.holds(&self.rule, keys[place], wanted))
+            place.is_some_and(|place| {
+                server
+                    .store
+                    .contains_key(&(self.slot(keys[place]), keys[place]))
+            })
         };
         // All slots have owners that work, all the time.
         let decided =
@@ -225,8 +238,8 @@ impl World {
             return Ok(());
         };
         // The others own nothing of it and have no marks; one of them in turn is enough.
-        let other = (self.now % self.servers.len() as u64) as usize;
-        let asked = [self.place(from)?, self.place(to)?, other];
+        self.other = (self.other + 1) % self.servers.len();
+        let asked = [self.place(from)?, self.place(to)?, self.other];
         for at in 0..self.by_slot[slot as usize].len().min(PROBES) {
             let key = self.by_slot[slot as usize][at];
             let mut takers = BTreeSet::new();
@@ -280,25 +293,26 @@ impl World {
             self.laws.all_there.check(holds, shown);
         }
         for server in &self.servers {
-            let slots = 0..self.rule.slots();
-            let differs = |slot: &u32| {
-                let owner = |table: &Table| table.owner(*slot).map(|node| node.id().to_owned());
-                owner(&server.view) != owner(expected)
-            };
-            let wrong = slots.into_iter().find(differs);
-            let agreed = wrong.is_none() && server.view.marks().next().is_none();
-            self.laws.agreed.check(agreed, || {
-                format!("{} differs, at slot {wrong:?}", server.id)
+            let wrong = (0..self.rule.slots()).find(|slot| {
+                server.view.owner(*slot).map(ClusterNode::id)
+                    != expected.owner(*slot).map(ClusterNode::id)
             });
+            let marks = server.view.marks().count();
+            self.laws
+                .agreed
+                .check(wrong.is_none() && marks == 0, || match wrong {
+                    None => format!("{} has {marks} marks left", server.id),
+                    Some(slot) => format!(
+                        "{} believes that slot {slot} is {}'s",
+                        server.id,
+                        server.view.owner(slot).map_or("nobody", ClusterNode::id)
+                    ),
+                });
         }
     }
 }
 
 impl Server {
-    fn holds(&self, rule: &SlotRule, key: u32, bytes: &[u8]) -> bool {
-        self.store.contains_key(&(rule.slot(bytes), key))
-    }
-
     pub(super) fn id(&self) -> &str {
         &self.id
     }
