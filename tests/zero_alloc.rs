@@ -9,6 +9,9 @@ use core::ops::ControlFlow;
 use std::alloc::System;
 
 use common::{Outcome, fit, keys};
+use hashroute::cluster::{
+    Address, Command, Health, Mark, Policy, Request, SlotMap, SlotRule, Table,
+};
 use hashroute::strategy::{ALL, Strategy};
 use hashroute::{
     BoundedLoad, HashFunction, HashTag, Jump, KeyHash, KeyHasher, Node, Rendezvous, Router, Spread,
@@ -35,6 +38,39 @@ fn members(strategy: &Strategy, count: u32) -> Vec<Node> {
         node.with_weight(fit(strategy, (i + 2) % 4))
     };
     (0..count).map(member).collect()
+}
+
+/// Whoever routes a request asks these: a server for its decision, a client for its map.
+fn cluster() -> Outcome {
+    let text =
+        "a h:1@1 master - 0 0 1 connected 0-8191\nb h:2@2 master - 0 0 2 connected 8192-16383";
+    let mut table = Table::from_text(text, SlotRule::REDIS)?;
+    table.mark(12_182, "b", Mark::Migrating("a".into()))?;
+    let mut map = SlotMap::new(SlotRule::REDIS, [Address::new("h", 1)])?;
+    map.refill(&table)?;
+    for keys in [
+        &[&b"foo"[..]][..],
+        &[b"{foo}1", b"{foo}2"],
+        &[b"foo", b"bar"],
+        &[],
+    ] {
+        let request = Request::new(Command::Write, keys);
+        for id in ["a", "b"] {
+            free_of_charge("decide", || {
+                let answer = table.decide(id, &request, Health::Ok, Policy::default(), |_| false);
+                black_box(answer.is_ok());
+            });
+        }
+    }
+    free_of_charge("slot", || {
+        let place = SlotRule::REDIS.place(b"{foo}1");
+        black_box((
+            table.owner(place.slot),
+            map.owner(place.slot),
+            map.replicas(place.slot),
+        ));
+    });
+    Ok(())
 }
 
 fn lookups(name: &str, router: &dyn Router, keys: &[KeyHash]) {
@@ -120,6 +156,7 @@ fn lookups_allocate_nothing() -> Outcome {
             }
         }
     }
+    cluster()?;
     let nodes = || (0..30).map(|i| Node::new(format!("node-{i}")));
     leases("bounded over rendezvous", Rendezvous::new(nodes())?, &keys)?;
     leases("bounded over jump", Jump::new(nodes())?, &keys)

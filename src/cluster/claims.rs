@@ -125,8 +125,8 @@ impl Table {
     /// that are unassigned or owned under a lower one. Slots that this node imports stay as they
     /// are: who moves them has the last word. O(slots + n).
     ///
-    /// A node that so loses its last slot becomes a replica of the claimant, and replicas of one
-    /// that does follow: this is how an old primary learns of its heir.
+    /// A node that so loses its last slot becomes a replica of the claimant, without marks, and
+    /// replicas of one that does follow: this is how an old primary learns of its heir.
     ///
     /// Source: Redis Cluster specification, "Hash slots configuration propagation".
     ///
@@ -174,6 +174,12 @@ impl Table {
         let mut heard = self.settle(claim)?;
         if before > 0 && *primary != *claim.id && self.count(&primary) == 0 {
             heard.follows = self.follow(&claim.id)?;
+            // What it imported it does not import any more.
+            let more = self.settle(claim)?;
+            more.taken
+                .into_iter()
+                .flatten()
+                .for_each(|slot| push(&mut heard.taken, slot));
         }
         Ok(heard)
     }
@@ -204,11 +210,14 @@ impl Table {
         Ok(heard)
     }
 
-    /// Lets this node copy the claimant.
+    /// Lets this node copy the claimant; replicas move no slots, so its marks go.
     fn follow(&mut self, claimant: &str) -> Result<bool, Error> {
         match self.myself().cloned() {
             None => Ok(false),
-            Some(myself) => self.replace(myself.with_primary(claimant)).map(|_| true),
+            Some(myself) => {
+                self.forget_marks(myself.id());
+                self.replace(myself.with_primary(claimant)).map(|_| true)
+            }
         }
     }
 

@@ -206,9 +206,7 @@ impl Table {
         let open: Vec<(u32, Box<str>, Mark)> = open
             .map(|(slot, node, mark)| (slot, node.into(), mark.clone()))
             .collect();
-        for (slot, node, _) in open.iter().filter(|(_, node, _)| **node == *id) {
-            self.unmark(*slot, node);
-        }
+        self.forget_marks(id);
         open
     }
 
@@ -251,6 +249,9 @@ impl Table {
         } else {
             node.with_primary(heir).with_epoch(epoch)
         };
+        if node.role() == Role::Replica {
+            self.forget_marks(id);
+        }
         self.replace(node).map(|_| ())
     }
 }
