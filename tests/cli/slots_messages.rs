@@ -29,7 +29,6 @@ slots show DIR/slots-bad.txt => TABLE | line 1
 slots show DIR/slots-binary.txt => TABLE | line 2 is not UTF-8
 slots plan DATA/nodes_stable.txt => nothing to plan | --add | --even | --finish
 slots plan DATA/nodes_migrating.txt --even => 1 slot is on the move | --finish
-slots plan DATA/nodes_stable.txt --add fac98630 => --add fac98630 | 5461 slots already | --weight
 slots plan DATA/nodes_stable.txt --add 127.0.0.1:27004 => --add | no primary
 slots plan DATA/nodes_stable.txt --add n4=0 => --add n4=0 | at least 1
 slots plan DATA/nodes_stable.txt --add n4=x => --add n4=x | whole number
@@ -68,7 +67,6 @@ slots simulate DATA/nodes_migrating.txt --add n4 => 15495 | on the move
 slots simulate --keys 3 => --keys
 slots simulate --clients 0 => --clients
 slots simulate --mistake magic => magic | keys-left
-slots simulate --add node-0 => --add node-0 | already
 "#;
 
 #[test]

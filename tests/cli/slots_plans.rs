@@ -141,6 +141,34 @@ fn steps_follow_one_another() {
     assert_eq!(whole["moves"], json!(moves));
 }
 
+/// Whoever repeats the command after each step does the whole plan.
+#[test]
+fn the_same_words_go_on_where_a_step_ended() {
+    let table = |[second, third]: [u32; 2]| {
+        let rest = match third {
+            16_384 => String::new(),
+            _ => format!("{third}-16383"),
+        };
+        format!(
+            "a 10.0.0.1:6379@1 master - 0 0 1 connected 0-{}\n\
+             b 10.0.0.2:6379@1 master - 0 0 2 connected {second}-{}\n\
+             n3 10.0.0.3:6379@1 master - 0 0 3 connected {rest}\n",
+            second - 1,
+            third - 1
+        )
+    };
+    let left = |text: String| {
+        let path = file("steps.txt", text);
+        json(&format!(
+            "slots plan {} --add n3@10.0.0.3:6379",
+            path.display()
+        ))["moved"]
+            .clone()
+    };
+    assert_eq!(left(table([8192, 16_384])), 5461);
+    assert_eq!(left(table([8192, 16_000])), 5461 - 384);
+}
+
 #[test]
 fn the_classic_commands_come_in_order() {
     let line = format!(
@@ -211,7 +239,7 @@ fn what_is_on_the_move_is_finished_first() {
     assert!(text.contains(&format!(
         "127.0.0.1:27003> CLUSTER SETSLOT 15495 NODE {FIRST}"
     )));
-    let none = stdout(&format!("slots plan {} --finish", data(STABLE)));
+    let none = stdout(&format!("slots plan {} --finish --step 1", data(STABLE)));
     assert!(none.contains("0 slots move"), "{none}");
 }
 

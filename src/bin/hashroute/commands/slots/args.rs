@@ -92,7 +92,7 @@ pub(crate) struct TableArg {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Goal (NODE: an id, its first 4 or more characters, or host:port)")]
 pub(crate) struct GoalArgs {
-    /// A primary that takes a share: NODE of the table, or a new one, ID@HOST:PORT (repeatable)
+    /// A primary that is to have a share: of the table, or a new one, ID@HOST:PORT (repeatable)
     #[arg(long, value_name = "NODE[=W]")]
     pub(crate) add: Vec<String>,
     /// A primary that gives all its slots away (repeatable)

@@ -58,7 +58,13 @@ impl Wanted {
             _ if word.contains('=') => weighted(word)?,
             _ => return Err("no weight: expected NODE=WEIGHT".into()),
         };
-        let Some(node) = table::find(&self.table, name)? else {
+        if option == "add" && weight == 0 {
+            return Err("weight 0 takes nothing: expected at least 1".into());
+        }
+        // Once the node has joined, the same words mean the same one.
+        let known = name.split_once('@').and_then(|(id, _)| self.table.node(id));
+        let node = known.map_or_else(|| table::find(&self.table, name), |node| Ok(Some(node)))?;
+        let Some(node) = node else {
             if option != "add" {
                 return Err("no such node in the table: expected an id, its first 4 or more characters, or host:port".into());
             }
@@ -71,14 +77,7 @@ impl Wanted {
         if weight > 0 && node.flags().failed {
             return Err("it failed: expected a primary that works".into());
         }
-        let count = self.table.count(&id);
-        match option {
-            "add" if weight == 0 => Err("weight 0 takes nothing: expected at least 1".into()),
-            "add" if count > 0 => Err(format!(
-                "it serves {count} slots already: expected a primary without, or --weight"
-            )),
-            _ => Ok((id, weight)),
-        }
+        Ok((id, weight))
     }
 
     /// A primary that no server of the table knows.

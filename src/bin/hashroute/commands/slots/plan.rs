@@ -121,6 +121,12 @@ impl Planned {
                 .collect(),
         };
         match args.step {
+            // Whoever asks for the next step until nothing is left has an answer then.
+            Some(1) if count == 0 => Ok(Steps {
+                all: 0,
+                shown,
+                only: None,
+            }),
             Some(step) if shown.is_empty() => Err(Failure::Input(format!(
                 "--step {step}: the plan has {}, counted from 1",
                 units::counted(count as u64, "step")

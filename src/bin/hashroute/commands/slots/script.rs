@@ -27,28 +27,31 @@ pub(super) fn print(
             ));
         }
     };
-    let mut out = output::stdout();
-    if !json {
-        out.write_all(meetings(planned).as_bytes())?;
-    }
-    let mut objects = Vec::new();
+    // All before the first line, since half a script is worse than none.
+    let mut scripts = Vec::new();
     let mut table = planned.after(steps.shown.first().map_or(0, |(_, range)| range.start))?;
     for (number, range) in &steps.shown {
         let actions = actions(planned, &table, way, range.clone(), args)?;
-        if json {
-            objects.extend(actions.iter().map(|action| object(*number, action)));
-        } else {
-            let slots = units::counted(range.len() as u64, "slot");
-            writeln!(out, "# step {number} of {}: {slots}", steps.all)?;
-            actions
-                .iter()
-                .try_for_each(|action| writeln!(out, "{action}"))?;
-        }
+        scripts.push((*number, range.len() as u64, actions));
         planned.plan.apply(&mut table, range.clone())?;
     }
+    let mut out = output::stdout();
     if json {
-        serde_json::to_writer_pretty(&mut out, &objects)?;
+        let objects = scripts.iter().flat_map(|(number, _, actions)| {
+            let objects = actions.iter().map(|action| object(*number, action));
+            objects.collect::<Vec<_>>()
+        });
+        serde_json::to_writer_pretty(&mut out, &objects.collect::<Vec<_>>())?;
         writeln!(out)?;
+        return Ok(out.flush()?);
+    }
+    out.write_all(meetings(planned).as_bytes())?;
+    for (number, slots, actions) in &scripts {
+        let slots = units::counted(*slots, "slot");
+        writeln!(out, "# step {number} of {}: {slots}", steps.all)?;
+        actions
+            .iter()
+            .try_for_each(|action| writeln!(out, "{action}"))?;
     }
     Ok(out.flush()?)
 }
