@@ -1,5 +1,6 @@
 //! `slots`: keys and tables.
 
+use core::ops::Range;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -32,6 +33,10 @@ pub(crate) fn unmet(line: &str) -> (String, String) {
 pub(crate) fn keys_of(value: &Value) -> Vec<&str> {
     let object = value.as_object().expect("an object");
     object.keys().map(String::as_str).collect()
+}
+
+fn each(numbers: Range<u32>, line: impl Fn(u32) -> String) -> String {
+    numbers.map(line).collect::<Vec<_>>().concat()
 }
 
 // --- key ---
@@ -145,7 +150,7 @@ fn groups_across_slots_are_found() {
 
 #[test]
 fn a_tag_that_holds_everything_is_named() {
-    let lines: String = (0..50).map(|i| format!("{{app}}:{i}\n")).collect();
+    let lines = each(0..50, |i| format!("{{app}}:{i}\n"));
     let path = file("one-tag.txt", lines);
     let (out, errors) = unmet(&format!("slots check {}", path.display()));
     for text in [&out, &errors] {
@@ -156,9 +161,9 @@ fn a_tag_that_holds_everything_is_named() {
         assert!(text.contains("slot 6805"), "{text}");
     }
     // A quarter of all is too much when it is said so.
-    let lines: String = (0..40)
-        .map(|i| format!("{}:{i}\n", if i % 4 == 0 { "{b}" } else { "x" }))
-        .collect();
+    let lines = each(0..40, |i| {
+        format!("{}:{i}\n", if i % 4 == 0 { "{b}" } else { "x" })
+    });
     let path = file("some-tag.txt", lines);
     stdout(&format!("slots check {}", path.display()));
     let (_, errors) = unmet(&format!("slots check {} --max-tag 0.2", path.display()));
@@ -173,7 +178,7 @@ fn a_tag_that_holds_everything_is_named() {
 
 #[test]
 fn a_csv_is_judged_by_keys_bytes_and_requests() {
-    let lines: String = (0..100).map(|i| format!("user:{i},100,5\n")).collect();
+    let lines = each(0..100, |i| format!("user:{i},100,5\n"));
     let path = file(
         "hot.csv",
         format!("key,size,requests\n{lines}big,90000,9000\n"),

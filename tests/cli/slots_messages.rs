@@ -1,8 +1,8 @@
 //! What `slots` says when something is wrong, and where.
 
-use crate::file;
 use crate::messages::check_messages;
 use crate::slots::DATA;
+use crate::{file, stdout};
 
 const BAD: &str = r#"
 slots => Usage
@@ -90,4 +90,16 @@ fn every_bad_input_has_one_clear_message() {
         file(name, content);
     }
     check_messages(&BAD.replace("DATA", DATA));
+}
+
+#[test]
+fn every_help_fits_and_has_examples() {
+    for name in ["", "key", "check", "show", "plan", "simulate"] {
+        let help = stdout(&format!("slots {name} --help"));
+        let wide = help.lines().find(|line| line.chars().count() > 100);
+        assert!(
+            help.contains("Examples:") && wide.is_none(),
+            "{name}: {wide:?}"
+        );
+    }
 }

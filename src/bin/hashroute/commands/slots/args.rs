@@ -7,6 +7,8 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::args::{KeyArgs, OutputArgs};
 
+const GOAL: &str = "Goal (NODE: an id, its first 4 or more characters, or host:port)";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum SlotsCommand {
     /// Say which slot each key falls into, and the tag that decided it
@@ -42,8 +44,7 @@ pub(crate) struct KeyCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckCommand {
-    /// A file with a key a line, or the keys of one request a line with tabs in between;
-    /// - is standard input
+    /// A key a line, or the keys of a request a line, tabs in between; - is standard input
     #[arg(value_name = "KEYS-FILE", required_unless_present = "csv")]
     pub(crate) file: Option<PathBuf>,
     /// A file whose first line has the columns key and, if known, size (bytes) and requests
@@ -83,14 +84,13 @@ pub(crate) struct ShowCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct TableArg {
-    /// A file with CLUSTER NODES, CLUSTER SHARDS or CLUSTER SLOTS as servers or redis-cli print
-    /// them, or a nodes.conf; - is standard input
+    /// What a server printed: CLUSTER NODES, SHARDS or SLOTS, or nodes.conf; - is standard input
     #[arg(value_name = "TABLE")]
     pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Goal (NODE: an id, its first 4 or more characters, or host:port)")]
+#[command(next_help_heading = GOAL)]
 pub(crate) struct GoalArgs {
     /// A primary that is to have a share: of the table, or a new one, ID@HOST:PORT (repeatable)
     #[arg(long, value_name = "NODE[=W]")]
@@ -98,8 +98,7 @@ pub(crate) struct GoalArgs {
     /// A primary that gives all its slots away (repeatable)
     #[arg(long, value_name = "NODE")]
     pub(crate) remove: Vec<String>,
-    /// A primary that gets another share; those that nothing is said of have weight 1, or 0
-    /// where they serve no slots (repeatable)
+    /// A primary that gets another share; unsaid it is 1, or 0 without slots (repeatable)
     #[arg(long, value_name = "NODE=W")]
     pub(crate) weight: Vec<String>,
     /// Weight 1 for primaries without slots too
@@ -114,7 +113,7 @@ pub(crate) struct PlanCommand {
     #[command(flatten)]
     pub(crate) goal: GoalArgs,
     /// Only what is on the move already: plans begin when it is done
-    #[arg(long, help_heading = "Goal", conflicts_with_all = ["add", "remove", "weight", "even", "loads"])]
+    #[arg(long, help_heading = GOAL, conflicts_with_all = ["add", "remove", "weight", "even", "loads"])]
     pub(crate) finish: bool,
     #[command(flatten)]
     pub(crate) loads: LoadArgs,
@@ -129,8 +128,7 @@ pub(crate) struct PlanCommand {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Loads")]
 pub(crate) struct LoadArgs {
-    /// Weigh slots, instead of counting them: CSV with the columns slot,load, or with a key a
-    /// line, key,size,requests
+    /// Slots weigh what they hold, by a CSV of slot,load or of key,size,requests
     #[arg(long, value_name = "CSV")]
     pub(crate) loads: Option<PathBuf>,
     /// What of the keys weighs [default: requests, else bytes, else keys, as the file has them]
@@ -186,8 +184,7 @@ pub(crate) struct CommandArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SimulateCommand {
-    /// The cluster to begin with, as servers print it [default: three primaries, node-0 to
-    /// node-2, and a fourth joins]
+    /// What a server printed [default: three primaries, node-0 to node-2, and a fourth joins]
     #[arg(value_name = "TABLE")]
     pub(crate) table: Option<PathBuf>,
     #[command(flatten)]
