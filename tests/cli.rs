@@ -13,6 +13,12 @@ mod messages;
 mod reports;
 #[path = "cli/routes.rs"]
 mod routes;
+#[path = "cli/slots.rs"]
+mod slots;
+#[path = "cli/slots_messages.rs"]
+mod slots_messages;
+#[path = "cli/slots_plans.rs"]
+mod slots_plans;
 
 use std::ffi::OsStr;
 use std::fs;

@@ -185,7 +185,12 @@ rout k => rout | route
 #[test]
 fn every_bad_input_has_one_clear_message() {
     bad_files();
-    let lines = BAD
+    check_messages(BAD);
+}
+
+/// Lines of what is typed => the words that the message must hold.
+pub(crate) fn check_messages(lines: &str) {
+    let lines = lines
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'));
     for line in lines {

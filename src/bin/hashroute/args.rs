@@ -1,13 +1,14 @@
 //! The options, as they are typed.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hashroute::{HashFunction, Spread, compat, strategy};
 
 use crate::changes::ChangeArgs;
+use crate::commands::slots::args::SlotsCommand;
 use crate::nodes::MAX_COUNT;
 use crate::output::Format;
 
@@ -35,6 +36,9 @@ pub(crate) enum Command {
     /// Tell the whole way of a key, from its bytes to its node
     #[command(after_help = EXPLAIN)]
     Explain(ExplainArgs),
+    /// Redis Cluster's slots: keys, tables, plans of what moves, a resharding in memory
+    #[command(subcommand, after_help = SLOTS)]
+    Slots(SlotsCommand),
     /// List the strategies: what they can do, what peers must share, their parameters
     #[command(after_help = "Example:\n  hashroute strategies --format json")]
     Strategies(OutputArgs),
@@ -200,10 +204,10 @@ pub(crate) struct TuningArgs {
 }
 
 /// The options that name where keys come from.
-const KEY_SOURCES: [&str; 5] = ["keys_file", "csv", "jsonl", "template", "range"];
+pub(crate) const KEY_SOURCES: [&str; 5] = ["keys_file", "csv", "jsonl", "template", "range"];
 const FILES: [&str; 3] = ["keys_file", "csv", "jsonl"];
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Keys (default: --template 'user:{i}' --range 0..1000000)")]
 pub(crate) struct KeyArgs {
     /// A file with a key a line; - is standard input
@@ -221,6 +225,16 @@ pub(crate) struct KeyArgs {
     /// The numbers of the template: from the first, up to but without the second
     #[arg(long, value_name = "A..B", conflicts_with_all = FILES, allow_hyphen_values = true)]
     pub(crate) range: Option<String>,
+}
+
+impl KeyArgs {
+    /// As if this file had been given.
+    pub(crate) fn csv(path: &Path) -> Self {
+        Self {
+            csv: Some(path.to_owned()),
+            ..Self::default()
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -338,3 +352,9 @@ Examples:
   hashroute explain --nodes a,b=2,c user:1
   hashroute explain --strategy slots --hash crc16 --hash-tag '{}' '{user1000}.following'
   hashroute explain --strategy bounded --range 0..1000 user:1 --replicas 3";
+
+const SLOTS: &str = "\
+Examples:
+  hashroute slots key '{user1000}.following'
+  redis-cli cluster nodes | hashroute slots show -
+  hashroute slots plan nodes.txt --add 10.0.0.4:6379 --budget 100 --commands classic";

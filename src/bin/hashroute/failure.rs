@@ -5,11 +5,13 @@ use std::io;
 
 use hashroute::harness::printable;
 
-/// Bad usage or input, or output that could not be written.
+/// Bad usage or input, a check that did not hold, or output that could not be written.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// What was wrong and what would be right, in one message.
     Input(String),
+    /// What did not hold, in one message; the answer is written.
+    Check(String),
     /// Standard output would not take more.
     Output(io::Error),
 }
@@ -17,6 +19,14 @@ pub(crate) enum Failure {
 impl Failure {
     pub(crate) fn input(message: impl Into<String>) -> Self {
         Self::Input(message.into())
+    }
+
+    /// Exit codes that scripts rely on.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Self::Check(_) => 1,
+            Self::Input(_) | Self::Output(_) => 2,
+        }
     }
 
     /// Whether the reader of the output went away, which is no error.
@@ -29,7 +39,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Input(message) => f.write_str(&printable(message)),
+            Self::Input(message) | Self::Check(message) => f.write_str(&printable(message)),
             Self::Output(error) => write!(f, "cannot write to standard output: {error}"),
         }
     }

@@ -20,7 +20,7 @@ const MAX_KEYS: u64 = 100_000_000;
 const BATCH: usize = 16_384;
 
 /// What keys are read from.
-type Input = BufReader<Box<dyn Read>>;
+pub(crate) type Input = BufReader<Box<dyn Read>>;
 
 /// What is done with a batch of keys.
 type Take<'a> = &'a mut dyn FnMut(&Keys) -> Result<(), Failure>;
@@ -199,7 +199,7 @@ fn stream_csv(path: &Path, source: &Source, take: Take) -> Result<(), Failure> {
     }
 }
 
-fn open(path: &Path) -> io::Result<Input> {
+pub(crate) fn open(path: &Path) -> io::Result<Input> {
     let input: Box<dyn Read> = if path.as_os_str() == "-" {
         Box::new(io::stdin())
     } else {

@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
             let _ = writeln!(io::stderr(), "error: {failure}");
-            ExitCode::from(2)
+            ExitCode::from(failure.code())
         }
     }
 }

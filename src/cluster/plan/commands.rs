@@ -70,7 +70,7 @@ impl fmt::Display for Action {
                 count,
             } => write!(
                 f,
-                "{at}> {list}\n{at}> {migrate} <keys>\n{at}> {count}  # while more than 0: list and migrate again"
+                "{at}> {list}\n{at}> {migrate} <keys>\n{at}> {count}  # while more than 0, again"
             ),
             Self::Import { at, import, status } => write!(
                 f,

@@ -1,0 +1,148 @@
+//! What is wanted of a cluster: who takes slots, who gives them away.
+
+use std::collections::BTreeMap;
+
+use hashroute::cluster::{Address, ClusterNode, Goal, Role, Table};
+
+use super::args::GoalArgs;
+use super::table;
+use crate::failure::Failure;
+
+/// A table with those who join, and the weight of every primary that is to have slots.
+pub(super) struct Wanted {
+    pub(super) table: Table,
+    pub(super) weights: BTreeMap<String, u32>,
+    /// Who joins and is in no server's table yet.
+    pub(super) strangers: Vec<Stranger>,
+}
+
+pub(super) struct Stranger {
+    pub(super) id: String,
+    /// Whether the id is a made-up one, since it was given by address.
+    pub(super) nameless: bool,
+}
+
+impl Wanted {
+    pub(super) fn of(table: Table, args: &GoalArgs) -> Result<Self, Failure> {
+        let counts = table.counts();
+        let nodes = table.nodes().iter().zip(counts);
+        let works = nodes.filter(|(node, count)| {
+            let serves = node.role() == Role::Primary && !node.flags().failed;
+            serves && (args.even || *count > 0)
+        });
+        let weights = works.map(|(node, _)| (node.id().to_owned(), 1)).collect();
+        let mut wanted = Self {
+            table,
+            weights,
+            strangers: Vec::new(),
+        };
+        let mut said = BTreeMap::new();
+        for (option, word) in options(args) {
+            let told = |problem| Failure::Input(format!("--{option} {word}: {problem}"));
+            let (id, weight) = wanted.one(option, word).map_err(told)?;
+            if let Some(before) = said.insert(id.clone(), option) {
+                return Err(told(format!(
+                    "named by --{before} already: say one thing of a node"
+                )));
+            }
+            wanted.weights.insert(id, weight);
+        }
+        Ok(wanted)
+    }
+
+    /// The node that one option is about, and its weight.
+    fn one(&mut self, option: &str, word: &str) -> Result<(String, u32), String> {
+        let (name, weight) = match option {
+            "remove" => (word, 0),
+            "add" => weighted(word)?,
+            _ if word.contains('=') => weighted(word)?,
+            _ => return Err("no weight: expected NODE=WEIGHT".into()),
+        };
+        if option == "add" && weight == 0 {
+            return Err("weight 0 takes nothing: expected at least 1".into());
+        }
+        // Once the node has joined, the same words mean the same one.
+        let known = name.split_once('@').and_then(|(id, _)| self.table.node(id));
+        let node = known.map_or_else(|| table::find(&self.table, name), |node| Ok(Some(node)))?;
+        let Some(node) = node else {
+            if option != "add" {
+                return Err("no such node in the table: expected an id, its first 4 or more characters, or host:port".into());
+            }
+            return Ok((self.join(name)?, weight));
+        };
+        let id = node.id().to_owned();
+        if node.role() != Role::Primary {
+            return Err("no primary: only primaries have slots".into());
+        }
+        if weight > 0 && node.flags().failed {
+            return Err("it failed: expected a primary that works".into());
+        }
+        Ok((id, weight))
+    }
+
+    /// A primary that no server of the table knows.
+    fn join(&mut self, name: &str) -> Result<String, String> {
+        let error = |error: hashroute::Error| error.to_string();
+        let address = |text: &str| {
+            let address: Address = text.parse().map_err(error)?;
+            if address.is_known() {
+                Ok(address)
+            } else {
+                Err(format!(
+                    "\"{text}\" is no address to connect to: expected HOST:PORT"
+                ))
+            }
+        };
+        let node = |id: &str| ClusterNode::new(id).map_err(error);
+        let (node, nameless) = match name.split_once('@') {
+            Some((id, place)) => (node(id)?.with_address(address(place)?), false),
+            None => match address(name) {
+                Ok(place) => (node(name)?.with_address(place), true),
+                Err(_) => (node(name)?, false),
+            },
+        };
+        let id = node.id().to_owned();
+        self.table.add(node).map_err(error)?;
+        self.strangers.push(Stranger {
+            id: id.clone(),
+            nameless,
+        });
+        Ok(id)
+    }
+
+    pub(super) fn goal(&self) -> Goal {
+        let weights = self.weights.iter();
+        weights.fold(Goal::new(), |goal, (id, weight)| {
+            goal.with_weight(id.as_str(), *weight)
+        })
+    }
+}
+
+/// Whether anything is asked for.
+pub(super) fn is_given(args: &GoalArgs) -> bool {
+    args.even || options(args).next().is_some()
+}
+
+fn options(args: &GoalArgs) -> impl Iterator<Item = (&'static str, &str)> {
+    let all = [
+        ("add", &args.add),
+        ("remove", &args.remove),
+        ("weight", &args.weight),
+    ];
+    all.into_iter()
+        .flat_map(|(option, words)| words.iter().map(move |word| (option, word.as_str())))
+}
+
+/// `NODE=W`; without the last part 1.
+fn weighted(word: &str) -> Result<(&str, u32), String> {
+    let Some((name, weight)) = word.rsplit_once('=') else {
+        return Ok((word, 1));
+    };
+    match weight.parse() {
+        Ok(weight) => Ok((name, weight)),
+        Err(_) => Err(format!(
+            "weight \"{weight}\" is not a whole number from 0 to {}",
+            u32::MAX
+        )),
+    }
+}

@@ -1,0 +1,458 @@
+//! `slots plan`: which slots move, in which order.
+
+use core::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
+
+use hashroute::cluster::{Budget, ClusterNode, Plan, Role, SlotRange, Table};
+use serde_json::{Value, json};
+
+use super::args::PlanCommand;
+use super::goal::{self, Wanted};
+use super::loads::{self, Loads};
+use super::table::{self, Names, ranges_cell, ranges_json, runs};
+use super::{args::StepArgs, script};
+use crate::failure::Failure;
+use crate::output::{Cell, Column, Report, Table as Lines};
+use crate::units;
+
+/// Rows that people see of a table.
+const ROWS: usize = 50;
+/// Marks without sense that are told.
+const STRAY: usize = 10;
+
+pub(crate) fn run(args: &PlanCommand) -> Result<(), Failure> {
+    let table = table::read(&args.table.file)?;
+    let planned = if args.finish {
+        Planned::finish(table)
+    } else {
+        Planned::new(table, args)?
+    };
+    let steps = planned.steps(&args.steps)?;
+    match args.commands.commands {
+        Some(way) => script::print(&planned, &steps, way, args),
+        None => report(&planned, &steps)?.print(args.output.format),
+    }
+}
+
+/// A plan with all that it came from.
+pub(super) struct Planned {
+    pub(super) wanted: Wanted,
+    pub(super) plan: Plan,
+    loads: Option<Loads>,
+    finish: bool,
+}
+
+/// The steps that are shown, numbered from 1, of all.
+pub(super) struct Steps {
+    pub(super) all: usize,
+    pub(super) shown: Vec<(usize, Range<usize>)>,
+    only: Option<usize>,
+}
+
+impl Steps {
+    /// The moves that are shown.
+    fn range(&self) -> Range<usize> {
+        let start = self.shown.first().map_or(0, |(_, range)| range.start);
+        start..self.shown.last().map_or(start, |(_, range)| range.end)
+    }
+}
+
+impl Planned {
+    fn new(table: Table, args: &PlanCommand) -> Result<Self, Failure> {
+        if !goal::is_given(&args.goal) {
+            return Err(Failure::input(
+                "nothing to plan: expected --add, --remove, --weight, --even or --finish",
+            ));
+        }
+        if table.marks().next().is_some() {
+            let open: usize = table
+                .open_slots()
+                .iter()
+                .map(|range| range.clone().count())
+                .sum();
+            return Err(Failure::Input(format!(
+                "TABLE {}: {} on the move: finish them first (slots plan --finish), then plan",
+                args.table.file.display(),
+                units::counted(open as u64, "slot") + if open == 1 { " is" } else { " are" },
+            )));
+        }
+        let wanted = Wanted::of(table, &args.goal)?;
+        let loads = loads::read(&args.loads)?;
+        let goal = match &loads {
+            Some(loads) => wanted.goal().with_loads(loads.of.clone()),
+            None => wanted.goal(),
+        };
+        let plan = Plan::new(&wanted.table, &goal)?;
+        Ok(Self {
+            wanted,
+            plan,
+            loads,
+            finish: false,
+        })
+    }
+
+    fn finish(table: Table) -> Self {
+        let plan = Plan::finish(&table);
+        let wanted = Wanted {
+            table,
+            weights: BTreeMap::new(),
+            strangers: Vec::new(),
+        };
+        Self {
+            wanted,
+            plan,
+            loads: None,
+            finish: true,
+        }
+    }
+
+    fn steps(&self, args: &StepArgs) -> Result<Steps, Failure> {
+        let budget = Budget {
+            slots: args.budget.unwrap_or(u32::MAX),
+            load: args.load_budget.unwrap_or(u64::MAX),
+        };
+        let all: Vec<_> = (1..).zip(self.plan.steps(budget)).collect();
+        let count = all.len();
+        let shown: Vec<_> = match args.step {
+            None => all,
+            Some(step) => all
+                .into_iter()
+                .filter(|(number, _)| *number == step)
+                .collect(),
+        };
+        match args.step {
+            // Whoever asks for the next step until nothing is left has an answer then.
+            Some(1) if count == 0 => Ok(Steps {
+                all: 0,
+                shown,
+                only: None,
+            }),
+            Some(step) if shown.is_empty() => Err(Failure::Input(format!(
+                "--step {step}: the plan has {}, counted from 1",
+                units::counted(count as u64, "step")
+            ))),
+            only => Ok(Steps {
+                all: count,
+                shown,
+                only,
+            }),
+        }
+    }
+
+    /// The table when this many moves are done.
+    pub(super) fn after(&self, moves: usize) -> Result<Table, Failure> {
+        let mut table = self.wanted.table.clone();
+        self.plan.apply(&mut table, 0..moves)?;
+        Ok(table)
+    }
+
+    /// Slots and load of every node, by place.
+    fn held(&self, table: &Table) -> Vec<(u32, u64)> {
+        let mut held: Vec<_> = table.counts().into_iter().map(|count| (count, 0)).collect();
+        let places: BTreeMap<_, _> = table
+            .nodes()
+            .iter()
+            .map(ClusterNode::id)
+            .zip(0_usize..)
+            .collect();
+        for (range, owner) in table.runs() {
+            let place = owner.and_then(|owner| places.get(owner.id()));
+            if let (Some(place), Some(loads)) = (place, &self.loads) {
+                let of = &loads.of[*range.start() as usize..=*range.end() as usize];
+                held[*place].1 += of.iter().sum::<u64>();
+            }
+        }
+        held
+    }
+}
+
+/// What one node gives another.
+struct Flow<'p> {
+    from: Option<&'p str>,
+    to: &'p str,
+    ranges: Vec<SlotRange>,
+    slots: u64,
+    load: u64,
+}
+
+fn flows(plan: &Plan, moves: Range<usize>) -> Vec<Flow<'_>> {
+    let mut pairs: BTreeMap<_, (Vec<u32>, u64)> = BTreeMap::new();
+    for step in plan.moves().skip(moves.start).take(moves.len()) {
+        let (slots, load) = pairs.entry((step.from, step.to)).or_default();
+        slots.push(step.slot);
+        *load += step.load;
+    }
+    let flows = pairs.into_iter().map(|((from, to), (mut slots, load))| {
+        slots.sort_unstable();
+        Flow {
+            from,
+            to,
+            slots: slots.len() as u64,
+            ranges: runs(slots),
+            load,
+        }
+    });
+    flows.collect()
+}
+
+fn report(planned: &Planned, steps: &Steps) -> Result<Report, Failure> {
+    let names = Names::of(&planned.wanted.table);
+    let nodes = Change::all(planned, steps)?;
+    let flows = flows(&planned.plan, steps.range());
+    let json = json(planned, steps, &nodes, &flows);
+    let report = Report::new(&json, moves(planned, steps))?;
+    let report = report
+        .with_table(node_table(planned, &nodes, &names))
+        .with_text(cut(nodes.len()));
+    let report = if flows.is_empty() {
+        report
+    } else {
+        report
+            .with_table(flow_table(planned, &flows, &names))
+            .with_text(cut(flows.len()))
+    };
+    Ok(report.with_text(notes(planned, steps, &nodes)))
+}
+
+fn cut(rows: usize) -> Option<String> {
+    let more = rows.checked_sub(ROWS).filter(|more| *more > 0)?;
+    Some(format!("and {more} more (--format json has all)"))
+}
+
+/// What becomes of a primary.
+struct Change<'p> {
+    id: &'p str,
+    address: String,
+    weight: Option<u32>,
+    before: (u32, u64),
+    after: (u32, u64),
+}
+
+impl<'p> Change<'p> {
+    fn all(planned: &'p Planned, steps: &Steps) -> Result<Vec<Self>, Failure> {
+        let range = steps.range();
+        let before = planned.held(&planned.after(range.start)?);
+        let after = planned.held(&planned.after(range.end)?);
+        let wanted = &planned.wanted;
+        let rows = wanted
+            .table
+            .nodes()
+            .iter()
+            .zip(before.into_iter().zip(after));
+        let rows = rows.filter(|(node, _)| node.role() == Role::Primary);
+        let rows = rows.map(|(node, (before, after))| Self {
+            id: node.id(),
+            address: node.address().to_string(),
+            weight: wanted
+                .weights
+                .get(node.id())
+                .copied()
+                .or((!planned.finish).then_some(0)),
+            before,
+            after,
+        });
+        let mut rows: Vec<_> = rows.collect();
+        // Who gives most comes first, who takes most last.
+        rows.sort_by_key(|row| (i64::from(row.after.0) - i64::from(row.before.0), row.id));
+        Ok(rows)
+    }
+}
+
+fn node_table(planned: &Planned, nodes: &[Change<'_>], names: &Names) -> Lines {
+    let load = planned.loads.as_ref().map_or("", |loads| loads.what);
+    let columns = [
+        Column::text("id", "node"),
+        Column::text("address", "address"),
+        Column::number("weight", "weight"),
+        Column::number("slots", "slots"),
+        Column::number("slots_after", "after"),
+        Column::number("", "change"),
+        Column::number("load", load),
+        Column::number("load_after", if load.is_empty() { "" } else { "after" }),
+    ];
+    let number = |value: u64| Cell::new(value, units::count(value));
+    Lines::new(columns).with_rows(nodes.iter().take(ROWS).map(|row| {
+        let change = i64::from(row.after.0) - i64::from(row.before.0);
+        vec![
+            names.cell(row.id),
+            Cell::text(&row.address),
+            row.weight
+                .map_or_else(Cell::missing, |weight| number(weight.into())),
+            number(row.before.0.into()),
+            number(row.after.0.into()),
+            Cell::text(if change == 0 {
+                "0".into()
+            } else {
+                format!("{change:+}")
+            }),
+            number(row.before.1),
+            number(row.after.1),
+        ]
+    }))
+}
+
+fn flow_table(planned: &Planned, flows: &[Flow<'_>], names: &Names) -> Lines {
+    let load = planned.loads.as_ref().map_or("", |loads| loads.what);
+    let columns = [
+        Column::text("from", "from"),
+        Column::text("to", "to"),
+        Column::number("slots", "slots"),
+        Column::number("load", load),
+        Column::text("ranges", "which"),
+    ];
+    Lines::new(columns).with_rows(flows.iter().take(ROWS).map(|flow| {
+        vec![
+            flow.from
+                .map_or_else(|| Cell::new(Value::Null, "nobody"), |id| names.cell(id)),
+            names.cell(flow.to),
+            Cell::new(flow.slots, units::count(flow.slots)),
+            Cell::new(flow.load, units::count(flow.load)),
+            ranges_cell(&flow.ranges),
+        ]
+    }))
+}
+
+fn notes(planned: &Planned, steps: &Steps, nodes: &[Change<'_>]) -> Vec<String> {
+    let moved = planned.plan.len();
+    let slots = planned.wanted.table.rule().slots();
+    let share = units::percent(moved as f64 / f64::from(slots));
+    let fewest = match (&planned.loads, planned.finish) {
+        (None, false) if moved > 0 => "; no plan for this goal moves fewer",
+        _ => "",
+    };
+    let all = units::counted(moved as u64, "slot") + if moved == 1 { " moves" } else { " move" };
+    let mut lines = vec![format!(
+        "{all}, {share} of {}{fewest}.",
+        units::count(slots.into())
+    )];
+    if let Some(step) = steps.only {
+        let count = units::counted(steps.range().len() as u64, "slot");
+        lines.push(format!("Shown is step {step} of {}: {count}.", steps.all));
+    } else if steps.all > 1 {
+        lines.push(format!(
+            "In {} steps (--step 1 shows the next).",
+            units::count(steps.all as u64)
+        ));
+    }
+    if let (Some(loads), false) = (&planned.loads, nodes.is_empty()) {
+        let heavier = (0..)
+            .zip(&loads.of)
+            .max_by_key(|(slot, load)| (**load, core::cmp::Reverse(*slot)));
+        let heaviest: Option<(u32, _)> = heavier.filter(|(_, load)| **load > 0);
+        lines.extend(heaviest.map(|(slot, load)| {
+            format!(
+                "The heaviest slot is {slot}, with {} {}.",
+                units::count(*load),
+                loads.what
+            )
+        }));
+    }
+    lines.extend(strangers(planned));
+    lines.extend(stray(planned));
+    lines
+}
+
+fn strangers(planned: &Planned) -> Option<String> {
+    let ids: Vec<_> = planned
+        .wanted
+        .strangers
+        .iter()
+        .map(|node| node.id.as_str())
+        .collect();
+    let shown = ids[..ids.len().min(STRAY)].join(", ");
+    let more = if ids.len() > STRAY {
+        format!(" and {} more", ids.len() - STRAY)
+    } else {
+        String::new()
+    };
+    (!ids.is_empty()).then(|| {
+        format!(
+            "Not in the table yet: {shown}{more}. They must meet the cluster first (CLUSTER MEET)."
+        )
+    })
+}
+
+/// Marks that fit no owner: nothing moves by them.
+fn stray(planned: &Planned) -> Vec<String> {
+    if !planned.finish {
+        return Vec::new();
+    }
+    let moving: BTreeSet<_> = planned.plan.moves().map(|step| step.slot).collect();
+    let table = &planned.wanted.table;
+    let names = Names::of(table);
+    let stray = table.marks().filter(|(slot, ..)| !moving.contains(slot));
+    let lines = stray.map(|(slot, id, _)| {
+        let at = table
+            .node(id)
+            .map_or_else(String::new, |node| names.place(node));
+        format!("A mark that fits no owner; take it back: {at}> CLUSTER SETSLOT {slot} STABLE")
+    });
+    lines.take(STRAY).collect()
+}
+
+/// A line for each slot.
+fn moves(planned: &Planned, steps: &Steps) -> Lines {
+    let columns = ["step", "slot", "from", "to", "load"];
+    let mut lines = Lines::new(columns.map(|key| Column::text(key, key)));
+    each(planned, steps, |step, found| {
+        lines.push([
+            Cell::new(step, ""),
+            Cell::new(found.slot, ""),
+            Cell::optional(found.from),
+            Cell::text(found.to),
+            Cell::new(found.load, ""),
+        ]);
+    });
+    lines
+}
+
+fn each<'p>(
+    planned: &'p Planned,
+    steps: &Steps,
+    mut take: impl FnMut(usize, hashroute::cluster::Move<'p>),
+) {
+    let range = steps.range();
+    let mut moves = planned.plan.moves().skip(range.start);
+    for (step, range) in &steps.shown {
+        for found in moves.by_ref().take(range.len()) {
+            take(*step, found);
+        }
+    }
+}
+
+fn json(planned: &Planned, steps: &Steps, nodes: &[Change<'_>], flows: &[Flow<'_>]) -> Value {
+    let slots = planned.wanted.table.rule().slots();
+    let loaded = planned.loads.is_some();
+    let load = |load: u64| loaded.then_some(load);
+    let mut moves = Vec::new();
+    each(planned, steps, |step, found| {
+        moves.push(json!({
+            "step": step, "slot": found.slot, "from": found.from, "to": found.to, "load": found.load,
+        }));
+    });
+    json!({
+        "slots": slots,
+        "moved": planned.plan.len(),
+        "moved_share": planned.plan.len() as f64 / f64::from(slots),
+        "load": planned.loads.as_ref().map(|loads| loads.what),
+        "steps": steps.all,
+        "step": steps.only,
+        "nodes": nodes.iter().map(|row| json!({
+            "id": row.id,
+            "address": row.address,
+            "weight": row.weight,
+            "slots": row.before.0,
+            "slots_after": row.after.0,
+            "load": load(row.before.1),
+            "load_after": load(row.after.1),
+        })).collect::<Value>(),
+        "flows": flows.iter().map(|flow| json!({
+            "from": flow.from,
+            "to": flow.to,
+            "slots": flow.slots,
+            "load": load(flow.load),
+            "ranges": ranges_json(&flow.ranges),
+        })).collect::<Value>(),
+        "moves": moves,
+    })
+}

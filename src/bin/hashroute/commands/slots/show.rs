@@ -1,0 +1,394 @@
+//! `slots show`: who owns what, and whether all is well.
+
+use std::collections::BTreeMap;
+
+use hashroute::cluster::{ClusterNode, Coverage, Health, Link, Mark, Policy, Role, Table};
+use serde_json::{Value, json};
+
+use super::args::ShowCommand;
+use super::table::{self, Names, ranges_cell, ranges_json, ranges_shown, width};
+use crate::failure::Failure;
+use crate::output::{Cell, Column, Report, Table as Lines};
+use crate::units;
+
+/// Slots on the move that people see.
+const OPEN: usize = 20;
+
+pub(crate) fn run(args: &ShowCommand) -> Result<(), Failure> {
+    let table = table::read(&args.table.file)?;
+    report(&View::of(&table))?.print(args.output.format)
+}
+
+/// A table and what follows from it.
+struct View<'t> {
+    table: &'t Table,
+    names: Names,
+    counts: Vec<u32>,
+    coverage: Coverage,
+    moves: Vec<Open<'t>>,
+}
+
+/// A slot on the move: who hands it over to whom, and who takes it from whom.
+struct Open<'t> {
+    slot: u32,
+    owner: Option<&'t str>,
+    migrating: Vec<(&'t str, &'t str)>,
+    importing: Vec<(&'t str, &'t str)>,
+}
+
+impl<'t> View<'t> {
+    fn of(table: &'t Table) -> Self {
+        Self {
+            table,
+            names: Names::of(table),
+            counts: table.counts(),
+            coverage: table.coverage(),
+            moves: open(table),
+        }
+    }
+
+    /// Primaries in the order of their slots, each before its replicas; then the rest.
+    fn order(&self) -> Vec<(&'t ClusterNode, u32)> {
+        let nodes = self.table.nodes().iter().zip(self.counts.iter().copied());
+        let mut first = BTreeMap::new();
+        for (range, owner) in self.table.runs() {
+            if let Some(owner) = owner {
+                first.entry(owner.id()).or_insert(*range.start());
+            }
+        }
+        let place = |node: &ClusterNode| {
+            let leader = node.primary().unwrap_or(node.id());
+            let first = first.get(leader).copied().unwrap_or(u32::MAX);
+            (
+                first,
+                leader.to_owned(),
+                node.primary().is_some(),
+                node.id().to_owned(),
+            )
+        };
+        let mut nodes: Vec<_> = nodes.collect();
+        nodes.sort_by_cached_key(|(node, _)| place(node));
+        nodes
+    }
+
+    /// Slots of the primaries that have any.
+    fn loads(&self) -> Vec<u32> {
+        self.counts
+            .iter()
+            .copied()
+            .filter(|count| *count > 0)
+            .collect()
+    }
+
+    fn slots(&self) -> u32 {
+        self.table.rule().slots()
+    }
+}
+
+fn open(table: &Table) -> Vec<Open<'_>> {
+    let mut moves: BTreeMap<u32, Open<'_>> = BTreeMap::new();
+    for (slot, id, mark) in table.marks() {
+        let open = moves.entry(slot).or_insert_with(|| Open {
+            slot,
+            owner: table.owner(slot).map(ClusterNode::id),
+            migrating: Vec::new(),
+            importing: Vec::new(),
+        });
+        match mark {
+            Mark::Migrating(to) => open.migrating.push((id, to)),
+            Mark::Importing(from) => open.importing.push((id, from)),
+        }
+    }
+    moves.into_values().collect()
+}
+
+fn report(view: &View<'_>) -> Result<Report, Failure> {
+    let nodes = node_table(view);
+    let mut report = Report::new(&json(view), nodes.clone())?
+        .with_table(nodes)
+        .with_text(facts(view));
+    if !view.moves.is_empty() {
+        report = report.with_table(move_table(view));
+        let more = view.moves.len().saturating_sub(OPEN);
+        let more = (more > 0).then(|| format!("and {more} more (--format json has all)"));
+        report = report.with_text(more);
+    }
+    Ok(report.with_text(warnings(view)))
+}
+
+fn node_table(view: &View<'_>) -> Lines {
+    // CLUSTER SHARDS and CLUSTER SLOTS tell no epochs.
+    let known = view.table.nodes().iter().any(|node| node.epoch() > 0);
+    let columns = [
+        Column::text("id", "node"),
+        Column::text("address", "address"),
+        Column::text("role", "role"),
+        Column::text("primary", "copies"),
+        Column::number("epoch", if known { "epoch" } else { "" }),
+        Column::text("state", "state"),
+        Column::number("slots", "slots"),
+        Column::number("share", "share"),
+        Column::text("ranges", "ranges"),
+    ];
+    Lines::new(columns).with_rows(view.order().into_iter().map(|(node, count)| {
+        let share = f64::from(count) / f64::from(view.slots());
+        let owns = node.role() == Role::Primary;
+        vec![
+            view.names.cell(node.id()),
+            Cell::text(node.address().to_string()),
+            Cell::text(role(node)),
+            node.primary()
+                .map_or_else(Cell::missing, |id| view.names.cell(id)),
+            Cell::new(node.epoch(), node.epoch().to_string()),
+            Cell::text(state(node)),
+            Cell::new(
+                count,
+                if owns {
+                    units::count(count.into())
+                } else {
+                    "-".into()
+                },
+            ),
+            Cell::new(
+                share,
+                if owns {
+                    units::percent(share)
+                } else {
+                    "-".into()
+                },
+            ),
+            ranges_cell(&view.table.ranges(node.id())),
+        ]
+    }))
+}
+
+pub(super) const fn role(node: &ClusterNode) -> &'static str {
+    match node.role() {
+        Role::Primary => "primary",
+        Role::Replica => "replica",
+        Role::Unknown => "unknown",
+    }
+}
+
+/// The worst that is said of it.
+fn state(node: &ClusterNode) -> &'static str {
+    let flags = node.flags();
+    match () {
+        () if flags.failed => "failed",
+        () if flags.suspected => "suspected",
+        () if flags.handshake => "handshake",
+        () if flags.no_address => "no address",
+        () if node.link() == Link::Disconnected => "no link",
+        () => "ok",
+    }
+}
+
+fn health(view: &View<'_>) -> &'static str {
+    match view.table.health(Policy::default()) {
+        Health::Ok => "ok",
+        Health::Uncovered => "uncovered",
+        Health::Minority => "minority",
+    }
+}
+
+fn facts(view: &View<'_>) -> Vec<String> {
+    let table = view.table;
+    let mut facts = vec![coverage_text(view), balance_text(view)];
+    let votes = table.votes();
+    facts.push(format!(
+        "Majority: {} of {} reachable, {} needed. Cluster state: {}.",
+        votes.reachable,
+        units::counted(votes.primaries as u64, "voting primary").replace("primarys", "primaries"),
+        votes.needed(),
+        match health(view) {
+            "ok" => "ok",
+            "uncovered" => "down, since not all slots are served",
+            _ => "down, since no majority is reachable",
+        }
+    ));
+    let epochs = table.nodes().iter().map(ClusterNode::epoch);
+    let highest = epochs.max().unwrap_or(0).max(table.epochs().0);
+    if highest > 0 {
+        facts.push(format!("Highest epoch: {highest}."));
+    }
+    facts
+}
+
+fn coverage_text(view: &View<'_>) -> String {
+    let Coverage {
+        served,
+        unassigned,
+        failed,
+    } = &view.coverage;
+    let slots = units::count(view.slots().into());
+    let mut parts = vec![format!(
+        "Slots: {} of {slots} served",
+        units::count(width(served))
+    )];
+    for (what, ranges) in [("of nobody", unassigned), ("of failed primaries", failed)] {
+        if !ranges.is_empty() {
+            let count = units::count(width(ranges));
+            parts.push(format!("{count} {what} ({})", ranges_shown(ranges)));
+        }
+    }
+    parts.join("; ") + "."
+}
+
+fn balance_text(view: &View<'_>) -> String {
+    let loads = view.loads();
+    let (least, most) = (loads.iter().min(), loads.iter().max());
+    let (Some(least), Some(most)) = (least, most) else {
+        return "Balance: nobody owns slots.".into();
+    };
+    let mean = mean(&loads);
+    format!(
+        "Balance: {} to {} slots on {} that serve any, {} on average; most / mean {:.3}.",
+        units::count((*least).into()),
+        units::count((*most).into()),
+        if loads.len() == 1 {
+            "the one primary".into()
+        } else {
+            format!("{} primaries", loads.len())
+        },
+        units::rounded(mean),
+        f64::from(*most) / mean
+    )
+}
+
+fn mean(loads: &[u32]) -> f64 {
+    let sum: u64 = loads.iter().map(|load| u64::from(*load)).sum();
+    sum as f64 / loads.len().max(1) as f64
+}
+
+fn move_table(view: &View<'_>) -> Lines {
+    let columns = [
+        Column::number("slot", "on the move"),
+        Column::text("owner", "owner"),
+        Column::text("migrating", "handed over to"),
+        Column::text("importing", "taken over by"),
+    ];
+    let list = |pairs: &[(&str, &str)], at: fn(&(&str, &str)) -> String| {
+        let words: Vec<_> = pairs
+            .iter()
+            .map(|pair| view.names.short(&at(pair)))
+            .collect();
+        Cell::optional(
+            Some(words.join(", "))
+                .filter(|words| !words.is_empty())
+                .as_deref(),
+        )
+    };
+    Lines::new(columns).with_rows(view.moves.iter().take(OPEN).map(|open| {
+        vec![
+            Cell::new(open.slot, open.slot.to_string()),
+            open.owner
+                .map_or_else(Cell::missing, |id| view.names.cell(id)),
+            list(&open.migrating, |pair| pair.1.to_owned()),
+            list(&open.importing, |pair| pair.0.to_owned()),
+        ]
+    }))
+}
+
+/// What an operator should look after.
+fn warnings(view: &View<'_>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if !view.moves.is_empty() {
+        warnings.push("Finish what is on the move before another plan: slots plan --finish. A server tells of its own marks alone, and only in CLUSTER NODES: ask the other end too.".into());
+    }
+    let twins = twins(view.table);
+    if let Some((epoch, ids)) = twins.first() {
+        let ids: Vec<_> = ids.iter().map(|id| view.names.short(id)).collect();
+        warnings.push(format!("Primaries share epoch {epoch}: {}. They will part by themselves; until then a claim of one cannot win over the other's.", ids.join(", ")));
+    }
+    let failed = view.table.nodes().iter().zip(&view.counts);
+    let failed = failed.filter(|(node, count)| node.flags().failed && **count > 0);
+    for (node, _) in failed {
+        let heirs = view
+            .table
+            .replicas(node.id())
+            .filter(|heir| !heir.flags().failed);
+        warnings.push(match heirs.count() {
+            0 => format!(
+                "{} failed and no replica can take its place.",
+                view.names.place(node)
+            ),
+            _ => format!(
+                "{} failed; a replica can take its place.",
+                view.names.place(node)
+            ),
+        });
+    }
+    warnings
+}
+
+/// Primaries with slots whose epochs are equal and known.
+fn twins(table: &Table) -> Vec<(u64, Vec<&str>)> {
+    let mut by_epoch: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
+    for (node, count) in table.nodes().iter().zip(table.counts()) {
+        if count > 0 && node.epoch() > 0 {
+            by_epoch.entry(node.epoch()).or_default().push(node.id());
+        }
+    }
+    by_epoch
+        .into_iter()
+        .filter(|(_, ids)| ids.len() > 1)
+        .collect()
+}
+
+fn json(view: &View<'_>) -> Value {
+    let table = view.table;
+    let loads = view.loads();
+    let votes = table.votes();
+    let most = loads.iter().max().copied();
+    json!({
+        "slots": view.slots(),
+        "served": width(&view.coverage.served),
+        "unassigned": ranges_json(&view.coverage.unassigned),
+        "failed": ranges_json(&view.coverage.failed),
+        "health": health(view),
+        "votes": { "primaries": votes.primaries, "reachable": votes.reachable, "needed": votes.needed() },
+        "current_epoch": table.epochs().0,
+        "last_vote_epoch": table.epochs().1,
+        "balance": {
+            "primaries": loads.len(),
+            "min": loads.iter().min(),
+            "max": most,
+            "mean": mean(&loads),
+            "max_over_mean": most.map(|most| f64::from(most) / mean(&loads)),
+        },
+        "nodes": view.order().into_iter().map(|(node, count)| node_json(view, node, count)).collect::<Value>(),
+        "open": view.moves.iter().map(open_json).collect::<Value>(),
+        "warnings": warnings(view),
+    })
+}
+
+fn node_json(view: &View<'_>, node: &ClusterNode, count: u32) -> Value {
+    json!({
+        "id": node.id(),
+        "address": node.address().to_string(),
+        "hostname": node.hostname(),
+        "role": role(node),
+        "primary": node.primary(),
+        "epoch": node.epoch(),
+        "state": state(node),
+        "myself": node.flags().myself,
+        "slots": count,
+        "share": f64::from(count) / f64::from(view.slots()),
+        "ranges": ranges_json(&view.table.ranges(node.id())),
+    })
+}
+
+fn open_json(open: &Open<'_>) -> Value {
+    let pairs = |pairs: &[(&str, &str)], peer: &str| -> Value {
+        let objects = pairs
+            .iter()
+            .map(|(id, other)| json!({ "node": id, peer: other }));
+        objects.collect()
+    };
+    json!({
+        "slot": open.slot,
+        "owner": open.owner,
+        "migrating": pairs(&open.migrating, "to"),
+        "importing": pairs(&open.importing, "from"),
+    })
+}

@@ -1,0 +1,240 @@
+//! `slots simulate`: a whole resharding in memory.
+
+use hashroute::cluster::{ClusterNode, Plan, Role, SlotRule, Table};
+use serde_json::{Value, json};
+
+use super::args::{GoalArgs, SimulateCommand};
+use super::goal::{self, Wanted};
+use super::simulation::{self, Counts, Law, Outcome};
+use super::table::{self, ranges_shown};
+use crate::failure::Failure;
+use crate::output::{Cell, Column, Report, Table as Lines};
+use crate::progress::Progress;
+use crate::units;
+
+/// Up to so many sends a command has a row of its own.
+const ROWS: u32 = 8;
+
+pub(crate) fn run(args: &SimulateCommand) -> Result<(), Failure> {
+    let (wanted, plan) = planned(args)?;
+    let progress = Progress::start(args.output.quiet, "moving slots");
+    let outcome = simulation::run(&wanted.table, &plan, &args.world)?;
+    drop(progress);
+    report(&wanted, &plan, args, &outcome)?.print(args.output.format)?;
+    let broken: Vec<_> = outcome.laws.iter().filter(|law| law.broken > 0).collect();
+    match broken.first() {
+        None => Ok(()),
+        Some(law) => Err(Failure::Check(format!(
+            "{} broken, first: {} ({})",
+            units::counted(broken.len() as u64, "law"),
+            law.name,
+            law.first.as_deref().unwrap_or_default()
+        ))),
+    }
+}
+
+fn planned(args: &SimulateCommand) -> Result<(Wanted, Plan), Failure> {
+    let table = match &args.table {
+        Some(path) => table::read(path)?,
+        None => three()?,
+    };
+    let fourth = GoalArgs {
+        add: vec!["node-3".into()],
+        ..GoalArgs::default()
+    };
+    let goal = match (goal::is_given(&args.goal), &args.table) {
+        (true, _) => &args.goal,
+        (false, None) => &fourth,
+        (false, Some(_)) => {
+            return Err(Failure::input(
+                "nothing to plan: expected --add, --remove, --weight or --even",
+            ));
+        }
+    };
+    let coverage = table.coverage();
+    let missing = [&coverage.unassigned[..], &coverage.failed[..]].concat();
+    if !missing.is_empty() {
+        return Err(Failure::Input(format!(
+            "TABLE: slots {} are not served: a simulation begins with a cluster that serves all",
+            ranges_shown(&missing)
+        )));
+    }
+    if table.marks().next().is_some() {
+        return Err(Failure::Input(format!(
+            "TABLE: slots {} are on the move: a simulation begins with a cluster at rest",
+            ranges_shown(&table.open_slots())
+        )));
+    }
+    let wanted = Wanted::of(table, goal)?;
+    let plan = Plan::new(&wanted.table, &wanted.goal())?;
+    Ok((wanted, plan))
+}
+
+/// The cluster that `redis-cli --cluster create` makes of three.
+fn three() -> Result<Table, Failure> {
+    let mut table = Table::new(SlotRule::REDIS);
+    for (id, range) in [
+        ("node-0", 0..=5460),
+        ("node-1", 5461..=10_922),
+        ("node-2", 10_923..=16_383),
+    ] {
+        table.add(ClusterNode::new(id)?)?;
+        table.assign(range, id)?;
+    }
+    Ok(table)
+}
+
+fn report(
+    wanted: &Wanted,
+    plan: &Plan,
+    args: &SimulateCommand,
+    outcome: &Outcome,
+) -> Result<Report, Failure> {
+    let json = json(wanted, plan, args, outcome);
+    let laws = law_table(&outcome.laws);
+    let report = Report::new(&json, laws.clone())?
+        .with_text([summary(wanted, plan, args, outcome)])
+        .with_table(met_table(&outcome.counts))
+        .with_table(attempt_table(&outcome.counts))
+        .with_table(laws);
+    let broken = outcome.laws.iter().filter(|law| law.broken > 0);
+    let broken = broken.map(|law| {
+        let first = law.first.as_deref().unwrap_or_default();
+        format!("Broken: {}. First: {first}.", law.name)
+    });
+    let mut lines: Vec<_> = broken.collect();
+    if lines.is_empty() {
+        lines.push("Every law held: no key was lost, none was served twice.".into());
+    }
+    Ok(report.with_text(lines))
+}
+
+fn primaries(wanted: &Wanted) -> usize {
+    let nodes = wanted.table.nodes().iter();
+    nodes.filter(|node| node.role() == Role::Primary).count()
+}
+
+fn summary(wanted: &Wanted, plan: &Plan, args: &SimulateCommand, outcome: &Outcome) -> String {
+    format!(
+        "{} moved among {} primaries by {}; {} migrated of {}. {} sent {} commands, {} times in all; {} of them have a stale map still.",
+        units::counted(plan.len() as u64, "slot"),
+        units::count(primaries(wanted) as u64),
+        units::counted(outcome.steps, "command"),
+        units::counted(outcome.migrated, "key"),
+        units::count(args.world.keys.into()),
+        units::counted(args.world.clients.into(), "client"),
+        units::count(outcome.counts.commands()),
+        units::count(outcome.counts.sends),
+        units::count(outcome.counts.stale_maps),
+    )
+}
+
+fn met_table(counts: &Counts) -> Lines {
+    let columns = [
+        Column::text("", "clients met"),
+        Column::number("", "times"),
+        Column::number("", "of sends"),
+    ];
+    let rows = [
+        ("MOVED", counts.moved),
+        ("ASK", counts.ask),
+        ("TRYAGAIN", counts.try_again),
+        ("other errors", counts.other),
+        ("refreshed their map", counts.refreshes),
+        ("gave up", counts.gave_up),
+    ];
+    Lines::new(columns).with_rows(rows.map(|(what, count)| {
+        let share = count as f64 / counts.sends.max(1) as f64;
+        vec![
+            Cell::text(what),
+            Cell::text(units::count(count)),
+            Cell::text(units::percent(share)),
+        ]
+    }))
+}
+
+fn attempt_table(counts: &Counts) -> Lines {
+    let columns = [
+        Column::text("", "sent"),
+        Column::number("", "commands"),
+        Column::number("", "share"),
+    ];
+    let all = counts.attempts.values().sum::<u64>().max(1);
+    let times = |sends: u32| {
+        if sends == 1 {
+            "once".into()
+        } else {
+            format!("{sends} times")
+        }
+    };
+    let single = counts
+        .attempts
+        .range(..=ROWS)
+        .map(|(sends, count)| (times(*sends), *count));
+    let more: u64 = counts
+        .attempts
+        .range(ROWS + 1..)
+        .map(|(_, count)| count)
+        .sum();
+    let most = counts.attempts.keys().last().copied().unwrap_or(0);
+    let more = (more > 0).then(|| (format!("{} to {most} times", ROWS + 1), more));
+    Lines::new(columns).with_rows(single.chain(more).map(|(times, count)| {
+        let share = units::percent(count as f64 / all as f64);
+        vec![
+            Cell::text(times),
+            Cell::text(units::count(count)),
+            Cell::text(share),
+        ]
+    }))
+}
+
+fn law_table(laws: &[Law]) -> Lines {
+    let columns = [
+        Column::text("name", "law"),
+        Column::number("checked", "checked"),
+        Column::number("broken", "broken"),
+    ];
+    Lines::new(columns).with_rows(laws.iter().map(|law| {
+        let number = |value: u64| Cell::new(value, units::count(value));
+        vec![
+            Cell::text(law.name),
+            number(law.checked),
+            number(law.broken),
+        ]
+    }))
+}
+
+fn json(wanted: &Wanted, plan: &Plan, args: &SimulateCommand, outcome: &Outcome) -> Value {
+    let counts = &outcome.counts;
+    let attempts = counts.attempts.iter();
+    let laws = outcome.laws.iter();
+    json!({
+        "seed": args.world.seed,
+        "primaries": primaries(wanted),
+        "moved": plan.len(),
+        "steps": outcome.steps,
+        "keys": args.world.keys,
+        "keys_migrated": outcome.migrated,
+        "clients": args.world.clients,
+        "stale_maps": counts.stale_maps,
+        "commands": counts.commands(),
+        "reads": counts.reads,
+        "writes": counts.writes,
+        "deletes": counts.deletes,
+        "multi_key": counts.multi,
+        "sends": counts.sends,
+        "redirects": {
+            "moved": counts.moved,
+            "ask": counts.ask,
+            "try_again": counts.try_again,
+            "other": counts.other,
+        },
+        "refreshes": counts.refreshes,
+        "gave_up": counts.gave_up,
+        "attempts": attempts.map(|(sends, count)| json!({ "sends": sends, "commands": count })).collect::<Value>(),
+        "laws": laws.map(|law| json!({
+            "name": law.name, "checked": law.checked, "broken": law.broken, "first": law.first,
+        })).collect::<Value>(),
+        "ok": outcome.laws.iter().all(|law| law.broken == 0),
+    })
+}

@@ -1,0 +1,170 @@
+//! Tables as servers print them, and how people name what is in them.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use hashroute::cluster::{ClusterNode, SlotRange, SlotRule, Table};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::output::Cell;
+use crate::units;
+
+/// The least of an id that may stand for all of it.
+const SHORT: usize = 4;
+/// Characters of an id that people see, unless two nodes share them.
+const SHOWN: usize = 8;
+/// Ranges that people see of a node.
+const RANGES: usize = 8;
+
+/// The table in a file, or on standard input.
+pub(crate) fn read(path: &Path) -> Result<Table, Failure> {
+    let wrong = |problem: String| Failure::Input(format!("TABLE {}: {problem}", path.display()));
+    let bytes = read_bytes(path).map_err(|error| wrong(error.to_string()))?;
+    let text = core::str::from_utf8(&bytes).map_err(|error| {
+        let lines = bytes[..error.valid_up_to()].split(|byte| *byte == b'\n');
+        wrong(format!(
+            "line {} is not UTF-8: expected what a server printed",
+            lines.count()
+        ))
+    })?;
+    let text = text.trim_start_matches('\u{feff}');
+    Table::from_text(text, SlotRule::REDIS).map_err(|error| wrong(error.to_string()))
+}
+
+fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let input: Box<dyn Read> = if path.as_os_str() == "-" {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(path)?)
+    };
+    let mut bytes = Vec::new();
+    // One more than is read, so that the table says what is too much.
+    let most = Table::MAX_TEXT as u64 + 1;
+    input.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The node that a word means: an id, the start of one, or an address.
+pub(crate) fn find<'t>(table: &'t Table, word: &str) -> Result<Option<&'t ClusterNode>, String> {
+    if let Some(node) = table.node(word) {
+        return Ok(Some(node));
+    }
+    let starts = |node: &&ClusterNode| word.len() >= SHORT && node.id().starts_with(word);
+    let is_there = |node: &&ClusterNode| {
+        let named = node.hostname().map(|name| {
+            let port = node.address().port();
+            format!("{name}:{port}")
+        });
+        node.address().to_string() == word || named.as_deref() == Some(word)
+    };
+    let mut found = table
+        .nodes()
+        .iter()
+        .filter(|node| starts(node) || is_there(node));
+    match (found.next(), found.next()) {
+        (Some(one), Some(other)) => Err(format!(
+            "\"{word}\" is both {} and {}: give more of the id",
+            one.id(),
+            other.id()
+        )),
+        (found, _) => Ok(found),
+    }
+}
+
+/// Names of nodes as people read them.
+pub(crate) struct Names(usize);
+
+impl Names {
+    /// As much of the ids as tells these nodes apart.
+    pub(crate) fn of(table: &Table) -> Self {
+        let nodes = table.nodes();
+        // In order of id, so that neighbours share the most.
+        let shared = nodes.windows(2).map(|pair| {
+            let pairs = pair[0].id().chars().zip(pair[1].id().chars());
+            pairs.take_while(|(a, b)| a == b).count() + 1
+        });
+        Self(shared.max().unwrap_or(0).max(SHOWN))
+    }
+
+    pub(crate) fn short(&self, id: &str) -> String {
+        // Ids that nobody made by chance are names, which are worth their room.
+        if id.len() == 40 {
+            id.chars().take(self.0).collect()
+        } else {
+            id.to_owned()
+        }
+    }
+
+    /// The address, and the id where there is none.
+    pub(crate) fn place(&self, node: &ClusterNode) -> String {
+        if node.address().is_known() {
+            node.address().to_string()
+        } else {
+            self.short(node.id())
+        }
+    }
+
+    pub(crate) fn cell(&self, id: &str) -> Cell {
+        Cell::new(id, self.short(id))
+    }
+}
+
+/// "0-5460", "7".
+fn range_text(range: &SlotRange) -> String {
+    if range.start() == range.end() {
+        range.start().to_string()
+    } else {
+        format!("{}-{}", range.start(), range.end())
+    }
+}
+
+/// The first ranges, and how many more there are.
+pub(crate) fn ranges_shown(ranges: &[SlotRange]) -> String {
+    let shown = ranges.iter().take(RANGES).map(range_text);
+    let mut words: Vec<_> = shown.collect();
+    if ranges.len() > RANGES {
+        let more = ranges.len() - RANGES;
+        words.push(format!("and {} more", units::count(more as u64)));
+    }
+    if words.is_empty() {
+        "-".into()
+    } else {
+        words.join(" ")
+    }
+}
+
+/// For CSV all ranges in one field, for people the first.
+pub(crate) fn ranges_cell(ranges: &[SlotRange]) -> Cell {
+    let all: Vec<_> = ranges.iter().map(range_text).collect();
+    Cell::new(all.join(" "), ranges_shown(ranges))
+}
+
+/// `[[0, 5460], [7, 7]]`.
+pub(crate) fn ranges_json(ranges: &[SlotRange]) -> Value {
+    let pairs = ranges
+        .iter()
+        .map(|range| json!([range.start(), range.end()]));
+    pairs.collect()
+}
+
+/// How many slots are in these.
+pub(crate) fn width(ranges: &[SlotRange]) -> u64 {
+    let widths = ranges
+        .iter()
+        .map(|range| u64::from(range.end() - range.start()) + 1);
+    widths.sum()
+}
+
+/// Ascending slots as ranges.
+pub(crate) fn runs(slots: impl IntoIterator<Item = u32>) -> Vec<SlotRange> {
+    let mut ranges: Vec<SlotRange> = Vec::new();
+    for slot in slots {
+        match ranges.last_mut() {
+            Some(last) if last.end() + 1 == slot => *last = *last.start()..=slot,
+            _ => ranges.push(slot..=slot),
+        }
+    }
+    ranges
+}

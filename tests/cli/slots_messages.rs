@@ -1,0 +1,105 @@
+//! What `slots` says when something is wrong, and where.
+
+use crate::messages::check_messages;
+use crate::slots::DATA;
+use crate::{file, stdout};
+
+const BAD: &str = r#"
+slots => Usage
+slots kye => unrecognized | kye
+slots key => no keys | KEY | --keys
+slots key k --keys f => KEY | --keys
+slots key k --table DIR/missing => TABLE | missing | os error
+slots key k --table DIR/slots-bad.txt => TABLE | line 1
+slots check => KEYS-FILE
+slots check DIR/missing => KEYS-FILE | missing | os error
+slots check DIR/slots-none.txt => KEYS-FILE | no keys
+slots check f --csv g => --csv | KEYS-FILE
+slots check --csv DIR/missing.csv => --csv | missing.csv | os error
+slots check --csv DIR/slots-bad.csv => --csv | line 2 | whole number
+slots check f --max-tag 2 => --max-tag | from 0 to 1
+slots check f --max-slot many => --max-slot | from 0 to 1
+slots check f --max-cross -1 => -1
+slots show => TABLE
+slots show DIR/missing => TABLE | missing | os error
+slots show DIR => TABLE | os error
+slots show - => TABLE - | nothing but white space
+slots show DIR/slots-none.txt => TABLE | nothing but white space
+slots show DIR/slots-bad.txt => TABLE | line 1
+slots show DIR/slots-binary.txt => TABLE | line 2 is not UTF-8
+slots plan DATA/nodes_stable.txt => nothing to plan | --add | --even | --finish
+slots plan DATA/nodes_migrating.txt --even => 1 slot is on the move | --finish
+slots plan DATA/nodes_stable.txt --add 127.0.0.1:27004 => --add | no primary
+slots plan DATA/nodes_stable.txt --add n4=0 => --add n4=0 | at least 1
+slots plan DATA/nodes_stable.txt --add n4=x => --add n4=x | whole number
+slots plan DATA/nodes_stable.txt --add n4@nowhere => --add n4@nowhere | host:port
+slots plan DATA/nodes_stable.txt --add 'two words' => --add two words | id
+slots plan DATA/nodes_stable.txt --add @10.0.0.4:6379 => --add | name
+slots plan DATA/nodes_stable.txt --add n4 --add n4 => --add n4 | already
+slots plan DATA/nodes_stable.txt --remove n4 => --remove n4 | no such node | host:port
+slots plan DATA/nodes_stable.txt --remove fac => --remove fac | no such node | 4
+slots plan DATA/nodes_stable.txt --remove fac9 --weight fac9=2 => --weight fac9=2 | --remove already
+slots plan DATA/nodes_stable.txt --weight fac9 => --weight fac9 | NODE=WEIGHT
+slots plan DATA/nodes_stable.txt --weight fac9=-1 => -1 | whole number
+slots plan DATA/nodes_stable.txt --weight fac9=0 --weight 5559=0 --weight f74f=0 => weights | at least one primary
+slots plan DATA/nodes_failed.txt --even => promote its replica first
+slots plan DATA/nodes_failed.txt --weight f74f=2 => --weight f74f=2 | failed
+slots plan DIR/slots-twins.txt --remove node => --remove node | node-a and node-b
+slots plan DATA/nodes_stable.txt --even --finish => --finish | --even
+slots plan DATA/nodes_stable.txt --even --budget 0 => --budget
+slots plan DATA/nodes_stable.txt --add n4 --budget 4000 --step 3 => --step 3 | 2 steps
+slots plan DATA/nodes_stable.txt --add n4 --step 0 => --step 0 | counted from 1
+slots plan DATA/nodes_stable.txt --even --by keys => --loads
+slots plan DATA/nodes_stable.txt --even --loads DIR/missing.csv => --loads | missing.csv | os error
+slots plan DATA/nodes_stable.txt --even --loads DIR/slots-high.csv => --loads | line 3 | 16384,1 | 0 to 16383
+slots plan DATA/nodes_stable.txt --even --loads DIR/slots-twice.csv => --loads | line 3 | each slot once
+slots plan DATA/nodes_stable.txt --even --loads DIR/slots-load.csv => --loads | line 2 | whole number
+slots plan DATA/nodes_stable.txt --even --loads DIR/slots-half.csv => --loads | no column "load"
+slots plan DATA/nodes_stable.txt --even --loads DIR/slots-keys.csv --by bytes => --loads | "size" | --by bytes
+slots plan DATA/nodes_stable.txt --add 10.0.0.4:6379 --commands classic => id is not known | ID@10.0.0.4:6379
+slots plan DATA/nodes_stable.txt --add n4 --commands atomic => address of node | n4
+slots plan DATA/nodes_stable.txt --add n4 --commands magic => magic | classic | atomic
+slots plan DATA/nodes_stable.txt --add n4@h:1 --commands classic --format csv => --format | table or json
+slots plan DATA/nodes_stable.txt --add n4@h:1 --commands classic --batch 0 => --batch
+slots simulate DATA/nodes_stable.txt => nothing to plan | --add
+slots simulate DATA/nodes_failed.txt --add n4 => 10923-15494 | not served
+slots simulate DATA/nodes_migrating.txt --add n4 => 15495 | on the move
+slots simulate --keys 3 => --keys
+slots simulate --clients 0 => --clients
+slots simulate --mistake magic => magic | keys-left
+"#;
+
+#[test]
+fn every_bad_input_has_one_clear_message() {
+    let files: &[(&str, &[u8])] = &[
+        ("slots-bad.txt", b"what is this\n"),
+        ("slots-none.txt", b""),
+        ("slots-bad.csv", b"key,size\na,many\n"),
+        ("slots-binary.txt", b"a\n\xff\n"),
+        ("slots-high.csv", b"slot,load\n1,1\n16384,1\n"),
+        ("slots-twice.csv", b"slot,load\n1,1\n1,2\n"),
+        ("slots-load.csv", b"slot,load\n1,much\n"),
+        ("slots-half.csv", b"slot\n1\n"),
+        ("slots-keys.csv", b"key\na\n"),
+        (
+            "slots-twins.txt",
+            b"node-a 10.0.0.1:1@2 master - 0 0 1 connected 0-16383\nnode-b 10.0.0.2:1@2 master - 0 0 2 connected\n",
+        ),
+    ];
+    for (name, content) in files {
+        file(name, content);
+    }
+    check_messages(&BAD.replace("DATA", DATA));
+}
+
+#[test]
+fn every_help_fits_and_has_examples() {
+    for name in ["", "key", "check", "show", "plan", "simulate"] {
+        let help = stdout(&format!("slots {name} --help"));
+        let wide = help.lines().find(|line| line.chars().count() > 100);
+        assert!(
+            help.contains("Examples:") && wide.is_none(),
+            "{name}: {wide:?}"
+        );
+    }
+}

@@ -1,0 +1,358 @@
+//! `slots plan` and `slots simulate`.
+
+use serde_json::{Value, json};
+
+use crate::slots::{FIRST, SECOND, STABLE, THIRD, data, keys_of, unmet};
+use crate::{file, json, stdout};
+
+/// A primary with all slots and 200 without.
+fn crowd() -> String {
+    let empty = (1..=200).map(|i| format!("n{i} 10.0.1.{i}:6379@16379 master - 0 0 0 connected\n"));
+    let all = "n0 10.0.0.1:6379@16379 myself,master - 0 0 1 connected 0-16383\n";
+    let path = file("crowd.txt", all.to_owned() + &empty.collect::<String>());
+    path.display().to_string()
+}
+
+#[test]
+fn one_node_and_two_hundred_empty_ones_end_at_81_or_82_each() {
+    let plan = json(&format!("slots plan {} --even", crowd()));
+    let nodes = plan["nodes"].as_array().expect("an array");
+    let after: Vec<_> = nodes
+        .iter()
+        .map(|node| node["slots_after"].as_u64().expect("a number"))
+        .collect();
+    assert_eq!((after.len(), after.iter().sum::<u64>()), (201, 16_384));
+    assert!(
+        after.iter().all(|slots| [81, 82].contains(slots)),
+        "{after:?}"
+    );
+    assert_eq!(plan["moved"], 16_384 - 82);
+    let shown = stdout(&format!("slots plan {} --even", crowd()));
+    assert!(shown.contains("and 151 more") && shown.contains("no plan for this goal moves fewer"));
+    // Those without slots take none unless they are told to.
+    let alone = json(&format!("slots plan {} --add n7", crowd()));
+    assert_eq!(alone["moved"], 8192);
+}
+
+#[test]
+fn a_plan_has_fields_that_stay() {
+    let plan = json(&format!(
+        "slots plan {} --add n4@10.0.0.4:6379 --budget 1000",
+        data(STABLE)
+    ));
+    assert_eq!(
+        keys_of(&plan),
+        [
+            "flows",
+            "load",
+            "moved",
+            "moved_share",
+            "moves",
+            "nodes",
+            "slots",
+            "step",
+            "steps"
+        ]
+    );
+    assert_eq!(
+        (&plan["moved"], &plan["moved_share"], &plan["steps"]),
+        (&json!(4096), &json!(0.25), &json!(5))
+    );
+    assert_eq!(
+        plan["flows"][0],
+        json!({ "from": SECOND, "to": "n4", "slots": 1366, "load": null, "ranges": [[9557, 10_922]] })
+    );
+    let first = json!({ "step": 1, "slot": 9557, "from": SECOND, "to": "n4", "load": 1 });
+    assert_eq!(plan["moves"][0], first);
+    assert_eq!(plan["moves"].as_array().map(Vec::len), Some(4096));
+    assert_eq!(
+        plan["nodes"][3],
+        json!({
+            "id": "n4", "address": "10.0.0.4:6379", "weight": 1, "slots": 0, "slots_after": 4096,
+            "load": null, "load_after": null,
+        })
+    );
+    let csv = stdout(&format!(
+        "slots plan {} --add n4 --format csv",
+        data(STABLE)
+    ));
+    assert!(csv.starts_with(&format!("step,slot,from,to,load\n1,9557,{SECOND},n4,1\n")));
+}
+
+#[test]
+fn nodes_leave_and_weigh_more() {
+    let line = format!(
+        "slots plan {} --remove 127.0.0.1:27001 --weight 5559=3",
+        data(STABLE)
+    );
+    let plan = json(&line);
+    let after = |id: &str| {
+        let nodes = plan["nodes"].as_array().expect("an array");
+        let node = nodes
+            .iter()
+            .find(|node| node["id"] == id)
+            .expect("the node");
+        (node["weight"].as_u64(), node["slots_after"].as_u64())
+    };
+    assert_eq!(after(FIRST), (Some(0), Some(0)));
+    assert_eq!(after(SECOND), (Some(3), Some(12_288)));
+    assert_eq!(after(THIRD), (Some(1), Some(4096)));
+    assert_eq!(json(&line), plan);
+}
+
+#[test]
+fn slots_weigh_what_they_hold() {
+    // Two slots of the first node carry all.
+    let path = file("loads.csv", "slot,load\n0,100\n1,100\n");
+    let plan = json(&format!(
+        "slots plan {} --even --loads {}",
+        data(STABLE),
+        path.display()
+    ));
+    assert_eq!(plan["load"], "load");
+    assert_eq!(plan["moved"], 1);
+    assert_eq!(plan["nodes"][0]["load"], 200);
+    let keys = file("weights.csv", "key,size,requests\nfoo,7,1\nbar,9,2\n");
+    let by = |by: &str| {
+        json(&format!(
+            "slots plan {} --even --loads {} {by}",
+            data(STABLE),
+            keys.display()
+        ))
+    };
+    let named: Vec<_> = ["", "--by keys", "--by bytes"]
+        .map(|word| by(word)["load"].clone())
+        .into();
+    assert_eq!(named, ["requests", "keys", "bytes"]);
+}
+
+#[test]
+fn steps_follow_one_another() {
+    let line = format!("slots plan {} --add n4 --budget 1500", data(STABLE));
+    let whole = json(&line);
+    let mut moves = Vec::new();
+    for step in 1..=3 {
+        let part = json(&format!("{line} --step {step}"));
+        assert_eq!((&part["step"], &part["steps"]), (&json!(step), &json!(3)));
+        let node = &part["nodes"][3];
+        assert_eq!(node["slots"], json!(1500 * (step - 1)));
+        moves.extend(part["moves"].as_array().expect("an array").clone());
+    }
+    assert_eq!(whole["moves"], json!(moves));
+}
+
+/// Whoever repeats the command after each step does the whole plan.
+#[test]
+fn the_same_words_go_on_where_a_step_ended() {
+    let table = |[second, third]: [u32; 2]| {
+        let rest = match third {
+            16_384 => String::new(),
+            _ => format!("{third}-16383"),
+        };
+        format!(
+            "a 10.0.0.1:6379@1 master - 0 0 1 connected 0-{}\n\
+             b 10.0.0.2:6379@1 master - 0 0 2 connected {second}-{}\n\
+             n3 10.0.0.3:6379@1 master - 0 0 3 connected {rest}\n",
+            second - 1,
+            third - 1
+        )
+    };
+    let left = |text: String| {
+        let path = file("steps.txt", text);
+        json(&format!(
+            "slots plan {} --add n3@10.0.0.3:6379",
+            path.display()
+        ))["moved"]
+            .clone()
+    };
+    assert_eq!(left(table([8192, 16_384])), 5461);
+    assert_eq!(left(table([8192, 16_000])), 5461 - 384);
+}
+
+#[test]
+fn the_classic_commands_come_in_order() {
+    let line = format!(
+        "slots plan {} --add n4@10.0.0.4:6379 --budget 1 --step 2 --commands classic",
+        data(STABLE)
+    );
+    let expected = format!(
+        "\
+# before all: 127.0.0.1:27002> CLUSTER MEET 10.0.0.4 6379
+# step 2 of 4096: 1 slot
+10.0.0.4:6379> CLUSTER SETSLOT 9558 IMPORTING {SECOND}
+127.0.0.1:27002> CLUSTER SETSLOT 9558 MIGRATING n4
+127.0.0.1:27002> CLUSTER GETKEYSINSLOT 9558 100
+127.0.0.1:27002> MIGRATE 10.0.0.4 6379 \"\" 0 5000 KEYS <keys>
+127.0.0.1:27002> CLUSTER COUNTKEYSINSLOT 9558  # while more than 0, again
+10.0.0.4:6379> CLUSTER SETSLOT 9558 NODE n4
+127.0.0.1:27002> CLUSTER SETSLOT 9558 NODE n4
+127.0.0.1:27003> CLUSTER SETSLOT 9558 NODE n4
+127.0.0.1:27001> CLUSTER SETSLOT 9558 NODE n4
+"
+    );
+    assert_eq!(stdout(&line), expected);
+    let other = stdout(&format!("{line} --batch 7 --timeout 9"));
+    assert!(other.contains("GETKEYSINSLOT 9558 7") && other.contains("\"\" 0 9 KEYS"));
+    let actions = json(&line);
+    let kinds: Vec<_> = actions
+        .as_array()
+        .expect("an array")
+        .iter()
+        .map(|action| &action["kind"])
+        .collect();
+    assert_eq!(
+        kinds,
+        ["send", "send", "empty", "send", "send", "send", "send"]
+    );
+    assert_eq!(
+        keys_of(&actions[2]),
+        ["at", "count", "kind", "list", "migrate", "step"]
+    );
+}
+
+#[test]
+fn the_atomic_commands_are_one_for_each_pair() {
+    let line = format!(
+        "slots plan {} --add n4@10.0.0.4:6379 --commands atomic",
+        data(STABLE)
+    );
+    let text = stdout(&line);
+    assert!(
+        text.contains("10.0.0.4:6379> CLUSTER MIGRATION IMPORT 9557 10922\n"),
+        "{text}"
+    );
+    assert_eq!(text.matches("MIGRATION STATUS ID").count(), 3);
+    let actions = json(&line);
+    assert_eq!(
+        keys_of(&actions[0]),
+        ["at", "import", "kind", "status", "step"]
+    );
+}
+
+#[test]
+fn what_is_on_the_move_is_finished_first() {
+    let path = data("nodes_importing.txt");
+    let plan = json(&format!("slots plan {path} --finish"));
+    let moves = json!([{ "step": 1, "slot": 15_495, "from": THIRD, "to": FIRST, "load": 1 }]);
+    assert_eq!((&plan["moved"], &plan["moves"]), (&json!(1), &moves));
+    let text = stdout(&format!("slots plan {path} --finish --commands classic"));
+    assert!(text.contains(&format!(
+        "127.0.0.1:27003> CLUSTER SETSLOT 15495 NODE {FIRST}"
+    )));
+    let none = stdout(&format!("slots plan {} --finish --step 1", data(STABLE)));
+    assert!(none.contains("0 slots move"), "{none}");
+}
+
+// --- simulate ---
+
+const SMALL: &str = "--keys 3000 --pace 2 --clients 3";
+
+#[test]
+fn a_resharding_loses_nothing_and_tells_what_clients_met() {
+    let line = format!("slots simulate {SMALL} --seed 7");
+    let found = json(&line);
+    assert_eq!(
+        keys_of(&found),
+        [
+            "attempts",
+            "clients",
+            "commands",
+            "deletes",
+            "gave_up",
+            "keys",
+            "keys_migrated",
+            "laws",
+            "moved",
+            "multi_key",
+            "ok",
+            "primaries",
+            "reads",
+            "redirects",
+            "refreshes",
+            "seed",
+            "sends",
+            "stale_maps",
+            "steps",
+            "writes"
+        ]
+    );
+    assert_eq!((&found["ok"], &found["gave_up"]), (&json!(true), &json!(0)));
+    assert_eq!(
+        (&found["moved"], &found["primaries"]),
+        (&json!(4096), &json!(4))
+    );
+    let number = |value: &Value| value.as_u64().expect("a number");
+    let met = &found["redirects"];
+    assert_eq!(keys_of(met), ["ask", "moved", "other", "try_again"]);
+    assert!(
+        ["ask", "moved", "try_again"]
+            .iter()
+            .all(|kind| number(&met[kind]) > 0),
+        "{met}"
+    );
+    // Each command was answered once; what it was sent more is what clients met.
+    let attempts = found["attempts"].as_array().expect("an array");
+    let commands: u64 = attempts.iter().map(|row| number(&row["commands"])).sum();
+    let sends: u64 = attempts
+        .iter()
+        .map(|row| number(&row["commands"]) * number(&row["sends"]))
+        .sum();
+    assert_eq!(
+        (commands, sends),
+        (number(&found["commands"]), number(&found["sends"]))
+    );
+    let redirects: u64 = ["ask", "moved", "try_again", "other"]
+        .iter()
+        .map(|kind| number(&met[kind]))
+        .sum();
+    assert_eq!(sends - commands, redirects);
+    let laws = found["laws"].as_array().expect("an array");
+    assert_eq!(laws.len(), 6);
+    assert!(
+        laws.iter()
+            .all(|law| number(&law["checked"]) > 0 && law["broken"] == 0 && law["first"].is_null())
+    );
+    assert_eq!(json(&line), found);
+    assert_ne!(json(&format!("slots simulate {SMALL} --seed 8")), found);
+}
+
+#[test]
+fn a_resharding_begins_with_any_table() {
+    let line = format!(
+        "slots simulate {} --remove 127.0.0.1:27001 {SMALL} --refresh 50",
+        data("shards_resp2.txt")
+    );
+    let found = json(&line);
+    assert_eq!(
+        (&found["ok"], &found["moved"]),
+        (&json!(true), &json!(5461))
+    );
+    assert!(found["refreshes"].as_u64() > Some(0));
+    let shown = stdout(&line);
+    assert!(shown.contains("Every law held: no key was lost, none was served twice."));
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 100),
+        "{shown}"
+    );
+}
+
+#[test]
+fn mistakes_are_found() {
+    let found = |mistake: &str| unmet(&format!("slots simulate {SMALL} --mistake {mistake}"));
+    let (out, errors) = found("keys-left");
+    assert!(
+        out.contains("Broken: a read gives what was written last."),
+        "{out}"
+    );
+    assert!(
+        errors.contains("3 laws broken") && errors.contains("node-0 and node-3"),
+        "{errors}"
+    );
+    for mistake in ["no-importing", "source-first"] {
+        let (_, errors) = found(mistake);
+        assert!(
+            errors.contains("would be written at no server"),
+            "{mistake}: {errors}"
+        );
+    }
+}
