@@ -3,15 +3,17 @@
 
 use core::hint::black_box;
 
-use hashroute::strategy::{Params, Strategy};
-use hashroute::{Change, KeyHash, Node, Spread};
+use hashroute::strategy::{Params, Strategy, Weights};
+use hashroute::{Change, KeyHash, KeyHasher, Node, Router, Spread};
 
 /// The operations in the order in which they are counted, and how often each is done.
-pub(crate) const OPERATIONS: [(&str, usize); 4] = [
+pub(crate) const OPERATIONS: [(&str, usize); 6] = [
     ("route", KEYS),
     ("batch", KEYS),
     ("replicas", LISTS),
     ("change", 2 * NEWCOMERS),
+    ("weighted", KEYS),
+    ("tagged", KEYS),
 ];
 
 /// The function between whose call and return callgrind counts.
@@ -23,7 +25,8 @@ const COPIES: usize = 3;
 /// Each joins and leaves again. They differ, since the cost may depend on the name.
 const NEWCOMERS: usize = 4;
 
-/// Every operation on a router of `size` nodes of weight 1, at the default parameters.
+/// Every operation on a router of `size` nodes of weight 1, at the default parameters; then routes
+/// over unlike weights, where the strategy takes any, and routes of tagged keys by Redis's hash.
 pub(crate) fn run(strategy: &Strategy, size: usize) {
     let nodes = (0..size).map(|i| Node::new(format!("node-{i}")));
     let mut router = strategy
@@ -37,11 +40,7 @@ pub(crate) fn run(strategy: &Strategy, size: usize) {
         .flat_map(|name| [Change::Add(Node::new(name.clone())), Change::remove(name)])
         .collect();
 
-    count(&mut || {
-        for key in &keys {
-            black_box(router.route_hash(router.hash_key(black_box(key.as_bytes()))));
-        }
-    });
+    count(&mut || routes(&*router, &keys));
     count(&mut || router.route_batch(black_box(&hashes), black_box(&mut owners)));
     count(&mut || {
         for &hash in &hashes[..LISTS] {
@@ -53,6 +52,30 @@ pub(crate) fn run(strategy: &Strategy, size: usize) {
             black_box(router.apply(black_box(change))).expect("a newcomer may join and leave");
         }
     });
+
+    let most = match strategy.caps.weights {
+        Weights::One => 1,
+        _ => 4,
+    };
+    let weights = (1..=most).cycle().zip(0..size);
+    let nodes = weights.map(|(weight, i)| Node::new(format!("node-{i}")).with_weight(weight));
+    let router = strategy
+        .build(nodes, &Params::default())
+        .expect("every strategy takes weights that it says it takes");
+    count(&mut || routes(&*router, &keys));
+
+    let nodes = (0..size).map(|i| Node::new(format!("node-{i}")));
+    let router = strategy
+        .build(nodes, &Params::default().with_hasher(KeyHasher::REDIS))
+        .expect("every strategy takes any hasher");
+    let tagged: Vec<String> = keys.iter().map(|key| format!("{{{key}}}:cart")).collect();
+    count(&mut || routes(&*router, &tagged));
+}
+
+fn routes(router: &dyn Router, keys: &[String]) {
+    for key in keys {
+        black_box(router.route_hash(router.hash_key(black_box(key.as_bytes()))));
+    }
 }
 
 /// Once for nothing, since the first time finds out what the CPU can do, links lazily and makes
