@@ -50,8 +50,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     new: |servers, params| {
         let default = Cassandra::default();
         let cassandra = Cassandra {
-            partitioner: params.get(PARTITIONER.name, default.partitioner)?,
-            tokens: params.get(TOKENS.name, default.tokens)?,
+            partitioner: params.choice(PARTITIONER.name, default.partitioner)?,
+            tokens: params.choice(TOKENS.name, default.tokens)?,
         };
         Pool::new(cassandra, servers)
     },

@@ -42,7 +42,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     proof: Proof::Recorded,
     params: &[SLOTS],
     new: |servers, params| {
-        let slots = params.get(SLOTS.name, Slots::Even)?;
+        let slots = params.choice(SLOTS.name, Slots::Even)?;
         Pool::new(RedisCluster { slots }, servers)
     },
     #[cfg(feature = "config")]

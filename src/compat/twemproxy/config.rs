@@ -53,7 +53,9 @@ fn pool(dialect: &'static Dialect, entry: &Entry) -> Result<Config, Error> {
 
 fn apply(config: &mut Config, Entry { line, key, value }: &Entry) -> Result<(), Error> {
     let reason = |error| match error {
-        Error::Parameter { expected, .. } => wrong(*line, alloc::format!("{key}: {expected}")),
+        Error::Parameter {
+            value, expected, ..
+        } => self::expected(*line, key, &value, &expected),
         error => error,
     };
     match key.as_str() {
