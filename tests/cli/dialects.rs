@@ -74,6 +74,39 @@ fn a_key_that_the_system_does_not_hash_has_no_node() {
     );
 }
 
+/// A hash that stands for none must not be routed by.
+#[test]
+fn a_key_that_the_system_does_not_hash_is_nobodys_everywhere() {
+    const REASON: &str = "nobody: the system does not route this key by its bytes";
+    for (pool, key) in [
+        ("--dialect guava --count 3", "abc"),
+        ("--dialect jump --count 3", "abc"),
+        ("--dialect nginx --nodes a:80,b:80", "''"),
+        ("--dialect nginx --set method=hash --nodes a:80,b:80", "''"),
+    ] {
+        let text = stdout(&format!("explain {pool} {key}"));
+        assert!(text.contains(REASON), "{text}");
+        assert!(!text.contains("0xffff"), "{text}");
+        let way = &json(&format!("explain {pool} {key}"))[0];
+        let none = &serde_json::Value::Null;
+        assert_eq!((&way["value"], &way["owner"]), (none, none));
+    }
+    let keys = file("dialect-keys.txt", "1\n2\nabc\nno\n");
+    let line = format!("--dialect guava --count 3 --keys {}", keys.display());
+    assert_eq!(json(&format!("balance {line}"))["unplaced"], 2);
+    let text = stdout(&format!("balance {line}"));
+    let reason = "2 keys went nowhere: the system does not route them by their bytes";
+    assert!(text.contains(reason), "{text}");
+    let remap = json(&format!("remap {line} --add node-3"));
+    assert_eq!(remap["unplaced"], 2, "{remap}");
+    let text = stdout(&format!("remap {line} --add node-3"));
+    assert!(text.contains(reason), "{text}");
+    // The number that all ones are is a key of its own.
+    let way = &json("explain --dialect jump --count 3 18446744073709551615")[0];
+    assert_eq!(way["value"], u64::MAX);
+    assert!(way["owner"].is_object(), "{way}");
+}
+
 #[test]
 fn the_list_has_them_all() {
     let rows = json("dialects");

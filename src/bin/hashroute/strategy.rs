@@ -3,11 +3,11 @@
 use hashroute::compat::{self, Config, Dialect, Server};
 use hashroute::harness::Recipe;
 use hashroute::strategy::{self, Param, Params, Strategy};
-use hashroute::{Error, HashFunction, HashTag, KeyHash, KeyHasher, Node, NodeId, Router, Spread};
+use hashroute::{Error, HashFunction, HashTag, KeyHasher, Node, NodeId, Router, Spread};
 
 use crate::args::{NodeArgs, StrategyArgs, TuningArgs};
 use crate::failure::Failure;
-use crate::{config, nodes};
+use crate::{config, nodes, units};
 
 /// What routes: a strategy, a dialect, or a pool of a real configuration.
 #[derive(Clone, Debug)]
@@ -99,6 +99,18 @@ impl Choice {
         })
     }
 
+    /// How many keys have no node, and why.
+    pub(crate) fn unplaced(&self, keys: u64, weight: bool) -> String {
+        let why = match self.way {
+            _ if !weight => "no node has weight",
+            Way::Strategy(_) => "no node has room",
+            Way::Dialect(_) | Way::Config(_) => {
+                "the system does not route them by their bytes, or to a node that is down"
+            }
+        };
+        format!("{} went nowhere: {why}.", units::counted(keys, "key"))
+    }
+
     fn what(&self) -> String {
         let kind = match self.way {
             Way::Strategy(_) => "strategy",
@@ -110,10 +122,14 @@ impl Choice {
 
 /// The preference list of a key; empty when the key has no place, though a router that is full
 /// still has an order of preference.
-pub(crate) fn replicas(router: &dyn Router, key: KeyHash, n: u32, spread: Spread) -> Vec<NodeId> {
-    match router.route_hash(key) {
+pub(crate) fn replicas(router: &dyn Router, key: &[u8], n: u32, spread: Spread) -> Vec<NodeId> {
+    if router.hasher().is_none() && router.route(key).is_none() {
+        return Vec::new();
+    }
+    let hash = router.hash_key(key);
+    match router.route_hash(hash) {
         Some(_) => router
-            .replicas(key, n as usize, spread)
+            .replicas(hash, n as usize, spread)
             .into_iter()
             .collect(),
         None => Vec::new(),

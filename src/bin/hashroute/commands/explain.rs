@@ -1,7 +1,7 @@
 //! `explain`: the whole way of a key.
 
-use hashroute::harness::printable;
-use hashroute::{Node, NodeId, Router, Spread};
+use hashroute::harness::{place_key, printable};
+use hashroute::{KeyHash, Node, NodeId, Router, Spread};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let router = choice.build(nodes)?;
     if keys::are_given(&args.keys) {
         for key in keys::read(&args.keys)?.iter() {
-            router.place(router.hash_key(key));
+            place_key(&*router, key);
         }
     }
     let ways = args
@@ -58,15 +58,18 @@ struct Way {
     /// The part that is hashed; a dialect does not tell.
     hashed: Option<Value>,
     hash: &'static str,
-    /// The function's own number.
-    value: u64,
-    value_hex: String,
+    /// The function's own number; none where a system does not route the key by its bytes.
+    value: Option<u64>,
+    value_hex: Option<String>,
     /// The number that the strategy routes by.
-    routed: u64,
-    routed_hex: String,
+    routed: Option<u64>,
+    routed_hex: Option<String>,
     strategy: &'static str,
     facts: Vec<Fact>,
     owner: Option<Node>,
+    /// Why nobody owns it, if nobody does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nobody: Option<&'static str>,
     runner_up: Option<Node>,
     replicas: Vec<String>,
     /// Nodes of weight 0, which own nothing.
@@ -83,11 +86,16 @@ impl Way {
     fn of(key: &[u8], choice: &Choice, router: &dyn Router, args: &ReplicaArgs) -> Self {
         let hasher = router.hasher();
         let mixed = router.hash_key(key);
-        let value = hasher.map_or(mixed, |hasher| hasher.raw(key));
         let nodes = router.nodes();
+        let refused = hasher.is_none() && nodes.live() > 0 && router.route(key).is_none();
+        // The hash that stands for none.
+        let mixed = (!refused || mixed.get() < u64::MAX).then_some(mixed);
+        let value = hasher.map_or(mixed, |hasher| Some(hasher.raw(key)));
+        let [value, routed] = [value, mixed].map(|hash| hash.map(KeyHash::get));
+        let hex = |hash: Option<u64>| hash.map(|hash| format!("{hash:#018x}"));
         let name = |id: NodeId| nodes.name(id).to_owned();
         let node = |id: Option<&NodeId>| id.and_then(|&id| nodes.get(id)).cloned();
-        let list = |n: u32, spread| replicas(router, mixed, n, spread);
+        let list = |n: u32, spread| replicas(router, key, n, spread);
         let first = list(2, Spread::Nodes);
         let drained = nodes.iter().filter(|(_, node)| node.weight() == 0);
         let text = core::str::from_utf8(key).ok();
@@ -97,17 +105,23 @@ impl Way {
             bytes: key.to_owned(),
             hashed: hasher.map(|hasher| key_text::json(hasher.part(key))),
             hash: hasher.map_or("the system's own", |hasher| hasher.function().name()),
-            value: value.get(),
-            value_hex: format!("{:#018x}", value.get()),
-            routed: mixed.get(),
-            routed_hex: format!("{:#018x}", mixed.get()),
+            value,
+            value_hex: hex(value),
+            routed,
+            routed_hex: hex(routed),
             strategy: choice.way.name(),
-            facts: router
-                .explain(mixed)
+            facts: mixed
+                .map(|hash| router.explain(hash))
                 .into_iter()
+                .flatten()
                 .map(|(name, value)| Fact { name, value })
                 .collect(),
             owner: node(first.first()),
+            nobody: first.is_empty().then_some(match (refused, mixed) {
+                (true, None) => "the system does not route this key by its bytes",
+                (true, Some(_)) => "the system routes this key to no node that is up",
+                (false, _) => "no node has weight or room",
+            }),
             runner_up: node(first.get(1)),
             replicas: list(args.replicas.unwrap_or(REPLICAS), args.spread.into())
                 .into_iter()
@@ -138,7 +152,7 @@ impl Way {
 
     /// Who holds the key, and who does not.
     fn answer(&self) -> Vec<(&'static str, String)> {
-        let nobody = || "nobody: no node has weight or room".to_owned();
+        let nobody = || format!("nobody: {}", self.nobody.unwrap_or_default());
         let mut facts = vec![("owner", self.owner.as_ref().map_or_else(nobody, described))];
         facts.extend(
             self.runner_up
@@ -166,12 +180,14 @@ impl Way {
                 .as_ref()
                 .map(|part| ("hashed", self.hashed_part(part))),
         );
-        facts.push((
-            "hash",
-            format!("{} = {} ({})", self.value_hex, self.value, self.hash),
-        ));
-        if self.routed != self.value {
-            facts.push(("mixed", format!("{} = {}", self.routed_hex, self.routed)));
+        if let (Some(value), Some(hex)) = (self.value, &self.value_hex) {
+            facts.push(("hash", format!("{hex} = {value} ({})", self.hash)));
+        }
+        match (self.routed, &self.routed_hex) {
+            (Some(routed), Some(hex)) if self.routed != self.value => {
+                facts.push(("mixed", format!("{hex} = {routed}")));
+            }
+            _ => {}
         }
         facts
     }
