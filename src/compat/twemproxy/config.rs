@@ -31,7 +31,10 @@ const OTHERS: [&str; 14] = [
 pub(super) fn read(dialect: &'static Dialect, text: &str) -> Result<Vec<Config>, Error> {
     let document = Yaml::document(text)?;
     let pools = document.map("the document")?;
-    pools.iter().map(|entry| pool(dialect, entry)).collect()
+    let read = |entry: &Entry| {
+        pool(dialect, entry).unwrap_or_else(|error| Config::failed(dialect, &entry.key, error))
+    };
+    Ok(pools.iter().map(read).collect())
 }
 
 fn pool(dialect: &'static Dialect, entry: &Entry) -> Result<Config, Error> {
