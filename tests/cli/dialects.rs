@@ -74,6 +74,45 @@ fn a_key_that_the_system_does_not_hash_has_no_node() {
     );
 }
 
+/// twemproxy's names are how people speak of its servers.
+#[test]
+fn servers_of_a_configuration_are_known_by_their_labels() {
+    let text = "alpha:\n  listen: 127.0.0.1:22121\n  servers:\n   - 10.0.0.1:6379:1 cache-1\n   \
+                - 10.0.0.2:6379:1 cache-2\n   - 10.0.0.3:6379:1 cache-3\nbeta:\n  distribution: \
+                random\n  servers:\n   - 10.0.0.1:6379:1\n";
+    let path = file("nutcracker.yml", text);
+    let file = format!("--dialect twemproxy --config {}", path.display());
+    let line = format!("{file} --pool alpha");
+    for change in ["--remove", "--reweight"] {
+        let value = if change == "--remove" { "" } else { "=0" };
+        let remap = |name: &str| {
+            json(&format!(
+                "remap {line} {change} {name}{value} --range 0..500"
+            ))
+        };
+        assert_eq!(remap("cache-3"), remap("10.0.0.3:6379"));
+        assert!(remap("cache-3")["moved"].as_u64() > Some(50));
+    }
+    let output = run(&format!("remap {line} --remove cache-4"));
+    assert!(!output.status.success());
+    let way = &json(&format!("explain {line} user:1"))[0];
+    let (name, label) = (&way["owner"]["name"], &way["owner_label"]);
+    let (name, label) = (
+        name.as_str().expect("a name"),
+        label.as_str().expect("a label"),
+    );
+    assert_eq!(name[..8].chars().last(), label.chars().last());
+    let text = stdout(&format!("explain {line} user:1"));
+    assert!(
+        text.contains(&format!("{name} ({label}), weight 1")),
+        "{text}"
+    );
+    // A pool that cannot be read is told when it is asked for.
+    let output = run(&format!("route {file} --pool beta user:1"));
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(error.contains("line 8: distribution \"random\""), "{error}");
+}
+
 /// A hash that stands for none must not be routed by.
 #[test]
 fn a_key_that_the_system_does_not_hash_is_nobodys_everywhere() {

@@ -3,7 +3,7 @@
 use hashroute::compat::{self, Config, Dialect, Server};
 use hashroute::harness::Recipe;
 use hashroute::strategy::{self, Param, Params, Strategy};
-use hashroute::{Error, HashFunction, HashTag, KeyHasher, Node, NodeId, Router, Spread};
+use hashroute::{Change, Error, HashFunction, HashTag, KeyHasher, Node, NodeId, Router, Spread};
 
 use crate::args::{NodeArgs, StrategyArgs, TuningArgs};
 use crate::failure::Failure;
@@ -97,6 +97,49 @@ impl Choice {
             Error::TableSize { size, .. } => format!("--set table-size={size}: {error}"),
             other => format!("{}: {other}", self.what()),
         })
+    }
+
+    /// The label of a server of the configuration, where it is not its name.
+    pub(crate) fn label(&self, name: &str) -> Option<&str> {
+        let mut servers = self.servers().iter();
+        let server = servers.find(|server| server.name() == name)?;
+        server.own_label().filter(|label| *label != name)
+    }
+
+    fn servers(&self) -> &[Server] {
+        match &self.way {
+            Way::Config(config) => config.servers(),
+            Way::Strategy(_) | Way::Dialect(_) => &[],
+        }
+    }
+
+    /// The changes with the names of servers that they call by their labels.
+    pub(crate) fn resolve(&self, changes: &[Change]) -> Vec<Change> {
+        let added = |name: &str| {
+            let mut changes = changes.iter();
+            changes.any(|change| matches!(change, Change::Add(node) if node.name() == name))
+        };
+        let named = |label: &str| {
+            if added(label) || self.servers().iter().any(|server| server.name() == label) {
+                return None;
+            }
+            let mut servers = self.servers().iter();
+            let mut fitting = servers
+                .by_ref()
+                .filter(|one| one.own_label() == Some(label));
+            let server = fitting.next()?;
+            fitting.next().is_none().then(|| server.name().to_owned())
+        };
+        let resolved = |change: &Change| match change {
+            Change::Remove(name) => named(name).map(Change::remove),
+            Change::Reweight(name, weight) => {
+                named(name).map(|name| Change::reweight(name, *weight))
+            }
+            _ => None,
+        };
+        let all = changes.iter();
+        all.map(|change| resolved(change).unwrap_or_else(|| change.clone()))
+            .collect()
     }
 
     /// How many keys have no node, and why.

@@ -67,10 +67,15 @@ struct Way {
     strategy: &'static str,
     facts: Vec<Fact>,
     owner: Option<Node>,
+    /// What the system calls the owner, where that is not its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner_label: Option<String>,
     /// Why nobody owns it, if nobody does.
     #[serde(skip_serializing_if = "Option::is_none")]
     nobody: Option<&'static str>,
     runner_up: Option<Node>,
+    #[serde(skip)]
+    runner_up_label: Option<String>,
     replicas: Vec<String>,
     /// Nodes of weight 0, which own nothing.
     drained: Vec<String>,
@@ -95,6 +100,7 @@ impl Way {
         let hex = |hash: Option<u64>| hash.map(|hash| format!("{hash:#018x}"));
         let name = |id: NodeId| nodes.name(id).to_owned();
         let node = |id: Option<&NodeId>| id.and_then(|&id| nodes.get(id)).cloned();
+        let label = |id: Option<&NodeId>| choice.label(nodes.name(*id?)).map(str::to_owned);
         let list = |n: u32, spread| replicas(router, key, n, spread);
         let first = list(2, Spread::Nodes);
         let drained = nodes.iter().filter(|(_, node)| node.weight() == 0);
@@ -117,12 +123,14 @@ impl Way {
                 .map(|(name, value)| Fact { name, value })
                 .collect(),
             owner: node(first.first()),
+            owner_label: label(first.first()),
             nobody: first.is_empty().then_some(match (refused, mixed) {
                 (true, None) => "the system does not route this key by its bytes",
                 (true, Some(_)) => "the system routes this key to no node that is up",
                 (false, _) => "no node has weight or room",
             }),
             runner_up: node(first.get(1)),
+            runner_up_label: label(first.get(1)),
             replicas: list(args.replicas.unwrap_or(REPLICAS), args.spread.into())
                 .into_iter()
                 .map(name)
@@ -153,12 +161,10 @@ impl Way {
     /// Who holds the key, and who does not.
     fn answer(&self) -> Vec<(&'static str, String)> {
         let nobody = || format!("nobody: {}", self.nobody.unwrap_or_default());
-        let mut facts = vec![("owner", self.owner.as_ref().map_or_else(nobody, described))];
-        facts.extend(
-            self.runner_up
-                .as_ref()
-                .map(|node| ("runner-up", described(node))),
-        );
+        let owner = described(self.owner.as_ref(), self.owner_label.as_deref());
+        let mut facts = vec![("owner", owner.unwrap_or_else(nobody))];
+        let runner_up = described(self.runner_up.as_ref(), self.runner_up_label.as_deref());
+        facts.extend(runner_up.map(|text| ("runner-up", text)));
         if self.replicas.len() > 1 {
             facts.push(("replicas", self.replicas.join(", ")));
         }
@@ -203,13 +209,16 @@ impl Way {
     }
 }
 
-/// "a, weight 2, zone z1, rack r1".
-fn described(node: &Node) -> String {
+/// "a (label), weight 2, zone z1, rack r1".
+fn described(node: Option<&Node>, label: Option<&str>) -> Option<String> {
+    let node = node?;
+    let label = label.map_or_else(String::new, |label| format!(" ({})", printable(label)));
     let place = |what: &str, name: Option<&str>| {
         name.map_or_else(String::new, |name| format!(", {what} {name}"))
     };
     let (zone, rack) = (place("zone", node.zone()), place("rack", node.rack()));
-    format!("{}, weight {}{zone}{rack}", node.name(), node.weight())
+    let (name, weight) = (node.name(), node.weight());
+    Some(format!("{name}{label}, weight {weight}{zone}{rack}"))
 }
 
 fn listed(names: &[String]) -> String {

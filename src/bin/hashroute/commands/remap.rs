@@ -23,7 +23,7 @@ pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
                 "nothing changes: expected --add, --remove, --reweight or --to-nodes-file",
             ));
         }
-        None => args.changes.0.clone(),
+        None => choice.resolve(&args.changes.0),
     };
     changes::check(&nodes, &changes)?;
     choice.build(nodes.clone())?;
