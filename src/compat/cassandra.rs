@@ -259,6 +259,8 @@ impl System for Cassandra {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
     use crate::strategy::Params;
     use crate::{Change, KeyHash, Node, Router, Spread};

@@ -220,6 +220,8 @@ impl System for RedisCluster {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
     use crate::strategy::Params;
     use crate::{Change, KeyHash, Node, Router};

@@ -1,8 +1,9 @@
 //! Laws over the whole registry of dialects.
 
+use core::time::Duration;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use hashroute::compat::{self, Dialect, Pool, Server};
 use hashroute::strategy::{self, Params};
