@@ -113,6 +113,21 @@ fn servers_of_a_configuration_are_known_by_their_labels() {
     assert!(error.contains("line 8: distribution \"random\""), "{error}");
 }
 
+#[test]
+fn comments_are_in_any_encoding_and_servers_in_utf_8() {
+    let text = b"upstream a { # caf\xe9\n  hash $uri consistent;\n  server s\xe9:80;\n}\n\
+                 upstream b { hash $uri consistent; server s:80; }\n";
+    let path = file("latin-1.conf", text);
+    let line = format!("route --dialect nginx --config {} --pool", path.display());
+    assert_eq!(stdout(&format!("{line} b /")), "/\ts:80\n");
+    let output = run(&format!("{line} a /"));
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        error.contains("line 3: \"s\u{fffd}:80\" is not UTF-8"),
+        "{error}"
+    );
+}
+
 /// A hash that stands for none must not be routed by.
 #[test]
 fn a_key_that_the_system_does_not_hash_is_nobodys_everywhere() {

@@ -96,7 +96,7 @@ impl Way {
         // The hash that stands for none.
         let mixed = (!refused || mixed.get() < u64::MAX).then_some(mixed);
         let value = hasher.map_or(mixed, |hasher| Some(hasher.raw(key)));
-        let [value, routed] = [value, mixed].map(|hash| hash.map(KeyHash::get));
+        let [value, placed] = [value, mixed].map(|hash| hash.map(KeyHash::get));
         let hex = |hash: Option<u64>| hash.map(|hash| format!("{hash:#018x}"));
         let name = |id: NodeId| nodes.name(id).to_owned();
         let node = |id: Option<&NodeId>| id.and_then(|&id| nodes.get(id)).cloned();
@@ -113,8 +113,8 @@ impl Way {
             hash: hasher.map_or("the system's own", |hasher| hasher.function().name()),
             value,
             value_hex: hex(value),
-            routed,
-            routed_hex: hex(routed),
+            routed: placed,
+            routed_hex: hex(placed),
             strategy: choice.way.name(),
             facts: mixed
                 .map(|hash| router.explain(hash))
