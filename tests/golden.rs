@@ -1,8 +1,8 @@
 //! Routers against the answers of real programs.
 //!
 //! The files in `data/golden` are read as data: any file of the format, any group, any number of
-//! vectors. A file of a system that nothing here understands fails, a group too, and so does a
-//! file without vectors.
+//! vectors. A file of a system that nothing here understands fails, a group too, a field of a
+//! group or a server too, and so does a file without vectors.
 
 #[path = "golden/cache_memcached_fast.rs"]
 mod cache_memcached_fast;
@@ -127,14 +127,47 @@ fn check(file: &Value) -> Fallible<usize> {
     Ok(checked)
 }
 
-/// How many vectors a file has, in its groups or without.
+/// How many vectors a file has, in its groups or without; not in both.
 fn vectors(file: &Value) -> Fallible<usize> {
-    if file.get("groups").is_none() {
-        return Ok(some(file, "vectors")?.len());
+    match (file.get("groups"), file.get("vectors")) {
+        (None, _) => return Ok(some(file, "vectors")?.len()),
+        (Some(_), None) => {}
+        (Some(_), Some(_)) => return Err("vectors in groups and beside them".into()),
     }
     some(file, "groups")?
         .iter()
         .try_fold(0, |sum, group| Ok(sum + some(group, "vectors")?.len()))
+}
+
+/// The groups of a file. Beside its name and its vectors, which are pairs, each has these fields
+/// and no others: what nobody looks at may change the answers.
+fn groups<'a>(file: &'a Value, fields: &[&str]) -> Fallible<&'a Vec<Value>> {
+    let groups = some(file, "groups")?;
+    for group in groups {
+        let common = ["config", "n_vectors", "refused", "vectors"];
+        known(group, &[&common, fields].concat())?;
+        columns(some(group, "vectors")?, 2)?;
+    }
+    Ok(groups)
+}
+
+/// Refuses a field that is none of these.
+fn known(object: &Value, fields: &[&str]) -> Fallible<()> {
+    let object = object.as_object();
+    let mut names = object.ok_or("not an object")?.keys();
+    match names.find(|name| !fields.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(format!("an unknown field: {name:?}").into()),
+    }
+}
+
+/// Refuses rows of more or fewer columns.
+fn columns(rows: &[Value], count: usize) -> Fallible<()> {
+    let fits = |row: &&Value| row.as_array().is_some_and(|row| row.len() == count);
+    match rows.iter().find(|row| !fits(row)) {
+        None => Ok(()),
+        Some(row) => Err(format!("not {count} columns: {row}").into()),
+    }
 }
 
 /// Compares the vectors of a group, each a key and the name or address of its server, and says
@@ -216,9 +249,19 @@ fn files_that_say_nothing_fail() {
         json!({"groups": [{"config": "other/5", "vectors": [["a", 0]]}]}),
         json!({"groups": [{"config": "go-jump/5", "vectors": []}]}),
         json!({"groups": [{"config": "go-jump/5", "vectors": [["a", 9]]}]}),
+        json!({"groups": [{"config": "go-jump/5", "vectors": [["a", 4, 1]]}]}),
+        json!({"groups": [{"config": "go-jump/5", "vectors": [["a", 4]], "seed": 1}]}),
+        json!({"groups": [{"config": "go-jump/5", "vectors": [["a", 4]]}], "vectors": [["a", 4]]}),
     ] {
         assert!(check(&file(empty.clone())).is_err(), "{empty}");
     }
+    let server = |server: Value| {
+        let group = json!({"config": "one", "servers": [server], "vectors": [["a", "h:1"]]});
+        check(&json!({"system": "Ruby Dalli::Ring", "groups": [group]}))
+    };
+    assert!(server(json!({"addr": "h:1", "weight": 1})).is_ok());
+    let error = server(json!({"addr": "h:1", "weight": 1, "down": true})).unwrap_err();
+    assert_eq!(error.to_string(), "an unknown field: \"down\"");
     assert!(check(&json!({"system": "nobody knows", "vectors": [["a", 0]]})).is_err());
     assert!(check(&json!({"vectors": [["a", 0]]})).is_err());
     assert!(bytes(&json!({"hex": "8"})).is_err() && number(&json!(7)).is_err());

@@ -42,8 +42,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     new: |servers, params| {
         let default = Buraksezer::default();
         let buraksezer = Buraksezer {
-            format: params.get(FORMAT.name, default.format)?,
-            hash: params.get(HASH.name, default.hash)?,
+            format: params.choice(FORMAT.name, default.format)?,
+            hash: params.choice(HASH.name, default.hash)?,
             partitions: params.get(PARTITIONS.name, default.partitions)?,
             replication: params.get(REPLICATION.name, default.replication)?,
             load: params.get(LOAD.name, default.load)?,

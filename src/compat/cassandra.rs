@@ -32,7 +32,7 @@ use core::str::FromStr;
 mod tokens;
 mod topology;
 
-use super::members::unweighted;
+use super::members::{check_names, unweighted};
 use super::placement::check_capacity;
 use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
@@ -50,9 +50,12 @@ pub(super) const DIALECT: Dialect = Dialect {
     new: |servers, params| {
         let default = Cassandra::default();
         let cassandra = Cassandra {
-            partitioner: params.get(PARTITIONER.name, default.partitioner)?,
-            tokens: params.get(TOKENS.name, default.tokens)?,
+            partitioner: params.choice(PARTITIONER.name, default.partitioner)?,
+            tokens: params.choice(TOKENS.name, default.tokens)?,
         };
+        if let Tokens::Map(map) = &cassandra.tokens {
+            check_names(TOKENS.name, map.iter().map(|(name, _)| &**name), &servers)?;
+        }
         Pool::new(cassandra, servers)
     },
     #[cfg(feature = "config")]
@@ -256,7 +259,10 @@ impl System for Cassandra {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
+    use crate::strategy::Params;
     use crate::{Change, KeyHash, Node, Router, Spread};
 
     fn pool(tokens: &str, names: &[&str]) -> Result<Pool, Error> {
@@ -271,6 +277,22 @@ mod tests {
         let place = Partitioner::Murmur3.place(token.into())?;
         let id = pool.route_hash(KeyHash::from_raw(place))?;
         Some(pool.nodes().name(id))
+    }
+
+    #[test]
+    fn a_name_that_nobody_has_is_refused() -> Result<(), Error> {
+        let params = Params::default().with("tokens", "a=1;b=2;zzz=9");
+        let error = DIALECT.build(["a", "b"].map(Server::new), &params);
+        let error = error.unwrap_err().to_string();
+        assert!(error.starts_with("tokens = \"zzz\""), "{error}");
+        // One that is yet to come.
+        let servers = [("a", 1), ("b", 1), ("zzz", 0)];
+        let servers = servers.map(|(name, weight)| Server::new(name).with_weight(weight));
+        let mut pool = DIALECT.build(servers, &params)?;
+        assert_eq!(owner(&pool, 3), Some("a"));
+        pool.apply(&Change::reweight("zzz", 1))?;
+        assert_eq!(owner(&pool, 3), Some("zzz"));
+        Ok(())
     }
 
     #[test]

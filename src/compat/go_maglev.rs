@@ -35,7 +35,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         let default = GoMaglev::default();
         let maglev = GoMaglev {
             table_size: params.get(TABLE_SIZE.name, default.table_size)?,
-            hash: params.get(HASH.name, default.hash)?,
+            hash: params.choice(HASH.name, default.hash)?,
         };
         Pool::new(maglev, servers)
     },

@@ -24,7 +24,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     proof: Proof::Recorded,
     params: &[HASH],
     new: |servers, params| {
-        let hash = params.get(HASH.name, GoRendezvous::default().hash)?;
+        let hash = params.choice(HASH.name, GoRendezvous::default().hash)?;
         Pool::new(GoRendezvous { hash }, servers)
     },
     #[cfg(feature = "config")]

@@ -29,7 +29,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         let default = Groupcache::default();
         let groupcache = Groupcache {
             replicas: params.get(REPLICAS.name, default.replicas)?,
-            hash: params.get(HASH.name, default.hash)?,
+            hash: params.choice(HASH.name, default.hash)?,
         };
         Pool::new(groupcache, servers)
     },

@@ -17,6 +17,7 @@
 //! Surprise: names play no part, so another order of the list is another cluster. Only the last
 //! servers may be down, since all others have numbers; there are no weights.
 
+use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 use core::str::{self, FromStr};
@@ -101,7 +102,7 @@ fn build(
     function: Function,
     key: Key,
 ) -> Result<Pool, Error> {
-    let key = params.get("key", key)?;
+    let key = params.choice("key", key)?;
     Pool::new(JumpFamily { function, key }, servers)
 }
 
@@ -172,7 +173,12 @@ impl FromStr for Key {
     fn from_str(text: &str) -> Result<Self, Error> {
         match text {
             "decimal" => Ok(Self::Decimal),
-            _ => text.parse().map(Self::Hash),
+            _ => text.parse().map(Self::Hash).map_err(|error| match error {
+                Error::Parameter { expected, .. } => {
+                    Error::parameter("key", text, format!("decimal, or {expected}"))
+                }
+                error => error,
+            }),
         }
     }
 }

@@ -297,13 +297,14 @@ fn function(params: &Params, option: &str) -> Result<Option<Function>, Error> {
 /// The port that is left out of labels.
 const PORT: u16 = 11211;
 
-/// Host and port of a server; a socket's port is 0.
+/// Host and port of a server, of which 0 is the usual one; a socket's port is 0.
 fn address(name: &str) -> (&str, u16) {
     if name.starts_with('/') {
         return (name, 0);
     }
     let parts = name.rsplit_once(':');
     let parts = parts.and_then(|(host, port)| Some((host, port.parse().ok()?)));
+    let parts = parts.map(|(host, port)| (host, if port == 0 { PORT } else { port }));
     parts.unwrap_or((name, PORT))
 }
 

@@ -1,5 +1,6 @@
 //! What the systems ask of their servers.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::Server;
@@ -21,6 +22,23 @@ pub(super) fn unweighted(servers: &[(NodeId, Server)]) -> Result<(), Error> {
             weight: server.weight(),
             expected: "1, as this system knows no weights, or 0 for a server that is down",
         }),
+    }
+}
+
+/// Refuse a name in an option's map that no server has: a slip of the pen would cost it its keys.
+pub(super) fn check_names<'a>(
+    option: &str,
+    names: impl IntoIterator<Item = &'a str>,
+    servers: &[Server],
+) -> Result<(), Error> {
+    let known: BTreeSet<_> = servers.iter().map(Server::name).collect();
+    match names.into_iter().find(|name| !known.contains(name)) {
+        None => Ok(()),
+        Some(name) => Err(Error::parameter(
+            option,
+            name,
+            "names of nodes; one that is yet to come is given with weight 0",
+        )),
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     proof: Proof::Recorded,
     params: &[METHOD],
     new: |servers, params| {
-        let method = params.get(METHOD.name, Method::default())?;
+        let method = params.choice(METHOD.name, Method::default())?;
         Pool::new(Nginx { method }, servers)
     },
     #[cfg(feature = "config")]

@@ -23,6 +23,7 @@ use core::str::FromStr;
 use sha1::{Digest, Sha1};
 
 use super::ketama::{Ketama, words};
+use super::members::check_names;
 use super::placement::check_capacity;
 use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
@@ -46,6 +47,8 @@ pub(super) const DIALECT: Dialect = Dialect {
             default_port,
             vnodes: vnodes(&params.get(VNODES.name, String::new())?)?,
         };
+        let names = hashring.vnodes.keys().map(|name| &**name);
+        check_names(VNODES.name, names, &servers)?;
         Pool::new(hashring, servers)
     },
     #[cfg(feature = "config")]
@@ -250,6 +253,20 @@ mod tests {
     use super::*;
     use crate::strategy::Params;
     use crate::{Change, Node, Router};
+
+    #[test]
+    fn a_name_that_nobody_has_is_refused() {
+        let build = |vnodes| {
+            let params = Params::default().with("vnodes", vnodes);
+            DIALECT.build(["a:1", "b:1"].map(Server::new), &params)
+        };
+        let error = build("a:1=9,typo=9").unwrap_err();
+        assert!(
+            error.to_string().starts_with("vnodes = \"typo\""),
+            "{error}"
+        );
+        assert!(build("a:1=9,b:1=9").is_ok());
+    }
 
     #[test]
     fn f64_gives_39_where_40_would_be_right() -> Result<(), Error> {

@@ -32,7 +32,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     proof: Proof::Recorded,
     params: &[KEYS],
     new: |servers, params| {
-        let keys = params.get(KEYS.name, Keys::default())?;
+        let keys = params.choice(KEYS.name, Keys::default())?;
         Pool::new(Pymemcache { keys }, servers)
     },
     #[cfg(feature = "config")]

@@ -29,7 +29,7 @@ use core::str::FromStr;
 #[cfg(feature = "config")]
 mod config;
 
-use super::members::unweighted;
+use super::members::{check_names, unweighted};
 use super::placement::check_capacity;
 use super::{Dialect, Placement, Pool, Proof, Server, System};
 use crate::strategy::Param;
@@ -42,7 +42,10 @@ pub(super) const DIALECT: Dialect = Dialect {
     proof: Proof::Recorded,
     params: &[SLOTS],
     new: |servers, params| {
-        let slots = params.get(SLOTS.name, Slots::Even)?;
+        let slots = params.choice(SLOTS.name, Slots::Even)?;
+        if let Slots::Map(map) = &slots {
+            check_names(SLOTS.name, map.iter().map(|(name, _)| &**name), &servers)?;
+        }
         Pool::new(RedisCluster { slots }, servers)
     },
     #[cfg(feature = "config")]
@@ -217,12 +220,26 @@ impl System for RedisCluster {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
+    use crate::strategy::Params;
     use crate::{Change, KeyHash, Node, Router};
 
     fn owner(pool: &Pool, slot: u64) -> Option<&str> {
         let id = pool.route_hash(KeyHash::from_raw(slot))?;
         Some(pool.nodes().name(id))
+    }
+
+    #[test]
+    fn a_name_that_nobody_has_is_refused() {
+        let build = |slots, names: &[&str]| {
+            let params = Params::default().with("slots", slots);
+            DIALECT.build(names.iter().copied().map(Server::new), &params)
+        };
+        let error = build("a=0-10;typo=11-16383", &["a", "b"]).unwrap_err();
+        assert!(error.to_string().starts_with("slots = \"typo\""), "{error}");
+        assert!(build("a=0-10;b=11-16383", &["a", "b"]).is_ok());
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     new: |servers, params| {
         let default = Stathat::default();
         let stathat = Stathat {
-            hash: params.get(HASH.name, default.hash)?,
+            hash: params.choice(HASH.name, default.hash)?,
             replicas: params.get(REPLICAS.name, default.replicas)?,
         };
         Pool::new(stathat, servers)

@@ -42,7 +42,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     new: |servers, params| {
         let default = TrafficServer::default();
         let trafficserver = TrafficServer {
-            query: params.get(QUERY.name, default.query)?,
+            query: params.choice(QUERY.name, default.query)?,
             weight_scale: params.get(WEIGHT_SCALE.name, default.weight_scale)?,
         };
         Pool::new(trafficserver, servers)

@@ -202,8 +202,16 @@ fn name(server: &Server) -> alloc::string::String {
     match server.own_label() {
         Some(label) => label.into(),
         None if address.starts_with('/') => alloc::format!("{address}:"),
-        None => address.strip_suffix(":11211").unwrap_or(address).into(),
+        // Of the port the number counts, zeros before it or not; else the text stands in the name.
+        None => match address.rsplit_once(':') {
+            Some((host, port)) if is_default(port) => host.into(),
+            _ => address.into(),
+        },
     }
+}
+
+fn is_default(port: &str) -> bool {
+    port.trim_start_matches('0') == "11211"
 }
 
 fn ketama(live: &[Place]) -> Result<Placement, Error> {

@@ -42,7 +42,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     new: |servers, params| {
         let default = Varnish::default();
         let varnish = Varnish {
-            by: params.get(BY.name, default.by)?,
+            by: params.choice(BY.name, default.by)?,
             host: params.get(HOST.name, default.host)?,
             replicas: params.get(REPLICAS.name, default.replicas)?,
             weight_scale: params.get(WEIGHT_SCALE.name, default.weight_scale)?,

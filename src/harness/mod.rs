@@ -34,5 +34,5 @@ pub use keys::{InputError, Keys, Rows};
 pub use noise::Noise;
 pub use remap::{Flow, MovedBytes, Remap, Undo, remap, round_trip};
 pub use report::{Comparison, Contest, Row, ScenarioSummary, Stage, compare};
-pub use scenario::{Placement, Recipe, Scenario, place_all};
+pub use scenario::{Placement, Recipe, Scenario, place_all, place_key};
 pub use verdict::{Cause, Evenness, Measure, Verdict, printable};

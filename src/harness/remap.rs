@@ -50,6 +50,9 @@ pub struct Remap {
     pub excess: u64,
     /// Their share of all keys.
     pub excess_share: f64,
+    /// Keys that no node holds after the change.
+    #[serde(default, skip_serializing_if = "is_0")]
+    pub unplaced: u64,
     /// The same in bytes, where sizes are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<MovedBytes>,
@@ -143,6 +146,7 @@ pub fn remap(before: &Placement, after: &Placement, keys: &Keys) -> Remap {
         noise_share: ratio(ideal_share * (1.0 - ideal_share), effective(keys)).sqrt(),
         excess,
         excess_share: ratio(excess as f64, all),
+        unplaced: after.owners().filter(Option::is_none).count() as u64,
         bytes: keys.sizes().map(|sizes| moved_bytes(sizes, bytes)),
         flows: flows
             .iter()

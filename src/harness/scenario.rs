@@ -150,6 +150,24 @@ impl<'a> Scenario<'a> {
     }
 }
 
+/// Place one key: nobody holds it when no node can, or when the system that the router speaks
+/// like does not route it by its bytes, which 64 bits of hash have no room to say.
+///
+/// ```
+/// use hashroute::{Node, compat, harness, strategy::Params};
+///
+/// let guava = compat::find("guava")?.build(["a", "b"].map(Node::new), &Params::default())?;
+/// assert!(harness::place_key(&guava, b"7").is_some());
+/// assert_eq!(harness::place_key(&guava, b"no number"), None);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+pub fn place_key(router: &dyn Router, key: &[u8]) -> Option<NodeId> {
+    if router.hasher().is_none() && router.route(key).is_none() {
+        return None;
+    }
+    router.place(router.hash_key(key))
+}
+
 /// Place every key, in order: the owner of each, by the router's own ids. A router that keeps
 /// loads counts them.
 ///
@@ -162,9 +180,7 @@ impl<'a> Scenario<'a> {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 pub fn place_all(router: &dyn Router, keys: &Keys) -> Vec<Option<NodeId>> {
-    keys.iter()
-        .map(|key| router.place(router.hash_key(key)))
-        .collect()
+    keys.iter().map(|key| place_key(router, key)).collect()
 }
 
 /// Which node holds each key, by name: placements of different routers can be compared.
@@ -201,7 +217,7 @@ impl Placement {
     pub fn of(router: &dyn Router, keys: &Keys) -> Self {
         Self::new(
             router.nodes(),
-            keys.iter().map(|key| router.place(router.hash_key(key))),
+            keys.iter().map(|key| place_key(router, key)),
         )
     }
 

@@ -74,6 +74,93 @@ fn a_key_that_the_system_does_not_hash_has_no_node() {
     );
 }
 
+/// twemproxy's names are how people speak of its servers.
+#[test]
+fn servers_of_a_configuration_are_known_by_their_labels() {
+    let text = "alpha:\n  listen: 127.0.0.1:22121\n  servers:\n   - 10.0.0.1:6379:1 cache-1\n   \
+                - 10.0.0.2:6379:1 cache-2\n   - 10.0.0.3:6379:1 cache-3\nbeta:\n  distribution: \
+                random\n  servers:\n   - 10.0.0.1:6379:1\n";
+    let path = file("nutcracker.yml", text);
+    let file = format!("--dialect twemproxy --config {}", path.display());
+    let line = format!("{file} --pool alpha");
+    for change in ["--remove", "--reweight"] {
+        let value = if change == "--remove" { "" } else { "=0" };
+        let remap = |name: &str| {
+            json(&format!(
+                "remap {line} {change} {name}{value} --range 0..500"
+            ))
+        };
+        assert_eq!(remap("cache-3"), remap("10.0.0.3:6379"));
+        assert!(remap("cache-3")["moved"].as_u64() > Some(50));
+    }
+    let output = run(&format!("remap {line} --remove cache-4"));
+    assert!(!output.status.success());
+    let way = &json(&format!("explain {line} user:1"))[0];
+    let (name, label) = (&way["owner"]["name"], &way["owner_label"]);
+    let (name, label) = (
+        name.as_str().expect("a name"),
+        label.as_str().expect("a label"),
+    );
+    assert_eq!(name[..8].chars().last(), label.chars().last());
+    let text = stdout(&format!("explain {line} user:1"));
+    assert!(
+        text.contains(&format!("{name} ({label}), weight 1")),
+        "{text}"
+    );
+    // A pool that cannot be read is told when it is asked for.
+    let output = run(&format!("route {file} --pool beta user:1"));
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(error.contains("line 8: distribution \"random\""), "{error}");
+}
+
+#[test]
+fn comments_are_in_any_encoding_and_servers_in_utf_8() {
+    let text = b"upstream a { # caf\xe9\n  hash $uri consistent;\n  server s\xe9:80;\n}\n\
+                 upstream b { hash $uri consistent; server s:80; }\n";
+    let path = file("latin-1.conf", text);
+    let line = format!("route --dialect nginx --config {} --pool", path.display());
+    assert_eq!(stdout(&format!("{line} b /")), "/\ts:80\n");
+    let output = run(&format!("{line} a /"));
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        error.contains("line 3: \"s\u{fffd}:80\" is not UTF-8"),
+        "{error}"
+    );
+}
+
+/// A hash that stands for none must not be routed by.
+#[test]
+fn a_key_that_the_system_does_not_hash_is_nobodys_everywhere() {
+    const REASON: &str = "nobody: the system does not route this key by its bytes";
+    for (pool, key) in [
+        ("--dialect guava --count 3", "abc"),
+        ("--dialect jump --count 3", "abc"),
+        ("--dialect nginx --nodes a:80,b:80", "''"),
+        ("--dialect nginx --set method=hash --nodes a:80,b:80", "''"),
+    ] {
+        let text = stdout(&format!("explain {pool} {key}"));
+        assert!(text.contains(REASON), "{text}");
+        assert!(!text.contains("0xffff"), "{text}");
+        let way = &json(&format!("explain {pool} {key}"))[0];
+        let none = &serde_json::Value::Null;
+        assert_eq!((&way["value"], &way["owner"]), (none, none));
+    }
+    let keys = file("dialect-keys.txt", "1\n2\nabc\nno\n");
+    let line = format!("--dialect guava --count 3 --keys {}", keys.display());
+    assert_eq!(json(&format!("balance {line}"))["unplaced"], 2);
+    let text = stdout(&format!("balance {line}"));
+    let reason = "2 keys went nowhere: the system does not route them by their bytes";
+    assert!(text.contains(reason), "{text}");
+    let remap = json(&format!("remap {line} --add node-3"));
+    assert_eq!(remap["unplaced"], 2, "{remap}");
+    let text = stdout(&format!("remap {line} --add node-3"));
+    assert!(text.contains(reason), "{text}");
+    // The number that all ones are is a key of its own.
+    let way = &json("explain --dialect jump --count 3 18446744073709551615")[0];
+    assert_eq!(way["value"], u64::MAX);
+    assert!(way["owner"].is_object(), "{way}");
+}
+
 #[test]
 fn the_list_has_them_all() {
     let rows = json("dialects");

@@ -1,10 +1,12 @@
 //! Laws over the whole registry of dialects.
 
+use core::time::Duration;
 use std::fs;
 use std::path::Path;
+use std::time::Instant;
 
 use hashroute::compat::{self, Dialect, Pool, Server};
-use hashroute::strategy::Params;
+use hashroute::strategy::{self, Params};
 use hashroute::{Change, Error, Node, Router, Spread};
 use proptest::collection::vec;
 use proptest::prelude::{Just, any, prop_oneof};
@@ -224,4 +226,59 @@ fn every_file_is_in_the_registry_and_has_a_page() {
             "no page says {named}"
         );
     }
+}
+
+/// What is one of several words is no number, and the error says the words.
+#[test]
+fn a_wrong_word_is_told_the_right_ones() {
+    let mut refused = 0;
+    for dialect in compat::ALL {
+        let words = |param: &&strategy::Param| {
+            !param.default.is_empty() && param.default.parse::<f64>().is_err()
+        };
+        for param in dialect.params.iter().filter(words) {
+            let params = Params::default().with(param.name, "no-such-word");
+            let Err(error) = dialect.build([name(dialect, 0)].map(Node::new), &params) else {
+                continue; // any word will do
+            };
+            let Error::Parameter {
+                name,
+                value,
+                expected,
+            } = error
+            else {
+                panic!("{} {}: {error}", dialect.name, param.name);
+            };
+            let of = (dialect.name, &*name, &*value);
+            assert_eq!(of, (dialect.name, param.name, "no-such-word"));
+            assert!(
+                !expected.contains("number") && !expected.contains("cannot be used"),
+                "{} {}: {expected}",
+                dialect.name,
+                param.name
+            );
+            refused += 1;
+        }
+    }
+    assert!(refused > 25, "{refused}");
+}
+
+/// In a debug build 0.2 s; with a search through all servers for each, a minute.
+#[test]
+fn long_files_are_read_in_little_time() -> Result<(), Error> {
+    let servers = (0..60_000).map(|i| {
+        format!(
+            "server {};\n",
+            format_args!("10.{}.{}.1:80", i / 250, i % 250)
+        )
+    });
+    let text = format!(
+        "upstream a {{ hash $uri;\n{}}}",
+        servers.collect::<String>()
+    );
+    let start = Instant::now();
+    let configs = compat::find("nginx")?.read(&text)?;
+    assert_eq!(configs[0].servers().len(), 60_000);
+    assert!(start.elapsed() < Duration::from_secs(5));
+    Ok(())
 }

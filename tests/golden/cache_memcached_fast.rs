@@ -4,11 +4,11 @@ use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
-use crate::{Fallible, routes, small, some};
+use crate::{Fallible, groups, known, routes, small, some};
 
 pub(crate) fn check(file: &Value) -> Fallible<usize> {
     let mut checked = 0;
-    for group in some(file, "groups")? {
+    for group in groups(file, &["ketama_points", "namespace", "servers"])? {
         let points = small(&group["ketama_points"])?;
         let (servers, unit) = servers(some(group, "servers")?)?;
         // The namespace of a group is not hashed, as `hash_namespace` is off.
@@ -24,6 +24,8 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
 
 /// Servers with whole weights, and what these are multiples of.
 fn servers(rows: &[Value]) -> Fallible<(Vec<Server>, u32)> {
+    rows.iter()
+        .try_for_each(|row| known(row, &["addr", "weight"]))?;
     let weights = rows.iter().map(|row| row["weight"].as_f64());
     let weights: Vec<_> = weights.collect::<Option<_>>().ok_or("no weight")?;
     let whole = |unit: u32| {

@@ -6,10 +6,10 @@ use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
-use crate::{Fallible, bytes, some};
+use crate::{Fallible, bytes, groups, some};
 
 pub(crate) fn check(file: &Value) -> Fallible<usize> {
-    let groups = some(file, "groups")?.iter();
+    let groups = groups(file, &[])?.iter();
     groups.map(check_group).sum()
 }
 

@@ -10,7 +10,7 @@ use hashroute::{Error, HashFunction, HashSlots, Jump, KeyHash, KeyHasher, Node, 
 use serde_json::Value;
 
 use crate::common;
-use crate::{Fallible, bytes, number, small, some};
+use crate::{Fallible, bytes, columns, groups, known, number, small, some};
 
 type Function = fn(u64, u32) -> Option<u32>;
 type Build = fn(Vec<Node>) -> Result<Jump, Error>;
@@ -23,7 +23,9 @@ pub(crate) fn jump(file: &Value) -> Fallible<usize> {
 }
 
 pub(crate) fn guava(file: &Value) -> Fallible<usize> {
+    columns(some(file, "pairs")?, 3)?;
     for pair in some(file, "pairs")? {
+        known(&pair[2], &["guava", "jump"])?;
         let (key, buckets) = (number(&pair[0])?, small(&pair[1])?);
         let [reference, guava] = [&pair[2]["jump"], &pair[2]["guava"]].map(small);
         let (reference, guava) = (reference?, guava?);
@@ -37,6 +39,7 @@ pub(crate) fn guava(file: &Value) -> Fallible<usize> {
 /// Rows of (key, buckets, bucket).
 fn check_buckets(file: &Value, function: Function, build: Build, dialect: &str) -> Fallible<usize> {
     let (rows, mut routers) = (some(file, "vectors")?, BTreeMap::new());
+    columns(rows, 3)?;
     for row in rows {
         let (key, buckets, bucket) = (number(&row[0])?, small(&row[1])?, small(&row[2])?);
         assert_eq!(function(key, buckets), Some(bucket), "{row}");
@@ -86,7 +89,7 @@ fn go_group(config: &Value) -> Fallible<(HashFunction, u32, Pool)> {
 /// The raw hash goes into jump as it is, in these libraries.
 pub(crate) fn go_jump(file: &Value) -> Fallible<usize> {
     let mut checked = 0;
-    for group in some(file, "groups")? {
+    for group in groups(file, &[])? {
         let (function, buckets, pool) = go_group(&group["config"])?;
         let (hasher, router) = (
             KeyHasher::new(function),
@@ -107,12 +110,14 @@ pub(crate) fn go_jump(file: &Value) -> Fallible<usize> {
 }
 
 pub(crate) fn redis(file: &Value) -> Fallible<usize> {
+    known(&file["configuration"], &["cluster-enabled", "slots"])?;
     let slots = small(&file["configuration"]["slots"])?;
     let table = HashSlots::with_slots(common::nodes(3), slots)?.with_hasher(KeyHasher::REDIS);
     let names = ["0-5460", "5461-10922", "10923-16383"];
     let dialect = compat::find("redis-cluster")?;
     let pool = dialect.build(names.map(Node::new), &Params::default())?;
     let rows = some(file, "vectors")?;
+    columns(rows, 2)?;
     for row in rows {
         let (key, slot) = (bytes(&row[0])?, small(&row[1])?);
         assert_eq!(pool.hash_key(&key).get(), u64::from(slot), "{row}");

@@ -4,18 +4,21 @@ use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
-use crate::{Fallible, routes, small, some};
+use crate::{Fallible, groups, known, routes, small, some};
 
 pub(crate) fn check(file: &Value) -> Fallible<usize> {
-    some(file, "groups")?.iter().try_fold(0, |checked, group| {
-        let rows = some(group, "servers")?;
-        let servers = rows.iter().map(server).collect::<Fallible<Vec<_>>>()?;
-        let pool = compat::find("dalli")?.build(servers, &Params::default())?;
-        Ok(checked + routes(group, &pool, str::to_owned)?)
-    })
+    groups(file, &["servers"])?
+        .iter()
+        .try_fold(0, |checked, group| {
+            let rows = some(group, "servers")?;
+            let servers = rows.iter().map(server).collect::<Fallible<Vec<_>>>()?;
+            let pool = compat::find("dalli")?.build(servers, &Params::default())?;
+            Ok(checked + routes(group, &pool, str::to_owned)?)
+        })
 }
 
 fn server(row: &Value) -> Fallible<Server> {
+    known(row, &["addr", "weight"])?;
     let address = row["addr"].as_str().ok_or("a server without address")?;
     Ok(Server::new(address).with_weight(small(&row["weight"])?))
 }

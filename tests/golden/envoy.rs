@@ -5,7 +5,7 @@ use hashroute::strategy::Params;
 use serde_json::Value;
 
 use crate::haproxy::placed;
-use crate::{Fallible, routes, small, some};
+use crate::{Fallible, groups, known, routes, small, some};
 
 /// What a group may say, beside its endpoints, and the option that it is.
 const OPTIONS: [(&str, &str); 6] = [
@@ -18,19 +18,16 @@ const OPTIONS: [(&str, &str); 6] = [
 ];
 
 /// Fields that decide nothing, or are read elsewhere.
-const OTHERS: [&str; 7] = [
-    "config",
-    "endpoints",
-    "use_hostname",
-    "key_source",
-    "sequence",
-    "n_vectors",
-    "vectors",
-];
+const OTHERS: [&str; 4] = ["endpoints", "use_hostname", "key_source", "sequence"];
+
+fn fields() -> Vec<&'static str> {
+    let options = OPTIONS.iter().map(|(name, _)| *name);
+    options.chain(OTHERS).collect()
+}
 
 /// Groups of a cluster without load.
 pub(crate) fn check(file: &Value) -> Fallible<usize> {
-    let groups = some(file, "groups")?.iter();
+    let groups = groups(file, &fields())?.iter();
     groups
         .map(|group| routes(group, &pool(group)?, str::to_owned))
         .sum()
@@ -38,25 +35,22 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
 
 /// Groups in order of arrival: each request sees those before it.
 pub(crate) fn check_loads(file: &Value) -> Fallible<usize> {
-    let groups = some(file, "groups")?.iter();
+    let groups = groups(file, &fields())?.iter();
     groups.map(|group| placed(group, &pool(group)?)).sum()
 }
 
 fn pool(group: &Value) -> Fallible<Pool> {
     let mut params = Params::default();
     for (field, value) in group.as_object().into_iter().flatten() {
-        match OPTIONS.iter().find(|(name, _)| name == field) {
-            Some((_, option)) => {
-                let number = value.as_u64().map(|number| number.to_string());
-                let text = number.or_else(|| value.as_str().map(str::to_owned));
-                params = params.with(*option, text.ok_or("neither text nor a number")?);
-            }
-            None if field == "refused" || OTHERS.contains(&&**field) => {}
-            None => return Err(format!("an unknown field: {field:?}").into()),
+        if let Some((_, option)) = OPTIONS.iter().find(|(name, _)| name == field) {
+            let number = value.as_u64().map(|number| number.to_string());
+            let text = number.or_else(|| value.as_str().map(str::to_owned));
+            params = params.with(*option, text.ok_or("neither text nor a number")?);
         }
     }
     let by_name = group["use_hostname"] == true;
     let endpoint = |value: &Value| -> Fallible<Server> {
+        known(value, &["addr", "hash_key", "hostname", "weight"])?;
         let address = value["addr"].as_str().ok_or("no address")?;
         let server = Server::new(address).with_weight(small(&value["weight"])?);
         let name = by_name.then(|| value["hostname"].as_str()).flatten();

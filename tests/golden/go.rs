@@ -6,14 +6,14 @@ use hashroute::strategy::Params;
 use hashroute::{KeyHash, Node, Router};
 use serde_json::Value;
 
-use crate::{Fallible, routes, small, some};
+use crate::{Fallible, groups, routes, small, some};
 
 /// The parts of a group's name.
 type Parts<'a> = [&'a str];
 
 /// Compares every group of a file; `pool` makes one of the parts of its name.
 fn check(file: &Value, pool: impl Fn(&Value, &Parts<'_>) -> Fallible<Pool>) -> Fallible<usize> {
-    let groups = some(file, "groups")?.iter();
+    let groups = groups(file, &[])?.iter();
     let check_group = |group: &Value| {
         let name = group["config"].as_str().ok_or("a group without a name")?;
         let parts: Vec<_> = name.split('/').collect();

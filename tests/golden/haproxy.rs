@@ -7,13 +7,14 @@ use hashroute::compat::{self, Pool, Server};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
-use crate::{Fallible, bytes, routes, small, some};
+use crate::{Fallible, bytes, groups, known, routes, small, some};
 
 /// Groups of a hash type over the servers of a configuration.
 pub(crate) fn check(file: &Value) -> Fallible<usize> {
     let mut checked = 0;
-    for group in some(file, "groups")? {
+    for group in groups(file, &["balance", "extra", "hash_type", "key_source"])? {
         let name = text(&group["config"])?;
+        known(&file["configurations"][name], &["servers"])?;
         let servers = servers(&file["configurations"][name])?;
         let extra = text(&group["extra"])?;
         let factor = match extra.split_once(' ') {
@@ -30,7 +31,10 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
 /// Groups in order of arrival: each request sees those before it.
 pub(crate) fn check_loads(file: &Value) -> Fallible<usize> {
     let mut checked = 0;
-    for group in some(file, "groups")? {
+    for group in groups(
+        file,
+        &["hash_balance_factor", "hash_type", "sequence", "servers"],
+    )? {
         let factor = small(&group["hash_balance_factor"])?.to_string();
         let pool = pool(servers(group)?, text(&group["hash_type"])?, &factor)?;
         checked += placed(group, &pool)?;
@@ -71,6 +75,10 @@ fn pool(servers: Vec<Server>, hash_type: &str, factor: &str) -> Fallible<Pool> {
 
 fn servers(holder: &Value) -> Fallible<Vec<Server>> {
     let server = |value: &Value| {
+        known(
+            value,
+            &["addr", "disabled", "explicit_id", "id", "name", "weight"],
+        )?;
         let mut server = Server::new(text(&value["addr"])?).with_weight(small(&value["weight"])?);
         if value["explicit_id"] == true {
             server = server.with_label(small(&value["id"])?.to_string());

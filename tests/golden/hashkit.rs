@@ -3,7 +3,7 @@
 use hashroute::compat::hashkit::{Char, Function};
 use serde_json::Value;
 
-use crate::{Fallible, bytes, some};
+use crate::{Fallible, bytes, groups, some};
 
 /// Compares rows of (key, one value a column); `function` gives the value of a column for a key.
 pub(crate) fn columns(
@@ -32,13 +32,16 @@ pub(crate) fn columns(
 
 pub(crate) fn twemproxy(file: &Value) -> Fallible<usize> {
     let names = some(file, "result_columns")?;
-    some(file, "groups")?.iter().try_fold(0, |sum, group| {
-        let char: Char = match group["variant"].as_str() {
-            Some("signed_char") => Char::Signed,
-            Some("unsigned_char") => Char::Unsigned,
-            other => return Err(format!("an unknown variant: {other:?}").into()),
-        };
-        let function = |name: &str, key: &[u8]| Ok(Function::of_twemproxy(name)?.value(key, char));
-        Ok(sum + columns(group, names, function)?)
-    })
+    groups(file, &["variant"])?
+        .iter()
+        .try_fold(0, |sum, group| {
+            let char: Char = match group["variant"].as_str() {
+                Some("signed_char") => Char::Signed,
+                Some("unsigned_char") => Char::Unsigned,
+                other => return Err(format!("an unknown variant: {other:?}").into()),
+            };
+            let function =
+                |name: &str, key: &[u8]| Ok(Function::of_twemproxy(name)?.value(key, char));
+            Ok(sum + columns(group, names, function)?)
+        })
 }

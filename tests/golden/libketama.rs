@@ -4,17 +4,20 @@ use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
-use crate::{Fallible, routes, small, some};
+use crate::{Fallible, groups, known, routes, small, some};
 
 pub(crate) fn check(file: &Value) -> Fallible<usize> {
-    some(file, "groups")?.iter().try_fold(0, |sum, group| {
-        let servers = some(group, "servers")?.iter().map(|server| {
-            let address = server["addr"].as_str().ok_or("no address")?;
-            Ok(Server::new(address).with_weight(small(&server["memory"])?))
-        });
-        let servers: Fallible<Vec<_>> = servers.collect();
-        let pool = compat::find("libketama")?.build(servers?, &Params::default())?;
-        assert_eq!(pool.placement().len(), small(&group["points"])? as usize);
-        Ok(sum + routes(group, &pool, str::to_owned)?)
-    })
+    groups(file, &["points", "servers"])?
+        .iter()
+        .try_fold(0, |sum, group| {
+            let servers = some(group, "servers")?.iter().map(|server| {
+                known(server, &["addr", "memory"])?;
+                let address = server["addr"].as_str().ok_or("no address")?;
+                Ok(Server::new(address).with_weight(small(&server["memory"])?))
+            });
+            let servers: Fallible<Vec<_>> = servers.collect();
+            let pool = compat::find("libketama")?.build(servers?, &Params::default())?;
+            assert_eq!(pool.placement().len(), small(&group["points"])? as usize);
+            Ok(sum + routes(group, &pool, str::to_owned)?)
+        })
 }

@@ -5,10 +5,15 @@ use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
-use crate::{Fallible, hashkit, routes, small, some};
+use crate::{Fallible, groups, hashkit, known, routes, small, some};
 
 pub(crate) fn check(file: &Value) -> Fallible<usize> {
-    some(file, "groups")?.iter().try_fold(0, |sum, group| {
+    groups(
+        file,
+        &["calls", "hash", "note", "result_columns", "servers_set"],
+    )?
+    .iter()
+    .try_fold(0, |sum, group| {
         let checked = if group.get("result_columns").is_some() {
             hashkit::columns(group, some(group, "result_columns")?, value)?
         } else {
@@ -32,6 +37,7 @@ fn value(name: &str, key: &[u8]) -> Fallible<u32> {
 }
 
 fn server(server: &Value) -> Fallible<Server> {
+    known(server, &["host", "port", "weight"])?;
     let host = server["host"].as_str().ok_or("no host")?;
     let name = format!("{host}:{}", small(&server["port"])?);
     Ok(Server::new(name).with_weight(small(&server["weight"])?.max(1)))

@@ -4,12 +4,13 @@ use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
-use crate::{Fallible, routes, small, some};
+use crate::{Fallible, groups, known, routes, small, some};
 
 pub(crate) fn check(file: &Value) -> Fallible<usize> {
     let mut checked = 0;
-    for group in some(file, "groups")? {
+    for group in groups(file, &["key_source", "method"])? {
         let config = group["config"].as_str().ok_or("a group without a name")?;
+        known(&file["configurations"][config], &["servers"])?;
         let rows = some(&file["configurations"][config], "servers")?;
         let servers = rows.iter().map(server).collect::<Fallible<Vec<_>>>()?;
         let method = match words(group)?[..] {
@@ -32,6 +33,7 @@ fn words(group: &Value) -> Fallible<Vec<&str>> {
 }
 
 fn server(row: &Value) -> Fallible<Server> {
+    known(row, &["down", "server", "weight"])?;
     let name = row["server"].as_str().ok_or("a server without a name")?;
     let server = Server::new(name).with_weight(small(&row["weight"])?);
     match row["down"].as_bool() {

@@ -4,16 +4,18 @@ use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
-use crate::{Fallible, routes, small, some};
+use crate::{Fallible, groups, routes, small};
 
 pub(crate) fn check(file: &Value) -> Fallible<usize> {
-    some(file, "groups")?.iter().try_fold(0, |sum, group| {
-        let (servers, vnodes) = servers(&group["servers"])?;
-        let params = params(group)?.with("vnodes", vnodes);
-        let pool = compat::find("npm-hashring")?.build(servers, &params)?;
-        assert_eq!(pool.placement().len(), small(&group["points"])? as usize);
-        Ok(sum + routes(group, &pool, str::to_owned)?)
-    })
+    groups(file, &["algorithm", "options", "points", "servers"])?
+        .iter()
+        .try_fold(0, |sum, group| {
+            let (servers, vnodes) = servers(&group["servers"])?;
+            let params = params(group)?.with("vnodes", vnodes);
+            let pool = compat::find("npm-hashring")?.build(servers, &params)?;
+            assert_eq!(pool.placement().len(), small(&group["points"])? as usize);
+            Ok(sum + routes(group, &pool, str::to_owned)?)
+        })
 }
 
 /// The servers, and those with virtual nodes of their own.

@@ -6,10 +6,10 @@ use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
-use crate::{Fallible, some};
+use crate::{Fallible, groups, known, some};
 
 pub(crate) fn check(file: &Value) -> Fallible<usize> {
-    let groups = some(file, "groups")?.iter();
+    let groups = groups(file, &["key_source", "parents", "qstring"])?.iter();
     groups.map(check_group).sum()
 }
 
@@ -19,6 +19,7 @@ fn check_group(group: &Value) -> Fallible<usize> {
     let mut addresses = BTreeMap::new();
     let mut servers = Vec::new();
     for (parent, weight) in parents.iter().zip(weights) {
+        known(parent, &["addr", "hash_string", "parent", "weight"])?;
         let name = parent["parent"].as_str().ok_or("no parent")?;
         let server = Server::new(name).with_weight(weight);
         servers.push(match parent["hash_string"].as_str() {

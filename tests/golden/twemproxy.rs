@@ -6,18 +6,23 @@ use hashroute::compat::{self, Pool, Server};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
-use crate::{Fallible, routes, small, some};
+use crate::{Fallible, groups, known, routes, small, some};
 
 pub(crate) fn check(file: &Value) -> Fallible<usize> {
-    some(file, "groups")?.iter().try_fold(0, |sum, group| {
-        let configuration = group["config"].as_str().ok_or("no configuration")?;
-        let servers = some(&file["configurations"][configuration], "servers")?;
-        let same = |address: &str| address.to_owned();
-        let checked = routes(group, &pool(group, servers)?, same)?;
-        #[cfg(feature = "config")]
-        assert_eq!(routes(group, &read(group, servers)?, same)?, checked);
-        Ok(sum + checked)
-    })
+    groups(file, &["distribution", "hash", "hash_tag"])?
+        .iter()
+        .try_fold(0, |sum, group| {
+            let configuration = group["config"].as_str().ok_or("no configuration")?;
+            let configured = &file["configurations"][configuration];
+            known(configured, &["hash_tag", "servers"])?;
+            assert_eq!(configured["hash_tag"], group["hash_tag"], "{configuration}");
+            let servers = some(configured, "servers")?;
+            let same = |address: &str| address.to_owned();
+            let checked = routes(group, &pool(group, servers)?, same)?;
+            #[cfg(feature = "config")]
+            assert_eq!(routes(group, &read(group, servers)?, same)?, checked);
+            Ok(sum + checked)
+        })
 }
 
 /// What the group says of the pool, by the names of twemproxy's directives.
@@ -34,6 +39,7 @@ fn options(group: &Value) -> Fallible<Vec<(&str, &str)>> {
 
 fn pool(group: &Value, servers: &[Value]) -> Fallible<Pool> {
     let servers = servers.iter().map(|server| {
+        known(server, &["addr", "name", "weight"])?;
         let address = server["addr"].as_str().ok_or("no address")?;
         let weighted = Server::new(address).with_weight(small(&server["weight"])?);
         Ok(match server["name"].as_str() {

@@ -4,21 +4,24 @@ use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
-use crate::{Fallible, routes, small, some};
+use crate::{Fallible, groups, known, routes, small, some};
 
 pub(crate) fn check(file: &Value) -> Fallible<usize> {
-    some(file, "groups")?.iter().try_fold(0, |sum, group| {
-        let configuration = group["config"].as_str().ok_or("no configuration")?;
-        let servers = some(&file["configurations"], configuration)?;
-        let servers = servers.iter().map(|server| {
-            let name = server["name"].as_str().ok_or("no name")?;
-            Ok(Server::new(name).with_weight(small(&server["weight"])?))
-        });
-        let servers: Fallible<Vec<_>> = servers.collect();
-        let pool = compat::find("uhashring")?.build(servers?, &params(&group["ring"])?)?;
-        assert_eq!(pool.placement().len(), small(&group["points"])? as usize);
-        Ok(sum + routes(group, &pool, str::to_owned)?)
-    })
+    groups(file, &["points", "ring"])?
+        .iter()
+        .try_fold(0, |sum, group| {
+            let configuration = group["config"].as_str().ok_or("no configuration")?;
+            let servers = some(&file["configurations"], configuration)?;
+            let servers = servers.iter().map(|server| {
+                known(server, &["name", "weight"])?;
+                let name = server["name"].as_str().ok_or("no name")?;
+                Ok(Server::new(name).with_weight(small(&server["weight"])?))
+            });
+            let servers: Fallible<Vec<_>> = servers.collect();
+            let pool = compat::find("uhashring")?.build(servers?, &params(&group["ring"])?)?;
+            assert_eq!(pool.placement().len(), small(&group["points"])? as usize);
+            Ok(sum + routes(group, &pool, str::to_owned)?)
+        })
 }
 
 /// `ketama`, `default`, or either with `_vnodes_` and their number.

@@ -4,10 +4,10 @@ use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
-use crate::{Fallible, some};
+use crate::{Fallible, groups, known, some};
 
 pub(crate) fn check(file: &Value) -> Fallible<usize> {
-    let groups = some(file, "groups")?.iter();
+    let groups = groups(file, &["backends", "call", "key_source", "replicas"])?.iter();
     groups.map(check_group).sum()
 }
 
@@ -28,6 +28,7 @@ fn check_group(group: &Value) -> Fallible<usize> {
     let backends = some(group, "backends")?;
     let (scale, weights) = crate::weights(backends)?;
     let servers = backends.iter().zip(weights).map(|(backend, weight)| {
+        known(backend, &["addr", "ident", "name", "weight"])?;
         let name = backend["addr"].as_str().ok_or("no address")?;
         let ident = backend["ident"].as_str().or(backend["name"].as_str());
         let label = ident.ok_or("no name")?;

@@ -1,5 +1,6 @@
 //! The configuration file of a real system.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
@@ -15,11 +16,22 @@ pub(crate) fn read(
     pool: Option<&str>,
 ) -> Result<Config, Failure> {
     let wrong = |reason: String| Failure::Input(format!("--config {}: {reason}", path.display()));
-    let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let bytes = fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    // Comments are in whatever encoding, and no reason to refuse the rest.
+    let text = String::from_utf8_lossy(&bytes);
     let pools = dialect
         .read(&text)
         .map_err(|error| wrong(error.to_string()))?;
     let config = choose(pools, pool).map_err(wrong)?;
+    if let Some(error) = config.error() {
+        return Err(wrong(error.to_string()));
+    }
+    if let (Cow::Owned(text), Some(part)) = (&text, replaced(&config)) {
+        let line = text.lines().position(|line| line.contains(part));
+        let line = line.map_or_else(String::new, |at| format!("line {}: ", at + 1));
+        let part = printable(part);
+        return Err(wrong(format!("{line}{part:?} is not UTF-8")));
+    }
     for unknown in config.unknown() {
         let text = printable(&unknown.text);
         eprintln!(
@@ -29,6 +41,14 @@ pub(crate) fn read(
         );
     }
     Ok(config)
+}
+
+/// What of a pool stands in the file in bytes that are not UTF-8.
+fn replaced(config: &Config) -> Option<&str> {
+    let servers = config.servers().iter();
+    let mut texts = servers.flat_map(|server| [server.name(), server.label()]);
+    let bad = |text: &&str| text.contains(char::REPLACEMENT_CHARACTER);
+    texts.find(bad).or(Some(config.name()).filter(bad))
 }
 
 fn choose(pools: Vec<Config>, pool: Option<&str>) -> Result<Config, String> {

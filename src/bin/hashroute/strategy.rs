@@ -3,11 +3,11 @@
 use hashroute::compat::{self, Config, Dialect, Server};
 use hashroute::harness::Recipe;
 use hashroute::strategy::{self, Param, Params, Strategy};
-use hashroute::{Error, HashFunction, HashTag, KeyHash, KeyHasher, Node, NodeId, Router, Spread};
+use hashroute::{Change, Error, HashFunction, HashTag, KeyHasher, Node, NodeId, Router, Spread};
 
 use crate::args::{NodeArgs, StrategyArgs, TuningArgs};
 use crate::failure::Failure;
-use crate::{config, nodes};
+use crate::{config, nodes, units};
 
 /// What routes: a strategy, a dialect, or a pool of a real configuration.
 #[derive(Clone, Debug)]
@@ -99,6 +99,61 @@ impl Choice {
         })
     }
 
+    /// The label of a server of the configuration, where it is not its name.
+    pub(crate) fn label(&self, name: &str) -> Option<&str> {
+        let mut servers = self.servers().iter();
+        let server = servers.find(|server| server.name() == name)?;
+        server.own_label().filter(|label| *label != name)
+    }
+
+    fn servers(&self) -> &[Server] {
+        match &self.way {
+            Way::Config(config) => config.servers(),
+            Way::Strategy(_) | Way::Dialect(_) => &[],
+        }
+    }
+
+    /// The changes with the names of servers that they call by their labels.
+    pub(crate) fn resolve(&self, changes: &[Change]) -> Vec<Change> {
+        let added = |name: &str| {
+            let mut changes = changes.iter();
+            changes.any(|change| matches!(change, Change::Add(node) if node.name() == name))
+        };
+        let named = |label: &str| {
+            if added(label) || self.servers().iter().any(|server| server.name() == label) {
+                return None;
+            }
+            let mut servers = self.servers().iter();
+            let mut fitting = servers
+                .by_ref()
+                .filter(|one| one.own_label() == Some(label));
+            let server = fitting.next()?;
+            fitting.next().is_none().then(|| server.name().to_owned())
+        };
+        let resolved = |change: &Change| match change {
+            Change::Remove(name) => named(name).map(Change::remove),
+            Change::Reweight(name, weight) => {
+                named(name).map(|name| Change::reweight(name, *weight))
+            }
+            _ => None,
+        };
+        let all = changes.iter();
+        all.map(|change| resolved(change).unwrap_or_else(|| change.clone()))
+            .collect()
+    }
+
+    /// How many keys have no node, and why.
+    pub(crate) fn unplaced(&self, keys: u64, weight: bool) -> String {
+        let why = match self.way {
+            _ if !weight => "no node has weight",
+            Way::Strategy(_) => "no node has room",
+            Way::Dialect(_) | Way::Config(_) => {
+                "the system does not route them by their bytes, or to a node that is down"
+            }
+        };
+        format!("{} went nowhere: {why}.", units::counted(keys, "key"))
+    }
+
     fn what(&self) -> String {
         let kind = match self.way {
             Way::Strategy(_) => "strategy",
@@ -110,10 +165,14 @@ impl Choice {
 
 /// The preference list of a key; empty when the key has no place, though a router that is full
 /// still has an order of preference.
-pub(crate) fn replicas(router: &dyn Router, key: KeyHash, n: u32, spread: Spread) -> Vec<NodeId> {
-    match router.route_hash(key) {
+pub(crate) fn replicas(router: &dyn Router, key: &[u8], n: u32, spread: Spread) -> Vec<NodeId> {
+    if router.hasher().is_none() && router.route(key).is_none() {
+        return Vec::new();
+    }
+    let hash = router.hash_key(key);
+    match router.route_hash(hash) {
         Some(_) => router
-            .replicas(key, n as usize, spread)
+            .replicas(hash, n as usize, spread)
             .into_iter()
             .collect(),
         None => Vec::new(),

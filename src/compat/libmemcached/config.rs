@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Distribution, address};
+use super::Distribution;
 use crate::Error;
 use crate::compat::config::{Config, Unknown, expected, wrong};
 use crate::compat::hashkit::Function;
@@ -201,6 +201,7 @@ impl Client {
             servers: self.servers,
             params,
             unknown: self.unknown,
+            error: None,
         }
     }
 }
@@ -221,11 +222,7 @@ fn server(line: usize, text: &str) -> Result<Server, Error> {
     let host = match name.split_once(':') {
         None => name,
         Some((host, port)) => {
-            let port = port.parse::<u16>().map_err(|_| malformed())?;
-            // Written otherwise, as 011211, it would be another name of the same server.
-            if address(name) != (host, port) {
-                return Err(malformed());
-            }
+            port.parse::<u16>().map_err(|_| malformed())?;
             host
         }
     };

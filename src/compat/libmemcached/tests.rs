@@ -187,6 +187,24 @@ mod config {
     }
 
     #[test]
+    fn port_0_is_the_usual_one() -> Result<(), Error> {
+        let routes = |port: &str| {
+            let text = format!("--DISTRIBUTION=consistent --SERVER=a{port} --SERVER=b{port}");
+            let pool = read(&text)?.build()?;
+            let host = |node: &Node| String::from(&node.name()[..1]);
+            let keys = (0..100).map(|i| format!("key:{i}"));
+            let hosts = keys.map(|key| pool.route(key.as_bytes()).map(host));
+            Ok::<Vec<_>, Error>(hosts.collect())
+        };
+        for port in [":0", ":00", ":011211", ":11211"] {
+            assert_eq!(routes(port)?, routes("")?, "{port}");
+        }
+        assert_ne!(routes(":11212")?, routes("")?);
+        assert_eq!(address("/run/m.sock"), ("/run/m.sock", 0));
+        Ok(())
+    }
+
+    #[test]
     fn servers_with_and_without_port_and_weight() -> Result<(), Error> {
         let text = "# two\n--SERVER=10.0.0.1:11212/?3\n\t--SERVER=cache-b.example\n\
                     --SOCKET=\"/run/m.sock\"/?0 --POLL-TIMEOUT=5\n--FROBNICATE --RANDOMIZE-REPLICA-READ";

@@ -1,5 +1,6 @@
 //! The `upstream` blocks of an nginx configuration.
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -54,7 +55,7 @@ pub(super) fn read(dialect: &'static Dialect, text: &str) -> Result<Vec<Config>,
         let statement = statements.next()?;
         match (statement.end, statement.name()) {
             (End::Open, "upstream") if open.iter().all(|block| is_holder(block)) => {
-                configs.push(Upstream::read(&mut statements, &statement)?.config(dialect)?);
+                configs.push(Upstream::read(&mut statements, &statement)?.config(dialect));
             }
             (End::Open, name) => open.push(String::from(name)),
             (End::Close, _) if open.pop().is_none() => return Err(unexpected(&statement, "}")),
@@ -86,7 +87,10 @@ struct Upstream {
     name: String,
     method: Option<Method>,
     servers: Vec<Server>,
+    names: BTreeSet<String>,
     unknown: Vec<Unknown>,
+    /// The first that is wrong and leaves the rest of the file readable.
+    error: Option<Error>,
 }
 
 impl Upstream {
@@ -99,7 +103,9 @@ impl Upstream {
             name: name.clone(),
             method: None,
             servers: vec![],
+            names: BTreeSet::new(),
             unknown: vec![],
+            error: None,
         };
         let mut depth = 0_usize;
         loop {
@@ -109,7 +115,10 @@ impl Upstream {
                 End::Close if depth == 0 => return Ok(upstream),
                 End::Close => depth -= 1,
                 // What stands in a block that is not known is not looked at.
-                End::Open | End::Directive if depth == 0 => upstream.take(&statement)?,
+                End::Open | End::Directive if depth == 0 => {
+                    let taken = upstream.take(&statement);
+                    upstream.error = upstream.error.or(taken.err());
+                }
                 End::Open | End::Directive => {}
             }
             depth += usize::from(statement.end == End::Open);
@@ -151,7 +160,7 @@ impl Upstream {
         let Some((address, parameters)) = statement.words[1..].split_first() else {
             return Err(wrong(statement.line, "server: expected an address"));
         };
-        if self.servers.iter().any(|server| server.name() == address) {
+        if self.names.contains(address) {
             let reason = format!("{address} is listed twice: nginx would take turns");
             return Err(wrong(statement.line, reason));
         }
@@ -172,6 +181,7 @@ impl Upstream {
         if backup {
             return self.backup(statement);
         }
+        self.names.insert(address.clone());
         let server = Server::new(address.as_str()).with_weight(weight);
         self.servers.push(if down { server.down() } else { server });
         Ok(())
@@ -195,7 +205,16 @@ impl Upstream {
         });
     }
 
-    fn config(mut self, dialect: &'static Dialect) -> Result<Config, Error> {
+    fn config(self, dialect: &'static Dialect) -> Config {
+        let name = self.name.clone();
+        self.readable(dialect)
+            .unwrap_or_else(|error| Config::failed(dialect, &name, error))
+    }
+
+    fn readable(mut self, dialect: &'static Dialect) -> Result<Config, Error> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
         let Some(method) = self.method else {
             let reason = format!("upstream {} has no hash directive: round robin", self.name);
             return Err(wrong(self.line, reason));
@@ -217,6 +236,7 @@ impl Upstream {
             servers: self.servers,
             params: Params::default().with(METHOD.name, method),
             unknown: self.unknown,
+            error: None,
         })
     }
 
@@ -310,6 +330,30 @@ mod tests {
         assert_eq!(unknown, [(21, "frobnicate"), (22, "colour=red")]);
         let pool = first.build()?;
         assert!(pool.route(b"/").map(Node::name).is_some());
+        Ok(())
+    }
+
+    #[test]
+    fn an_upstream_that_cannot_be_read_leaves_the_others() -> Result<(), Error> {
+        let configs = parse(
+            "http {
+                upstream round { server a:1; server b:1; }
+                upstream sticky { ip_hash; server a:1; }
+                upstream least { server a:1; least_conn; }
+                upstream twice { hash $uri; server a:1; server a:1; }
+                upstream good { hash $uri; server a:1; server b:1; }
+            }",
+        )?;
+        let lines = configs.iter().map(|config| match config.build() {
+            Err(Error::Config { line, .. }) => line,
+            _ => 0,
+        });
+        assert_eq!(lines.collect::<Vec<_>>(), [2, 3, 4, 5, 0]);
+        let names: Vec<_> = configs.iter().map(Config::name).collect();
+        assert_eq!(names, ["round", "sticky", "least", "twice", "good"]);
+        assert_eq!(configs[4].servers().len(), 2);
+        // What breaks the file is told at once.
+        assert!(parse("upstream a { hash $uri; server a; }\nupstream b {").is_err());
         Ok(())
     }
 

@@ -31,7 +31,10 @@ const OTHERS: [&str; 14] = [
 pub(super) fn read(dialect: &'static Dialect, text: &str) -> Result<Vec<Config>, Error> {
     let document = Yaml::document(text)?;
     let pools = document.map("the document")?;
-    pools.iter().map(|entry| pool(dialect, entry)).collect()
+    let read = |entry: &Entry| {
+        pool(dialect, entry).unwrap_or_else(|error| Config::failed(dialect, &entry.key, error))
+    };
+    Ok(pools.iter().map(read).collect())
 }
 
 fn pool(dialect: &'static Dialect, entry: &Entry) -> Result<Config, Error> {
@@ -41,6 +44,7 @@ fn pool(dialect: &'static Dialect, entry: &Entry) -> Result<Config, Error> {
         servers: Vec::new(),
         params: Params::default(),
         unknown: Vec::new(),
+        error: None,
     };
     for directive in entry.value.map("a pool")? {
         apply(&mut config, directive)?;
@@ -53,7 +57,9 @@ fn pool(dialect: &'static Dialect, entry: &Entry) -> Result<Config, Error> {
 
 fn apply(config: &mut Config, Entry { line, key, value }: &Entry) -> Result<(), Error> {
     let reason = |error| match error {
-        Error::Parameter { expected, .. } => wrong(*line, alloc::format!("{key}: {expected}")),
+        Error::Parameter {
+            value, expected, ..
+        } => self::expected(*line, key, &value, &expected),
         error => error,
     };
     match key.as_str() {

@@ -79,6 +79,9 @@ fn names_that_twemproxy_makes_of_addresses() {
     for (address, made) in [
         ("10.0.0.1:11211", "10.0.0.1"),
         ("10.0.0.1:11212", "10.0.0.1:11212"),
+        ("10.0.0.1:0011211", "10.0.0.1"),
+        ("10.0.0.1:011212", "10.0.0.1:011212"),
+        ("10.0.0.1:112110", "10.0.0.1:112110"),
         ("/run/redis.sock", "/run/redis.sock:"),
     ] {
         assert_eq!(name(&Server::new(address)), made);
@@ -92,6 +95,8 @@ fn pools_that_cannot_be() {
     assert!(Pool::new(Twemproxy::default(), same).is_err());
     let host = ["h:11211", "h"].map(Server::new);
     assert!(Pool::new(Twemproxy::default(), host).is_err());
+    let zeros = ["h:11211", "h:011211"].map(Server::new);
+    assert!(Pool::new(Twemproxy::default(), zeros).is_err());
     let heavy = || ["a", "b"].map(|name| Server::new(name).with_weight(u32::MAX));
     assert!(Pool::new(Twemproxy::default(), heavy()).is_err());
     assert!(Pool::new(modula(), [Server::new("a").with_weight(u32::MAX)]).is_err());
@@ -177,15 +182,34 @@ beta:
     }
 
     #[test]
+    fn a_pool_that_cannot_be_read_leaves_the_others() -> Result<(), Error> {
+        let text = "a:\n  distribution: random\n  servers: [ 'h:1:1' ]\nb:\n  servers: [ 'h:1:1' ]\nc: 1\n";
+        let pools = read(text)?;
+        let names: Vec<_> = pools.iter().map(Config::name).collect();
+        assert_eq!(names, ["a", "b", "c"]);
+        let error = pools[0].build().unwrap_err().to_string();
+        assert!(error.starts_with("line 2: distribution"), "{error}");
+        assert!(pools[1].build()?.route(b"key").is_some());
+        assert!(pools[2].error().is_some());
+        Ok(())
+    }
+
+    #[test]
     fn what_is_wrong_and_where() {
         let pool = |line: &str| format!("a:\n  {line}\n  servers:\n    - h:1:1\n");
         for (text, start) in [
-            (pool("hash: sha1"), "line 2: hash: one of: one_at_a_time"),
+            (
+                pool("hash: sha1"),
+                "line 2: hash \"sha1\": expected one of: one_at_a_time",
+            ),
             (
                 pool("distribution: random"),
-                "line 2: distribution: ketama or modula: random",
+                "line 2: distribution \"random\": expected ketama or modula: random",
             ),
-            (pool("hash_tag: '{'"), "line 2: hash_tag: exactly two"),
+            (
+                pool("hash_tag: '{'"),
+                "line 2: hash_tag \"{\": expected exactly two",
+            ),
             (pool("hash: [md5]"), "line 2: hash: expected a single"),
             (pool("hash: md5\n  hash: md5"), "line 3"),
             ("a: 1".into(), "line 1"),

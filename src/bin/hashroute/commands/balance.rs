@@ -23,10 +23,10 @@ pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
     progress.message("judging the balance");
     let balance = balance(choice.way.name(), &*router, &keys, &placement);
     drop(progress);
-    report(&balance)?.print(args.output.format)
+    report(&balance, &choice)?.print(args.output.format)
 }
 
-fn report(balance: &Balance) -> Result<Report, Failure> {
+fn report(balance: &Balance, choice: &Choice) -> Result<Report, Failure> {
     let all: Vec<_> = balance.nodes.iter().collect();
     let report = Report::new(balance, node_table(balance, &all))?;
     let report = if all.len() <= ALL {
@@ -44,11 +44,11 @@ fn report(balance: &Balance) -> Result<Report, Failure> {
             .with_table(node_table(balance, &least))
     };
     let report = report.with_table(figure_table(balance));
-    Ok(report.with_text(notes(balance)))
+    Ok(report.with_text(notes(balance, choice)))
 }
 
 /// What the figures mean, and what is the matter.
-fn notes(balance: &Balance) -> Vec<String> {
+fn notes(balance: &Balance, choice: &Choice) -> Vec<String> {
     let mut notes = Vec::new();
     let mut weights = balance
         .nodes
@@ -61,13 +61,7 @@ fn notes(balance: &Balance) -> Vec<String> {
             .push("Weights differ: least, mean and most are for a node of the mean weight.".into());
     }
     if balance.unplaced > 0 {
-        let keys = units::counted(balance.unplaced, "key");
-        let why = if first.is_none() {
-            "no node has weight"
-        } else {
-            "no node has room"
-        };
-        notes.push(format!("{keys} went nowhere: {why}."));
+        notes.push(choice.unplaced(balance.unplaced, first.is_some()));
     }
     if balance.bytes.is_some() || balance.requests.is_some() {
         notes.push(match balance.verdict.matter {

@@ -1,7 +1,7 @@
 //! `explain`: the whole way of a key.
 
-use hashroute::harness::printable;
-use hashroute::{Node, NodeId, Router, Spread};
+use hashroute::harness::{place_key, printable};
+use hashroute::{KeyHash, Node, NodeId, Router, Spread};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let router = choice.build(nodes)?;
     if keys::are_given(&args.keys) {
         for key in keys::read(&args.keys)?.iter() {
-            router.place(router.hash_key(key));
+            place_key(&*router, key);
         }
     }
     let ways = args
@@ -58,16 +58,24 @@ struct Way {
     /// The part that is hashed; a dialect does not tell.
     hashed: Option<Value>,
     hash: &'static str,
-    /// The function's own number.
-    value: u64,
-    value_hex: String,
+    /// The function's own number; none where a system does not route the key by its bytes.
+    value: Option<u64>,
+    value_hex: Option<String>,
     /// The number that the strategy routes by.
-    routed: u64,
-    routed_hex: String,
+    routed: Option<u64>,
+    routed_hex: Option<String>,
     strategy: &'static str,
     facts: Vec<Fact>,
     owner: Option<Node>,
+    /// What the system calls the owner, where that is not its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner_label: Option<String>,
+    /// Why nobody owns it, if nobody does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nobody: Option<&'static str>,
     runner_up: Option<Node>,
+    #[serde(skip)]
+    runner_up_label: Option<String>,
     replicas: Vec<String>,
     /// Nodes of weight 0, which own nothing.
     drained: Vec<String>,
@@ -83,11 +91,17 @@ impl Way {
     fn of(key: &[u8], choice: &Choice, router: &dyn Router, args: &ReplicaArgs) -> Self {
         let hasher = router.hasher();
         let mixed = router.hash_key(key);
-        let value = hasher.map_or(mixed, |hasher| hasher.raw(key));
         let nodes = router.nodes();
+        let refused = hasher.is_none() && nodes.live() > 0 && router.route(key).is_none();
+        // The hash that stands for none.
+        let mixed = (!refused || mixed.get() < u64::MAX).then_some(mixed);
+        let value = hasher.map_or(mixed, |hasher| Some(hasher.raw(key)));
+        let [value, placed] = [value, mixed].map(|hash| hash.map(KeyHash::get));
+        let hex = |hash: Option<u64>| hash.map(|hash| format!("{hash:#018x}"));
         let name = |id: NodeId| nodes.name(id).to_owned();
         let node = |id: Option<&NodeId>| id.and_then(|&id| nodes.get(id)).cloned();
-        let list = |n: u32, spread| replicas(router, mixed, n, spread);
+        let label = |id: Option<&NodeId>| choice.label(nodes.name(*id?)).map(str::to_owned);
+        let list = |n: u32, spread| replicas(router, key, n, spread);
         let first = list(2, Spread::Nodes);
         let drained = nodes.iter().filter(|(_, node)| node.weight() == 0);
         let text = core::str::from_utf8(key).ok();
@@ -97,18 +111,26 @@ impl Way {
             bytes: key.to_owned(),
             hashed: hasher.map(|hasher| key_text::json(hasher.part(key))),
             hash: hasher.map_or("the system's own", |hasher| hasher.function().name()),
-            value: value.get(),
-            value_hex: format!("{:#018x}", value.get()),
-            routed: mixed.get(),
-            routed_hex: format!("{:#018x}", mixed.get()),
+            value,
+            value_hex: hex(value),
+            routed: placed,
+            routed_hex: hex(placed),
             strategy: choice.way.name(),
-            facts: router
-                .explain(mixed)
+            facts: mixed
+                .map(|hash| router.explain(hash))
                 .into_iter()
+                .flatten()
                 .map(|(name, value)| Fact { name, value })
                 .collect(),
             owner: node(first.first()),
+            owner_label: label(first.first()),
+            nobody: first.is_empty().then_some(match (refused, mixed) {
+                (true, None) => "the system does not route this key by its bytes",
+                (true, Some(_)) => "the system routes this key to no node that is up",
+                (false, _) => "no node has weight or room",
+            }),
             runner_up: node(first.get(1)),
+            runner_up_label: label(first.get(1)),
             replicas: list(args.replicas.unwrap_or(REPLICAS), args.spread.into())
                 .into_iter()
                 .map(name)
@@ -138,13 +160,11 @@ impl Way {
 
     /// Who holds the key, and who does not.
     fn answer(&self) -> Vec<(&'static str, String)> {
-        let nobody = || "nobody: no node has weight or room".to_owned();
-        let mut facts = vec![("owner", self.owner.as_ref().map_or_else(nobody, described))];
-        facts.extend(
-            self.runner_up
-                .as_ref()
-                .map(|node| ("runner-up", described(node))),
-        );
+        let nobody = || format!("nobody: {}", self.nobody.unwrap_or_default());
+        let owner = described(self.owner.as_ref(), self.owner_label.as_deref());
+        let mut facts = vec![("owner", owner.unwrap_or_else(nobody))];
+        let runner_up = described(self.runner_up.as_ref(), self.runner_up_label.as_deref());
+        facts.extend(runner_up.map(|text| ("runner-up", text)));
         if self.replicas.len() > 1 {
             facts.push(("replicas", self.replicas.join(", ")));
         }
@@ -166,12 +186,14 @@ impl Way {
                 .as_ref()
                 .map(|part| ("hashed", self.hashed_part(part))),
         );
-        facts.push((
-            "hash",
-            format!("{} = {} ({})", self.value_hex, self.value, self.hash),
-        ));
-        if self.routed != self.value {
-            facts.push(("mixed", format!("{} = {}", self.routed_hex, self.routed)));
+        if let (Some(value), Some(hex)) = (self.value, &self.value_hex) {
+            facts.push(("hash", format!("{hex} = {value} ({})", self.hash)));
+        }
+        match (self.routed, &self.routed_hex) {
+            (Some(routed), Some(hex)) if self.routed != self.value => {
+                facts.push(("mixed", format!("{hex} = {routed}")));
+            }
+            _ => {}
         }
         facts
     }
@@ -187,13 +209,16 @@ impl Way {
     }
 }
 
-/// "a, weight 2, zone z1, rack r1".
-fn described(node: &Node) -> String {
+/// "a (label), weight 2, zone z1, rack r1".
+fn described(node: Option<&Node>, label: Option<&str>) -> Option<String> {
+    let node = node?;
+    let label = label.map_or_else(String::new, |label| format!(" ({})", printable(label)));
     let place = |what: &str, name: Option<&str>| {
         name.map_or_else(String::new, |name| format!(", {what} {name}"))
     };
     let (zone, rack) = (place("zone", node.zone()), place("rack", node.rack()));
-    format!("{}, weight {}{zone}{rack}", node.name(), node.weight())
+    let (name, weight) = (node.name(), node.weight());
+    Some(format!("{name}{label}, weight {weight}{zone}{rack}"))
 }
 
 fn listed(names: &[String]) -> String {

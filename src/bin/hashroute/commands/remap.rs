@@ -1,7 +1,7 @@
 //! `remap`: what moves when the nodes change.
 
-use hashroute::Change;
 use hashroute::harness::{Flow, Remap, Scenario};
+use hashroute::{Change, Nodes};
 
 use crate::args::RemapArgs;
 use crate::changes::{self, words};
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
                 "nothing changes: expected --add, --remove, --reweight or --to-nodes-file",
             ));
         }
-        None => args.changes.0.clone(),
+        None => choice.resolve(&args.changes.0),
     };
     changes::check(&nodes, &changes)?;
     choice.build(nodes.clone())?;
@@ -39,7 +39,22 @@ pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
         .remap(&choice, &choice.params)
         .map_err(|error| choice.refusal(&error))?;
     drop(progress);
-    report(&remap, &scenario.changes)?.print(args.output.format)
+    let report = report(&remap, &scenario.changes)?;
+    let report = match remap.unplaced {
+        0 => report,
+        keys => report.with_text([choice.unplaced(keys, weight(&scenario))]),
+    };
+    report.print(args.output.format)
+}
+
+/// Whether a node has weight after the changes.
+fn weight(scenario: &Scenario) -> bool {
+    let nodes = Nodes::new(scenario.nodes.iter().cloned()).and_then(|mut nodes| {
+        let mut changes = scenario.changes.iter();
+        changes.try_for_each(|change| nodes.apply(change).map(drop))?;
+        Ok(nodes)
+    });
+    nodes.is_ok_and(|nodes| nodes.live() > 0)
 }
 
 fn report(remap: &Remap, changes: &[Change]) -> Result<Report, Failure> {

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
-use hashroute::harness::{Keys, printable};
+use hashroute::harness::{Keys, place_key, printable};
 use hashroute::{NodeId, Router, Spread};
 use serde_json::json;
 
@@ -115,17 +115,12 @@ impl<'a> Routes<'a> {
 
     fn write_key(&mut self, key: &[u8]) -> Result<(), Failure> {
         let router = self.router;
-        let hash = router.hash_key(key);
-        // A dialect may not take a key, which 64 bits of hash have no room to say.
-        if router.hasher().is_none() && router.route(key).is_none() {
-            return self.write_line(key, &[]);
-        }
         if self.replicas == 1 {
-            let owner = router.place(hash);
+            let owner = place_key(router, key);
             return self.write_line(key, owner.as_slice());
         }
-        let list = replicas(router, hash, self.replicas, self.spread);
-        router.place(hash);
+        let list = replicas(router, key, self.replicas, self.spread);
+        place_key(router, key);
         self.write_line(key, &list)
     }
 
