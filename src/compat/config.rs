@@ -27,6 +27,8 @@ pub struct Config {
     pub(super) servers: Vec<Server>,
     pub(super) params: Params,
     pub(super) unknown: Vec<Unknown>,
+    /// Why the pool cannot be read: the others of its file can be, all the same.
+    pub(super) error: Option<Error>,
 }
 
 /// Something in a configuration that its reader does not know: it may or may not change routes.
@@ -47,6 +49,18 @@ pub struct Unknown {
 }
 
 impl Config {
+    /// A pool that cannot be read.
+    pub(super) fn failed(dialect: &'static Dialect, name: &str, error: Error) -> Self {
+        Self {
+            dialect,
+            name: name.into(),
+            servers: Vec::new(),
+            params: Params::default(),
+            unknown: Vec::new(),
+            error: Some(error),
+        }
+    }
+
     /// The dialect whose system's file it is.
     ///
     /// ```
@@ -108,10 +122,22 @@ impl Config {
         &self.unknown
     }
 
+    /// Why this pool cannot be read, where the rest of its file can be; it has no servers then.
+    ///
+    /// ```
+    /// # use hashroute::compat;
+    /// let text = "upstream cache { hash $uri; server 10.0.0.1:80; }";
+    /// assert_eq!(compat::find("nginx")?.read(text)?[0].error(), None);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn error(&self) -> Option<&Error> {
+        self.error.as_ref()
+    }
+
     /// The pool.
     ///
     /// # Errors
-    /// As [`Dialect::build`].
+    /// What [`error`](Self::error) has, and as [`Dialect::build`].
     ///
     /// ```
     /// # use hashroute::{Router, compat};
@@ -120,17 +146,21 @@ impl Config {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn build(&self) -> Result<Pool, Error> {
+        if let Some(error) = &self.error {
+            return Err(error.clone());
+        }
         self.dialect
             .build(self.servers.iter().cloned(), &self.params)
     }
 }
 
 impl Dialect {
-    /// The pools of a configuration file of this system, in its order.
+    /// The pools of a configuration file of this system, in its order. One that cannot be read
+    /// beside others that can has its [`error`](Config::error).
     ///
     /// # Errors
     /// [`Error::Config`] with the line of what is wrong or decides routes in a way that is not
-    /// known here; [`Error::Unsupported`] for a system without a configuration of its own.
+    /// known here, for the whole file or its only pools; [`Error::Unsupported`] for a system without a configuration of its own.
     ///
     /// ```
     /// # use hashroute::compat;
@@ -140,7 +170,15 @@ impl Dialect {
     /// ```
     pub fn read(&'static self, text: &str) -> Result<Vec<Config>, Error> {
         match self.config {
-            Some(read) => read(self, text),
+            Some(read) => {
+                let configs = read(self, text)?;
+                match configs.first().and_then(Config::error) {
+                    Some(error) if configs.iter().all(|config| config.error.is_some()) => {
+                        Err(error.clone())
+                    }
+                    _ => Ok(configs),
+                }
+            }
             None => Err(Error::Unsupported {
                 what: "this system has no configuration file that is read here",
                 advice: "give its servers and options",

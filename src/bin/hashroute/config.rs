@@ -20,6 +20,9 @@ pub(crate) fn read(
         .read(&text)
         .map_err(|error| wrong(error.to_string()))?;
     let config = choose(pools, pool).map_err(wrong)?;
+    if let Some(error) = config.error() {
+        return Err(wrong(error.to_string()));
+    }
     for unknown in config.unknown() {
         let text = printable(&unknown.text);
         eprintln!(

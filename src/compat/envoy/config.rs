@@ -65,7 +65,10 @@ pub(super) fn read(dialect: &'static Dialect, text: &str) -> Result<Vec<Config>,
     let document = Yaml::document(text)?;
     let mut configs = vec![];
     for cluster in clusters(&document)? {
-        configs.extend(Cluster::read(cluster)?.map(|cluster| cluster.config(dialect)));
+        match Cluster::read(cluster) {
+            Ok(cluster) => configs.extend(cluster.map(|cluster| cluster.config(dialect))),
+            Err(error) => configs.push(Config::failed(dialect, name(cluster), error)),
+        }
     }
     if configs.is_empty() {
         return Err(wrong(
@@ -89,6 +92,16 @@ fn clusters(document: &Yaml) -> Result<Vec<&Yaml>, Error> {
         }
     }
     Ok(vec![document])
+}
+
+/// What a cluster is called that may be wrong in any other way.
+fn name(cluster: &Yaml) -> &str {
+    let Value::Map(entries) = &cluster.value else {
+        return "";
+    };
+    let name = entries.iter().find(|entry| entry.key == "name");
+    name.and_then(|entry| entry.value.text("name").ok())
+        .unwrap_or_default()
 }
 
 /// A field by its name in the style of `lb_policy`.
@@ -317,6 +330,7 @@ impl Cluster {
             servers: self.servers,
             params: self.params,
             unknown: self.unknown,
+            error: None,
         }
     }
 }

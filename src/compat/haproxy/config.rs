@@ -388,6 +388,7 @@ impl Section {
             servers: up(self.servers, self.settings.all_backups),
             params,
             unknown: self.unknown,
+            error: None,
         }
     }
 }

@@ -201,6 +201,7 @@ impl Client {
             servers: self.servers,
             params,
             unknown: self.unknown,
+            error: None,
         }
     }
 }

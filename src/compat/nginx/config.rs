@@ -217,6 +217,7 @@ impl Upstream {
             servers: self.servers,
             params: Params::default().with(METHOD.name, method),
             unknown: self.unknown,
+            error: None,
         })
     }
 

@@ -20,6 +20,7 @@ pub(super) fn read(dialect: &'static Dialect, text: &str) -> Result<Vec<Config>,
         servers: Vec::new(),
         params: Params::default(),
         unknown: Vec::new(),
+        error: None,
     };
     let mut slots = Vec::new();
     for (at, line) in text.lines().enumerate() {

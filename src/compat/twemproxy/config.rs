@@ -41,6 +41,7 @@ fn pool(dialect: &'static Dialect, entry: &Entry) -> Result<Config, Error> {
         servers: Vec::new(),
         params: Params::default(),
         unknown: Vec::new(),
+        error: None,
     };
     for directive in entry.value.map("a pool")? {
         apply(&mut config, directive)?;

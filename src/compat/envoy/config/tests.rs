@@ -152,3 +152,19 @@ fn what_is_wrong_has_a_line() {
     }
     assert!(read("").is_err() && read("7").is_err());
 }
+
+#[test]
+fn a_cluster_that_cannot_be_read_leaves_the_others_readable() -> Result<(), Error> {
+    let eds = "clusters:\n- name: far\n  type: EDS\n  lb_policy: RING_HASH\n";
+    let near = "- name: near\n  lb_policy: RING_HASH\n  load_assignment: {endpoints: [\
+                {lb_endpoints: [{endpoint: {address: {socket_address: \
+                {address: 10.0.0.1, port_value: 80}}}}]}]}\n";
+    let configs = compat::find("envoy")?.read(&[eds, near].concat())?;
+    assert_eq!((configs[0].name(), configs[1].name()), ("far", "near"));
+    let error = configs[0].build().expect_err("no endpoints in the file");
+    assert!(error.to_string().starts_with("line 3: type"), "{error}");
+    assert_eq!(configs[0].error(), Some(&error));
+    assert!(configs[1].build()?.route(b"key").is_some());
+    assert_eq!(compat::find("envoy")?.read(eds).err(), Some(error));
+    Ok(())
+}
