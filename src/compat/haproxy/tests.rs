@@ -149,6 +149,41 @@ fn loads_leave_with_their_server() -> Result<(), Error> {
 }
 
 #[test]
+fn every_way_to_ask_heeds_what_the_servers_hold() -> Result<(), Error> {
+    let params = Params::default().with("balance-factor", "125");
+    let mut pool = super::super::find("haproxy")?.build(servers(3), &params)?;
+    let key = pool.hash_key(b"hot");
+    let idle = pool.route_hash(key);
+    let leases: Vec<_> = (0..3).filter_map(|_| pool.acquire(key)).collect();
+    let now = pool.route_hash(key);
+    assert_ne!(now, idle, "the owner is full");
+    let id = |node: &Node| pool.nodes().id(node.name());
+    assert_eq!(pool.route(b"hot").and_then(id), now);
+
+    // Whoever comes in the place of one that left does not lose for what that one held.
+    let name = pool.nodes().name(idle.expect("one that is up")).to_string();
+    pool.apply(&Change::remove(&*name))?;
+    pool.apply(&Change::Add(Node::new("new")))?;
+    assert_eq!(pool.nodes().id("new"), idle);
+    let own = pool.acquire(key).expect("one that is up");
+    let before: Vec<_> = pool.nodes().iter().map(|(id, _)| pool.load(id)).collect();
+    let given = leases.into_iter().map(|lease| {
+        let gone = Some(lease.node()) == idle;
+        (gone, pool.release(lease))
+    });
+    assert!(
+        given
+            .collect::<Vec<_>>()
+            .iter()
+            .all(|(gone, given)| gone != given)
+    );
+    let new = pool.nodes().id("new").expect("a member");
+    assert_eq!(pool.load(new), before[new.index()]);
+    assert!(pool.release(own));
+    Ok(())
+}
+
+#[test]
 fn options_that_cannot_be() {
     let dialect = super::super::find("haproxy").expect("a dialect");
     for (name, value) in [
