@@ -111,15 +111,16 @@ pub struct BoundedLoad<R = Ring> {
     counters: Vec<Counter>,
 }
 
+/// What a node holds.
 #[derive(Debug)]
-struct Counter {
-    load: AtomicUsize,
+pub(crate) struct Counter {
+    pub(crate) load: AtomicUsize,
     /// Which stay of which node of which router this is: no two have the same number.
-    stay: usize,
+    pub(crate) stay: usize,
 }
 
 impl Counter {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static STAYS: AtomicUsize = AtomicUsize::new(0);
         Self {
             load: AtomicUsize::new(0),
@@ -145,8 +146,8 @@ impl Counter {
 #[derive(Debug)]
 #[must_use = "a lease that is dropped keeps its unit of load until the node leaves"]
 pub struct Lease {
-    id: NodeId,
-    stay: usize,
+    pub(crate) id: NodeId,
+    pub(crate) stay: usize,
 }
 
 impl Lease {

@@ -100,7 +100,7 @@ pub struct HaProxy {
     pub function: Function,
     /// Whether `hash-type` ends in `avalanche`.
     pub avalanche: bool,
-    /// `hash-balance-factor`: 0, or more than 100. Only `consistent` heeds it.
+    /// `hash-balance-factor`: 0, or from 101 to 2^31 - 1. Only `consistent` heeds it.
     pub balance_factor: u32,
 }
 
@@ -147,11 +147,15 @@ impl FromStr for Method {
     }
 }
 
+/// The most that HAProxy takes for `hash-balance-factor`.
+const MAX_FACTOR: u32 = 0x7fff_ffff;
+
 impl System for HaProxy {
     fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
-        if (1..=100).contains(&self.balance_factor) {
+        if self.balance_factor != 0 && !(101..=MAX_FACTOR).contains(&self.balance_factor) {
             let (name, value) = (BALANCE_FACTOR.name, self.balance_factor);
-            return Err(Error::parameter(name, value, "0 or more than 100"));
+            let known = "0, or from 101 to 2147483647";
+            return Err(Error::parameter(name, value, known));
         }
         if let Some((_, server)) = servers.iter().find(|(_, server)| server.weight() > 256) {
             return Err(Error::Weight {
@@ -200,35 +204,44 @@ impl System for HaProxy {
             if full == Some(id) {
                 return ControlFlow::Continue(());
             }
-            if loads(id) < slots.of(id, servers) {
+            if requests(loads(id)) < slots.of(id, servers) {
                 found = Some(id);
                 return ControlFlow::Break(());
             }
             full = Some(id);
             ControlFlow::Continue(())
         });
-        found.or(Some(owner))
+        // Having gone round in vain, HAProxy is left with the last point of all.
+        found.or_else(|| {
+            let ids = ids(servers).ok()?;
+            points(servers, &ids).max().map(|(_, id)| id)
+        })
     }
 }
 
-/// How many requests each server may hold: the total, cut by weight so that the parts add up.
+/// HAProxy counts requests in 32 bits.
+fn requests(load: u64) -> u32 {
+    u32::try_from(load).unwrap_or(u32::MAX)
+}
+
+/// How many requests each server may hold: the total, cut by weight so that the parts add up. All
+/// of it in 32 bits that wrap, as a great factor makes them do.
 #[derive(Debug)]
 struct Slots {
     /// For each unit of weight.
-    each: u64,
+    each: u32,
     /// What is left to hand out.
-    rest: u64,
-    weight: u64,
+    rest: u32,
+    weight: u32,
 }
 
 impl Slots {
     fn new(factor: u32, servers: &[(NodeId, Server)], loads: &dyn Fn(NodeId) -> u64) -> Self {
-        let served = servers
-            .iter()
-            .fold(0_u64, |sum, (id, _)| sum.saturating_add(loads(*id)));
-        let total = served.saturating_add(1).saturating_mul(factor.into());
-        let total = total.saturating_add(99) / 100;
-        let weight = live(servers).map(|(_, weight)| weight).sum::<u64>().max(1);
+        let held = servers.iter().map(|(id, _)| requests(loads(*id)));
+        let served = held.fold(0, u32::wrapping_add);
+        let total = served.wrapping_add(1).wrapping_mul(factor).wrapping_add(99) / 100;
+        let weights = live(servers).map(|(_, weight)| weight);
+        let weight = weights.fold(0, u32::wrapping_add).max(1);
         Self {
             each: total / weight,
             rest: total % weight,
@@ -236,16 +249,17 @@ impl Slots {
         }
     }
 
-    fn of(&self, id: NodeId, servers: &[(NodeId, Server)]) -> u64 {
-        let mut before = 0;
+    fn of(&self, id: NodeId, servers: &[(NodeId, Server)]) -> u32 {
+        let mut before = 0_u32;
         for (other, weight) in live(servers) {
+            let after = before.wrapping_add(weight);
             if other == id {
-                let rest = |sum: u64| sum * self.rest / self.weight;
-                let own = weight.saturating_mul(self.each);
-                let slots = own.saturating_add(rest(before + weight) - rest(before));
+                let rest = |sum: u32| sum.wrapping_mul(self.rest) / self.weight;
+                let own = weight.wrapping_mul(self.each);
+                let slots = own.wrapping_add(rest(after)).wrapping_sub(rest(before));
                 return slots.max(1);
             }
-            before += weight;
+            before = after;
         }
         0
     }
@@ -255,20 +269,32 @@ impl Slots {
 const SCALE: u32 = 16;
 
 /// The servers that are up, with as much weight as they have points.
-fn live(servers: &[(NodeId, Server)]) -> impl Iterator<Item = (NodeId, u64)> {
+fn live(servers: &[(NodeId, Server)]) -> impl Iterator<Item = (NodeId, u32)> {
     let live = servers.iter().filter(|(_, server)| !server.is_down());
-    live.map(|(id, server)| (*id, u64::from(server.weight()) * u64::from(SCALE)))
+    live.map(|(id, server)| (*id, server.weight() * SCALE))
 }
 
 fn ring(servers: &[(NodeId, Server)], ids: &[u32]) -> Result<Placement, Error> {
-    check_capacity(live(servers).map(|(_, weight)| weight).sum())?;
+    check_capacity(live(servers).map(|(_, weight)| u64::from(weight)).sum())?;
+    // The points of a server depend on the lower 20 bits alone.
+    let mut taken = alloc::collections::BTreeSet::new();
+    if let Some(id) = ids.iter().find(|id| !taken.insert(*id % (1 << 20))) {
+        return Err(Error::parameter(
+            "id",
+            id,
+            "no other id that is equal to it modulo 2^20",
+        ));
+    }
+    Placement::circle(32, Rule::Nearest, points(servers, ids).collect())
+}
+
+fn points(servers: &[(NodeId, Server)], ids: &[u32]) -> impl Iterator<Item = (u64, NodeId)> {
     let up = servers.iter().zip(ids);
     let points = up.filter(|((_, server), _)| !server.is_down());
-    let points = points.flat_map(|((node, server), id)| {
+    points.flat_map(|((node, server), id)| {
         let point = |n: u32| full_hash(id.wrapping_mul(4096).wrapping_add(n));
         (0..server.weight() * SCALE).map(move |n| (point(n).into(), *node))
-    });
-    Placement::circle(32, Rule::Nearest, points.collect())
+    })
 }
 
 /// The `id` of each server: its label, or the next number that nobody has, counted by position.
@@ -277,10 +303,9 @@ fn ids(servers: &[(NodeId, Server)]) -> Result<Vec<u32>, Error> {
     let mut taken = alloc::collections::BTreeSet::new();
     for label in servers.iter().filter_map(|(_, server)| server.own_label()) {
         match label.parse::<u32>() {
-            // The points of a server depend on the lower 20 bits alone.
             Ok(id) if (1..1 << 31).contains(&id) => {
-                if !taken.insert(id % (1 << 20)) {
-                    return wrong(label, "no other id that is equal to it modulo 2^20");
+                if !taken.insert(id) {
+                    return wrong(label, "an id that no other server has");
                 }
             }
             _ => return wrong(label, "a whole number from 1 to 2^31 - 1"),

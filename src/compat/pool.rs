@@ -5,10 +5,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 use core::ops::ControlFlow;
-use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
 use super::Placement;
+use crate::bounded::{Counter, Lease};
 use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
 
 /// A server as a system's configuration has it.
@@ -243,9 +243,9 @@ pub trait System: Debug + Send + Sync + 'static {
 /// all 64 bits, [`route`](Router::route) alone knows that, since no `KeyHash` is left to say it.
 /// Every change makes the placement anew, as a change of the configuration does.
 ///
-/// Where the system bounds loads, the pool counts what it [places](Router::place) until that is
+/// Where the system bounds loads, the pool counts what it [acquires](Self::acquire) until that is
 /// [released](Self::release), and the owner of a key is the server that the system would choose
-/// now; [`choose`](Self::choose) takes the loads from whoever knows them.
+/// now; what it [places](Router::place) stays until the server leaves. [`choose`](Self::choose) takes the loads from whoever knows them.
 ///
 /// ```
 /// use hashroute::compat::{Pool, Server, nginx::Nginx};
@@ -264,7 +264,7 @@ pub struct Pool {
     servers: Vec<(NodeId, Server)>,
     placement: Placement,
     /// What is placed on each server, by index; empty where the system does not look at it.
-    loads: Vec<AtomicUsize>,
+    loads: Vec<Counter>,
 }
 
 impl Pool {
@@ -296,7 +296,7 @@ impl Pool {
         };
         Ok(Self {
             placement: system.place(&servers)?,
-            loads: (0..counted).map(|_| AtomicUsize::new(0)).collect(),
+            loads: (0..counted).map(|_| Counter::new()).collect(),
             system: Box::new(system),
             nodes,
             servers,
@@ -347,7 +347,7 @@ impl Pool {
             .choose(key.get(), &self.servers, &self.placement, loads)
     }
 
-    /// How many keys are placed on a server and not released; 0 where the system does not look
+    /// How many keys a server holds, placed or acquired and not released; 0 where the system does not look
     /// at loads.
     ///
     /// ```
@@ -362,10 +362,11 @@ impl Pool {
     /// ```
     pub fn load(&self, id: NodeId) -> u64 {
         let load = self.loads.get(id.index());
-        load.map_or(0, |load| load.load(Relaxed) as u64)
+        load.map_or(0, |counter| counter.load.load(Relaxed) as u64)
     }
 
-    /// Take one placed key off a server; `false` when none is there.
+    /// Place a key on the server that the system chooses now, and count it there until the lease
+    /// is [released](Self::release).
     ///
     /// ```
     /// use hashroute::compat::{Pool, Server, haproxy::HaProxy};
@@ -373,15 +374,48 @@ impl Pool {
     ///
     /// let system = HaProxy { balance_factor: 125, ..HaProxy::default() };
     /// let pool = Pool::new(system, ["s1"].map(Server::new))?;
-    /// let id = pool.place(pool.hash_key(b"key")).expect("a server that is up");
-    /// assert!(pool.release(id) && !pool.release(id));
+    /// let lease = pool.acquire(pool.hash_key(b"key")).expect("a server that is up");
+    /// assert_eq!(pool.load(lease.node()), 1);
+    /// assert!(pool.release(lease));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn release(&self, id: NodeId) -> bool {
-        let less = |load: usize| load.checked_sub(1);
-        self.loads
-            .get(id.index())
-            .is_some_and(|load| load.fetch_update(Relaxed, Relaxed, less).is_ok())
+    pub fn acquire(&self, key: KeyHash) -> Option<Lease> {
+        let id = self.route_hash(key)?;
+        let counter = self.loads.get(id.index());
+        if let Some(counter) = counter {
+            counter.load.fetch_add(1, Relaxed);
+        }
+        // Counters do not get as far as the last number.
+        let stay = counter.map_or(usize::MAX, |counter| counter.stay);
+        Some(Lease { id, stay })
+    }
+
+    /// Take an acquired key off its server. `false`, and nothing is taken, when the server has
+    /// left since, the lease is another router's, or the system does not look at loads.
+    ///
+    /// ```
+    /// use hashroute::compat::{Pool, Server, haproxy::HaProxy};
+    /// use hashroute::{Change, Node, Router};
+    ///
+    /// let system = HaProxy { balance_factor: 125, ..HaProxy::default() };
+    /// let mut pool = Pool::new(system, ["s1"].map(Server::new))?;
+    /// let lease = pool.acquire(pool.hash_key(b"key")).expect("a server that is up");
+    /// pool.apply(&Change::remove("s1"))?;
+    /// pool.apply(&Change::Add(Node::new("s1")))?;
+    /// assert!(!pool.release(lease));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a lease is spent by giving it back"
+    )]
+    pub fn release(&self, lease: Lease) -> bool {
+        let counter = self.loads.get(lease.id.index());
+        let Some(counter) = counter.filter(|counter| counter.stay == lease.stay) else {
+            return false;
+        };
+        counter.load.fetch_sub(1, Relaxed);
+        true
     }
 
     /// A counter for every server; a server that came anew starts at nothing.
@@ -389,11 +423,10 @@ impl Pool {
         if !self.system.looks_at_loads() {
             return;
         }
-        self.loads
-            .resize_with(self.nodes.id_bound(), || AtomicUsize::new(0));
+        self.loads.resize_with(self.nodes.id_bound(), Counter::new);
         if !matches!(change, Change::Reweight(..)) {
             if let Some(load) = self.loads.get_mut(id.index()) {
-                *load.get_mut() = 0;
+                *load = Counter::new();
             }
         }
     }
@@ -424,16 +457,12 @@ impl Router for Pool {
     }
 
     fn place(&self, key: KeyHash) -> Option<NodeId> {
-        let id = self.route_hash(key)?;
-        if let Some(load) = self.loads.get(id.index()) {
-            load.fetch_add(1, Relaxed);
-        }
-        Some(id)
+        self.acquire(key).map(|lease| lease.node())
     }
 
     fn route(&self, key: &[u8]) -> Option<&Node> {
         let hash = self.system.hash(key, &self.servers, &self.placement)?;
-        self.nodes.get(self.placement.owner(hash)?)
+        self.nodes.get(self.route_hash(KeyHash::from_raw(hash))?)
     }
 
     fn apply(&mut self, change: &Change) -> Result<(), Error> {
@@ -486,7 +515,7 @@ impl Router for Pool {
         let servers = self.servers.iter().map(|(_, server)| {
             size_of::<(NodeId, Server)>() + server.name().len() + server.label().len()
         });
-        let loads = self.loads.len() * size_of::<AtomicUsize>();
+        let loads = self.loads.len() * size_of::<Counter>();
         self.nodes.heap_bytes() + servers.sum::<usize>() + self.placement.heap_bytes() + loads
     }
 }

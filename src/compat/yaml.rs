@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use saphyr_parser::{Event, Parser, ScanError, Span, StrInput};
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput};
 
 use super::config::wrong;
 use crate::Error;
@@ -21,6 +21,8 @@ const DEPTH: usize = 64;
 pub(super) struct Yaml {
     pub(super) line: usize,
     pub(super) value: Value,
+    /// Whether it is text that stands in quotes or as a block: a string, whatever it looks like.
+    pub(super) quoted: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +105,7 @@ impl<'t> Events<'t> {
         if depth > DEPTH {
             return Err(wrong(line, format!("more than {DEPTH} levels deep")));
         }
+        let quoted = matches!(event, Event::Scalar(_, style, ..) if style != ScalarStyle::Plain);
         let value = match event {
             Event::Scalar(text, ..) => Value::Text(text.into_owned()),
             Event::SequenceStart(..) => self.list(depth)?,
@@ -110,7 +113,11 @@ impl<'t> Events<'t> {
             Event::Alias(_) => return Err(wrong(line, "an alias: write the value itself")),
             _ => return Err(wrong(line, "no value here")),
         };
-        Ok(Yaml { line, value })
+        Ok(Yaml {
+            line,
+            value,
+            quoted,
+        })
     }
 
     fn list(&mut self, depth: usize) -> Result<Value, Error> {

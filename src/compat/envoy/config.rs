@@ -162,7 +162,17 @@ struct Cluster {
     /// The line of `use_hostname_for_hashing: true`.
     by_hostname: Option<usize>,
     servers: Vec<Server>,
+    health: Health,
     unknown: Vec<Unknown>,
+}
+
+/// How many endpoints of the first priority there are, how many of them are not healthy, and
+/// where the first of those is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Health {
+    all: usize,
+    down: usize,
+    line: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -197,6 +207,20 @@ impl Cluster {
         for field in endpoints {
             cluster.assignment(field)?;
         }
+        match cluster.health {
+            // Envoy panics then and uses all of them.
+            Health {
+                all,
+                down,
+                line: Some(line),
+            } if down * 2 > all => {
+                cluster.tell(
+                    line,
+                    "health_status, with more than half of the endpoints down",
+                );
+            }
+            _ => {}
+        }
         if cluster.servers.is_empty() {
             let reason = format!("cluster {:?} has no endpoints here", cluster.name);
             return Err(wrong(yaml.line, reason));
@@ -209,6 +233,12 @@ impl Cluster {
             "name" => self.name = field.value.text("name")?.into(),
             "lb_policy" => {
                 let text = field.value.text("lb_policy")?;
+                // By its name, or its number in the enumeration.
+                let text = match text {
+                    "2" => "RING_HASH",
+                    "5" => "MAGLEV",
+                    _ => text,
+                };
                 self.policy = text.parse().ok();
                 self.set(POLICY.name, text);
             }
@@ -244,10 +274,12 @@ impl Cluster {
     }
 
     fn report(&mut self, field: &Field<'_>) {
-        self.unknown.push(Unknown {
-            line: field.line,
-            text: field.name.as_str().into(),
-        });
+        self.tell(field.line, &field.name);
+    }
+
+    fn tell(&mut self, line: usize, text: &str) {
+        let text = text.into();
+        self.unknown.push(Unknown { line, text });
     }
 
     fn discovery(&mut self, field: &Field<'_>) -> Result<(), Error> {

@@ -13,15 +13,16 @@ pub(super) fn choose(
     servers: &[(NodeId, Server)],
     loads: &dyn Fn(NodeId) -> u64,
 ) -> NodeId {
-    let active = servers
-        .iter()
-        .fold(0_u64, |sum, (id, _)| sum.saturating_add(loads(*id)));
-    let slots = active.saturating_add(1).saturating_mul(factor.into());
-    let (slots, total) = (slots.saturating_add(99) / 100, total_weight(servers));
+    // Envoy counts in 32 bits, which a great factor overflows.
+    let held = |id| u32::try_from(loads(id)).unwrap_or(u32::MAX);
+    let active = servers.iter().map(|(id, _)| held(*id));
+    let active = active.fold(0, u32::wrapping_add);
+    let slots = active.wrapping_add(1).wrapping_mul(factor).wrapping_add(99) / 100;
+    let total = total_weight(servers);
     // 1 and less is no overload: a server may hold its slots and one more.
     let overload = |(id, server): (NodeId, &Server)| {
         let weight = f64::from(server.weight()) / total as f64;
-        loads(id) as f64 / ceil(slots as f64 * weight).max(1.0)
+        f64::from(held(id)) / ceil(f64::from(slots) * weight).max(1.0)
     };
     let all = || live(servers).map(|member| (member.0, overload(member)));
     let Some((_, own)) = all().find(|(id, _)| *id == owner) else {

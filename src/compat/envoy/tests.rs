@@ -157,3 +157,18 @@ fn options_that_cannot_be() {
         assert!(dialect.build(servers(1), &params).is_err(), "{size}");
     }
 }
+
+#[test]
+fn a_factor_that_overflows() -> Result<(), Error> {
+    let params = Params::default().with("balance-factor", "2147483647");
+    let servers = ["10.0.0.1:80", "10.0.0.2:80", "10.0.0.3:80"].map(Server::new);
+    let pool = super::super::find("envoy")?.build(servers, &params)?;
+    for _ in 0..6 {
+        pool.place(pool.hash_key(b"key1"));
+    }
+    // As Envoy 1.40.0 spreads six requests that it holds.
+    let mut held: Vec<_> = pool.nodes().iter().map(|(id, _)| pool.load(id)).collect();
+    held.sort_unstable();
+    assert_eq!(held, [0, 2, 4]);
+    Ok(())
+}

@@ -9,157 +9,30 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{AVALANCHE, BALANCE_FACTOR, FUNCTION, Function, METHOD, Method};
+use super::{AVALANCHE, BALANCE_FACTOR, FUNCTION, Function, MAX_FACTOR, METHOD, Method};
 use crate::Error;
 use crate::compat::config::{expected, wrong};
 use crate::compat::{Config, Dialect, Server, Unknown};
 use crate::strategy::Params;
 
-/// Directives of a section that leave the owner of a key alone.
-const HARMLESS: &[&str] = &[
-    "mode",
-    "timeout",
-    "retries",
-    "log",
-    "log-format",
-    "log-tag",
-    "maxconn",
-    "fullconn",
-    "bind",
-    "acl",
-    "capture",
-    "compression",
-    "default_backend",
-    "description",
-    "id",
-    "enabled",
-    "disabled",
-    "email-alert",
-    "errorfile",
-    "errorloc",
-    "errorloc302",
-    "errorloc303",
-    "external-check",
-    "filter",
-    "http-check",
-    "http-request",
-    "http-response",
-    "http-reuse",
-    "http-send-name-header",
-    "max-keep-alive-queue",
-    "monitor-uri",
-    "rate-limit",
-    "retry-on",
-    "server-state-file-name",
-    "source",
-    "stats",
-    "tcp-check",
-    "tcp-request",
-    "tcp-response",
-    "unique-id-format",
-    "unique-id-header",
-    "backlog",
-    "clitcpka-cnt",
-    "srvtcpka-cnt",
-];
+mod known;
 
-/// What stands behind a server and takes no value.
-const FLAGS: &[&str] = &[
-    "check",
-    "no-check",
-    "ssl",
-    "no-ssl",
-    "check-ssl",
-    "no-check-ssl",
-    "send-proxy",
-    "send-proxy-v2",
-    "send-proxy-v2-ssl",
-    "check-send-proxy",
-    "non-stick",
-    "stick",
-    "tfo",
-    "no-sslv3",
-    "no-tlsv10",
-    "no-tlsv11",
-    "no-tlsv12",
-    "no-tlsv13",
-    "allow-0rtt",
-    "no-ssl-reuse",
-    "ssl-reuse",
-    "force-tlsv12",
-    "force-tlsv13",
-    "agent-check",
-];
-
-/// What stands behind a server with a value.
-const VALUES: &[&str] = &[
-    "port",
-    "inter",
-    "fastinter",
-    "downinter",
-    "rise",
-    "fall",
-    "maxconn",
-    "minconn",
-    "maxqueue",
-    "cookie",
-    "addr",
-    "sni",
-    "check-sni",
-    "ca-file",
-    "crl-file",
-    "verify",
-    "verifyhost",
-    "crt",
-    "alpn",
-    "check-alpn",
-    "proto",
-    "check-proto",
-    "observe",
-    "on-error",
-    "error-limit",
-    "on-marked-down",
-    "on-marked-up",
-    "resolvers",
-    "resolve-prefer",
-    "resolve-net",
-    "resolve-opts",
-    "init-addr",
-    "namespace",
-    "source",
-    "redir",
-    "ciphers",
-    "ciphersuites",
-    "ssl-min-ver",
-    "ssl-max-ver",
-    "pool-max-conn",
-    "pool-low-conn",
-    "pool-purge-delay",
-    "max-reuse",
-    "agent-addr",
-    "agent-inter",
-    "agent-port",
-    "agent-send",
-    "tcp-ut",
-    "proxy-v2-options",
-    "log-proto",
-    "curves",
-    "sigalgs",
-    "ws",
-    "socks4",
-    "usesrc",
-    "interface",
-];
+use known::{ACTIONS, FLAGS, HARMLESS, VALUES};
 
 /// What `defaults` hands on to the sections behind it.
 #[derive(Clone, Debug, Default)]
 struct Settings {
-    /// Whether `balance` is by a hash of a key.
-    hashes: bool,
+    /// Whether `mode` is `http`; without one it is `tcp`.
+    http: bool,
+    /// A `balance` by a hash of a key, and its line.
+    balance: Option<(usize, String)>,
     hash_type: Vec<(&'static str, String)>,
     factor: Option<String>,
     default_server: Line,
     all_backups: bool,
+    unknown: Vec<Unknown>,
+    /// The first thing that cannot be read.
+    error: Option<Error>,
 }
 
 /// What decides routes of a server line.
@@ -188,8 +61,14 @@ struct Section {
     kind: Kind,
     name: String,
     settings: Settings,
-    servers: Vec<(String, Line)>,
-    unknown: Vec<Unknown>,
+    servers: Vec<Named>,
+}
+
+#[derive(Debug)]
+struct Named {
+    name: String,
+    address: String,
+    line: Line,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -202,20 +81,36 @@ enum Kind {
 
 pub(super) fn read(dialect: &'static Dialect, text: &str) -> Result<Vec<Config>, Error> {
     let (mut configs, mut defaults) = (vec![], BTreeMap::new());
-    let mut section = Section::default();
+    let (mut section, mut conditions) = (Section::default(), vec![]);
     for (at, line) in text.lines().enumerate() {
-        let words = words(line, at + 1)?;
+        let words = match words(line, at + 1) {
+            Ok(words) => words,
+            // Which section begins here cannot be told.
+            Err(error) if begins(line) => return Err(error),
+            Err(error) => {
+                section.fail(error);
+                continue;
+            }
+        };
         let words: Vec<_> = words.iter().map(String::as_str).collect();
         let Some((&first, rest)) = words.split_first() else {
             continue;
         };
+        if first.starts_with('.') {
+            let text = first.into();
+            conditions.push(Unknown { line: at + 1, text });
+        }
         match kind(first) {
             Some(kind) => {
                 let ended = core::mem::take(&mut section);
                 end(dialect, ended, &mut defaults, &mut configs);
                 section = begin(kind, rest, &defaults, at + 1)?;
             }
-            None => section.directive(at + 1, first, rest)?,
+            None => {
+                if let Err(error) = section.directive(at + 1, first, rest) {
+                    section.fail(error);
+                }
+            }
         }
     }
     end(dialect, section, &mut defaults, &mut configs);
@@ -226,7 +121,16 @@ pub(super) fn read(dialect: &'static Dialect, text: &str) -> Result<Vec<Config>,
              url_param, hdr, hash or rdp-cookie",
         ));
     }
+    // Any section may stand between two of them.
+    for config in configs.iter_mut().filter(|config| config.error.is_none()) {
+        config.unknown.extend_from_slice(&conditions);
+    }
     Ok(configs)
+}
+
+fn begins(line: &str) -> bool {
+    let first = line.split_whitespace().next();
+    first.is_some_and(|word| kind(word).is_some())
 }
 
 fn kind(word: &str) -> Option<Kind> {
@@ -285,12 +189,16 @@ fn end(
             defaults.insert(section.name, section.settings.clone());
             defaults.insert(LAST.into(), section.settings);
         }
-        Kind::Pool if section.settings.hashes => configs.push(section.config(dialect)),
+        Kind::Pool if section.settings.balance.is_some() => configs.push(section.config(dialect)),
         _ => {}
     }
 }
 
 impl Section {
+    fn fail(&mut self, error: Error) {
+        self.settings.error.get_or_insert(error);
+    }
+
     fn directive(&mut self, line: usize, first: &str, rest: &[&str]) -> Result<(), Error> {
         if self.kind == Kind::Other {
             return Ok(());
@@ -300,13 +208,21 @@ impl Section {
             value.ok_or_else(|| wrong(line, format!("{first} without a value")))
         };
         match first {
-            "balance" => self.settings.hashes = by_hash(value()?),
+            "mode" => self.settings.http = value()? == "http",
+            "balance" => {
+                let algorithm = value()?;
+                let hashes = by_hash(algorithm);
+                self.settings.balance = hashes.then(|| (line, algorithm.into()));
+            }
             "hash-type" => self.settings.hash_type = hash_type(line, rest)?,
             "hash-balance-factor" => {
                 let factor = value()?;
                 match factor.parse::<u32>() {
-                    Ok(number) if number == 0 || number > 100 => {}
-                    _ => return Err(expected(line, first, factor, "0 or more than 100")),
+                    Ok(number) if number == 0 || (101..=MAX_FACTOR).contains(&number) => {}
+                    _ => {
+                        let known = "0, or from 101 to 2147483647";
+                        return Err(expected(line, first, factor, known));
+                    }
                 }
                 self.settings.factor = Some(factor.into());
             }
@@ -326,6 +242,14 @@ impl Section {
                     format!("{first}: conditions are not known here"),
                 ));
             }
+            "http-request" => {
+                let action = value()?;
+                let name = action.split('(').next().unwrap_or_default();
+                let counts = name.starts_with("sc-") || name.ends_with("set-var");
+                if !counts && !ACTIONS.contains(&name) {
+                    self.report(line, &format!("{first} {action}"));
+                }
+            }
             _ if HARMLESS.contains(&first) => {}
             _ => self.report(line, first),
         }
@@ -334,16 +258,24 @@ impl Section {
 
     fn report(&mut self, line: usize, text: &str) {
         let text = text.into();
-        self.unknown.push(Unknown { line, text });
+        self.settings.unknown.push(Unknown { line, text });
     }
 
     fn server(&mut self, line: usize, rest: &[&str]) -> Result<(), Error> {
-        let [_, address, options @ ..] = rest else {
+        let [name, address, options @ ..] = rest else {
             return Err(wrong(line, "a server needs a name and an address"));
         };
         let mut server = self.settings.default_server.clone();
         self.options(line, &mut server, options)?;
-        self.servers.push(((*address).into(), server));
+        if self.servers.iter().any(|other| other.name == *name) {
+            let known = "a name that no other server of the section has";
+            return Err(expected(line, "server", name, known));
+        }
+        self.servers.push(Named {
+            name: (*name).into(),
+            address: (*address).into(),
+            line: server,
+        });
         Ok(())
     }
 
@@ -369,7 +301,28 @@ impl Section {
         Ok(())
     }
 
-    fn config(self, dialect: &'static Dialect) -> Config {
+    /// HAProxy itself goes round robin where there is no request that has what is to be hashed.
+    fn check_mode(&self) -> Result<(), Error> {
+        match &self.settings.balance {
+            Some((line, algorithm)) if !self.settings.http && of_http(algorithm) => {
+                let reason = format!(
+                    "balance {algorithm}: expected `mode http` in section {:?}; without it HAProxy \
+                     goes round robin",
+                    self.name
+                );
+                Err(wrong(*line, reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn config(mut self, dialect: &'static Dialect) -> Config {
+        if let Err(error) = self.check_mode() {
+            self.fail(error);
+        }
+        if let Some(error) = self.settings.error {
+            return Config::failed(dialect, &self.name, error);
+        }
         let mut params = Params::default();
         let kind = if self.settings.hash_type.is_empty() {
             plain(Method::MapBased)
@@ -387,7 +340,7 @@ impl Section {
             name: self.name.into(),
             servers: up(self.servers, self.settings.all_backups),
             params,
-            unknown: self.unknown,
+            unknown: self.settings.unknown,
             error: None,
         }
     }
@@ -416,18 +369,33 @@ impl Line {
 }
 
 /// Backup servers work when nobody else does: the first of them, or all with `allbackup`.
-fn up(lines: Vec<(String, Line)>, all_backups: bool) -> Vec<Server> {
-    let active = lines.iter().any(|(_, line)| !line.backup && line.is_up());
-    let first = lines
+fn up(servers: Vec<Named>, all_backups: bool) -> Vec<Server> {
+    let active = servers
         .iter()
-        .position(|(_, line)| line.backup && line.is_up());
-    let server = |(at, (address, line)): (usize, (String, Line))| {
+        .any(|Named { line, .. }| !line.backup && line.is_up());
+    let first = servers
+        .iter()
+        .position(|Named { line, .. }| line.backup && line.is_up());
+    let mut addresses = BTreeMap::<_, usize>::new();
+    for server in &servers {
+        *addresses.entry(server.address.clone()).or_default() += 1;
+    }
+    let server = |(
+        at,
+        Named {
+            name,
+            address,
+            line,
+        },
+    ): (usize, Named)| {
         let works = if line.backup {
             !active && (all_backups || first == Some(at))
         } else {
             active
         };
-        let mut server = Server::new(address).with_weight(line.weight);
+        // A name is one server's alone, an address need not be.
+        let alone = addresses.get(&address) == Some(&1);
+        let mut server = Server::new(if alone { address } else { name }).with_weight(line.weight);
         if let Some(id) = &line.id {
             server = server.with_label(&**id);
         }
@@ -437,13 +405,19 @@ fn up(lines: Vec<(String, Line)>, all_backups: bool) -> Vec<Server> {
             server.down()
         }
     };
-    lines.into_iter().enumerate().map(server).collect()
+    servers.into_iter().enumerate().map(server).collect()
 }
 
 /// Whether a `balance` is by a hash of a key's bytes.
 fn by_hash(algorithm: &str) -> bool {
     let name = algorithm.split('(').next().unwrap_or_default();
     ["uri", "url_param", "hdr", "hash", "rdp-cookie"].contains(&name)
+}
+
+/// Whether it is by something that only requests of HTTP have.
+fn of_http(algorithm: &str) -> bool {
+    let name = algorithm.split('(').next().unwrap_or_default();
+    ["uri", "url_param", "hdr"].contains(&name)
 }
 
 /// A method without a function: sdbm, and only `consistent` mixes once more.

@@ -1,4 +1,4 @@
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::compat::{self, Config, Server};
@@ -90,7 +90,7 @@ fn hash_types_without_a_function() -> Result<(), Error> {
 
 #[test]
 fn defaults_by_name() -> Result<(), Error> {
-    let text = "defaults a\n balance uri\ndefaults b\n balance leastconn\n\
+    let text = "defaults a\n mode http\n balance uri\ndefaults b\n balance leastconn\n\
                 backend one from a\n server s 10.0.0.1:80\nbackend two\n server s 10.0.0.1:80\n";
     let configs = read(text)?;
     assert_eq!(
@@ -103,12 +103,18 @@ fn defaults_by_name() -> Result<(), Error> {
 
 #[test]
 fn what_is_wrong_has_a_line() {
-    let section = "backend b\n balance uri\n";
+    let section = "backend b\n balance hash path\n";
     for (line, start) in [
         ("hash-type nearest", "line 3: hash-type"),
         ("hash-type consistent md5", "line 3: hash-type function"),
         ("hash-type consistent sdbm twice", "line 3: hash-type"),
         ("hash-balance-factor 100", "line 3: hash-balance-factor"),
+        (
+            "hash-balance-factor 2147483648",
+            "line 3: hash-balance-factor",
+        ),
+        ("balance uri", "line 3: balance uri: expected `mode http`"),
+        ("balance hdr(x)", "line 3: balance hdr(x)"),
         ("hash-balance-factor", "line 3: hash-balance-factor"),
         ("server s1", "line 3: a server"),
         ("server s1 10.0.0.1:80 weight 257", "line 3: weight"),
@@ -129,4 +135,55 @@ fn what_is_wrong_has_a_line() {
     }
     assert!(read("backend b\n balance roundrobin\n").is_err());
     assert!(read("").is_err());
+}
+
+#[test]
+fn sections_that_cannot_be_read_leave_the_others_readable() -> Result<(), Error> {
+    let text = "defaults\n mode http\n balance uri\n\
+                backend a\n balance leastconn\n server-template n 5 10.0.0.9:80\n\
+                backend b\n server-template n 5 10.0.0.9:80\n\
+                backend c\n mode tcp\n server s1 10.0.0.1:80\n\
+                backend d\n server s1 10.0.0.1:80\n";
+    let configs = read(text)?;
+    let errors = configs.iter().map(|config| {
+        let error = config.error().map(ToString::to_string);
+        (config.name(), error.unwrap_or_default())
+    });
+    let errors: Vec<_> = errors.collect();
+    assert_eq!(errors.len(), 3);
+    assert!(errors[0].0 == "b" && errors[0].1.starts_with("line 8: server-template"));
+    assert!(errors[1].0 == "c" && errors[1].1.starts_with("line 3: balance uri"));
+    assert_eq!(errors[2], ("d", String::new()));
+    Ok(())
+}
+
+#[test]
+fn what_may_change_routes_is_reported() -> Result<(), Error> {
+    let text = "global\n .if defined(X)\n .endif\n\
+                defaults\n mode http\n http-request set-header x y\n\
+                backend a\n balance uri\n disabled\n http-request deny\n\
+                http-request replace-path a b\n server s1 10.0.0.1:80 agent-check check\n";
+    let unknown = read(text)?[0].unknown().to_vec();
+    let unknown: Vec<_> = unknown.iter().map(|one| (one.line, &*one.text)).collect();
+    let expected = [
+        (6, "http-request set-header"),
+        (9, "disabled"),
+        (11, "http-request replace-path"),
+        (12, "agent-check"),
+        (2, ".if"),
+        (3, ".endif"),
+    ];
+    assert_eq!(unknown, expected);
+    Ok(())
+}
+
+#[test]
+fn servers_of_one_address_go_by_their_names() -> Result<(), Error> {
+    let text = "backend a\n mode http\n balance uri\n server s1 10.0.0.1:80\n\
+                server s2 10.0.0.1:80\n server s3 10.0.0.3:80\n";
+    let pool = read(text)?[0].build()?;
+    let names: Vec<_> = pool.servers().map(Server::name).collect();
+    assert_eq!(names, ["s1", "s2", "10.0.0.3:80"]);
+    assert!(read(&text.replace("s2", "s1")).is_err());
+    Ok(())
 }

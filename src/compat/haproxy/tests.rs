@@ -41,7 +41,41 @@ fn positions_are_ids_and_skip_those_that_are_taken() -> Result<(), Error> {
     for label in ["0", "x", "-1", "2147483648"] {
         assert!(ids_of([Some(label), None, None, None]).is_err(), "{label}");
     }
-    assert!(ids_of([Some("7"), Some("1048583"), None, None]).is_err());
+    assert!(ids_of([Some("7"), Some("7"), None, None]).is_err());
+    // Numbers are dealt out by whole ids; the points alone are of 20 bits.
+    assert_eq!(
+        ids_of([Some("1048578"), None, None, None])?,
+        [1_048_578, 2, 3, 4]
+    );
+    for (labels, consistent) in [(["7", "1048583"], false), (["7", "1048584"], true)] {
+        let labelled = servers(2).into_iter().zip(labels);
+        let labelled: Vec<_> = labelled.map(|(server, id)| server.with_label(id)).collect();
+        assert_eq!(
+            pool(Method::Consistent, labelled.clone()).is_ok(),
+            consistent
+        );
+        assert!(pool(Method::MapBased, labelled).is_ok());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_factor_that_overflows() -> Result<(), Error> {
+    let params = Params::default().with("balance-factor", "2147483647");
+    let pool = super::super::find("haproxy")?.build(servers(3), &params)?;
+    for _ in 0..6 {
+        pool.place(pool.hash_key(b"key1"));
+    }
+    // As HAProxy 2.6.12 spreads six requests that it holds.
+    let mut held: Vec<_> = pool.nodes().iter().map(|(id, _)| pool.load(id)).collect();
+    held.sort_unstable();
+    assert_eq!(held, [1, 2, 3]);
+    let params = Params::default().with("balance-factor", "2147483648");
+    assert!(
+        super::super::find("haproxy")?
+            .build(servers(3), &params)
+            .is_err()
+    );
     Ok(())
 }
 
@@ -126,7 +160,7 @@ fn a_busy_server_overflows_to_one_with_room() -> Result<(), Error> {
         assert!(pool.load(id) <= 32, "{}", pool.load(id));
     }
     assert_eq!(pool.choose(key, &|_| 0), owner);
-    assert_eq!(pool.choose(key, &|_| u64::MAX), owner, "full everywhere");
+    assert!(pool.choose(key, &|_| u64::MAX).is_some(), "full everywhere");
     Ok(())
 }
 
@@ -145,6 +179,41 @@ fn loads_leave_with_their_server() -> Result<(), Error> {
     pool.apply(&Change::remove(&*name))?;
     pool.apply(&Change::Add(Node::new(&*name)))?;
     assert!(pool.nodes().iter().all(|(id, _)| pool.load(id) == 0));
+    Ok(())
+}
+
+#[test]
+fn every_way_to_ask_heeds_what_the_servers_hold() -> Result<(), Error> {
+    let params = Params::default().with("balance-factor", "125");
+    let mut pool = super::super::find("haproxy")?.build(servers(3), &params)?;
+    let key = pool.hash_key(b"hot");
+    let idle = pool.route_hash(key);
+    let leases: Vec<_> = (0..3).filter_map(|_| pool.acquire(key)).collect();
+    let now = pool.route_hash(key);
+    assert_ne!(now, idle, "the owner is full");
+    let id = |node: &Node| pool.nodes().id(node.name());
+    assert_eq!(pool.route(b"hot").and_then(id), now);
+
+    // Whoever comes in the place of one that left does not lose for what that one held.
+    let name = pool.nodes().name(idle.expect("one that is up")).to_string();
+    pool.apply(&Change::remove(&*name))?;
+    pool.apply(&Change::Add(Node::new("new")))?;
+    assert_eq!(pool.nodes().id("new"), idle);
+    let own = pool.acquire(key).expect("one that is up");
+    let before: Vec<_> = pool.nodes().iter().map(|(id, _)| pool.load(id)).collect();
+    let given = leases.into_iter().map(|lease| {
+        let gone = Some(lease.node()) == idle;
+        (gone, pool.release(lease))
+    });
+    assert!(
+        given
+            .collect::<Vec<_>>()
+            .iter()
+            .all(|(gone, given)| gone != given)
+    );
+    let new = pool.nodes().id("new").expect("a member");
+    assert_eq!(pool.load(new), before[new.index()]);
+    assert!(pool.release(own));
     Ok(())
 }
 

@@ -4,11 +4,11 @@ use alloc::format;
 use alloc::string::String;
 use core::net::IpAddr;
 
-use super::{Cluster, Discovery, Field, fields, number};
+use super::{Cluster, Discovery, Field, Policy, fields, number};
 use crate::Error;
 use crate::compat::Server;
 use crate::compat::config::{expected, wrong};
-use crate::compat::yaml::Yaml;
+use crate::compat::yaml::{Value, Yaml};
 
 /// An endpoint as far as it is read.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ struct Endpoint {
     hash_key: Option<String>,
     weight: u32,
     down: bool,
+    /// Where the name is that is hashed, unless it is the address.
+    label_line: usize,
 }
 
 impl Cluster {
@@ -43,7 +45,12 @@ impl Cluster {
         let mut reserve = false;
         for field in &fields {
             match &*field.name {
-                "priority" => reserve = number::<u32>(field)? > 0,
+                "priority" => {
+                    reserve = number::<u32>(field)? > 0;
+                    if reserve {
+                        self.report(field);
+                    }
+                }
                 "lb_endpoints" | "locality" | "load_balancing_weight" => {}
                 _ => self.report(field),
             }
@@ -65,6 +72,7 @@ impl Cluster {
             hash_key: None,
             weight: 1,
             down: reserve,
+            label_line: yaml.line,
         };
         for field in fields(yaml, "lb_endpoints")? {
             match &*field.name {
@@ -75,11 +83,18 @@ impl Cluster {
                         return Err(expected(field.line, &field.name, "0", "1 or more"));
                     }
                 }
-                "health_status" => endpoint.down |= is_down(&field)?,
-                "metadata" => endpoint.hash_key = hash_key(&field)?,
+                "health_status" => {
+                    if is_down(&field)? && !reserve {
+                        self.health.down += 1;
+                        self.health.line.get_or_insert(field.line);
+                        endpoint.down = true;
+                    }
+                }
+                "metadata" => self.hash_key(&field, &mut endpoint)?,
                 _ => self.report(&field),
             }
         }
+        self.health.all += usize::from(!reserve);
         self.server(yaml.line, endpoint)
     }
 
@@ -117,9 +132,10 @@ impl Cluster {
         let (Some(address), Some(port)) = (endpoint.address, endpoint.port) else {
             return Err(wrong(line, "an endpoint needs an address and a port_value"));
         };
+        let hostname = endpoint.hostname.filter(|name| !name.is_empty());
         let hostname = match self.discovery {
-            Discovery::Dns => Some(endpoint.hostname.unwrap_or_else(|| address.clone())),
-            Discovery::Static => endpoint.hostname,
+            Discovery::Dns => hostname.or_else(|| Some(address.clone())),
+            Discovery::Static => hostname,
         };
         let hostname = hostname.filter(|_| self.by_hostname.is_some());
         let label = endpoint.hash_key.or(hostname);
@@ -141,6 +157,12 @@ impl Cluster {
             Some(label) => server.with_label(label),
             None => server,
         };
+        // Both have the same points, and a sort that is not stable decides who owns which.
+        let same = |other: &Server| other.label() == server.label();
+        if self.policy == Some(Policy::RingHash) && self.servers.iter().any(same) {
+            let text = format!("{:?} is hashed for two endpoints", server.label());
+            self.tell(endpoint.label_line, &text);
+        }
         Ok(if endpoint.down { server.down() } else { server })
     }
 }
@@ -156,23 +178,67 @@ fn is_down(field: &Field<'_>) -> Result<bool, Error> {
     }
 }
 
-/// `filter_metadata` of `envoy.lb`: its `hash_key`; what else stands there decides nothing.
-fn hash_key(field: &Field<'_>) -> Result<Option<String>, Error> {
-    let mut key = None;
-    for field in fields(field.value, "metadata")? {
-        if field.name != "filter_metadata" {
-            continue;
-        }
-        for filter in field.value.map("filter_metadata")? {
-            if filter.key != "envoy.lb" {
+impl Cluster {
+    /// `filter_metadata` of `envoy.lb`: its `hash_key`; what else stands there decides nothing.
+    fn hash_key(&mut self, field: &Field<'_>, endpoint: &mut Endpoint) -> Result<(), Error> {
+        for field in fields(field.value, "metadata")? {
+            if field.name != "filter_metadata" {
                 continue;
             }
-            for entry in filter.value.map("envoy.lb")? {
-                if entry.key == "hash_key" {
-                    key = Some(entry.value.text("hash_key")?.into());
+            let filters = field.value.map("filter_metadata")?.iter();
+            for filter in filters.filter(|filter| filter.key == "envoy.lb") {
+                let entries = filter.value.map("envoy.lb")?.iter();
+                for entry in entries.filter(|entry| entry.key == "hash_key") {
+                    let Value::Text(text) = &entry.value.value else {
+                        continue;
+                    };
+                    if kind(&entry.value, text) == Kind::Unclear {
+                        self.tell(entry.line, "hash_key, a number or a string");
+                    }
+                    let string = kind(&entry.value, text) != Kind::Other && !text.is_empty();
+                    endpoint.hash_key = string.then(|| text.clone());
+                    endpoint.label_line = entry.line;
                 }
             }
         }
+        Ok(())
     }
-    Ok(key)
+}
+
+/// What a value of metadata is to Envoy, which hashes strings alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    String,
+    /// A number, a truth value or null.
+    Other,
+    /// A number in JSON and a string in YAML, or one in another way of writing.
+    Unclear,
+}
+
+fn kind(value: &Yaml, text: &str) -> Kind {
+    const WORDS: [&str; 10] = [
+        "~", "null", "y", "n", "yes", "no", "true", "false", "on", "off",
+    ];
+    let upper = |word: &str| word.to_ascii_uppercase();
+    let capital = |word: &str| match word.split_at_checked(1) {
+        Some((first, rest)) => [&upper(first), rest].concat(),
+        None => String::new(),
+    };
+    let is = |word: &&str| *word == text || upper(word) == text || capital(word) == text;
+    let digits = text.trim_start_matches(['-', '+', '.']);
+    let number = text.parse::<i32>();
+    if value.quoted {
+        Kind::String
+    } else if text.is_empty()
+        || WORDS.iter().any(is)
+        || number.is_ok_and(|number| format!("{number}") == text)
+    {
+        Kind::Other
+    } else if digits.starts_with(|first: char| first.is_ascii_digit())
+        && (text.parse::<f64>().is_ok() || digits.starts_with("0x"))
+    {
+        Kind::Unclear
+    } else {
+        Kind::String
+    }
 }

@@ -1,5 +1,7 @@
-use alloc::string::ToString;
+use alloc::format;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::fmt::Write;
 
 use crate::compat::{self, Config, Server};
 use crate::strategy::Params;
@@ -74,11 +76,7 @@ fn a_bootstrap_in_yaml() -> Result<(), Error> {
     assert_eq!(down, [false, false, true, true]);
     let second = &config.servers()[1];
     assert_eq!((second.weight(), second.own_label()), (3, Some("zeta")));
-    let unknown = config.unknown();
-    assert_eq!(
-        (unknown[0].line, &*unknown[0].text, unknown.len()),
-        (15, "frobnicate", 1)
-    );
+    assert_eq!(unknown(config), [(15, "frobnicate"), (26, "priority")]);
     assert!(config.build()?.route(b"key").is_some());
     Ok(())
 }
@@ -166,5 +164,102 @@ fn a_cluster_that_cannot_be_read_leaves_the_others_readable() -> Result<(), Erro
     assert_eq!(configs[0].error(), Some(&error));
     assert!(configs[1].build()?.route(b"key").is_some());
     assert_eq!(compat::find("envoy")?.read(eds).err(), Some(error));
+    Ok(())
+}
+
+const ONE: &str = "{endpoint: {address: {socket_address: {address: 10.0.0.1, port_value: 80}}}}";
+
+/// A cluster of endpoints at 10.0.0.1, 10.0.0.2, ..., each with something more, a line each.
+fn cluster(policy: &str, endpoints: &[&str]) -> String {
+    let mut text = format!(
+        "name: a\nlb_policy: {policy}\nload_assignment:\n  endpoints:\n  - lb_endpoints:\n"
+    );
+    for (at, more) in (1..).zip(endpoints) {
+        let endpoint = ONE.replace("0.0.1", &format!("0.0.{at}"));
+        let open = endpoint.strip_suffix('}').unwrap_or_default();
+        let _ = writeln!(text, "    - {open}, {more}}}");
+    }
+    text
+}
+
+fn hash_key(value: &str) -> String {
+    format!("metadata: {{filter_metadata: {{envoy.lb: {{hash_key: {value}}}}}}}")
+}
+
+fn unknown(config: &Config) -> Vec<(usize, &str)> {
+    let unknown = config.unknown().iter();
+    unknown.map(|one| (one.line, &*one.text)).collect()
+}
+
+#[test]
+fn only_a_string_is_a_hash_key() -> Result<(), Error> {
+    for (value, label) in [
+        ("7", None),
+        ("-7", None),
+        ("true", None),
+        ("No", None),
+        ("null", None),
+        ("\"\"", None),
+        ("[a]", None),
+        ("\"7\"", Some("7")),
+        ("'true'", Some("true")),
+        ("a7", Some("a7")),
+        ("truth", Some("truth")),
+    ] {
+        let configs = read(&cluster("RING_HASH", &[&hash_key(value)]))?;
+        assert_eq!(configs[0].servers()[0].own_label(), label, "{value}");
+        assert!(configs[0].unknown().is_empty(), "{value}");
+    }
+    for value in ["1.5", "0x1f", "007", "99999999999"] {
+        let configs = read(&cluster("RING_HASH", &[&hash_key(value)]))?;
+        let expected = [(6, "hash_key, a number or a string")];
+        assert_eq!(unknown(&configs[0]), expected, "{value}");
+    }
+    Ok(())
+}
+
+#[test]
+fn an_empty_hostname_is_none() -> Result<(), Error> {
+    let text = JSON.replacen(
+        "{\"endpoint\": {",
+        "{\"endpoint\": {\"hostname\": \"\", ",
+        1,
+    );
+    assert_ne!(text, JSON);
+    assert_eq!(read(&text)?[0].servers()[0].label(), "a.example");
+    Ok(())
+}
+
+#[test]
+fn what_is_not_modelled_is_reported() -> Result<(), Error> {
+    let same = [hash_key("a"), hash_key("a")];
+    let same: Vec<_> = same.iter().map(String::as_str).collect();
+    let ring = read(&cluster("RING_HASH", &same))?;
+    assert_eq!(
+        unknown(&ring[0]),
+        [(7, "\"a\" is hashed for two endpoints")]
+    );
+    assert!(unknown(&read(&cluster("MAGLEV", &same))?[0]).is_empty());
+
+    let (up, down) = ("health_status: HEALTHY", "health_status: UNHEALTHY");
+    let half = read(&cluster("MAGLEV", &[up, down, down, up]))?;
+    assert!(unknown(&half[0]).is_empty());
+    let most = read(&cluster("MAGLEV", &[up, down, down]))?;
+    let text = "health_status, with more than half of the endpoints down";
+    assert_eq!(unknown(&most[0]), [(7, text)]);
+
+    let text = cluster("MAGLEV", &[up]) + "  - priority: 1\n    lb_endpoints: []\n";
+    assert_eq!(unknown(&read(&text)?[0]), [(7, "priority")]);
+    Ok(())
+}
+
+#[test]
+fn policies_by_number() -> Result<(), Error> {
+    for (number, policy) in [("2", "RING_HASH"), ("5", "MAGLEV")] {
+        let configs = read(&cluster(number, &["health_status: HEALTHY"]))?;
+        let expected = Params::default().with("policy", policy);
+        assert_eq!(configs[0].params(), &expected);
+    }
+    assert!(read(&cluster("1", &["health_status: HEALTHY"])).is_err());
     Ok(())
 }
