@@ -110,21 +110,6 @@ mod tests {
     }
 
     #[test]
-    fn one_none_and_down() -> Result<(), Error> {
-        assert!(
-            Pool::new(Groupcache::default(), [])?
-                .route(b"key")
-                .is_none()
-        );
-        let pool = Pool::new(
-            Groupcache::default(),
-            [Server::new("a").down(), Server::new("b")],
-        )?;
-        assert!((0..99_u8).all(|key| pool.route(&[key]).map(Node::name) == Some("b")));
-        Ok(())
-    }
-
-    #[test]
     fn options_that_cannot_be() {
         let refused = |groupcache| Pool::new(groupcache, [Server::new("a")]).is_err();
         let hash = HashFunction::Fnv1a64;
