@@ -321,4 +321,16 @@ mod tests {
         assert!(check_servers(MOST_SERVERS + 1).is_err());
         assert!(Pool::new(ring(0), servers(&[u32::MAX, u32::MAX])).is_ok());
     }
+
+    #[test]
+    fn half_a_unit_in_all_is_a_cell() -> Result<(), Error> {
+        let system = CacheMemcachedFast { unit: 2, ..ring(0) };
+        let pool = Pool::new(system, servers(&[1, 2]))?;
+        let keys = (0..100).map(|i| format!("user:{i}"));
+        let mut hashes: Vec<_> = keys.map(|key| pool.hash_key(key.as_bytes())).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), 2, "1.5 units");
+        Ok(())
+    }
 }

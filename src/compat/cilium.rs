@@ -343,4 +343,16 @@ mod tests {
         assert!(small(&[("a:1", 65_536)]).is_err());
         Ok(())
     }
+
+    #[test]
+    fn the_port_of_the_service_is_hashed_first() -> Result<(), Error> {
+        let pool = small(&[("a:1", 1)])?;
+        let key = [192, 0, 2, 7, 0x9c, 0x40, 0, 80, 6];
+        let (source, ports) = ([192, 0, 2, 7], [0, 80, 0x9c, 0x40]);
+        let [source, ports] = [source, ports].map(u32::from_le_bytes);
+        let [_, seed, _] = Cilium::default().seeds();
+        let hash = jhash::words([source, ports, 6], seed);
+        assert_eq!(pool.hash_key(&key).get(), u64::from(hash));
+        Ok(())
+    }
 }

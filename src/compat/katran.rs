@@ -346,6 +346,7 @@ mod tests {
         assert_ne!(fnv([10, 0, 0, 1]), fnv([10, 0, 0, 2]));
         // Two that differ in the sign alone are far apart, and each is what it was.
         assert_ne!(fnv([0x80, 0, 0, 1]), fnv([0, 0, 0, 1]));
+        assert_eq!(fnv([0x80, 0, 0, 1]), 0xc420_89e1_2f2d_0c64);
     }
 
     #[test]

@@ -328,4 +328,19 @@ mod tests {
         assert_eq!(pool.route(b"key"), None);
         Ok(())
     }
+
+    #[test]
+    fn own_vnodes_that_are_those_of_all_leave_the_weight_its_part() -> Result<(), Error> {
+        let points = |own| {
+            let hashring = NpmHashring {
+                vnodes: BTreeMap::from([("a".into(), own)]),
+                ..NpmHashring::default()
+            };
+            let servers = [Server::new("a"), Server::new("b").with_weight(3)];
+            Ok::<_, Error>(Pool::new(hashring, servers)?.placement().len())
+        };
+        // 20 digests and 60, or 41 and 60.
+        assert_eq!((points(40)?, points(41)?), (320, 404));
+        Ok(())
+    }
 }

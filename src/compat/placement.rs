@@ -406,3 +406,21 @@ pub(super) fn check_capacity(points: u64) -> Result<(), Error> {
         advice: "divide all weights by a common factor",
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_that_is_too_wide_has_no_owner() -> Result<(), Error> {
+        let a = NodeId::from_index(0).expect("an id");
+        for placement in [
+            Placement::cells(32, vec![a; 7])?,
+            Placement::circle(32, Rule::AtOrAfter, vec![(100, a)])?,
+        ] {
+            assert_eq!(placement.owner(u32::MAX.into()), Some(a));
+            assert_eq!(placement.owner(1 << 32), None);
+        }
+        Ok(())
+    }
+}

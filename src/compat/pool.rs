@@ -519,3 +519,29 @@ impl Router for Pool {
         self.nodes.heap_bytes() + servers.sum::<usize>() + self.placement.heap_bytes() + loads
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compat::haproxy::HaProxy;
+
+    #[test]
+    fn there_are_no_shares_under_load() -> Result<(), Error> {
+        for (balance_factor, known) in [(0, true), (125, false)] {
+            let system = HaProxy {
+                balance_factor,
+                ..HaProxy::default()
+            };
+            let pool = Pool::new(system, ["s1", "s2"].map(Server::new))?;
+            assert_eq!(pool.shares().is_some(), known, "{balance_factor}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_weight_brings_no_server_up() {
+        let server = Server::new("a").down().with_weight(3);
+        assert!(server.is_down());
+        assert_eq!((server.weight(), server.to_node().weight()), (3, 0));
+    }
+}

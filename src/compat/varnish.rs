@@ -445,4 +445,44 @@ mod tests {
         let error = "sky".parse::<By>().map_err(Box::new);
         assert!(error.is_err_and(|error| error.to_string().contains("blob")));
     }
+
+    #[test]
+    fn a_second_backend_of_one_ident_has_no_points() -> Result<(), Error> {
+        let twins = [("x", 1), ("y", 3)];
+        let twins = twins.map(|(name, w)| Server::new(name).with_weight(w).with_label("same"));
+        let twins = Pool::new(Varnish::default(), twins)?;
+        assert!((0..99_u8).all(|i| twins.route(&[i]).map(Node::name) == Some("x")));
+        Ok(())
+    }
+
+    #[test]
+    fn alt_ends_at_the_last_backend() -> Result<(), Error> {
+        let owners = |alt| {
+            let varnish = Varnish {
+                alt,
+                ..Varnish::default()
+            };
+            let pool = Pool::new(varnish, servers(3))?;
+            let owner = |i: u8| pool.route(&[i]).map(|node| String::from(node.name()));
+            Ok::<Vec<_>, Error>((0..99).map(owner).collect())
+        };
+        assert_eq!(owners(64)?, owners(2)?);
+        assert!(owners(64)?.iter().all(Option::is_some));
+        Ok(())
+    }
+
+    #[test]
+    fn every_point_is_owned_by_the_only_one_up() -> Result<(), Error> {
+        for alt in 0..2 {
+            let varnish = Varnish {
+                alt,
+                ..Varnish::default()
+            };
+            let pool = Pool::new(varnish, [Server::new("b0"), Server::new("b1").down()])?;
+            // One more, from the last point to the end.
+            assert_eq!(pool.placement().len(), 2 * 67 + 1, "{alt}");
+            assert_eq!(pool.route(b"key").map(Node::name), Some("b0"));
+        }
+        Ok(())
+    }
 }

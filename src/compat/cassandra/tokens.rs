@@ -107,4 +107,14 @@ mod tests {
         assert_eq!(first_half(&block), standard);
         assert_ne!(first_half(&[0x80]), mur3::murmurhash3_x64_128(&[0x80], 0).0);
     }
+
+    #[test]
+    fn the_least_number_is_no_token() {
+        let key = [
+            0xee, 0x96, 0x16, 0x29, 0xb0, 0xb5, 0xad, 0x1d, 0x31, 0x9e, 0x18, 0xe8, 0x38, 0x92,
+            0xdb, 0xed,
+        ];
+        assert_eq!(first_half(&key), 1 << 63);
+        assert_eq!(murmur3_token(&key), i64::MAX);
+    }
 }

@@ -172,3 +172,45 @@ fn a_factor_that_overflows() -> Result<(), Error> {
     assert_eq!(held, [0, 2, 4]);
     Ok(())
 }
+
+#[test]
+fn the_order_of_the_servers_does_not_matter_to_maglev() -> Result<(), Error> {
+    let [_, one] = both(&servers(3))?;
+    let reversed: Vec<_> = servers(3).into_iter().rev().collect();
+    let [_, other] = both(&reversed)?;
+    assert_eq!(owners(&one), owners(&other));
+    Ok(())
+}
+
+#[test]
+fn a_server_of_half_the_weight_has_a_cell_of_the_second_round() -> Result<(), Error> {
+    let system = Envoy {
+        policy: Policy::Maglev,
+        table_size: 3,
+        ..Envoy::default()
+    };
+    let pool = Pool::new(system, [("a", 1), ("b", 2)].map(weighted))?;
+    let owner = |cell| pool.route_hash(crate::KeyHash::from_raw(cell));
+    let light = pool.nodes().id("a");
+    assert_eq!((0..3).filter(|cell| owner(*cell) == light).count(), 2);
+    Ok(())
+}
+
+fn weighted((name, weight): (&str, u32)) -> Server {
+    Server::new(name).with_weight(weight)
+}
+
+#[test]
+fn a_server_may_hold_one_though_the_slots_overflow_to_none() -> Result<(), Error> {
+    let system = Envoy {
+        balance_factor: 1 << 30,
+        ..Envoy::default()
+    };
+    let pool = Pool::new(system, servers(2))?;
+    let key = pool.hash_key(b"key");
+    let owner = pool.choose(key, &|_| 0);
+    // 3 are held, so there are 2^32 slots, which are 0.
+    let chosen = pool.choose(key, &|id| if Some(id) == owner { 2 } else { 1 });
+    assert!(chosen.is_some() && chosen != owner);
+    Ok(())
+}

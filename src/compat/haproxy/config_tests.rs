@@ -71,6 +71,11 @@ fn backups_take_over_one_at_a_time() -> Result<(), Error> {
     assert_eq!(up(&configs[1]), [false, true, false]);
     let all = TEXT.replace("listen \"two words\"", "listen all\n    option allbackup");
     assert_eq!(up(&read(&all)?[1]), [false, true, true]);
+    let not = all.replace(
+        "option allbackup",
+        "option allbackup\n    no option allbackup",
+    );
+    assert_eq!(up(&read(&not)?[1]), [false, true, false]);
     Ok(())
 }
 
@@ -185,5 +190,15 @@ fn servers_of_one_address_go_by_their_names() -> Result<(), Error> {
     let names: Vec<_> = pool.servers().map(Server::name).collect();
     assert_eq!(names, ["s1", "s2", "10.0.0.3:80"]);
     assert!(read(&text.replace("s2", "s1")).is_err());
+    Ok(())
+}
+
+#[test]
+fn enabled_undoes_disabled() -> Result<(), Error> {
+    let text = "backend a\n balance hash path\n default-server disabled\n\
+                server s1 10.0.0.1:80 enabled\n server s2 10.0.0.2:80\n";
+    let configs = read(text)?;
+    let down: Vec<_> = configs[0].servers().iter().map(Server::is_down).collect();
+    assert_eq!(down, [false, true]);
     Ok(())
 }

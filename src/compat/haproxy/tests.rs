@@ -236,3 +236,19 @@ fn options_that_cannot_be() {
     let heavy = Server::new("s1").with_weight(257);
     assert!(pool(Method::Consistent, vec![heavy]).is_err());
 }
+
+#[test]
+fn a_map_does_not_look_at_loads() -> Result<(), Error> {
+    let system = HaProxy {
+        method: Method::MapBased,
+        balance_factor: 125,
+        ..HaProxy::default()
+    };
+    let pool = Pool::new(system, servers(3))?;
+    let key = pool.hash_key(b"hot");
+    let owner = pool.place(key);
+    assert_eq!(owner.map(|id| pool.load(id)), Some(0));
+    let busy = pool.choose(key, &|id| if Some(id) == owner { 50 } else { 0 });
+    assert_eq!(busy, owner);
+    Ok(())
+}

@@ -73,6 +73,10 @@ fn weights_above_one_make_a_ring_weighted_unless_it_is_never() -> Result<(), Err
     assert_eq!(points(Weighted::IfAny, 3)?, 320);
     assert_eq!(points(Weighted::Never, 3)?, 200);
     assert_eq!(points(Weighted::Always, 1)?, 320);
+    // One that is down makes it weighted as well.
+    let down = Server::new("b:1").with_weight(3).down();
+    let pool = Pool::new(ring(), [Server::new("a:1"), down])?;
+    assert_eq!(pool.placement().len(), 160);
     Ok::<(), Error>(())
 }
 
@@ -145,6 +149,10 @@ mod config {
             (
                 "--DISTRIBUTION=consistent --SERVER=a/?2",
                 default(ring("always")),
+            ),
+            (
+                "--DISTRIBUTION=consistent --SERVER=a/?2 --DISTRIBUTION=consistent",
+                default(ring("never")),
             ),
             (
                 "--SERVER=a/?2 --DISTRIBUTION=consistent",

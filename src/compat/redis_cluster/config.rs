@@ -85,6 +85,7 @@ mod tests {
 292f 127.0.0.1:30003@31003 master,fail - 0 1426238318243 3 connected 10923-16383
 e7d1 127.0.0.1:30001 myself,master - 0 0 1 connected 0-5459 5460
 aaaa :0@0 master,noaddr - 0 0 1 disconnected
+bbbb 127.0.0.1:30005@31005 master,handshake - 0 0 0 connected
 vars currentEpoch 6 lastVoteEpoch 0
 ";
 

@@ -263,3 +263,14 @@ fn policies_by_number() -> Result<(), Error> {
     assert!(read(&cluster("1", &["health_status: HEALTHY"])).is_err());
     Ok(())
 }
+
+#[test]
+fn a_hash_key_goes_before_a_hostname() -> Result<(), Error> {
+    let endpoint = r#"{"endpoint": {"hostname": "beta","#;
+    let metadata = r#"{"metadata": {"filterMetadata": {"envoy.lb": {"hash_key": "zeta"}}},"#;
+    let text = JSON.replace(endpoint, &[metadata, &endpoint[1..]].concat());
+    for (text, label) in [(JSON, "beta"), (&text, "zeta")] {
+        assert_eq!(read(text)?[0].servers()[1].own_label(), Some(label));
+    }
+    Ok(())
+}

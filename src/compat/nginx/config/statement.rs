@@ -226,4 +226,10 @@ mod tests {
         assert!(all("a\\").is_err());
         assert_eq!(all("a\\ ;"), Ok([String::from("1 a\\  Directive")].into()));
     }
+
+    #[test]
+    fn all_braces_right_after_a_dollar_sign_are_characters() {
+        let words = all("a ${{b c;");
+        assert_eq!(words, Ok([String::from("1 a|${{b|c Directive")].into()));
+    }
 }
