@@ -17,6 +17,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::members::down;
 use super::nginx::{chain, crc32, middle};
 use super::placement::check_capacity;
 use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
@@ -109,8 +110,7 @@ impl System for CacheMemcachedFast {
         if self.unit == 0 {
             return Err(Error::parameter(UNIT.name, 0, "at least 1"));
         }
-        let down = servers.iter().filter(|(_, server)| server.is_down());
-        let down: Vec<_> = down.map(|(id, _)| *id).collect();
+        let down = down(servers);
         let placement = match weighted(servers).collect::<Vec<_>>()[..] {
             [(only, _)] => Placement::cells(32, vec![*only])?,
             ref servers if self.ketama_points > 0 => self.ring(servers)?,

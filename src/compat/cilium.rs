@@ -22,8 +22,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::jhash;
+use super::members::live;
 use super::permutation::{Permutation, Table, count};
-use super::ring_hash::{live, total_weight};
+use super::ring_hash::total_weight;
 use super::{Dialect, Placement, Pool, Proof, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};

@@ -24,6 +24,7 @@ use alloc::vec::Vec;
 
 use sha1::{Digest, Sha1};
 
+use super::members::down;
 use super::nginx::crc32;
 use super::placement::check_capacity;
 use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
@@ -92,8 +93,7 @@ impl System for Dalli {
     fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
         let mean = (servers.len() as u64).saturating_mul(POINTS);
         check_capacity(mean)?;
-        let down = servers.iter().filter(|(_, server)| server.is_down());
-        let down: Vec<_> = down.map(|(id, _)| *id).collect();
+        let down = down(servers);
         if let [(only, _)] = servers {
             return Ok(Placement::cells(32, vec![*only])?.without(down));
         }

@@ -23,6 +23,7 @@ use core::net::Ipv4Addr;
 use core::str::FromStr;
 
 use super::jhash;
+use super::members::live;
 use super::permutation::{Table, count};
 use super::{Dialect, Placement, Pool, Proof, Server, System};
 use crate::strategy::Param;
@@ -123,8 +124,7 @@ const SEED_V6: u32 = 512;
 impl System for Katran {
     fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
         let mut table = Table::new(self.ring_size)?;
-        let up = servers.iter().filter(|(_, server)| !server.is_down());
-        let ways = up.map(|(id, server)| Way::new(*id, server, self.ring_size));
+        let ways = live(servers).map(|(id, server)| Way::new(id, server, self.ring_size));
         let mut ways = ways.collect::<Result<Vec<_>, _>>()?;
         ways.sort_by_key(|way| way.hash);
         match ways.as_slice() {

@@ -13,6 +13,12 @@ pub(super) fn live(servers: &[(NodeId, Server)]) -> impl Iterator<Item = (NodeId
     live.map(|(id, server)| (*id, server))
 }
 
+/// Those that are down, which some systems leave in their places.
+pub(super) fn down(servers: &[(NodeId, Server)]) -> Vec<NodeId> {
+    let down = servers.iter().filter(|(_, server)| server.is_down());
+    down.map(|(id, _)| *id).collect()
+}
+
 /// Refuse a weight in a system that knows none.
 pub(super) fn unweighted(servers: &[(NodeId, Server)]) -> Result<(), Error> {
     match servers.iter().find(|(_, server)| server.weight() > 1) {

@@ -21,6 +21,7 @@ use alloc::vec::Vec;
 use core::ascii::escape_default;
 use core::str::FromStr;
 
+use super::members::live;
 use super::{Dialect, Placement, Pool, Proof, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};
@@ -102,7 +103,7 @@ impl System for Pymemcache {
                 expected: "1, as pymemcache has no weights, or 0 for a server that is down",
             });
         }
-        let live: Vec<_> = live(servers).map(|(id, _)| *id).collect();
+        let live: Vec<_> = live(servers).map(|(id, _)| id).collect();
         Ok(Placement::buckets(live, |hash, count| {
             let [.., a, b, c, d] = hash.to_be_bytes();
             let position = u32::from_be_bytes([a, b, c, d]);
@@ -120,11 +121,6 @@ impl System for Pymemcache {
             Keys::Bytes => best(servers, || printed(key)),
         }
     }
-}
-
-fn live(servers: &[(NodeId, Server)]) -> impl Iterator<Item = (&NodeId, &Server)> {
-    let servers = servers.iter().map(|(id, server)| (id, server));
-    servers.filter(|(_, server)| !server.is_down())
 }
 
 /// The highest score, and whose it is.

@@ -15,9 +15,9 @@
 //! owner either. A key given as `(number, key)` goes by the number: that is
 //! [`Router::route_hash`](crate::Router::route_hash) of it.
 
-use alloc::vec::Vec;
 use core::iter::repeat_n;
 
+use super::members::down;
 use super::nginx::{crc32, middle};
 use super::placement::check_capacity;
 use super::{Dialect, Placement, Pool, Proof, Server, System};
@@ -61,8 +61,7 @@ impl System for PythonMemcached {
         let buckets = servers
             .iter()
             .flat_map(|(id, server)| repeat_n(*id, server.weight() as usize));
-        let down = servers.iter().filter(|(_, server)| server.is_down());
-        let down: Vec<_> = down.map(|(id, _)| *id).collect();
+        let down = down(servers);
         // The numbers of the caller's own may be large, but what stands for no hash is none.
         Ok(Placement::cells(63, buckets.collect())?.without(down))
     }
@@ -103,6 +102,8 @@ mod tests {
     use alloc::format;
     use alloc::string::String;
     use alloc::vec;
+
+    use alloc::vec::Vec;
 
     use super::*;
     use crate::{KeyHash, Node, Router};

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
+use super::members::live;
 use super::placement::check_capacity;
 use super::{Placement, Rule, Server};
 use crate::{Error, NodeId};
@@ -38,11 +39,6 @@ pub(super) fn shares(servers: &[(NodeId, Server)]) -> Result<Vec<Share<'_>>, Err
             weight: f64::from(server.weight()) / total as f64,
         })
         .collect())
-}
-
-pub(super) fn live(servers: &[(NodeId, Server)]) -> impl Iterator<Item = (NodeId, &Server)> {
-    let live = servers.iter().filter(|(_, server)| !server.is_down());
-    live.map(|(id, server)| (*id, server))
 }
 
 pub(super) fn total_weight(servers: &[(NodeId, Server)]) -> u64 {

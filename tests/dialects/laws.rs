@@ -166,8 +166,15 @@ fn nothing_panics_or_takes_memory_for_absurd_weights() {
             };
             for key in &keys {
                 let hash = pool.hash_key(key);
-                let _ = (pool.route(key), pool.place(hash), pool.explain(hash));
-                let _ = pool.replicas(hash, 3, Spread::Zones);
+                let up = |node: &Node| node.weight() > 0;
+                assert!(pool.route(key).is_none_or(up), "{} {key:?}", dialect.name);
+                let list = pool.replicas(hash, 3, Spread::Zones);
+                let most = pool.nodes().live().min(3);
+                assert_eq!(list.len(), most, "{} {key:?}", dialect.name);
+                let placed = pool.place(hash);
+                let placed = placed.and_then(|id| pool.nodes().get(id));
+                assert!(placed.is_none_or(up), "{} {key:?}", dialect.name);
+                pool.explain(hash);
             }
         });
     }

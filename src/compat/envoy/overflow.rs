@@ -2,7 +2,8 @@
 
 use smallvec::SmallVec;
 
-use super::super::ring_hash::{ceil, live, total_weight};
+use super::super::members::live;
+use super::super::ring_hash::{ceil, total_weight};
 use crate::NodeId;
 use crate::compat::Server;
 
