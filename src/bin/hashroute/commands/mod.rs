@@ -6,6 +6,7 @@ mod explain;
 mod lists;
 mod remap;
 mod route;
+mod skew;
 pub(crate) mod slots;
 
 use crate::args::Command;
@@ -21,6 +22,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Hashes(args) => lists::hashes(args),
         Command::Compare(args) => compare::run(args),
         Command::Remap(args) => remap::run(args),
+        Command::Skew(args) => skew::run(args),
         Command::Slots(command) => slots::run(command),
     }
 }
