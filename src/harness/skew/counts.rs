@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chance;
 use super::placed::{Cluster, Placed, PlacedKey, number};
-use super::{SLIGHT, Setup};
+use super::{Setup, stands_out};
 use crate::{KeyHash, Node, Router};
 
 /// How the keys fall on other numbers of nodes.
@@ -65,7 +65,8 @@ pub struct CountRow {
     /// How often chance alone gives hashes, each counted once, that lie as unevenly on the shares
     /// that the strategy gives its nodes.
     pub p_value: f64,
-    /// Whether these keys lie more unevenly there than chance and the strategy explain.
+    /// Whether these keys lie more unevenly there than chance and the strategy explain, by a
+    /// coefficient of variation that is twice that of chance or more.
     pub dangerous: bool,
     /// The prime powers at which the hashes bunch and that divide the number of nodes.
     pub because: Vec<u64>,
@@ -147,7 +148,7 @@ fn row(router: &dyn Router, keys: &[Hashed], units: f64) -> CountRow {
         noise_cv: cluster.noise(units),
         noise_cv_p99: chance::cv_p99(nodes, units),
         p_value: chance::p_value(&once, cluster.expected(), outputs),
-        dangerous: off > SLIGHT, // so far: whether it is proven comes later
+        dangerous: stands_out(off, cluster.noise(outputs)), // so far: proof comes later
         because: Vec::new(),
     }
 }

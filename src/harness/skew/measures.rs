@@ -11,6 +11,7 @@ use super::super::{KeyShare, Measure};
 use super::chance::{self, beyond};
 use super::evidence::Evidence;
 use super::placed::Cluster;
+use super::stages::Stage;
 use super::templates::{self, TemplateShare};
 
 /// How uneven one measure is, beside what chance alone gives.
@@ -49,6 +50,8 @@ pub struct MeasureSkew {
     pub p_value: f64,
     /// Whether it is more than chance and more than a hundredth.
     pub uneven: bool,
+    /// The stages that make half of it, or the one that makes most: none where it is even.
+    pub because: Vec<Stage>,
     /// What is added to the noise because some keys carry more than others; 0 while that is less
     /// than the noise of equal keys.
     pub heavy_cv: f64,
@@ -99,6 +102,7 @@ fn of(
         fullest: fullest.map_or_else(String::new, |(rank, _)| cluster.names[rank].clone()),
         p_value: chance::p_value(&loads, &cluster.fair, carriers),
         uneven: false,
+        because: Vec::new(),
         heavy_cv: if heavy_cv > equal { heavy_cv } else { 0.0 },
         keys_for_half: sample.half as u64,
         top_keys: top_keys(&sample, evidence, total),

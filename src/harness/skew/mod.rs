@@ -36,7 +36,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Keys, Recipe};
+use super::{Keys, Measure, Recipe};
 use crate::strategy::Params;
 use crate::{Error, Node, Router};
 
@@ -72,6 +72,11 @@ pub const SIGNIFICANCE: f64 = 0.01;
 
 /// Unevenness that nobody minds, however many keys prove it.
 const SLIGHT: f64 = 0.01;
+
+/// Whether what comes on top of chance is worth a warning: it must exceed what chance does by far.
+fn stands_out(cv: f64, noise_cv: f64) -> bool {
+    cv > SLIGHT.max(2.0 * noise_cv)
+}
 
 /// What keys are placed by: a strategy or dialect, its parameters, its nodes; and on which other
 /// numbers of nodes to look.
@@ -229,11 +234,21 @@ impl Setup<'_> {
         tests.judge_residues(threshold);
         let bunched = tests.bunched();
         node_counts.judge(&bunched, threshold);
+        let words = words::Stages {
+            setup: self,
+            tests: &tests,
+            placed: &placed,
+            cluster: &cluster,
+        };
+        let stages = stages::findings(&words, &mut measures, threshold);
         let worst = measures::worst(&measures);
-        let stages = stages::findings(
-            self, &tests, &placed, &cluster, worst, &measures, threshold,
-        );
-        let trial = Trial::new(self, &*router, &placed, worst.map_or(super::Measure::Keys, |worst| worst.measure));
+        let faults = faults(&stages, worst);
+        let remedies = if worst.is_some() || !faults.is_empty() {
+            let measure = worst.map_or(Measure::Keys, |worst| worst.measure);
+            Trial::new(self, &*router, &placed, measure).against(&faults, &node_counts)
+        } else {
+            Vec::new()
+        };
         let mut skew = Skew {
             strategy: self.name.to_owned(),
             hash: hash_name(&*router).to_owned(),
@@ -245,7 +260,7 @@ impl Setup<'_> {
             significance: SIGNIFICANCE,
             tests: count as u64,
             threshold,
-            remedies: remedies(trial, &stages, &node_counts, worst.is_some(), placed.tags.tag.is_some()),
+            remedies,
             measures,
             stages,
             steps: tests.steps,
@@ -261,22 +276,12 @@ impl Setup<'_> {
     }
 }
 
-fn remedies(
-    trial: Trial,
-    stages: &[Finding],
-    counts: &NodeCounts,
-    uneven: bool,
-    tagged: bool,
-) -> Vec<Remedy> {
-    let is = |stage, status| stages.iter().any(|one| (one.stage, one.status) == (stage, status));
-    let any_weak = stages.iter().any(|one| one.status == Status::Weak);
-    if uneven && is(Stage::Keys, Status::AtFault) {
-        trial.without_largest()
-    } else if uneven || any_weak || is(Stage::Nodes, Status::AtFault) {
-        trial.all(counts, tagged)
-    } else {
-        Vec::new()
-    }
+/// What remedies have to do with: the causes of the worst measure, and weights.
+fn faults(stages: &[Finding], worst: Option<&MeasureSkew>) -> Vec<Stage> {
+    let nodes = |one: &&Finding| one.stage == Stage::Nodes && one.status == Status::AtFault;
+    let nodes = stages.iter().filter(nodes).map(|one| one.stage);
+    let because = worst.map_or(&[][..], |worst| &worst.because);
+    because.iter().copied().chain(nodes).collect()
 }
 
 fn hash_name(router: &dyn Router) -> &'static str {

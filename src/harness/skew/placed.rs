@@ -59,6 +59,11 @@ impl Cluster {
         self.names.len()
     }
 
+    /// Whether all weigh the same.
+    pub(super) fn is_equal(&self) -> bool {
+        self.weights.windows(2).all(|pair| pair[0] == pair[1])
+    }
+
     pub(super) fn rank(&self, id: NodeId) -> Option<usize> {
         self.ranks.get(id.index()).copied().flatten()
     }

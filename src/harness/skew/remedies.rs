@@ -14,7 +14,7 @@ use super::super::{Measure, place_key};
 use super::chance::{self, effective};
 use super::counts::NodeCounts;
 use super::placed::{Cluster, Placed};
-use super::stages::shown;
+use super::stages::{Stage, shown};
 use super::templates::{Shape, Varying};
 use super::{SLIGHT, Setup};
 use crate::hash::mix64;
@@ -93,18 +93,30 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// All that can be tried, the best first.
-    pub(super) fn all(mut self, counts: &NodeCounts, tagged: bool) -> Vec<Remedy> {
-        if tagged {
+    /// All that can be tried against these faults, the best first.
+    pub(super) fn against(mut self, faults: &[Stage], counts: &NodeCounts) -> Vec<Remedy> {
+        let is = |stage| faults.contains(&stage);
+        if is(Stage::Keys) {
+            return self.without_largest(); // another placement would only be other luck
+        }
+        if is(Stage::Tag) {
             self.without_tag();
         }
-        self.weights();
-        self.parameters();
-        self.node_counts(counts);
-        self.mixed();
-        self.shapes();
-        self.hashes();
-        self.strategies();
+        if is(Stage::Nodes) {
+            self.weights();
+        }
+        if is(Stage::Hash) {
+            self.mixed();
+            self.shapes();
+            self.hashes();
+        }
+        if is(Stage::Routing) || is(Stage::Hash) || faults.is_empty() {
+            self.parameters();
+            self.strategies();
+        }
+        if is(Stage::Hash) && counts.modulo {
+            self.node_counts(counts);
+        }
         let rank = |remedy: &Remedy| {
             let over = chance::beyond(remedy.cv, remedy.noise_cv);
             let over = if remedy.even { 0.0 } else { over.max(SLIGHT) };
@@ -118,10 +130,10 @@ impl<'a> Trial<'a> {
     }
 
     /// The largest keys kept elsewhere: what no placement can do.
-    pub(super) fn without_largest(mut self) -> Vec<Remedy> {
+    fn without_largest(mut self) -> Vec<Remedy> {
         let mut order: Vec<_> = (0..self.keys.len()).collect();
         order.sort_by_key(|&at| core::cmp::Reverse(self.amounts[at]));
-        for count in [1, 10, 100] {
+        for count in [1, 10, 100, 1000] {
             let (largest, rest) = order.split_at(count.min(order.len()));
             let (Some(&first), false) = (largest.first(), rest.is_empty()) else {
                 break;
@@ -140,6 +152,7 @@ impl<'a> Trial<'a> {
                 break;
             }
         }
+        self.found.sort_by(|a, b| a.cv.total_cmp(&b.cv));
         self.found
     }
 

@@ -14,7 +14,7 @@ use super::hashes::{self, Residue, Step};
 use super::measures::MeasureSkew;
 use super::placed::{Cluster, Placed};
 use super::words;
-use super::{SLIGHT, Setup};
+use super::{SLIGHT, stands_out};
 use crate::Router;
 
 /// A stage of a key's way to its node.
@@ -106,6 +106,9 @@ pub struct Finding {
     pub words: String,
 }
 
+/// A share of neighbours that is worth telling.
+const MANY: f64 = 0.05;
+
 /// What was measured of the stages, before anything is judged.
 #[derive(Debug)]
 pub(super) struct Tests {
@@ -158,7 +161,7 @@ impl Tests {
             tag_cv: beyond(noise(effective_parts), noise(keys)),
             repeat_cv: beyond(noise(placed.effective_outputs), noise(effective_parts)),
             bunch_cv: beyond(chance::cv(&outputs, cluster.expected()), noise(units)),
-            weight_cv: chance::cv(&cluster.fair, &equal),
+            weight_cv: if cluster.is_equal() { 0.0 } else { chance::cv(&cluster.fair, &equal) },
             absolute_cv: chance::cv(&loads, &equal),
             p_repeats: hashes::repeats(parts, placed),
             p_bunch: chance::p_value(&outputs, cluster.expected(), units),
@@ -177,6 +180,11 @@ impl Tests {
         4 + usize::from(self.p_structure.is_some()) + self.residues.len()
     }
 
+    /// The most frequent step, where it is that of many.
+    pub(super) fn step(&self) -> Option<&Step> {
+        self.steps.first().filter(|step| step.share > MANY)
+    }
+
     /// The prime powers at which the hashes bunch, the smallest power of each prime.
     pub(super) fn bunched(&self) -> Vec<u64> {
         let mut bunched: Vec<u64> = Vec::new();
@@ -191,7 +199,7 @@ impl Tests {
     pub(super) fn judge_residues(&mut self, threshold: f64) {
         for residue in &mut self.residues {
             let off = beyond(residue.cv, residue.noise_cv);
-            residue.bunched = residue.p_value < threshold && off > SLIGHT;
+            residue.bunched = residue.p_value < threshold && stands_out(off, residue.noise_cv);
         }
     }
 }
@@ -205,31 +213,21 @@ struct Part {
     weak: bool,
 }
 
-/// Each stage, given what was measured and how small a chance has to be.
+/// What is behind each uneven measure, and what there is to say of each stage, given how small a
+/// chance has to be.
 pub(super) fn findings(
-    setup: &Setup,
-    tests: &Tests,
-    placed: &Placed,
-    cluster: &Cluster,
-    worst: Option<&MeasureSkew>,
-    measures: &[MeasureSkew],
+    words: &words::Stages,
+    measures: &mut [MeasureSkew],
     threshold: f64,
 ) -> Vec<Finding> {
-    let parts = parts(tests, worst, threshold);
-    let uneven = worst.map_or(0.0, |worst| worst.cv);
-    let counts = |part: &&Part| worst.is_some() && part.proven && part.cv > SLIGHT;
-    let any_half = parts.iter().filter(counts).any(|part| part.cv >= uneven / 2.0);
-    let largest = parts.iter().filter(counts).map(|part| part.cv).fold(0.0, f64::max);
-    let limit = if any_half { uneven / 2.0 } else { largest };
-    let words = words::Stages {
-        setup,
-        tests,
-        placed,
-        cluster,
-        measure: worst.or(measures.first()),
-    };
+    for measure in measures.iter_mut().filter(|measure| measure.uneven) {
+        measure.because = causes(&parts(words.tests, measure.heavy_cv, threshold), measure.cv);
+    }
+    let worst = super::measures::worst(measures);
+    let heavy = worst.map_or(0.0, |worst| worst.heavy_cv);
+    let at_fault = |stage| measures.iter().any(|measure| measure.because.contains(&stage));
     let finding = |part: &Part| {
-        let status = if counts(&part) && part.cv >= limit {
+        let status = if at_fault(part.stage) {
             Status::AtFault
         } else if part.weak {
             Status::Weak
@@ -241,24 +239,35 @@ pub(super) fn findings(
             status,
             cv: part.cv,
             p_value: part.p_value,
-            words: words.of(part.stage, status),
+            words: words.of(part.stage, status, worst.or(measures.first())),
         }
     };
+    let parts = parts(words.tests, heavy, threshold);
     let mut findings: Vec<_> = parts.iter().map(finding).collect();
-    findings.push(nodes(tests, &words, threshold));
+    findings.push(nodes(words, threshold));
     findings
 }
 
-fn parts(tests: &Tests, worst: Option<&MeasureSkew>, threshold: f64) -> [Part; 4] {
-    let repeats = tests.p_repeats < threshold;
-    // Where a hash is narrow, outputs repeat by its width and nobody's fault but that.
-    let (hash_cv, p_hash) = if tests.bunch_cv >= tests.repeat_cv {
-        (tests.bunch_cv, tests.p_bunch)
-    } else {
+/// The stages that make half of an unevenness, or the one that makes most.
+fn causes(parts: &[Part], cv: f64) -> Vec<Stage> {
+    let counts = || parts.iter().filter(|part| part.proven && part.cv > SLIGHT);
+    let most = counts().map(|part| part.cv).fold(0.0, f64::max);
+    let limit = most.min(cv / 2.0);
+    counts().filter(|part| part.cv >= limit).map(|part| part.stage).collect()
+}
+
+fn parts(tests: &Tests, heavy_cv: f64, threshold: f64) -> [Part; 4] {
+    let [bunches, repeats, steps] =
+        [tests.p_bunch, tests.p_repeats, tests.p_steps].map(|p| p < threshold);
+    // A narrow hash repeats by its width: no chance, and no less a fault.
+    let by_repeats = tests.repeat_cv > tests.bunch_cv;
+    let (hash_cv, p_hash) = if by_repeats {
         (tests.repeat_cv, tests.p_repeats)
+    } else {
+        (tests.bunch_cv, tests.p_bunch)
     };
-    let bunches = tests.p_bunch < threshold;
-    let steps = tests.p_steps < threshold && tests.steps.first().is_some_and(|step| step.share > 0.01);
+    let hash_weak = repeats || (steps && tests.step().is_some()) || !tests.bunched().is_empty();
+    let structure = tests.p_structure.is_none_or(|p| p < threshold);
     let part = |stage, cv, p_value, proven, weak| Part {
         stage,
         cv,
@@ -266,22 +275,18 @@ fn parts(tests: &Tests, worst: Option<&MeasureSkew>, threshold: f64) -> [Part; 4
         proven,
         weak,
     };
-    let heavy = worst.map_or(0.0, |worst| worst.heavy_cv);
-    let hash_proven = bunches || tests.repeat_cv > tests.bunch_cv;
-    let few_parts = tests.tag_cv > SLIGHT;
-    let hash_weak = repeats || steps || !tests.bunched().is_empty();
-    let structure = tests.p_structure.is_none_or(|p| p < threshold);
     [
-        part(Stage::Keys, heavy, None, true, false),
-        part(Stage::Tag, tests.tag_cv, None, true, few_parts),
-        part(Stage::Hash, hash_cv, Some(p_hash), hash_proven, hash_weak),
+        part(Stage::Keys, heavy_cv, None, true, false),
+        part(Stage::Tag, tests.tag_cv, None, true, tests.tag_cv > SLIGHT),
+        part(Stage::Hash, hash_cv, Some(p_hash), bunches || by_repeats, hash_weak),
         part(Stage::Routing, tests.structure_cv, tests.p_structure, structure, false),
     ]
 }
 
 /// Weights are no matter of chance: a node is hot by its weight where that explains half of how
 /// far all nodes are apart.
-fn nodes(tests: &Tests, words: &words::Stages, threshold: f64) -> Finding {
+fn nodes(words: &words::Stages, threshold: f64) -> Finding {
+    let tests = words.tests;
     let real = tests.p_weight < threshold && tests.weight_cv > SLIGHT;
     let at_fault = real && tests.weight_cv >= tests.absolute_cv / 2.0;
     let status = if at_fault { Status::AtFault } else { Status::Ok };
@@ -290,7 +295,7 @@ fn nodes(tests: &Tests, words: &words::Stages, threshold: f64) -> Finding {
         status,
         cv: tests.weight_cv,
         p_value: Some(tests.p_weight).filter(|_| tests.weight_cv > 0.0),
-        words: words.of(Stage::Nodes, status),
+        words: words.of(Stage::Nodes, status, None),
     }
 }
 
@@ -300,5 +305,5 @@ pub(super) fn shown(key: &[u8]) -> String {
 }
 
 pub(super) fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    format!("{:.1}%", share * 100.0)
 }

@@ -15,16 +15,20 @@ pub(super) struct Stages<'a> {
     pub(super) tests: &'a Tests,
     pub(super) placed: &'a Placed<'a>,
     pub(super) cluster: &'a Cluster,
-    pub(super) measure: Option<&'a MeasureSkew>,
 }
 
 /// Keys that carry so many times the mean are told by name.
 const FAR: f64 = 10.0;
 
 impl Stages<'_> {
-    pub(super) fn of(&self, stage: Stage, status: Status) -> String {
+    pub(super) fn of(
+        &self,
+        stage: Stage,
+        status: Status,
+        measure: Option<&MeasureSkew>,
+    ) -> String {
         match stage {
-            Stage::Keys => self.keys(),
+            Stage::Keys => self.keys(measure),
             Stage::Tag => self.tag(),
             Stage::Hash => self.hash(status),
             Stage::Routing => self.routing(),
@@ -32,8 +36,8 @@ impl Stages<'_> {
         }
     }
 
-    fn keys(&self) -> String {
-        let Some(measure) = self.measure else {
+    fn keys(&self, measure: Option<&MeasureSkew>) -> String {
+        let Some(measure) = measure else {
             return String::from("no keys");
         };
         let (keys, what) = (self.placed.keys.len(), measure.measure);
@@ -43,7 +47,11 @@ impl Stages<'_> {
             .map(|top| format!("{} {}", shown(top.key.as_bytes()), percent(top.share)))
             .collect();
         let half = measure.keys_for_half;
-        let mut words = format!("{half} of {keys} distinct keys carry half of the {what}");
+        let mut words = if measure.top_keys.is_empty() {
+            format!("all {keys} distinct keys carry the same")
+        } else {
+            format!("{half} of {keys} distinct keys carry half of the {what}")
+        };
         if !named.is_empty() {
             words += &format!(" (most: {})", named.join(", "));
         }
@@ -74,26 +82,18 @@ impl Stages<'_> {
         let mut words = Vec::new();
         if status != Status::Ok {
             let bunched = tests.bunched();
-            if !bunched.is_empty() {
-                let list = list(&bunched);
-                words.push(format!("hashes bunch modulo {list}"));
+            if tests.modulo && !bunched.is_empty() {
+                words.push(format!("hashes bunch modulo {}", list(&bunched)));
             }
-            let step = tests.steps.first().filter(|step| step.share > 0.01);
-            if let Some(step) = step {
-                words.push(format!(
-                    "neighbours differ by {} ({} of them)",
-                    product(step.difference, &step.factors),
-                    percent(step.share)
-                ));
-            }
+            words.extend(tests.step().map(|step| {
+                let near = if tests.modulo { "" } else { ", and go to the same node" };
+                let difference = product(step.difference, &step.factors);
+                format!("neighbours differ by {difference} ({} of them){near}", percent(step.share))
+            }));
         }
         words.push(format!("{} different hashes of {} inputs", tests.outputs, tests.parts));
         if status == Status::Weak {
-            words.push(String::from(if tests.modulo {
-                "no harm on this number of nodes"
-            } else {
-                "no harm here"
-            }));
+            words.push(String::from("no harm to these keys on these nodes"));
         }
         words.join("; ")
     }
@@ -149,42 +149,54 @@ fn product(number: u64, factors: &[u64]) -> String {
 
 /// The first thing to say: whether it is real, and who is at fault.
 pub(super) fn verdict(skew: &Skew) -> String {
-    let at_fault: Vec<_> = at_fault(skew).collect();
-    let Some(worst) = skew.worst() else {
-        let even = match at_fault.first() {
-            Some(nodes) => format!("Nodes hold what their weights ask for: {}", nodes.words),
-            None => String::from("Even, within noise"),
-        };
-        let keys = skew.measures.first().map_or_else(String::new, |keys| {
-            format!(
-                " (cv {:.4}, chance alone gives {:.4}, p {:.3})",
-                keys.cv, keys.noise_cv, keys.p_value
-            )
-        });
-        return format!("{even}{keys}.");
-    };
-    let what = worst.measure;
-    let figures = format!(
-        "cv {:.4} where chance alone gives {:.4}; {} holds {:.2} times its part",
-        worst.cv, skew.equal_noise(worst), worst.fullest, worst.max_over_mean
-    );
-    let causes = at_fault.iter().map(|finding| match finding.stage {
-        Stage::Keys => format!("few keys carry it: {}", finding.words),
-        Stage::Tag => format!("hash tags leave too few different parts: {}", finding.words),
-        Stage::Hash => format!("the hash does not spread these keys: {}", finding.words),
-        Stage::Routing => format!("the strategy's own shares are uneven: {}", finding.words),
-        Stage::Nodes => format!("weights differ: {}", finding.words),
-    });
-    let causes: Vec<_> = causes.collect();
-    let causes = if causes.is_empty() {
-        String::from("no stage alone explains it")
-    } else {
-        causes.join("; ")
-    };
-    format!("The {what} are uneven, and not by chance ({figures}), since {causes}.")
+    let mut uneven: Vec<_> = skew.measures.iter().filter(|measure| measure.uneven).collect();
+    uneven.sort_by(|a, b| b.cv.total_cmp(&a.cv));
+    let nodes = at_fault(skew).find(|finding| finding.stage == Stage::Nodes);
+    let mut sentences: Vec<_> = uneven.iter().map(|measure| sentence(skew, measure)).collect();
+    if sentences.is_empty() && nodes.is_none() {
+        sentences.push(even(skew));
+    }
+    sentences.extend(nodes.map(|nodes| format!("Weights differ: {}.", nodes.words)));
+    sentences.join(" ")
 }
 
-pub(super) fn at_fault(skew: &Skew) -> impl Iterator<Item = &Finding> {
+fn even(skew: &Skew) -> String {
+    let one = |measure: &MeasureSkew| {
+        let MeasureSkew { measure, cv, noise_cv, p_value, .. } = measure;
+        format!("{measure}: cv {cv:.4}, chance alone gives {noise_cv:.4}, p {p_value:.3}")
+    };
+    let figures: Vec<_> = skew.measures.iter().map(one).collect();
+    format!("Even, within noise ({}).", figures.join("; "))
+}
+
+fn sentence(skew: &Skew, measure: &MeasureSkew) -> String {
+    let cause = |stage: &Stage| {
+        let finding = skew.stages.iter().find(|finding| finding.stage == *stage)?;
+        let words = &finding.words;
+        Some(match stage {
+            Stage::Keys => format!("few keys carry it: {words}"),
+            Stage::Tag => format!("hash tags leave few different parts: {words}"),
+            Stage::Hash => format!("the hash does not spread these keys: {words}"),
+            Stage::Routing => format!("the strategy is not even by itself: {words}"),
+            Stage::Nodes => format!("weights differ: {words}"),
+        })
+    };
+    let causes: Vec<_> = measure.because.iter().filter_map(cause).collect();
+    let causes = match causes.as_slice() {
+        [] => String::from("; no stage alone explains it"),
+        _ => format!(", since {}", causes.join("; ")),
+    };
+    format!(
+        "The {} are uneven, and not by chance (cv {:.4}, as many equal keys give {:.4}; {} has {:.2} times its part){causes}.",
+        measure.measure,
+        measure.cv,
+        skew.equal_noise(measure),
+        measure.fullest,
+        measure.max_over_mean
+    )
+}
+
+fn at_fault(skew: &Skew) -> impl Iterator<Item = &Finding> {
     skew.stages.iter().filter(|finding| finding.status == Status::AtFault)
 }
 
@@ -192,26 +204,30 @@ pub(super) fn at_fault(skew: &Skew) -> impl Iterator<Item = &Finding> {
 pub(super) fn advice(skew: &Skew) -> String {
     let best = skew.remedies.first().map_or_else(String::new, tried);
     let worst = skew.worst();
-    let weak = skew.stages.iter().find(|finding| finding.status == Status::Weak);
-    match (at_fault(skew).next().map(|finding| finding.stage), weak) {
-        (Some(Stage::Keys), _) => {
+    let cause = worst.and_then(|worst| worst.because.first().copied());
+    let nodes = at_fault(skew).next().map(|finding| finding.stage);
+    match cause.or(nodes) {
+        Some(Stage::Keys) => {
             let top = worst.and_then(|worst| worst.top_keys.first());
-            let top = top.map_or_else(String::new, |top| format!(", {} first", shown(top.key.as_bytes())));
+            let top = top.map_or_else(String::new, |top| {
+                format!(", {} first", shown(top.key.as_bytes()))
+            });
             format!("No placement can split a key: cache, copy or split the few large ones{top}.{best}")
         }
-        (Some(Stage::Tag), _) => {
+        Some(Stage::Tag) => {
             format!("Put something with more values between the marks of the tag, or no tag.{best}")
         }
-        (Some(Stage::Nodes), _) => {
+        Some(Stage::Nodes) => {
             format!("If that node is not so much larger than the others, lower its weight.{best}")
         }
-        (Some(_), _) => format!("Change what hashes or places the keys.{best}"),
-        (None, Some(weak)) if weak.stage == Stage::Hash && skew.node_counts.modulo => format!(
+        Some(Stage::Hash) => format!("Change the keys or what hashes them.{best}"),
+        Some(Stage::Routing) => format!("Give the strategy more to divide by, or take another.{best}"),
+        None if worst.is_some() => format!("Try another placement.{best}"),
+        None if skew.node_counts.modulo && !skew.bunched.is_empty() => format!(
             "Nothing to do on this number of nodes; stay away from multiples of {}.",
             list(&skew.bunched)
         ),
-        (None, _) if worst.is_some() => format!("Try another placement.{best}"),
-        (None, _) => String::from("Nothing to do: more keys or fewer nodes make chance smaller."),
+        None => String::from("Nothing to do: only more keys or fewer nodes would make chance smaller."),
     }
 }
 

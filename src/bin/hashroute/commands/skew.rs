@@ -11,7 +11,7 @@ use crate::{keys, units};
 
 /// How many remedies people see, and how many dangerous numbers of nodes.
 const REMEDIES: usize = 10;
-const ROWS: usize = 40;
+const ROWS: usize = 10;
 
 pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
@@ -62,24 +62,20 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
     let looked = format!("{} to {} nodes", first.nodes, last.nodes);
     let bad: Vec<_> = counts.rows.iter().filter(|row| row.dangerous).cloned().collect();
     if bad.is_empty() {
-        return report.with_text([format!("From {looked}, none of {} is dangerous.", counts.rows.len())]);
+        return report.with_text([format!("Of {looked}, none of {} is dangerous for these keys.", counts.rows.len())]);
     }
-    let mut lines = vec![format!(
-        "From {looked}, {} of {} are dangerous for these keys:",
+    let list: Vec<_> = bad.iter().map(|row| row.nodes.to_string()).collect();
+    let mut worst = bad.clone();
+    worst.sort_by(|a, b| b.cv.total_cmp(&a.cv));
+    worst.truncate(ROWS);
+    let which = if worst.len() < bad.len() { " The worst of them:" } else { "" };
+    let lines = [format!(
+        "Of {looked}, {} of {} are dangerous for these keys: {}.{which}",
         bad.len(),
-        counts.rows.len()
+        counts.rows.len(),
+        list.join(" ")
     )];
-    if !skew.bunched.is_empty() && counts.modulo {
-        let list: Vec<_> = skew.bunched.iter().map(u64::to_string).collect();
-        lines[0] = format!("{} (hashes bunch modulo {}):", lines[0].trim_end_matches(':'), list.join(", "));
-    }
-    let shown = &bad[..bad.len().min(ROWS)];
-    let report = report.with_text(lines).with_table(count_table(shown));
-    if bad.len() > ROWS {
-        let more = bad.len() - ROWS;
-        return report.with_text([format!("... and {more} more (--format csv or json has all).")]);
-    }
-    report
+    report.with_text(lines).with_table(count_table(&worst))
 }
 
 fn notes(skew: &Skew) -> String {
@@ -101,7 +97,7 @@ fn measures(skew: &Skew) -> Table {
         Column::text("", "measure"),
         Column::number("", "cv"),
         Column::number("", "by chance"),
-        Column::number("", "99 % below"),
+        Column::number("", "99% below"),
         Column::number("", "most / mean"),
         Column::text("", "fullest"),
         Column::number("", "p"),
@@ -153,7 +149,7 @@ fn count_table(rows: &[CountRow]) -> Table {
         Column::number("max", "most"),
         Column::number("cv", "cv"),
         Column::number("noise_cv", "by chance"),
-        Column::number("noise_cv_p99", "99 % below"),
+        Column::number("noise_cv_p99", "99% below"),
         Column::number("p_value", "p"),
         Column::text("dangerous", ""),
         Column::text("because", "divisors"),
