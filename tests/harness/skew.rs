@@ -32,7 +32,10 @@ fn skew(
 }
 
 fn at_fault(skew: &Skew) -> Vec<Stage> {
-    let faults = skew.stages.iter().filter(|one| one.status == Status::AtFault);
+    let faults = skew
+        .stages
+        .iter()
+        .filter(|one| one.status == Status::AtFault);
     faults.map(|one| one.stage).collect()
 }
 
@@ -70,7 +73,11 @@ fn a_bad_hash_is_named_and_nothing_else() -> Outcome {
             let skew = skew("modulo", &params, &nodes(count), &[], &keys)?;
             assert_eq!(at_fault(&skew), [Stage::Hash], "{seed} {}", skew.verdict);
             assert!(skew.remedies.first().is_some_and(|best| best.even));
-            assert!(skew.bunched.iter().all(|q| 435 % q == 0), "{:?}", skew.bunched);
+            assert!(
+                skew.bunched.iter().all(|q| 435 % q == 0),
+                "{:?}",
+                skew.bunched
+            );
         }
     }
     Ok(())
@@ -129,9 +136,19 @@ fn a_bad_weight_is_named_and_nothing_else() -> Outcome {
     for seed in 0..SEEDS {
         let mut nodes = nodes(10);
         nodes[3] = Node::new("n3").with_weight(10);
-        let skew = skew("rendezvous", &Params::default(), &nodes, &[10], &keys(seed, 3000)?)?;
+        let skew = skew(
+            "rendezvous",
+            &Params::default(),
+            &nodes,
+            &[10],
+            &keys(seed, 3000)?,
+        )?;
         assert_eq!(at_fault(&skew), [Stage::Nodes], "{seed} {}", skew.verdict);
-        assert!(skew.verdict.contains("n3 weighs 10 of 19"), "{}", skew.verdict);
+        assert!(
+            skew.verdict.contains("n3 weighs 10 of 19"),
+            "{}",
+            skew.verdict
+        );
         assert!(skew.worst().is_none());
     }
     Ok(())
@@ -156,9 +173,16 @@ fn one_huge_key_is_named_and_nothing_else() -> Outcome {
         let keys = keys(seed, 3000)?.with_sizes(sizes)?;
         let skew = skew("rendezvous", &Params::default(), &nodes(10), &[10], &keys)?;
         assert_eq!(at_fault(&skew), [Stage::Keys], "{seed} {}", skew.verdict);
-        assert_eq!(skew.worst().map(|worst| worst.measure), Some(Measure::Bytes));
+        assert_eq!(
+            skew.worst().map(|worst| worst.measure),
+            Some(Measure::Bytes)
+        );
         let name = format!("planted:{seed}:{seed}");
-        assert!(skew.verdict.contains(&format!("{name} 50.0 %")), "{}", skew.verdict);
+        assert!(
+            skew.verdict.contains(&format!("{name} 50.0 %")),
+            "{}",
+            skew.verdict
+        );
         assert!(skew.remedies.first().is_some_and(|best| best.even));
     }
     Ok(())
@@ -184,8 +208,18 @@ fn a_hot_key_is_named_and_nothing_else() -> Outcome {
 #[test]
 fn plain_luck_is_nobodys_fault() -> Outcome {
     for seed in 0..10 * SEEDS {
-        let skew = skew("rendezvous", &Params::default(), &nodes(20), &[20], &keys(seed, 100)?)?;
-        assert!(skew.verdict.starts_with("Even, within noise"), "{}", skew.verdict);
+        let skew = skew(
+            "rendezvous",
+            &Params::default(),
+            &nodes(20),
+            &[20],
+            &keys(seed, 100)?,
+        )?;
+        assert!(
+            skew.verdict.starts_with("Even, within noise"),
+            "{}",
+            skew.verdict
+        );
         assert!(at_fault(&skew).is_empty() && skew.remedies.is_empty());
         assert!(skew.measures[0].cv > 0.2); // and yet visibly uneven
     }
@@ -214,7 +248,10 @@ fn even_data_gives_no_more_alarms_than_stated() -> Outcome {
     }
     // More than this comes less than once in ten thousand times at the stated significance.
     let chance = Binomial::new(hashroute::harness::skew::SIGNIFICANCE, RUNS)?;
-    assert!(chance.sf(alarms.saturating_sub(1)) > 1e-4, "{alarms} of {RUNS}");
+    assert!(
+        chance.sf(alarms.saturating_sub(1)) > 1e-4,
+        "{alarms} of {RUNS}"
+    );
     Ok(())
 }
 
@@ -226,15 +263,30 @@ fn the_known_rows_of_twemproxy() -> Outcome {
     let rows: [(&str, Known); 3] = [
         (
             "{i}:metric:demo",
-            [(60, 60, 26, 214), (61, 61, 24, 279), (64, 64, 20, 154), (87, 87, 20, 236)],
+            [
+                (60, 60, 26, 214),
+                (61, 61, 24, 279),
+                (64, 64, 20, 154),
+                (87, 87, 20, 236),
+            ],
         ),
         (
             "metric:{i}:demo",
-            [(60, 60, 26, 251), (61, 61, 26, 218), (64, 64, 20, 139), (87, 87, 19, 251)],
+            [
+                (60, 60, 26, 251),
+                (61, 61, 26, 218),
+                (64, 64, 20, 139),
+                (87, 87, 19, 251),
+            ],
         ),
         (
             "metric:demo:{i}",
-            [(60, 16, 200, 2979), (61, 61, 22, 208), (64, 64, 24, 210), (87, 3, 890, 8294)],
+            [
+                (60, 16, 200, 2979),
+                (61, 61, 22, 208),
+                (64, 64, 24, 210),
+                (87, 3, 890, 8294),
+            ],
         ),
     ];
     let params = hashed(HashFunction::TwemproxyFnv1a64);
@@ -244,7 +296,14 @@ fn the_known_rows_of_twemproxy() -> Outcome {
         let skew = skew("modulo", &params, &nodes(61), &counts, &keys)?;
         let rows = skew.node_counts.rows.iter();
         let found: Vec<_> = rows
-            .map(|row| (row.nodes, row.used, row.max, (row.cv * 1000.0).round() as u64))
+            .map(|row| {
+                (
+                    row.nodes,
+                    row.used,
+                    row.max,
+                    (row.cv * 1000.0).round() as u64,
+                )
+            })
             .collect();
         assert_eq!(found, known, "{template}");
     }
@@ -278,13 +337,19 @@ fn a_weakness_without_harm_is_no_fault() -> Outcome {
     let hash = skew.stages.iter().find(|one| one.stage == Stage::Hash);
     assert!(hash.is_some_and(|hash| hash.status == Status::Weak));
     let step = skew.steps.first().ok_or("no step")?;
-    assert_eq!((step.difference, step.factors.as_slice()), (435, &[3, 5, 29][..]));
+    assert_eq!(
+        (step.difference, step.factors.as_slice()),
+        (435, &[3, 5, 29][..])
+    );
     Ok(())
 }
 
 #[test]
 fn real_keys_are_even_and_their_bytes_are_not() -> Outcome {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/debian-packages.csv");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/debian-packages.csv"
+    );
     let keys = Keys::csv(std::fs::File::open(path)?)?;
     let skew = skew("rendezvous", &Params::default(), &nodes(10), &[], &keys)?;
     assert_eq!((skew.keys, skew.distinct_keys), (63_681, 63_681));
@@ -315,10 +380,22 @@ fn parts_merge_into_the_whole() -> Outcome {
 #[test]
 fn nothing_and_nobody_is_no_panic() -> Outcome {
     for (count, keys) in [(0, 10), (1, 0), (1, 1), (3, 0), (3, 1), (1, 1000)] {
-        for name in ["modulo", "ring", "rendezvous", "bounded", "slots", "maglev", "jump"] {
+        for name in [
+            "modulo",
+            "ring",
+            "rendezvous",
+            "bounded",
+            "slots",
+            "maglev",
+            "jump",
+        ] {
             let keys = keys_of(keys)?;
             let skew = skew(name, &Params::default(), &nodes(count), &[], &keys)?;
-            assert!(at_fault(&skew).is_empty(), "{name} {count} {}", skew.verdict);
+            assert!(
+                at_fault(&skew).is_empty(),
+                "{name} {count} {}",
+                skew.verdict
+            );
         }
     }
     Ok(())

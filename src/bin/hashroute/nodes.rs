@@ -56,7 +56,9 @@ pub(crate) fn counts(text: &str) -> Result<Counts, String> {
     };
     let mut counts = BTreeSet::new();
     for entry in text.split(',') {
-        let range = range(entry).filter(|range| !range.is_empty()).ok_or_else(wrong)?;
+        let range = range(entry)
+            .filter(|range| !range.is_empty())
+            .ok_or_else(wrong)?;
         counts.extend(range.take(MAX_COUNTS + 1));
         if counts.len() > MAX_COUNTS {
             return Err(format!("expected up to {MAX_COUNTS} numbers of nodes"));

@@ -73,9 +73,11 @@ pub struct CountRow {
 }
 
 /// How many hashes are placed on all rows together.
-const WORK: usize = 1 << 27;
+const WORK: usize = 1 << 25;
 /// How many on one row, where a lookup is more than a division.
 const SAMPLE: usize = 1 << 16;
+/// From so many nodes on nothing is built that nobody asked for.
+pub(super) const MANY: usize = 10_000;
 
 /// Before anything is judged.
 pub(super) fn count(setup: &Setup, router: &dyn Router, placed: &Placed) -> NodeCounts {
@@ -125,7 +127,10 @@ fn row(router: &dyn Router, keys: &[Hashed], units: f64) -> CountRow {
     let cluster = Cluster::of(router);
     let nodes = cluster.len();
     // Some systems hash differently when there are more servers.
-    let same = keys.iter().take(16).all(|(key, hash, _)| router.hash_key(key).get() == *hash);
+    let same = keys
+        .iter()
+        .take(16)
+        .all(|(key, hash, _)| router.hash_key(key).get() == *hash);
     let (mut loads, mut once) = (vec![0.0; nodes], vec![0.0; nodes]);
     for (key, hash, is_first) in keys {
         let hash = if same {
@@ -139,7 +144,10 @@ fn row(router: &dyn Router, keys: &[Hashed], units: f64) -> CountRow {
         }
     }
     let outputs = once.iter().sum();
-    let off = chance::beyond(chance::cv(&once, cluster.expected()), cluster.noise(outputs));
+    let off = chance::beyond(
+        chance::cv(&once, cluster.expected()),
+        cluster.noise(outputs),
+    );
     CountRow {
         nodes: nodes as u64,
         used: loads.iter().filter(|&&load| load > 0.0).count() as u64,
@@ -180,14 +188,21 @@ impl Setup<'_> {
         if !self.node_counts.is_empty() {
             return self.node_counts.to_vec();
         }
-        let around = if modulo { 64 } else { 8 };
+        let around = match (nodes, modulo) {
+            (MANY.., _) => return Vec::new(),
+            (_, true) => 64,
+            (_, false) => 8,
+        };
         let first = nodes.saturating_sub(around).max(2);
         (first..first + 2 * around).collect()
     }
 
     /// So many nodes of weight 1, the present ones first; `None` where the strategy refuses.
     fn equal(&self, count: usize) -> Option<Box<dyn Router>> {
-        let nodes = self.resized(count).into_iter().map(|node| node.with_weight(1));
+        let nodes = self
+            .resized(count)
+            .into_iter()
+            .map(|node| node.with_weight(1));
         let router = self.recipe.make(nodes.collect(), self.params).ok()?;
         (router.nodes().live() == count).then_some(router)
     }
@@ -198,7 +213,11 @@ impl Setup<'_> {
         let known: BTreeSet<_> = self.nodes.iter().map(Node::name).collect();
         let names = (nodes.len()..).map(|number| format!("node-{number}"));
         let fresh = names.filter(|name| !known.contains(name.as_str()));
-        nodes.extend(fresh.take(count.saturating_sub(self.nodes.len())).map(Node::new));
+        nodes.extend(
+            fresh
+                .take(count.saturating_sub(self.nodes.len()))
+                .map(Node::new),
+        );
         nodes
     }
 }

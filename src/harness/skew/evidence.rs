@@ -220,7 +220,11 @@ impl Evidence {
     /// ```
     pub fn merge(&mut self, other: Self) -> Result<(), Error> {
         let names = |evidence: &Self| -> Vec<Node> {
-            evidence.nodes.iter().map(|(node, _)| node.clone()).collect()
+            evidence
+                .nodes
+                .iter()
+                .map(|(node, _)| node.clone())
+                .collect()
         };
         if names(self) != names(&other) {
             let count = other.nodes.len().to_string();

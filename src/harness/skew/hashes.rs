@@ -1,7 +1,7 @@
 //! The hash by itself: whether its values repeat, step, or bunch at a divisor.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
@@ -77,7 +77,10 @@ pub(super) fn residues(placed: &Placed, most: u64) -> Vec<Residue> {
 fn residue(placed: &Placed, modulus: u64) -> Residue {
     let loads = super::placed::tally(
         modulus as usize,
-        placed.outputs.iter().map(|(hash, _)| (hash % modulus) as usize),
+        placed
+            .outputs
+            .iter()
+            .map(|(hash, _)| (hash % modulus) as usize),
     );
     let shares = shares(modulus, placed.bits);
     let units = placed.outputs.len() as f64;
@@ -107,23 +110,23 @@ fn shares(modulus: u64, bits: u32) -> Vec<f64> {
 pub(super) fn steps(placed: &Placed) -> (Vec<Step>, f64) {
     let mut keys: Vec<_> = placed.keys.iter().collect();
     keys.sort_unstable_by(|a, b| a.sampled.key.cmp(&b.sampled.key));
-    let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
-    let differences = keys.windows(2).map(|pair| pair[0].hash.abs_diff(pair[1].hash));
-    let mut all = 0;
-    for difference in differences.filter(|&difference| difference > 0) {
-        all += 1;
-        *counts.entry(difference).or_default() += 1;
-    }
-    let mut counts: Vec<_> = counts.into_iter().collect();
-    counts.sort_by_key(|&(difference, count)| (core::cmp::Reverse(count), difference));
+    let differences = keys
+        .windows(2)
+        .map(|pair| pair[0].hash.abs_diff(pair[1].hash));
+    let mut differences: Vec<_> = differences.filter(|&difference| difference > 0).collect();
+    differences.sort_unstable();
+    let all = differences.len() as f64;
+    let groups = differences.chunk_by(|a, b| a == b);
+    let mut counts: Vec<_> = groups.map(|group| (group[0], group.len())).collect();
+    counts.sort_unstable_by_key(|&(difference, count)| (Reverse(count), difference));
     let most = counts.first().map_or(0.0, |&(_, count)| count as f64);
     // No difference of numbers so wide is more likely than this; any of them could be the one.
     let width = (1_u128 << placed.bits) as f64;
-    let p_value = (width * chance::at_least(2.0 * f64::from(all) / width, most)).min(1.0);
+    let p_value = (width * chance::at_least(2.0 * all / width, most)).min(1.0);
     let frequent = counts.into_iter().take(5).filter(|&(_, count)| count > 1);
-    let step = |(difference, count): (u64, u64)| Step {
+    let step = |(difference, count): (u64, usize)| Step {
         difference,
-        share: count as f64 / f64::from(all),
+        share: count as f64 / all,
         factors: chance::factors(difference),
     };
     (frequent.map(step).collect(), p_value)

@@ -34,7 +34,7 @@ use super::templates::{self, TemplateShare};
 pub struct MeasureSkew {
     /// What is counted.
     pub measure: Measure,
-    /// All of it that lies on nodes with weight.
+    /// All of it that lies on nodes.
     pub total: u64,
     /// The coefficient of variation of what nodes hold for their weight.
     pub cv: f64,
@@ -65,7 +65,10 @@ pub struct MeasureSkew {
 
 /// Of each measure that is known; what is uneven is not said yet.
 pub(super) fn measures(cluster: &Cluster, evidence: &Evidence) -> Vec<MeasureSkew> {
-    let templates: Vec<_> = evidence.sample().map(|one| templates::of(&one.key)).collect();
+    let templates: Vec<_> = evidence
+        .sample()
+        .map(|one| templates::of(&one.key))
+        .collect();
     evidence
         .measures()
         .map(|measure| of(measure, cluster, evidence, &templates))
@@ -78,7 +81,10 @@ fn of(
     evidence: &Evidence,
     templates: &[String],
 ) -> MeasureSkew {
-    let on_nodes = evidence.loads().iter().filter(|(node, _)| node.weight() > 0);
+    let on_nodes = evidence
+        .loads()
+        .iter()
+        .filter(|(node, _)| node.weight() > 0);
     let loads: Vec<_> = on_nodes.map(|(_, load)| load.of(measure) as f64).collect();
     let sums = evidence.sample().map(|one| one.load.of(measure));
     let sample = Sample::new(sums.zip(0..).collect());
@@ -89,7 +95,10 @@ fn of(
     let equal = cluster.noise(carriers);
     let noise_cv = noise.cv / scale.sqrt();
     let total: f64 = loads.iter().sum();
-    let of_fair = loads.iter().zip(&cluster.fair).map(|(load, fair)| ratio(*load, total * fair));
+    let of_fair = loads
+        .iter()
+        .zip(&cluster.fair)
+        .map(|(load, fair)| ratio(*load, total * fair));
     let fullest = of_fair.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
     let heavy_cv = beyond(noise_cv, equal);
     MeasureSkew {
@@ -136,7 +145,10 @@ fn top_templates(
         let (keys, sum) = sums.entry(template).or_default();
         (*keys, *sum, total) = (*keys + 1, *sum + amount, total + amount);
     }
-    let mut sums: Vec<_> = sums.into_iter().filter(|(_, (keys, _))| *keys > 1).collect();
+    let mut sums: Vec<_> = sums
+        .into_iter()
+        .filter(|(_, (keys, _))| *keys > 1)
+        .collect();
     sums.sort_by(|a, b| b.1.1.total_cmp(&a.1.1).then(a.0.cmp(b.0)));
     let share = |(template, (keys, sum)): (&str, (u64, f64))| TemplateShare {
         template: template.into(),

@@ -91,15 +91,19 @@ pub struct Setup<'a> {
     /// The nodes.
     pub nodes: &'a [Node],
     /// The numbers of nodes to look at. Empty stands for those around the present one: 64 on
-    /// either side where a node is the hash modulo their number, else 8.
+    /// either side where a node is the hash modulo their number, else 8; none from 10,000 on.
     pub node_counts: &'a [usize],
 }
 
 impl core::fmt::Debug for Setup<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let mut setup = f.debug_struct("Setup");
-        setup.field("name", &self.name).field("params", &self.params);
-        setup.field("nodes", &self.nodes.len()).finish_non_exhaustive()
+        setup
+            .field("name", &self.name)
+            .field("params", &self.params);
+        setup
+            .field("nodes", &self.nodes.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -201,7 +205,7 @@ impl Setup<'_> {
     /// Judge what was gathered of a router that this setup makes.
     ///
     /// O(sample (log sample + prime powers)), one more placement of all sampled keys for each
-    /// number of nodes, as long as these are at most 2^27 together, and of 65,536 keys for each
+    /// number of nodes, up to 2^25 placements in all, and of 65,536 keys for each
     /// remedy.
     ///
     /// # Errors
@@ -225,7 +229,7 @@ impl Setup<'_> {
         let mut node_counts = counts::count(self, &*router, &placed);
         let most = node_counts.rows.iter().map(|row| row.nodes).max();
         let most = most.unwrap_or(0).max(cluster.len() as u64);
-        let mut tests = Tests::of(&*router, &cluster, &placed, evidence, most);
+        let mut tests = Tests::of(&*self.build()?, &cluster, &placed, evidence, most);
         let count = tests.count() + measures.len() + node_counts.rows.len();
         let threshold = SIGNIFICANCE / count as f64;
         for measure in &mut measures {

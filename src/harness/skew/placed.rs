@@ -50,8 +50,7 @@ impl Cluster {
         let fair = |weight: &u32| f64::from(*weight) / total;
         cluster.fair = cluster.weights.iter().map(fair).collect();
         let whole: f64 = own.iter().sum();
-        cluster.own =
-            (whole > 0.0).then(|| own.into_iter().map(|share| share / whole).collect());
+        cluster.own = (whole > 0.0).then(|| own.into_iter().map(|share| share / whole).collect());
         cluster
     }
 
@@ -155,7 +154,9 @@ impl<'a> Placed<'a> {
         let used = keys.iter().fold(0, |bits, key| bits | key.hash);
         Self {
             bits: 64 - used.leading_zeros(),
-            outputs: groups().filter_map(|group| group.first().copied()).collect(),
+            outputs: groups()
+                .filter_map(|group| group.first().copied())
+                .collect(),
             effective_outputs: effective(groups().map(|group| group.len() as u64)),
             tags: Tags::of(router, &keys),
             keys,

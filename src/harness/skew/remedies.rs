@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::super::noise::ratio;
 use super::super::{Measure, place_key};
 use super::chance::{self, effective};
-use super::counts::NodeCounts;
+use super::counts::{MANY, NodeCounts};
 use super::placed::{Cluster, Placed};
 use super::stages::{Stage, shown};
 use super::templates::{Shape, Varying};
@@ -76,7 +76,12 @@ impl<'a> Trial<'a> {
         placed: &'a Placed,
         measure: Measure,
     ) -> Self {
-        let sampled: Vec<_> = placed.keys.iter().take(TRIED).map(|key| key.sampled).collect();
+        let sampled: Vec<_> = placed
+            .keys
+            .iter()
+            .take(TRIED)
+            .map(|key| key.sampled)
+            .collect();
         let keys: Vec<_> = sampled.iter().map(|one| &*one.key).collect();
         let owner = |key: &&[u8]| {
             let id = place_key(router, key)?;
@@ -144,8 +149,11 @@ impl<'a> Trial<'a> {
             };
             let mut amounts = self.amounts.clone();
             largest.iter().for_each(|&at| amounts[at] = 0);
-            let place = |at: usize| place_key(self.router, self.keys[at]);
-            let remedy = self.measured(what, self.router, &amounts, &place);
+            let Ok(router) = self.setup.build() else {
+                break;
+            };
+            let place = |at: usize| place_key(&*router, self.keys[at]);
+            let remedy = self.measured(what, &*router, &amounts, &place);
             let is_even = remedy.even;
             self.found.push(remedy);
             if is_even {
@@ -157,7 +165,12 @@ impl<'a> Trial<'a> {
     }
 
     /// Keep what came of it, if anything did.
-    fn tried(&mut self, what: String, router: &dyn Router, place: &dyn Fn(usize) -> Option<NodeId>) {
+    fn tried(
+        &mut self,
+        what: String,
+        router: &dyn Router,
+        place: &dyn Fn(usize) -> Option<NodeId>,
+    ) {
         let remedy = self.measured(what, router, &self.amounts, place);
         if remedy.moved_share > 0.0 {
             self.found.push(remedy);
@@ -221,14 +234,21 @@ impl<'a> Trial<'a> {
         let [open, close] = pair.unwrap_or(crate::HashTag::BRACES).pair();
         let plain = |key: &&[u8]| {
             let bytes = key.iter().copied();
-            bytes.filter(|byte| *byte != open && *byte != close).collect()
+            bytes
+                .filter(|byte| *byte != open && *byte != close)
+                .collect()
         };
         let keys: Vec<Vec<u8>> = self.keys.iter().map(plain).collect();
         self.with_keys(String::from("keys without their hash tags"), &keys);
     }
 
     fn weights(&mut self) {
-        let mut weights = self.setup.nodes.iter().map(Node::weight).filter(|&weight| weight > 0);
+        let mut weights = self
+            .setup
+            .nodes
+            .iter()
+            .map(Node::weight)
+            .filter(|&weight| weight > 0);
         let first = weights.next();
         if weights.all(|weight| Some(weight) == first) {
             return;
@@ -243,7 +263,14 @@ impl<'a> Trial<'a> {
     /// Parameters by which strategies and dialects become more even; those that do not know them
     /// refuse.
     fn parameters(&mut self) {
-        let known = [("points", "640"), ("table-size", "655373"), ("distribution", "ketama")];
+        if self.setup.nodes.len() >= MANY {
+            return;
+        }
+        let known = [
+            ("points", "640"),
+            ("table-size", "655373"),
+            ("distribution", "ketama"),
+        ];
         for (name, value) in known {
             let params = self.setup.params.clone().with(name, value);
             self.with_params(format!("{name}={value}"), &params);
@@ -253,14 +280,23 @@ impl<'a> Trial<'a> {
     /// The nearest numbers of nodes that are not dangerous.
     fn node_counts(&mut self, counts: &NodeCounts) {
         let now = self.setup.nodes.len() as u64;
-        let fine = || counts.rows.iter().filter(|row| !row.dangerous).map(|row| row.nodes);
+        let fine = || {
+            counts
+                .rows
+                .iter()
+                .filter(|row| !row.dangerous)
+                .map(|row| row.nodes)
+        };
         let below = fine().filter(|&nodes| nodes < now).max();
         let above = fine().filter(|&nodes| nodes > now).min();
         for nodes in [below, above].into_iter().flatten() {
             let Ok(count) = usize::try_from(nodes) else {
                 continue;
             };
-            let router = self.setup.recipe.make(self.setup.resized(count), self.setup.params);
+            let router = self
+                .setup
+                .recipe
+                .make(self.setup.resized(count), self.setup.params);
             if let Some(router) = router.ok().filter(|router| router.nodes().len() == count) {
                 self.with_router(format!("{nodes} nodes"), &*router);
             }
@@ -276,13 +312,21 @@ impl<'a> Trial<'a> {
             let hash = mix64(router.hash_key(keys[at]).get()) >> (64 - bits);
             router.place(KeyHash::from_raw(hash))
         };
-        self.tried(String::from("hashes mixed once more (mix64)"), &*router, &place);
+        self.tried(
+            String::from("hashes mixed once more (mix64)"),
+            &*router,
+            &place,
+        );
     }
 
     fn shapes(&mut self) {
         let varying = Varying::of(self.keys.iter().copied());
         for shape in Shape::ALL {
-            let keys: Vec<_> = self.keys.iter().map(|key| varying.reshape(key, shape)).collect();
+            let keys: Vec<_> = self
+                .keys
+                .iter()
+                .map(|key| varying.reshape(key, shape))
+                .collect();
             let how = match shape {
                 Shape::Front => "the number in front",
                 Shape::Middle => "the number in the middle",
@@ -313,15 +357,16 @@ impl<'a> Trial<'a> {
 
     fn strategies(&mut self) {
         for name in ["rendezvous", "maglev", "jump", "ring"] {
-            let strategy = strategy::find(name).ok().filter(|_| name != self.setup.name);
-            let params = Params::default().with_hasher(
-                self.router.hasher().cloned().unwrap_or_default(),
-            );
+            let strategy = strategy::find(name)
+                .ok()
+                .filter(|_| name != self.setup.name);
+            let params =
+                Params::default().with_hasher(self.router.hasher().cloned().unwrap_or_default());
             let nodes = self.setup.nodes.iter().cloned();
             if let Some(Ok(router)) = strategy.map(|strategy| strategy.build(nodes, &params)) {
-                let hash = router.hasher().map_or_else(String::new, |hasher| {
-                    hasher.function().name().to_string()
-                });
+                let hash = router
+                    .hasher()
+                    .map_or_else(String::new, |hasher| hasher.function().name().to_string());
                 self.with_router(format!("strategy {name}, hash {hash}"), &*router);
             }
         }

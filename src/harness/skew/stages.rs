@@ -107,7 +107,7 @@ pub struct Finding {
 }
 
 /// A share of neighbours that is worth telling.
-const MANY: f64 = 0.05;
+const COMMON: f64 = 0.05;
 
 /// What was measured of the stages, before anything is judged.
 #[derive(Debug)]
@@ -161,7 +161,11 @@ impl Tests {
             tag_cv: beyond(noise(effective_parts), noise(keys)),
             repeat_cv: beyond(noise(placed.effective_outputs), noise(effective_parts)),
             bunch_cv: beyond(chance::cv(&outputs, cluster.expected()), noise(units)),
-            weight_cv: if cluster.is_equal() { 0.0 } else { chance::cv(&cluster.fair, &equal) },
+            weight_cv: if cluster.is_equal() {
+                0.0
+            } else {
+                chance::cv(&cluster.fair, &equal)
+            },
             absolute_cv: chance::cv(&loads, &equal),
             p_repeats: hashes::repeats(parts, placed),
             p_bunch: chance::p_value(&outputs, cluster.expected(), units),
@@ -182,7 +186,7 @@ impl Tests {
 
     /// The most frequent step, where it is that of many.
     pub(super) fn step(&self) -> Option<&Step> {
-        self.steps.first().filter(|step| step.share > MANY)
+        self.steps.first().filter(|step| step.share > COMMON)
     }
 
     /// The prime powers at which the hashes bunch, the smallest power of each prime.
@@ -225,7 +229,11 @@ pub(super) fn findings(
     }
     let worst = super::measures::worst(measures);
     let heavy = worst.map_or(0.0, |worst| worst.heavy_cv);
-    let at_fault = |stage| measures.iter().any(|measure| measure.because.contains(&stage));
+    let at_fault = |stage| {
+        measures
+            .iter()
+            .any(|measure| measure.because.contains(&stage))
+    };
     let finding = |part: &Part| {
         let status = if at_fault(part.stage) {
             Status::AtFault
@@ -253,7 +261,10 @@ fn causes(parts: &[Part], cv: f64) -> Vec<Stage> {
     let counts = || parts.iter().filter(|part| part.proven && part.cv > SLIGHT);
     let most = counts().map(|part| part.cv).fold(0.0, f64::max);
     let limit = most.min(cv / 2.0);
-    counts().filter(|part| part.cv >= limit).map(|part| part.stage).collect()
+    counts()
+        .filter(|part| part.cv >= limit)
+        .map(|part| part.stage)
+        .collect()
 }
 
 fn parts(tests: &Tests, heavy_cv: f64, threshold: f64) -> [Part; 4] {
@@ -278,8 +289,20 @@ fn parts(tests: &Tests, heavy_cv: f64, threshold: f64) -> [Part; 4] {
     [
         part(Stage::Keys, heavy_cv, None, true, false),
         part(Stage::Tag, tests.tag_cv, None, true, tests.tag_cv > SLIGHT),
-        part(Stage::Hash, hash_cv, Some(p_hash), bunches || by_repeats, hash_weak),
-        part(Stage::Routing, tests.structure_cv, tests.p_structure, structure, false),
+        part(
+            Stage::Hash,
+            hash_cv,
+            Some(p_hash),
+            bunches || by_repeats,
+            hash_weak,
+        ),
+        part(
+            Stage::Routing,
+            tests.structure_cv,
+            tests.p_structure,
+            structure,
+            false,
+        ),
     ]
 }
 
@@ -289,7 +312,11 @@ fn nodes(words: &words::Stages, threshold: f64) -> Finding {
     let tests = words.tests;
     let real = tests.p_weight < threshold && tests.weight_cv > SLIGHT;
     let at_fault = real && tests.weight_cv >= tests.absolute_cv / 2.0;
-    let status = if at_fault { Status::AtFault } else { Status::Ok };
+    let status = if at_fault {
+        Status::AtFault
+    } else {
+        Status::Ok
+    };
     Finding {
         stage: Stage::Nodes,
         status,

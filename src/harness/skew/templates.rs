@@ -121,10 +121,7 @@ impl Varying {
         }
         // The mark that stood beside the digits goes with them.
         let is_mark = |byte: &&u8| !byte.is_ascii_alphanumeric();
-        let (rest, mark) = match (
-            before.last().filter(is_mark),
-            after.first().filter(is_mark),
-        ) {
+        let (rest, mark) = match (before.last().filter(is_mark), after.first().filter(is_mark)) {
             (Some(&mark), _) => ([&before[..before.len() - 1], after].concat(), Some(mark)),
             (None, Some(&mark)) => ([before, &after[1..]].concat(), Some(mark)),
             (None, None) => ([before, after].concat(), None),

@@ -21,12 +21,7 @@ pub(super) struct Stages<'a> {
 const FAR: f64 = 10.0;
 
 impl Stages<'_> {
-    pub(super) fn of(
-        &self,
-        stage: Stage,
-        status: Status,
-        measure: Option<&MeasureSkew>,
-    ) -> String {
+    pub(super) fn of(&self, stage: Stage, status: Status, measure: Option<&MeasureSkew>) -> String {
         match stage {
             Stage::Keys => self.keys(measure),
             Stage::Tag => self.tag(),
@@ -56,7 +51,11 @@ impl Stages<'_> {
             words += &format!(" (most: {})", named.join(", "));
         }
         if let Some(template) = measure.templates.first() {
-            words += &format!("; {} holds {}", shown(template.template.as_bytes()), percent(template.share));
+            words += &format!(
+                "; {} holds {}",
+                shown(template.template.as_bytes()),
+                percent(template.share)
+            );
         }
         words
     }
@@ -86,12 +85,22 @@ impl Stages<'_> {
                 words.push(format!("hashes bunch modulo {}", list(&bunched)));
             }
             words.extend(tests.step().map(|step| {
-                let near = if tests.modulo { "" } else { ", and go to the same node" };
+                let near = if tests.modulo {
+                    ""
+                } else {
+                    ", and go to the same node"
+                };
                 let difference = product(step.difference, &step.factors);
-                format!("neighbours differ by {difference} ({} of them){near}", percent(step.share))
+                format!(
+                    "neighbours differ by {difference} ({} of them){near}",
+                    percent(step.share)
+                )
             }));
         }
-        words.push(format!("{} different hashes of {} inputs", tests.outputs, tests.parts));
+        words.push(format!(
+            "{} different hashes of {} inputs",
+            tests.outputs, tests.parts
+        ));
         if status == Status::Weak {
             words.push(String::from("no harm to these keys on these nodes"));
         }
@@ -100,7 +109,11 @@ impl Stages<'_> {
 
     fn routing(&self) -> String {
         let cv = self.tests.structure_cv;
-        let known = if self.cluster.own.is_some() { "exact" } else { "measured" };
+        let known = if self.cluster.own.is_some() {
+            "exact"
+        } else {
+            "measured"
+        };
         format!(
             "{}'s own shares ({known}) are within a cv of {cv:.4} of the weights",
             self.setup.name
@@ -116,7 +129,10 @@ impl Stages<'_> {
             return format!("all {} weigh the same", weights.len());
         }
         let total: u64 = weights.iter().copied().map(u64::from).sum();
-        let rank = weights.iter().position(|weight| weight == most).unwrap_or(0);
+        let rank = weights
+            .iter()
+            .position(|weight| weight == most)
+            .unwrap_or(0);
         let times = f64::from(*most) * weights.len() as f64 / total as f64;
         let name = &self.cluster.names[rank];
         if status == Status::AtFault {
@@ -149,10 +165,17 @@ fn product(number: u64, factors: &[u64]) -> String {
 
 /// The first thing to say: whether it is real, and who is at fault.
 pub(super) fn verdict(skew: &Skew) -> String {
-    let mut uneven: Vec<_> = skew.measures.iter().filter(|measure| measure.uneven).collect();
+    let mut uneven: Vec<_> = skew
+        .measures
+        .iter()
+        .filter(|measure| measure.uneven)
+        .collect();
     uneven.sort_by(|a, b| b.cv.total_cmp(&a.cv));
     let nodes = at_fault(skew).find(|finding| finding.stage == Stage::Nodes);
-    let mut sentences: Vec<_> = uneven.iter().map(|measure| sentence(skew, measure)).collect();
+    let mut sentences: Vec<_> = uneven
+        .iter()
+        .map(|measure| sentence(skew, measure))
+        .collect();
     if sentences.is_empty() && nodes.is_none() {
         sentences.push(even(skew));
     }
@@ -162,7 +185,13 @@ pub(super) fn verdict(skew: &Skew) -> String {
 
 fn even(skew: &Skew) -> String {
     let one = |measure: &MeasureSkew| {
-        let MeasureSkew { measure, cv, noise_cv, p_value, .. } = measure;
+        let MeasureSkew {
+            measure,
+            cv,
+            noise_cv,
+            p_value,
+            ..
+        } = measure;
         format!("{measure}: cv {cv:.4}, chance alone gives {noise_cv:.4}, p {p_value:.3}")
     };
     let figures: Vec<_> = skew.measures.iter().map(one).collect();
@@ -197,7 +226,9 @@ fn sentence(skew: &Skew, measure: &MeasureSkew) -> String {
 }
 
 fn at_fault(skew: &Skew) -> impl Iterator<Item = &Finding> {
-    skew.stages.iter().filter(|finding| finding.status == Status::AtFault)
+    skew.stages
+        .iter()
+        .filter(|finding| finding.status == Status::AtFault)
 }
 
 /// What to do, in a sentence.
@@ -212,7 +243,9 @@ pub(super) fn advice(skew: &Skew) -> String {
             let top = top.map_or_else(String::new, |top| {
                 format!(", {} first", shown(top.key.as_bytes()))
             });
-            format!("No placement can split a key: cache, copy or split the few large ones{top}.{best}")
+            format!(
+                "No placement can split a key: cache, copy or split the few large ones{top}.{best}"
+            )
         }
         Some(Stage::Tag) => {
             format!("Put something with more values between the marks of the tag, or no tag.{best}")
@@ -221,13 +254,17 @@ pub(super) fn advice(skew: &Skew) -> String {
             format!("If that node is not so much larger than the others, lower its weight.{best}")
         }
         Some(Stage::Hash) => format!("Change the keys or what hashes them.{best}"),
-        Some(Stage::Routing) => format!("Give the strategy more to divide by, or take another.{best}"),
+        Some(Stage::Routing) => {
+            format!("Give the strategy more to divide by, or take another.{best}")
+        }
         None if worst.is_some() => format!("Try another placement.{best}"),
         None if skew.node_counts.modulo && !skew.bunched.is_empty() => format!(
             "Nothing to do on this number of nodes; stay away from multiples of {}.",
             list(&skew.bunched)
         ),
-        None => String::from("Nothing to do: only more keys or fewer nodes would make chance smaller."),
+        None => {
+            String::from("Nothing to do: only more keys or fewer nodes would make chance smaller.")
+        }
     }
 }
 

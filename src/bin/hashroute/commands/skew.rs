@@ -16,7 +16,10 @@ const ROWS: usize = 10;
 pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     choice.build(nodes.clone())?;
-    let counts = args.node_counts.as_ref().map_or(&[][..], |counts| &counts.0);
+    let counts = args
+        .node_counts
+        .as_ref()
+        .map_or(&[][..], |counts| &counts.0);
     let counts: Vec<_> = counts.iter().map(|&count| count as usize).collect();
     let setup = Setup {
         name: choice.way.name(),
@@ -28,7 +31,9 @@ pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
     let progress = Progress::start(args.output.quiet, "reading keys");
     let keys = keys::read(&args.keys)?;
     progress.message("looking for what is uneven");
-    let skew = setup.analyse(&keys).map_err(|error| choice.refusal(&error))?;
+    let skew = setup
+        .analyse(&keys)
+        .map_err(|error| choice.refusal(&error))?;
     drop(progress);
     report(&skew, &choice)?.print(args.output.format)
 }
@@ -60,15 +65,27 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
         return report;
     };
     let looked = format!("{} to {} nodes", first.nodes, last.nodes);
-    let bad: Vec<_> = counts.rows.iter().filter(|row| row.dangerous).cloned().collect();
+    let bad: Vec<_> = counts
+        .rows
+        .iter()
+        .filter(|row| row.dangerous)
+        .cloned()
+        .collect();
     if bad.is_empty() {
-        return report.with_text([format!("Of {looked}, none of {} is dangerous for these keys.", counts.rows.len())]);
+        return report.with_text([format!(
+            "Of {looked}, none of {} is dangerous for these keys.",
+            counts.rows.len()
+        )]);
     }
     let list: Vec<_> = bad.iter().map(|row| row.nodes.to_string()).collect();
     let mut worst = bad.clone();
     worst.sort_by(|a, b| b.cv.total_cmp(&a.cv));
     worst.truncate(ROWS);
-    let which = if worst.len() < bad.len() { " The worst of them:" } else { "" };
+    let which = if worst.len() < bad.len() {
+        " The worst of them:"
+    } else {
+        ""
+    };
     let lines = [format!(
         "Of {looked}, {} of {} are dangerous for these keys: {}.{which}",
         bad.len(),
@@ -80,7 +97,11 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
 
 fn notes(skew: &Skew) -> String {
     let looked = if skew.sampled_keys < skew.distinct_keys {
-        format!("a sample of {} of some {}", units::count(skew.sampled_keys), units::count(skew.distinct_keys))
+        format!(
+            "a sample of {} of some {}",
+            units::count(skew.sampled_keys),
+            units::count(skew.distinct_keys)
+        )
     } else {
         units::count(skew.distinct_keys)
     };
