@@ -40,7 +40,9 @@ pub struct MeasureSkew {
     pub cv: f64,
     /// What chance alone gives these keys with what each carries.
     pub noise_cv: f64,
-    /// What chance exceeds one time in a hundred.
+    /// What it gives as many keys that all carry the same.
+    pub equal_noise_cv: f64,
+    /// What chance exceeds one time in a hundred, with what each carries.
     pub noise_cv_p99: f64,
     /// What the fullest node has over its fair part.
     pub max_over_mean: f64,
@@ -106,6 +108,7 @@ fn of(
         total: sum(evidence, measure),
         cv: chance::cv(&loads, &cluster.fair),
         noise_cv,
+        equal_noise_cv: equal,
         noise_cv_p99: noise.cv_p99 / scale.sqrt(),
         max_over_mean: fullest.map_or(0.0, |(_, of_fair)| of_fair),
         fullest: fullest.map_or_else(String::new, |(rank, _)| cluster.names[rank].clone()),

@@ -178,11 +178,6 @@ impl Skew {
     pub fn worst(&self) -> Option<&MeasureSkew> {
         measures::worst(&self.measures)
     }
-
-    /// What chance alone gives as many keys that carry the same.
-    fn equal_noise(&self, measure: &MeasureSkew) -> f64 {
-        chance::beyond(measure.noise_cv, measure.heavy_cv)
-    }
 }
 
 impl Setup<'_> {

@@ -148,7 +148,9 @@ impl<'a> Trial<'a> {
                 _ => format!("the {count} largest keys kept elsewhere, or split"),
             };
             let mut amounts = self.amounts.clone();
-            largest.iter().for_each(|&at| amounts[at] = 0);
+            for &at in largest {
+                amounts[at] = 0;
+            }
             let Ok(router) = self.setup.build() else {
                 break;
             };

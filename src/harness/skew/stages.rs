@@ -1,6 +1,5 @@
 //! The stages of a key's way, each tested apart.
 
-use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -328,7 +327,7 @@ fn nodes(words: &words::Stages, threshold: f64) -> Finding {
 
 /// A key or tag as text.
 pub(super) fn shown(key: &[u8]) -> String {
-    super::super::printable(&super::templates::text(key)).to_owned()
+    super::super::printable(&super::templates::text(key))
 }
 
 pub(super) fn percent(share: f64) -> String {

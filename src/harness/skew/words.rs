@@ -42,22 +42,22 @@ impl Stages<'_> {
             .map(|top| format!("{} {}", shown(top.key.as_bytes()), percent(top.share)))
             .collect();
         let half = measure.keys_for_half;
-        let mut words = if measure.top_keys.is_empty() {
-            format!("all {keys} distinct keys carry the same")
-        } else {
-            format!("{half} of {keys} distinct keys carry half of the {what}")
-        };
-        if !named.is_empty() {
-            words += &format!(" (most: {})", named.join(", "));
-        }
-        if let Some(template) = measure.templates.first() {
-            words += &format!(
-                "; {} holds {}",
-                shown(template.template.as_bytes()),
-                percent(template.share)
-            );
-        }
-        words
+        let mut words = Vec::new();
+        words.push(match named.as_slice() {
+            _ if measure.top_keys.is_empty() => {
+                format!("all {keys} distinct keys carry the same")
+            }
+            [] => format!("{half} of {keys} distinct keys carry half of the {what}"),
+            _ => format!(
+                "{half} of {keys} distinct keys carry half of the {what} (most: {})",
+                named.join(", ")
+            ),
+        });
+        words.extend(measure.templates.first().map(|most| {
+            let template = shown(most.template.as_bytes());
+            format!("{template} holds {}", percent(most.share))
+        }));
+        words.join("; ")
     }
 
     fn tag(&self) -> String {
@@ -217,11 +217,7 @@ fn sentence(skew: &Skew, measure: &MeasureSkew) -> String {
     };
     format!(
         "The {} are uneven, and not by chance (cv {:.4}, as many equal keys give {:.4}; {} has {:.2} times its part){causes}.",
-        measure.measure,
-        measure.cv,
-        skew.equal_noise(measure),
-        measure.fullest,
-        measure.max_over_mean
+        measure.measure, measure.cv, measure.equal_noise_cv, measure.fullest, measure.max_over_mean
     )
 }
 

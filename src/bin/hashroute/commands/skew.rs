@@ -77,7 +77,7 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
             counts.rows.len()
         )]);
     }
-    let list: Vec<_> = bad.iter().map(|row| row.nodes.to_string()).collect();
+    let numbers: Vec<_> = bad.iter().map(|row| row.nodes.to_string()).collect();
     let mut worst = bad.clone();
     worst.sort_by(|a, b| b.cv.total_cmp(&a.cv));
     worst.truncate(ROWS);
@@ -90,7 +90,7 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
         "Of {looked}, {} of {} are dangerous for these keys: {}.{which}",
         bad.len(),
         counts.rows.len(),
-        list.join(" ")
+        numbers.join(" ")
     )];
     report.with_text(lines).with_table(count_table(&worst))
 }
