@@ -255,7 +255,7 @@ fn a_line_that_repeats_itself_is_read_once() -> Outcome {
     let table = Table::from_text(&text, SlotRule::REDIS)?;
     assert_eq!(table.ranges("a"), [0..=16_383]);
     let line = |i| format!("{i:05} h:{i}@2 master - 0 0 {i} connected 0-16383\n");
-    let many = Vec::from_iter((0..2000).map(line)).concat();
+    let many = (0..2000).map(line).collect::<Vec<_>>().concat();
     let table = Table::from_text(&many, SlotRule::REDIS)?;
     assert_eq!(table.ranges("01999"), [0..=16_383]);
     Ok(())
