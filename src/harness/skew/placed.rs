@@ -12,7 +12,7 @@ use crate::hash::mix64;
 use crate::{HashTag, KeyHash, NodeId, Router};
 
 /// How many numbers stand for all where a router does not give its shares.
-const NUMBERS: u64 = 1 << 16;
+const NUMBERS: u64 = 1 << 14;
 
 /// The nodes with weight, in order of name, and what they are entitled to.
 #[derive(Debug)]
