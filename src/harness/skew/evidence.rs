@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::AddAssign;
@@ -219,18 +218,8 @@ impl Evidence {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn merge(&mut self, other: Self) -> Result<(), Error> {
-        let names = |evidence: &Self| -> Vec<Node> {
-            evidence
-                .nodes
-                .iter()
-                .map(|(node, _)| node.clone())
-                .collect()
-        };
-        if names(self) != names(&other) {
-            let count = other.nodes.len().to_string();
-            let expected = String::from("the same nodes with the same weights in all parts");
-            return Err(Error::parameter("nodes", count, expected));
-        }
+        let nodes = self.nodes.iter().map(|(node, _)| node);
+        same(nodes, other.nodes.iter().map(|(node, _)| node))?;
         for ((_, load), (_, more)) in self.nodes.iter_mut().zip(&other.nodes) {
             *load += *more;
         }
@@ -243,6 +232,12 @@ impl Evidence {
             self.take(number, sampled.load, || sampled.key);
         }
         Ok(())
+    }
+
+    /// Refuse a router that it is not about.
+    pub(super) fn check(&self, router: &dyn Router) -> Result<(), Error> {
+        let nodes = self.nodes.iter().map(|(node, _)| node);
+        same(nodes, router.nodes().iter().map(|(_, node)| node))
     }
 
     /// What all keys carry together, those that found no place among them.
@@ -325,4 +320,16 @@ impl Evidence {
         let requests = self.requests.then_some(Measure::Requests);
         [Some(Measure::Keys), bytes, requests].into_iter().flatten()
     }
+}
+
+fn same<'a>(
+    nodes: impl ExactSizeIterator<Item = &'a Node>,
+    others: impl Iterator<Item = &'a Node>,
+) -> Result<(), Error> {
+    let count = nodes.len();
+    if nodes.eq(others) {
+        return Ok(());
+    }
+    let expected = "the same nodes with the same weights as the evidence is of";
+    Err(Error::parameter("nodes", count, expected))
 }

@@ -204,7 +204,7 @@ impl Setup<'_> {
     /// remedy.
     ///
     /// # Errors
-    /// As [`Recipe::make`].
+    /// As [`Recipe::make`]; [`Error::Parameter`] when the evidence is of other nodes.
     ///
     /// ```
     /// # use hashroute::{Node, Ring, harness::skew::{Evidence, Setup}, strategy::{self, Params}};
@@ -218,6 +218,7 @@ impl Setup<'_> {
     /// ```
     pub fn judge(&self, evidence: &Evidence) -> Result<Skew, Error> {
         let router = self.build()?;
+        evidence.check(&*router)?;
         let cluster = Cluster::of(&*router);
         let placed = Placed::of(&*self.build()?, &cluster, evidence.sample());
         let mut measures = measures::measures(&cluster, evidence);
