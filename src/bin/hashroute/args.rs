@@ -204,8 +204,19 @@ pub(crate) struct TuningArgs {
 }
 
 /// The options that name where keys come from.
-pub(crate) const KEY_SOURCES: [&str; 5] = ["keys_file", "csv", "jsonl", "template", "range"];
-const FILES: [&str; 3] = ["keys_file", "csv", "jsonl"];
+pub(crate) const KEY_SOURCES: [&str; 10] = [
+    "keys_file",
+    "csv",
+    "jsonl",
+    "bigkeys",
+    "memkeys",
+    "keystats",
+    "scan",
+    "metadump",
+    "template",
+    "range",
+];
+const FILES: &[&str] = KEY_SOURCES.split_at(8).0;
 
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Keys (default: --template 'user:{i}' --range 0..1000000)")]
@@ -225,6 +236,32 @@ pub(crate) struct KeyArgs {
     /// The numbers of the template: from the first, up to but without the second
     #[arg(long, value_name = "A..B", conflicts_with_all = FILES, allow_hyphen_values = true)]
     pub(crate) range: Option<String>,
+    #[command(flatten)]
+    pub(crate) dump: DumpArgs,
+}
+
+/// What `redis-cli` and memcached print of their keys.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Keys that are there already")]
+pub(crate) struct DumpArgs {
+    /// What redis-cli --bigkeys printed: the largest keys alone
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) bigkeys: Option<PathBuf>,
+    /// What redis-cli --memkeys printed: the largest keys alone, with their bytes
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) memkeys: Option<PathBuf>,
+    /// What redis-cli --keystats printed: the largest keys alone, with their bytes, rounded
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) keystats: Option<PathBuf>,
+    /// What redis-cli --scan printed, or SCAN again and again, raw or numbered
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) scan: Option<PathBuf>,
+    /// What memcached answered to `lru_crawler metadump all`: keys with their bytes
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) metadump: Option<PathBuf>,
+    /// Refuse lines that cannot be read; without it they are counted and told
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 impl KeyArgs {
