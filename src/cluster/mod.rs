@@ -74,6 +74,6 @@ pub use plan::{Action, Budget, Goal, Move, Plan, Progress};
 pub use redirect::Redirect;
 pub use server::{Command, Decision, Request};
 pub use table::{SlotRange, Table};
+pub use text::{Endpoint, Protocol, Reply};
 #[cfg(feature = "harness")]
 pub(crate) use text::{hex, unquote};
-pub use text::{Endpoint, Protocol, Reply};

@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use hashroute::{HashFunction, Spread, compat, strategy};
 
 use crate::changes::ChangeArgs;
+use crate::commands::check::args::CheckArgs;
 use crate::commands::slots::args::SlotsCommand;
 use crate::nodes::MAX_COUNT;
 use crate::output::Format;
@@ -33,6 +34,9 @@ pub(crate) enum Command {
     /// Say which keys move when nodes join, leave or change weight
     #[command(after_help = REMAP)]
     Remap(RemapArgs),
+    /// Hold the balance against thresholds and a baseline, for CI; exit 1 when one does not hold
+    #[command(after_help = CHECK)]
+    Check(CheckArgs),
     /// Tell the whole way of a key, from its bytes to its node
     #[command(after_help = EXPLAIN)]
     Explain(ExplainArgs),
@@ -372,6 +376,15 @@ Examples:
   hashroute balance --nodes a,b=2,c
   hashroute balance --strategy maglev --count 100 --csv keys.csv
   hashroute balance --strategy modulo --hash crc32 --template 'metric:{i}' --range 0..1000";
+
+const CHECK: &str = "\
+A figure that equals its limit holds. Exit codes: 0 all hold, 1 some do not, 2 bad input.
+
+Examples:
+  hashroute check --strategy maglev --count 60 --keys keys.txt --max-over-mean 1.05
+  hashroute check --csv keys.csv --node-counts 8,16,32..=64 --max-cv 0.1 --max-empty 0
+  hashroute check --max-top 20%@1 --junit hashroute.xml --save-baseline baseline.json
+  hashroute check --max-cv 0.1 --baseline baseline.json --max-moved 10%";
 
 const REMAP: &str = "\
 Changes are applied in the order in which they stand on the command line.

@@ -85,6 +85,22 @@ pub(crate) fn are_given(args: &KeyArgs) -> bool {
         || dump(args).is_some()
 }
 
+/// Where keys come from, as it stands on the command line, and the template with its range.
+pub(crate) struct Origin {
+    pub(crate) from: String,
+    pub(crate) template: Option<(String, Range<u64>)>,
+}
+
+pub(crate) fn origin(args: &KeyArgs) -> Result<Origin, Failure> {
+    let source = Source::of(args)?;
+    let template = match &source {
+        Source::Template(template, range) => Some(((*template).to_owned(), range.clone())),
+        _ => None,
+    };
+    let from = source.named();
+    Ok(Origin { from, template })
+}
+
 /// What `redis-cli` or memcached printed, if that is where keys come from.
 fn dump(args: &KeyArgs) -> Option<(DumpFormat, &Path)> {
     let dump = &args.dump;
@@ -144,7 +160,11 @@ fn tell(source: &Source, list: &DumpSource) {
         eprintln!("note: {name}: {}", printable(limit));
     }
     for bad in &list.first_bad {
-        eprintln!("note: {name}: line {}: {}", bad.line, printable(&bad.problem));
+        eprintln!(
+            "note: {name}: line {}: {}",
+            bad.line,
+            printable(&bad.problem)
+        );
     }
     if list.bad_lines > 0 {
         let lines = units::counted(list.bad_lines, "line");
@@ -270,7 +290,11 @@ fn stream_dump(
         .map_err(InputError::Io)
         .map_err(wrong)?
     {
-        for line in lines.strip_suffix(b"\n").unwrap_or(&lines).split(|byte| *byte == b'\n') {
+        for line in lines
+            .strip_suffix(b"\n")
+            .unwrap_or(&lines)
+            .split(|byte| *byte == b'\n')
+        {
             match reader.line(line) {
                 Ok(Some(row)) => keys.push(&row.key),
                 Err(error) if strict => return Err(wrong(error)),

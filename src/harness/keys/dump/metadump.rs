@@ -18,8 +18,12 @@ impl Metadump {
         let Some(key) = fields.next().and_then(|field| field.strip_prefix(b"key=")) else {
             return self.other(line);
         };
-        let key = url_decoded(key)
-            .ok_or_else(|| format!("the key \"{}\" is not URL-encoded: expected two hexadecimal digits behind each %", shown(key)))?;
+        let key = url_decoded(key).ok_or_else(|| {
+            format!(
+                "the key \"{}\" is not URL-encoded: expected two hexadecimal digits behind each %",
+                shown(key)
+            )
+        })?;
         let size = fields.find_map(|field| field.strip_prefix(b"size="));
         let size = size
             .and_then(digits)
