@@ -272,7 +272,7 @@ fn a_change_of_strategy_hash_and_parameters_is_told() {
     );
     assert_eq!(
         comparison["changes"],
-        serde_json::json!(["parameters:  -> points=10", "hash: none -> md5"])
+        serde_json::json!(["parameters: default -> points=10", "hash: default -> md5"])
     );
     assert!(comparison["results"][0]["moved"]["moved_share"].as_f64() > Some(0.5));
     let jump = against(&path, "--range 0..2000 --count 5 --strategy jump");

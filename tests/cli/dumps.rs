@@ -40,7 +40,9 @@ fn what_is_partial_is_told_on_standard_error_and_in_json() {
 #[test]
 fn a_whole_dump_is_as_good_as_a_list() {
     let line = format!("route --nodes n --scan {}", fixture("scan_numbered.txt"));
-    assert_eq!(stdout(&line).matches("\tn\n").count(), 49);
+    let routed = run(&line).stdout;
+    let ends = routed.windows(3).filter(|bytes| bytes == b"\tn\n");
+    assert_eq!(ends.count(), 49);
     // Keys with line feeds in them count once, and come back as bytes.
     let json = stdout(&format!("{line} --format json"));
     assert_eq!(json.lines().count(), 49);

@@ -1,16 +1,12 @@
 //! The options of `check`.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use hashroute::harness::Measure;
 
 use crate::args::{KeyArgs, NodeArgs, OutputArgs, StrategyArgs};
-use crate::nodes::MAX_COUNT;
-
-/// The most node counts that are measured in one run.
-const MAX_COUNTS: usize = 4096;
+use crate::nodes::{self, Counts};
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
@@ -30,7 +26,7 @@ pub(crate) struct CheckArgs {
         value_name = "LIST",
         help_heading = "Nodes (default: --count 10)"
     )]
-    #[arg(value_parser = node_counts, conflicts_with = "members")]
+    #[arg(value_parser = nodes::counts, conflicts_with = "members")]
     pub(super) node_counts: Option<Counts>,
     /// Write the results as JUnit XML too
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -102,10 +98,6 @@ pub(super) struct Top {
     pub(super) n: usize,
 }
 
-/// Numbers of nodes, each once. Not a bare vector, which clap would take for a repeated option.
-#[derive(Clone, Debug)]
-pub(super) struct Counts(pub(super) Vec<u32>);
-
 fn amount(text: &str) -> Result<f64, String> {
     let amount = text.parse::<f64>().ok();
     let amount = amount.filter(|amount| amount.is_finite() && *amount >= 0.0);
@@ -130,40 +122,13 @@ fn top(text: &str) -> Result<Top, String> {
     parsed.ok_or_else(|| "expected SHARE@N, such as 0.2@3 or 20%@3".into())
 }
 
-/// `8,16`, `2..=128`, `2..10,64`.
-fn node_counts(text: &str) -> Result<Counts, String> {
-    let wrong =
-        || format!("expected numbers of nodes from 1 to {MAX_COUNT}, such as 8,16 or 2..=128");
-    let number = |text: &str| text.parse().ok().filter(|n| (1..=MAX_COUNT).contains(n));
-    let range = |entry: &str| match entry.split_once("..") {
-        None => number(entry).map(|n| n..=n),
-        Some((first, last)) => match last.strip_prefix('=') {
-            Some(last) => Some(number(first)?..=number(last)?),
-            None => Some(number(first)?..=number(last)? - 1),
-        },
-    };
-    let (mut counts, mut seen) = (Vec::new(), BTreeSet::new());
-    for entry in text.split(',') {
-        let range = range(entry).filter(|range| !range.is_empty());
-        for count in range.ok_or_else(wrong)? {
-            if seen.insert(count) {
-                counts.push(count);
-            }
-            if counts.len() > MAX_COUNTS {
-                return Err(format!("expected up to {MAX_COUNTS} numbers of nodes"));
-            }
-        }
-    }
-    Ok(Counts(counts))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn node_counts_are_lists_and_ranges() {
-        let read = |text| node_counts(text).map(|counts| counts.0);
+        let read = |text| nodes::counts(text).map(|counts| counts.0);
         assert_eq!(read("8,16,8"), Ok(vec![8, 16]));
         assert_eq!(read("2..=4"), Ok(vec![2, 3, 4]));
         assert_eq!(read("2..4,3,9"), Ok(vec![2, 3, 9]));
@@ -171,7 +136,7 @@ mod tests {
         for wrong in [
             "", "0", "8,", "x", "4..=2", "2..2", "..", "1..", "..=3", "-1", "1..=5000", "1000001",
         ] {
-            assert!(node_counts(wrong).is_err(), "{wrong}");
+            assert!(nodes::counts(wrong).is_err(), "{wrong}");
         }
     }
 

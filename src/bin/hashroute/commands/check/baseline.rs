@@ -202,15 +202,16 @@ impl SetUp {
 
     /// What is set up in another way, in words.
     pub(super) fn changes(&self, now: &Self) -> Vec<String> {
-        let option = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".into());
+        let option = |text: &Option<String>| text.clone().unwrap_or_else(|| "default".into());
         let file = |path: &Option<PathBuf>| option(&path.as_ref().map(|p| p.display().to_string()));
         let routes = |one: &Self| one.dialect.clone().unwrap_or_else(|| one.strategy.clone());
+        let set = |one: &Self| option(&Some(one.set.join(" ")).filter(|set| !set.is_empty()));
         let given = |known: bool| if known { "given" } else { "none" }.to_owned();
         let pairs = [
             ("strategy", routes(self), routes(now)),
             ("config", file(&self.config), file(&now.config)),
             ("pool", option(&self.pool), option(&now.pool)),
-            ("parameters", self.set.join(" "), now.set.join(" ")),
+            ("parameters", set(self), set(now)),
             ("hash", option(&self.hash), option(&now.hash)),
             ("hash seed", option(&self.hash_seed), option(&now.hash_seed)),
             ("hash tag", option(&self.hash_tag), option(&now.hash_tag)),

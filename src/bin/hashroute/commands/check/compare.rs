@@ -11,6 +11,9 @@ use super::limits::{Check, measured};
 use crate::changes::{between, words};
 use crate::failure::Failure;
 
+/// How many flows are kept for each number of nodes.
+const FLOWS: usize = 20;
+
 /// All that differs.
 #[derive(Debug, Serialize)]
 pub(super) struct Comparison {
@@ -104,7 +107,10 @@ impl Comparison {
         let router = router.map_err(|error| error.to_string())?;
         let keys = set_up.keys_before(&self.now, now.keys)?;
         let before = Placement::of(&*router, keys.as_ref().unwrap_or(now.keys));
-        Ok(remap(&before, now.placement, now.keys))
+        let mut remap = remap(&before, now.placement, now.keys);
+        remap.flows_omitted = remap.flows.len().saturating_sub(FLOWS) as u64;
+        remap.flows.truncate(FLOWS);
+        Ok(remap)
     }
 }
 

@@ -95,7 +95,7 @@ pub(super) fn measured<'b>(
             None if measures.is_empty() => {}
             None => {
                 return Err(Failure::Input(format!(
-                    "--measure {measure}: the keys come without {measure}, expected a --csv with a column for them, or --memkeys or --metadump for bytes"
+                    "--measure {measure}: the keys come without {measure}, expected a --csv with a column size or requests, or --memkeys or --metadump for bytes"
                 )));
             }
         }
