@@ -71,16 +71,20 @@ fn scans_give_every_key_back() {
         );
         assert_eq!(dump.keys.sizes(), None);
     }
-    // Raw, the key that holds a line feed stands on two lines.
+    // Raw, --scan cuts a key at a zero byte, a reply has its line feeds.
     let (first, second) = BINARY.split_at(BINARY.iter().position(|b| *b == b'\n').expect("one"));
-    for (name, without) in [("scan_plain", None), ("scan_cursors", Some(&b""[..]))] {
-        let found: BTreeSet<_> = read(name).keys.iter().map(<[u8]>::to_vec).collect();
-        let mut expected = written();
-        expected.remove(BINARY);
-        expected.extend([first.to_vec(), second[1..].to_vec()]);
-        expected.retain(|key| Some(key.as_slice()) != without);
-        assert_eq!(found, expected, "{name}");
-    }
+    let mut expected = written();
+    expected.remove(BINARY);
+    let found: BTreeSet<_> = read("scan_plain").keys.iter().map(<[u8]>::to_vec).collect();
+    assert_eq!(found, expected);
+    expected.extend([first.to_vec(), second[1..].to_vec()]);
+    expected.remove(&b""[..]);
+    let found: BTreeSet<_> = read("scan_cursors")
+        .keys
+        .iter()
+        .map(<[u8]>::to_vec)
+        .collect();
+    assert_eq!(found, expected);
     assert!(
         read("scan_cursors").source.limits[0].contains("lines of digits alone (3) are cursors")
     );
@@ -273,7 +277,7 @@ fn texts_that_are_cut_off() {
             );
             let ends = matches!(format, DumpFormat::Metadump);
             assert!(
-                !ends || source.partial || text[..end].ends_with(b"END"),
+                !ends || source.partial || text[..end].trim_ascii().ends_with(b"END"),
                 "{name} {end}"
             );
         }

@@ -11,6 +11,9 @@ use crate::cluster::unquote;
 /// The most keys whose names are kept to tell repetitions: far more than such a list holds.
 const MOST: usize = 1 << 20;
 
+/// What sizes are told in; `?` for the types of modules.
+const UNITS: [&[u8]; 6] = [b"bytes", b"items", b"fields", b"members", b"entries", b"?"];
+
 #[derive(Debug)]
 pub(super) struct Biggest {
     format: DumpFormat,
@@ -135,18 +138,19 @@ fn biggest(rest: &[u8]) -> Option<DumpRow> {
     let (key, size) = rest.split_at(end);
     let mut words = size.split(|byte| *byte == b' ').skip(2);
     let size = digits(words.next()?)?;
-    let bytes = words.next()? == b"bytes";
+    let unit = words.next().filter(|unit| UNITS.contains(unit))?;
     let bare = key
         .strip_prefix(b"'")
         .and_then(|key| key.strip_suffix(b"'"));
     let key = match (unquote(bare.unwrap_or(key)), bare) {
         (Some(key), _) => key,
-        (None, Some(key)) => key.to_vec(),
-        (None, None) => return None,
+        // Within quotes that do not end the rest is missing.
+        (None, Some(key)) if !key.starts_with(b"\"") => key.to_vec(),
+        _ => return None,
     };
     Some(DumpRow {
         key,
-        size: bytes.then_some(size),
+        size: (unit == UNITS[0]).then_some(size),
     })
 }
 
@@ -165,8 +169,8 @@ fn top_row(line: &[u8]) -> Option<DumpRow> {
 
 /// `65B`, `5.07K`, `1.20G`: up to two decimals, in powers of 1024.
 fn human(text: &[u8]) -> Option<u64> {
-    const UNITS: &[u8] = b"BKMGTPE";
-    let unit = UNITS.iter().position(|unit| text.last() == Some(unit))?;
+    const POWERS: &[u8] = b"BKMGTPE";
+    let power = POWERS.iter().position(|power| text.last() == Some(power))?;
     let number = &text[..text.len() - 1];
     let (whole, decimals) = split(number, ".").unwrap_or((number, b"0"));
     let hundredths = match decimals {
@@ -175,7 +179,7 @@ fn human(text: &[u8]) -> Option<u64> {
         _ => return None,
     };
     let hundredths = digits(whole)?.checked_mul(100)?.checked_add(hundredths)?;
-    let bytes = (u128::from(hundredths) << (10 * unit)) + 50;
+    let bytes = (u128::from(hundredths) << (10 * power)) + 50;
     u64::try_from(bytes / 100).ok()
 }
 

@@ -2,7 +2,8 @@
 //! on a terminal or with `--no-raw`, else raw, a key a line.
 //!
 //! The first line tells which. Where the replies are raw, a line of digits alone is a cursor:
-//! nothing tells it from a key of digits.
+//! nothing tells it from a key of digits. Raw keys are whole where they hold neither line feeds nor,
+//! with `--scan` of Redis 7.0, zero bytes; quoted ones always are.
 
 use alloc::format;
 use alloc::string::String;
@@ -103,9 +104,9 @@ impl Scan {
 
 impl Shape {
     fn of(first: &[u8]) -> Self {
-        if label(first).is_some_and(|(number, value)| number == 1 && value.starts_with(b"\"")) {
+        if first.starts_with(b"1)") {
             Self::Numbered
-        } else if unquote(first).is_some() {
+        } else if first.starts_with(b"\"") {
             Self::Quoted
         } else if digits(first).is_some() {
             Self::Cursors

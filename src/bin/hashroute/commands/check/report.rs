@@ -126,6 +126,8 @@ pub(super) fn shown(check: &Check) -> (String, String) {
 fn number(value: f64) -> String {
     if value.fract() == 0.0 {
         format!("{value:.0}")
+    } else if value.abs() >= 100.0 {
+        format!("{value:.1}")
     } else if value.abs() < 0.001 {
         format!("{value:.2e}")
     } else {
