@@ -102,7 +102,7 @@ fn dumps_that_hold_no_keys_are_refused() {
     );
     file("cursors.txt", "12\n7\n0\n");
     check_messages(
-        r#"
+        r"
 balance --bigkeys DIR/refused.txt => --bigkeys | no keys | Could not connect
 route --scan DIR/cursors.txt => --scan | no keys | cursors
 balance --keystats DIR/missing.txt => --keystats | missing.txt | os error
@@ -110,6 +110,6 @@ balance --memkeys DIR/refused.txt --strict => --memkeys | line 1
 balance --scan a --keys b => --scan | --keys
 balance --scan a --range 0..5 => --scan | --range
 route --metadump a k => --metadump | KEY
-"#,
+",
     );
 }
