@@ -1,6 +1,6 @@
 //! `check`: thresholds at their edges, `JUnit` XML, baselines.
 
-use std::fmt::Write;
+use core::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
