@@ -122,7 +122,7 @@ impl Spec {
     /// ```
     /// # use hashroute::{Node, Spec, strategy::{self, Params}};
     /// let spec = Spec::new(strategy::find("rendezvous")?, [Node::new("a")], &Params::default())?;
-    /// assert_eq!(format!("{:016x}", spec.fingerprint()), "0");
+    /// assert_eq!(format!("{:016x}", spec.fingerprint()), "ef7d8c6442e5e7da");
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn fingerprint(&self) -> u64 {

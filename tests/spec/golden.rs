@@ -12,6 +12,19 @@ use crate::read;
 /// File; fingerprint; a digest of the owners of 2,000 keys.
 #[rustfmt::skip]
 const PINNED: &[(&str, u64, u64)] = &[
+    ("bounded.toml", 0x849b_bfc4_283d_8d81, 0x69ed_4f68_1c82_4d0b),
+    ("capped.toml", 0x066c_a88c_514d_d624, 0xf3be_1714_6b85_cc11),
+    ("jump.toml", 0xa861_9637_78ff_bcad, 0x17c6_400a_3673_8e4e),
+    ("keyed.json", 0x5847_d6da_3b4d_185f, 0x8170_d334_7d37_03ef),
+    ("maglev.toml", 0xc723_fbcc_1c6b_b2f6, 0xfc39_1db5_32d0_93d6),
+    ("modulo.toml", 0x4095_133e_1ab9_c3be, 0x994c_4394_a3a1_f891),
+    ("nginx.json", 0x0ec2_503d_e721_3a92, 0x0987_319a_a7b6_e84d),
+    ("rendezvous.toml", 0x331f_7cdc_7c0b_62d9, 0x0570_6115_7442_7217),
+    ("ring.toml", 0x460b_abc4_ae79_0c46, 0x69ed_4f68_1c82_4d0b),
+    ("shortlist.toml", 0x7e9f_d8a3_d7ac_d001, 0x5b4f_0758_34b3_0f53),
+    ("slots.toml", 0x6c26_50fe_9e19_0047, 0xf6e3_81bf_bc1f_cf3a),
+    ("tutorial.json", 0x4282_afcf_08fb_58bc, 0x2dd7_8a7c_57c8_cef8),
+    ("twemproxy.toml", 0x1fc4_914a_0489_0fee, 0x297a_161c_dabd_1ca6),
 ];
 
 fn folder() -> PathBuf {
