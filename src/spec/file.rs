@@ -385,7 +385,7 @@ fn of_dialect(dialect: &'static Dialect, file: File) -> Result<Spec, Error> {
         Err(Error::parameter(field, value, expected))
     };
     if let Some(hash) = &file.hash {
-        return refused("hash", hash.function());
+        return refused("hash", &hash.function);
     }
     if let Some(slots) = file.node.iter().find_map(|row| row.slots.as_ref()) {
         return refused("slots", &slots.to_string());

@@ -13,7 +13,7 @@ use crate::{Error, HashFunction, HashTag, KeyHasher};
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Hash {
-    function: String,
+    pub(super) function: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     seed: Option<Word>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,10 +47,6 @@ impl Hash {
             key: hash.key.map(|_| Word(format!("{whole:016x}"))),
             ..hash
         }
-    }
-
-    pub(super) fn function(&self) -> &str {
-        &self.function
     }
 
     pub(super) fn hasher(&self) -> Result<KeyHasher, Error> {

@@ -387,8 +387,8 @@ impl Spec {
     /// The router: the same routes and preference lists in every process that builds it.
     ///
     /// # Errors
-    /// As [`Strategy::build`] and [`Dialect::build`](crate::compat::Dialect::build); of a spec
-    /// that exists, none but those of a machine with narrower pointers.
+    /// As [`Strategy::build`], or as the dialect's; of a spec that exists, none but those of a
+    /// machine with narrower pointers.
     ///
     /// ```
     /// # use hashroute::{Node, Router, Spec, strategy::{self, Params}};

@@ -171,10 +171,10 @@ fn sets_have_no_order_and_the_drained_own_nothing() {
 fn routes(dialect: &Dialect, router: &dyn Router) -> Vec<Option<String>> {
     let keys = (0..300).flat_map(|i: u32| [format!("{:08}", i * 7919), format!("{:09}", i * 7919)]);
     let name = |key: String| Some(router.route(key.as_bytes())?.name().to_owned());
-    let routes: Vec<_> = keys.map(name).collect();
-    let owned = router.nodes().live() == 0 || routes.iter().any(Option::is_some);
+    let all: Vec<_> = keys.map(name).collect();
+    let owned = router.nodes().live() == 0 || all.iter().any(Option::is_some);
     assert!(owned, "{}", dialect.name);
-    routes
+    all
 }
 
 fn server(dialect: &Dialect, i: usize) -> Server {

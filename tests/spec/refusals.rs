@@ -65,6 +65,10 @@ fn what_is_unknown_is_named_with_what_is_known() {
     ] {
         refused(text, expected);
     }
+}
+
+#[test]
+fn a_field_is_named_with_what_is_right() {
     for (text, expected) in [
         ("colour = 7", "line 4: unknown field `colour`"),
         (
