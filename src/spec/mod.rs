@@ -19,7 +19,7 @@ mod text;
 use self::file::File;
 use self::ranges::Ranges;
 #[cfg(feature = "compat")]
-use crate::compat::{Dialect, Pool, Server};
+use crate::compat::{Dialect, Server};
 use crate::strategy::{Agree, Param, Params, Strategy};
 use crate::{Change, Error, HashSlots, KeyHash, KeyHasher, Node, NodeId, Router};
 
@@ -416,19 +416,10 @@ impl Spec {
                 strategy, nodes, ..
             } => strategy.build(nodes.iter().cloned(), &params),
             #[cfg(feature = "compat")]
-            Way::Dialect { .. } => Ok(Box::new(self.pool()?)),
+            Way::Dialect { dialect, servers } => {
+                Ok(Box::new(dialect.build(servers.iter().cloned(), &params)?))
+            }
         }
-    }
-
-    #[cfg(feature = "compat")]
-    fn pool(&self) -> Result<Pool, Error> {
-        let Way::Dialect { dialect, servers } = &self.way else {
-            return Err(Error::Unsupported {
-                what: "a strategy has no pool",
-                advice: "build a router",
-            });
-        };
-        dialect.build(servers.iter().cloned(), &self.params())
     }
 
     /// Make one change, wholly or not at all; the epoch is one more then. Gives the router after
@@ -456,8 +447,8 @@ impl Spec {
                 (Self::capture(strategy, &self.params(), &*router)?, router)
             }
             #[cfg(feature = "compat")]
-            Way::Dialect { dialect, .. } => {
-                let mut pool = self.pool()?;
+            Way::Dialect { dialect, servers } => {
+                let mut pool = dialect.build(servers.iter().cloned(), &self.params())?;
                 pool.apply(change)?;
                 let servers = pool.servers().cloned().collect();
                 let spec = Self {

@@ -1,5 +1,7 @@
 //! Router to spec to router, and spec to router to spec.
 
+use std::collections::BTreeMap;
+
 use hashroute::compat::{self, Dialect, Pool, Server};
 use hashroute::strategy::{ALL, Params, Strategy};
 use hashroute::{Change, HashFunction, HashTag, KeyHasher, Node, Router, Spec, Spread};
@@ -42,6 +44,8 @@ fn any_history_of_changes_is_told() {
             let mut cluster = Cluster::new(strategy, &weights);
             let nodes = weighted(strategy, &weights);
             let mut spec = Spec::new(strategy, nodes, &Params::default()).expect("a cluster");
+            let keys = keys(8, 200);
+            let mut seen = BTreeMap::from([(spec.fingerprint(), owners(&*cluster.router, &keys))]);
             for step in steps {
                 let Some(change) = cluster.change(step) else {
                     continue;
@@ -53,6 +57,12 @@ fn any_history_of_changes_is_told() {
                 cluster.apply(&change);
                 assert_eq!(spec.epoch(), epoch + 1);
                 agree(strategy, &*cluster.router, &*router);
+                // A change that alters a route alters the fingerprint.
+                let now = owners(&*router, &keys);
+                let before = seen
+                    .entry(spec.fingerprint())
+                    .or_insert_with(|| now.clone());
+                assert_eq!(*before, now, "{}", strategy.name);
             }
             let read = read(&spec.to_toml());
             assert_eq!(read.fingerprint(), spec.fingerprint(), "{}", strategy.name);
