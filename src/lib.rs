@@ -17,6 +17,8 @@ mod log2;
 mod node;
 mod replicas;
 mod router;
+#[cfg(feature = "spec")]
+mod spec;
 pub mod strategy;
 
 #[cfg(feature = "harness")]
@@ -29,4 +31,6 @@ pub use key::{HashTag, KeyHash, KeyHasher};
 pub use node::{Node, NodeId, Nodes};
 pub use replicas::Spread;
 pub use router::{Change, Router};
+#[cfg(feature = "spec")]
+pub use spec::Spec;
 pub use strategy::{HashSlots, Jump, Maglev, Modulo, Rendezvous, Ring, Shortlist};
