@@ -54,7 +54,10 @@ fn reads(size: usize, passes: usize) -> Result<(), Error> {
     let filter = Liveness::new(plain.clone(), Policy::default())?;
     let mut reader = shared.reader();
     let mut ways: Vec<Way<'_>> = vec![
-        ("plain", Box::new(|keys| each(keys, |key| plain.route_hash(plain.hash_key(key))))),
+        (
+            "plain",
+            Box::new(|keys| each(keys, |key| plain.route_hash(plain.hash_key(key)))),
+        ),
         (
             "reader",
             Box::new(|keys| {
@@ -73,7 +76,10 @@ fn reads(size: usize, passes: usize) -> Result<(), Error> {
                 });
             }),
         ),
-        ("health", Box::new(|keys| each(keys, |key| filter.route_hash(filter.hash_key(key))))),
+        (
+            "health",
+            Box::new(|keys| each(keys, |key| filter.route_hash(filter.hash_key(key)))),
+        ),
     ];
     let times = compare(&mut ways, &keys, passes);
     for ((name, _), time) in ways.iter().zip(&times) {
@@ -96,12 +102,19 @@ fn swaps(size: usize, passes: usize) -> Result<(), Error> {
             times.push(start.elapsed());
         }
     }
-    println!("ring of {size:5} nodes  swap     {:7.1} us", median(times).as_secs_f64() * 1e6);
+    println!(
+        "ring of {size:5} nodes  swap     {:7.1} us",
+        median(times).as_secs_f64() * 1e6
+    );
     Ok(())
 }
 
 fn main() -> Result<(), Error> {
-    let passes = if std::env::args().any(|arg| arg == "--test") { 1 } else { 201 };
+    let passes = if std::env::args().any(|arg| arg == "--test") {
+        1
+    } else {
+        201
+    };
     for size in [100, 1_000] {
         reads(size, passes)?;
     }

@@ -54,7 +54,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("epoch {epoch}: {moved} of 10000 keys moved");
     let now = shared.pin();
     for (id, node) in now.nodes().iter() {
-        println!("  {} {}", node.name(), if now.is_down(id) { "is down" } else { "is up" });
+        println!(
+            "  {} {}",
+            node.name(),
+            if now.is_down(id) { "is down" } else { "is up" }
+        );
     }
     assert!(now.nodes().id("cache-3").is_some_and(|id| now.is_down(id)));
     Ok(())

@@ -113,11 +113,19 @@ impl Policy {
             }
         }
         if self.max_down > 100 {
-            return Err(Error::parameter("max_down", self.max_down, "a percentage, at most 100"));
+            return Err(Error::parameter(
+                "max_down",
+                self.max_down,
+                "a percentage, at most 100",
+            ));
         }
         if self.hold > self.max_hold {
             let expected = format!("no less than hold, {:?}", self.hold);
-            return Err(Error::parameter("max_hold", format!("{:?}", self.max_hold), expected));
+            return Err(Error::parameter(
+                "max_hold",
+                format!("{:?}", self.max_hold),
+                expected,
+            ));
         }
         Ok(())
     }
@@ -266,7 +274,10 @@ impl<R: Router> Liveness<R> {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn due(&self, now: Duration) -> impl Iterator<Item = NodeId> {
-        let due = move |id| self.state(id).is_some_and(|state| state.is_due(now, &self.policy));
+        let due = move |id| {
+            self.state(id)
+                .is_some_and(|state| state.is_due(now, &self.policy))
+        };
         let ids = self.router.nodes().iter().map(|(id, _)| id);
         ids.filter(move |id| due(*id))
     }
@@ -442,7 +453,11 @@ impl<R: Router> Router for Liveness<R> {
 
     /// Known while no node is passed over.
     fn shares(&self) -> Option<Vec<f64>> {
-        if self.skips() { None } else { self.router.shares() }
+        if self.skips() {
+            None
+        } else {
+            self.router.shares()
+        }
     }
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {

@@ -371,7 +371,9 @@ impl<R> Clone for Shared<R> {
 
 impl<R: fmt::Debug> fmt::Debug for Shared<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Shared").field(&**self.current.load()).finish()
+        f.debug_tuple("Shared")
+            .field(&**self.current.load())
+            .finish()
     }
 }
 

@@ -22,5 +22,7 @@ pub(crate) use shuttle::sync::{Mutex, MutexGuard};
 /// Lock, whoever panicked while holding it: for what is whole at every moment.
 #[cfg(feature = "shared")]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -69,25 +69,36 @@ fn no_reader_sees_half_a_change_or_an_unknown_node() -> Outcome {
         seen.len()
     };
     let seen: Vec<usize> = thread::scope(|scope| {
-        let readers: Vec<_> = (0..4).map(|i| scope.spawn(move || read(i, i % 2 == 0))).collect();
+        let readers: Vec<_> = (0..4)
+            .map(|i| scope.spawn(move || read(i, i % 2 == 0)))
+            .collect();
         for epoch in 0..SWAPS {
             // A batch of which the last fails swaps nothing.
             let mut bad = turn(epoch);
             bad.push(Change::remove("nobody"));
             assert!(shared.update(&bad).is_err());
             if epoch % 3 == 0 {
-                assert_eq!(shared.publish(ring(epoch + 1).expect("six nodes"), epoch + 1), Ok(()));
+                assert_eq!(
+                    shared.publish(ring(epoch + 1).expect("six nodes"), epoch + 1),
+                    Ok(())
+                );
             } else {
                 assert_eq!(shared.update(&turn(epoch)), Ok(epoch + 1));
             }
         }
         done.store(true, SeqCst);
-        readers.into_iter().map(|reader| reader.join().expect("no panic")).collect()
+        readers
+            .into_iter()
+            .map(|reader| reader.join().expect("no panic"))
+            .collect()
     });
     let faults = [torn, unknown, back].map(AtomicU64::into_inner);
     assert_eq!(faults, [0; 3], "torn, unknown, back");
     assert_eq!(shared.pin().epoch(), SWAPS);
-    assert!(seen.iter().any(|&seen| seen > 1), "nobody saw a swap: {seen:?}");
+    assert!(
+        seen.iter().any(|&seen| seen > 1),
+        "nobody saw a swap: {seen:?}"
+    );
     Ok(())
 }
 
@@ -98,10 +109,15 @@ fn every_update_of_racing_writers_counts() -> Outcome {
     thread::scope(|scope| {
         for writer in 0..4 {
             let shared = &shared;
-            scope.spawn(move || (0..50).for_each(|i| assert!(shared.update(&[add(writer, i)]).is_ok())));
+            scope.spawn(move || {
+                (0..50).for_each(|i| assert!(shared.update(&[add(writer, i)]).is_ok()))
+            });
         }
     });
-    assert_eq!((shared.pin().epoch(), shared.pin().nodes().len()), (200, 202));
+    assert_eq!(
+        (shared.pin().epoch(), shared.pin().nodes().len()),
+        (200, 202)
+    );
     Ok(())
 }
 
@@ -131,10 +147,21 @@ fn what_cannot_be_swaps_nothing() -> Outcome {
     let before = shared.pin();
     for epoch in [0, 4, 5] {
         let current = 5;
-        assert_eq!(shared.publish(ring(epoch)?, epoch), Err(Error::Stale { given: epoch, current }));
+        assert_eq!(
+            shared.publish(ring(epoch)?, epoch),
+            Err(Error::Stale {
+                given: epoch,
+                current
+            })
+        );
     }
-    let unknown = Error::UnknownNode { name: "nobody".into() };
-    assert_eq!(shared.update(&[Change::remove("node-0"), Change::remove("nobody")]), Err(unknown));
+    let unknown = Error::UnknownNode {
+        name: "nobody".into(),
+    };
+    assert_eq!(
+        shared.update(&[Change::remove("node-0"), Change::remove("nobody")]),
+        Err(unknown)
+    );
     assert_eq!(shared.update(&[]), Ok(5));
     assert!(Arc::ptr_eq(&before, &shared.pin()));
     shared.publish(ring(u64::MAX)?, u64::MAX)?;
@@ -152,7 +179,12 @@ fn every_strategy_can_be_shared_without_its_type() -> Outcome {
         shared.publish(build(strategy, nodes(4)), 1)?;
         let after = build(strategy, nodes(4));
         for key in keys(1, 100) {
-            assert_eq!(shared.pin().route_hash(key), after.route_hash(key), "{}", strategy.name);
+            assert_eq!(
+                shared.pin().route_hash(key),
+                after.route_hash(key),
+                "{}",
+                strategy.name
+            );
         }
         assert_eq!((before.nodes().len(), shared.pin().nodes().len()), (3, 4));
     }
@@ -168,7 +200,9 @@ fn subscribers_hear_of_every_swap_once_and_in_order() -> Outcome {
     let ears = Arc::clone(&heard);
     shared.subscribe(move |before, after| {
         let news = after.nodes().len() - before.nodes().len();
-        ears.lock().expect("no panic").push((before.epoch(), after.epoch(), news));
+        ears.lock()
+            .expect("no panic")
+            .push((before.epoch(), after.epoch(), news));
     });
     thread::scope(|scope| {
         for writer in 0..4 {
@@ -202,7 +236,10 @@ fn a_subscriber_may_read_write_and_subscribe() -> Outcome {
             ears.lock().expect("no panic").push(after.epoch());
             if after.epoch() < 3 {
                 let name = format!("by-hook-{}", after.epoch());
-                assert_eq!(inside.update(&[Change::Add(Node::new(name))]), Ok(after.epoch() + 1));
+                assert_eq!(
+                    inside.update(&[Change::Add(Node::new(name))]),
+                    Ok(after.epoch() + 1)
+                );
                 inside.subscribe(|_, _| ());
             }
         });
@@ -234,7 +271,10 @@ fn a_panic_in_a_subscriber_harms_nobody() -> Outcome {
 
 #[test]
 fn a_swap_forgets_nothing_about_health() -> Outcome {
-    let policy = Policy { fail_after: 1, ..Policy::default() };
+    let policy = Policy {
+        fail_after: 1,
+        ..Policy::default()
+    };
     let shared = Shared::new(Liveness::new(Ring::with_points(nodes(4), 8)?, policy)?);
     let before = shared.pin();
     let id = before.nodes().id("node-1").ok_or("a member")?;

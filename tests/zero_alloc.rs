@@ -191,7 +191,11 @@ fn main() -> Outcome {
         }
     }
     cluster()?;
-    leases("bounded over rendezvous", Rendezvous::new(nodes(30))?, &keys)?;
+    leases(
+        "bounded over rendezvous",
+        Rendezvous::new(nodes(30))?,
+        &keys,
+    )?;
     leases("bounded over jump", Jump::new(nodes(30))?, &keys)?;
     #[cfg(feature = "shared")]
     shared(&keys)?;

@@ -31,7 +31,12 @@ fn set<R: Router>(router: &Liveness<R>, name: &str, up: bool) -> bool {
 #[test]
 fn the_cap_is_a_share_of_weight() -> Result<(), Error> {
     // Of 10: 5, 6 and 10 down.
-    for (max_down, skips) in [(49, [false; 3]), (50, [true, false, false]), (60, [true, true, false]), (100, [true, true, false])] {
+    for (max_down, skips) in [
+        (49, [false; 3]),
+        (50, [true, false, false]),
+        (60, [true, true, false]),
+        (100, [true, true, false]),
+    ] {
         let router = filter(&[5, 1, 4, 0], max_down)?;
         let seen = ["n0", "n1", "n2"].map(|name| {
             assert!(set(&router, name, false));
@@ -68,7 +73,10 @@ fn a_node_that_leaves_takes_its_state_along() -> Result<(), Error> {
     assert!(!router.skips() && !router.is_down(id));
     assert!(!router.failed(id, Duration::ZERO)); // a report that comes late
     router.apply(&Change::Add(Node::new("new")))?;
-    assert_eq!((router.nodes().name(id), router.is_down(id)), ("new", false));
+    assert_eq!(
+        (router.nodes().name(id), router.is_down(id)),
+        ("new", false)
+    );
     router.apply(&Change::remove("new"))?;
     router.apply(&Change::Add(Node::new("n1")))?;
     assert!(!router.is_down(id));
@@ -96,11 +104,30 @@ fn policies_that_cannot_be_are_refused_in_words() {
     let refused = |policy| Liveness::new(Rendezvous::new([Node::new("a")])?, policy).map(|_| ());
     let seconds = Duration::from_secs;
     let cases = [
-        (Policy { fail_after: 0, ..ONE }, "fail_after = \"0\" cannot be used: expected at least 1"),
-        (Policy { rise: 0, ..ONE }, "rise = \"0\" cannot be used: expected at least 1"),
-        (Policy { max_down: 101, ..ONE }, "max_down = \"101\" cannot be used: expected a percentage, at most 100"),
         (
-            Policy { hold: seconds(2), max_hold: seconds(1), ..ONE },
+            Policy {
+                fail_after: 0,
+                ..ONE
+            },
+            "fail_after = \"0\" cannot be used: expected at least 1",
+        ),
+        (
+            Policy { rise: 0, ..ONE },
+            "rise = \"0\" cannot be used: expected at least 1",
+        ),
+        (
+            Policy {
+                max_down: 101,
+                ..ONE
+            },
+            "max_down = \"101\" cannot be used: expected a percentage, at most 100",
+        ),
+        (
+            Policy {
+                hold: seconds(2),
+                max_hold: seconds(1),
+                ..ONE
+            },
             "max_hold = \"1s\" cannot be used: expected no less than hold, 2s",
         ),
     ];
