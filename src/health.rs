@@ -379,14 +379,17 @@ impl<R: Router + Clone> Clone for Liveness<R> {
 }
 
 impl<R: Router> Router for Liveness<R> {
+    #[inline]
     fn nodes(&self) -> &Nodes {
         self.router.nodes()
     }
 
+    #[inline]
     fn hasher(&self) -> Option<&KeyHasher> {
         self.router.hasher()
     }
 
+    #[inline]
     fn hash_key(&self, key: &[u8]) -> KeyHash {
         self.router.hash_key(key)
     }

@@ -37,7 +37,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Deref;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use core::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
 
 use arc_swap::{ArcSwap, Cache};
 
@@ -106,6 +107,7 @@ impl<R> Version<R> {
 impl<R> Deref for Version<R> {
     type Target = R;
 
+    #[inline]
     fn deref(&self) -> &R {
         &self.router
     }
@@ -155,8 +157,13 @@ struct Writer<R> {
 /// The subscribers, and the swaps they have not heard of.
 struct Told<R> {
     hooks: Vec<Hook<R>>,
-    swaps: VecDeque<(Arc<Version<R>>, Arc<Version<R>>)>,
+    swaps: VecDeque<Swap<R>>,
     telling: bool,
+}
+
+struct Swap<R> {
+    before: Arc<Version<R>>,
+    after: Arc<Version<R>>,
 }
 
 impl<R: Router> Shared<R> {
@@ -290,7 +297,7 @@ impl<R: Router> Shared<R> {
         // In the turn, so that they stand in order.
         let mut told = lock(&self.writer.told);
         if !told.hooks.is_empty() {
-            told.swaps.push_back((before, after));
+            told.swaps.push_back(Swap { before, after });
         }
     }
 
@@ -301,7 +308,7 @@ impl<R: Router> Shared<R> {
             return;
         }
         // Ends when no swap is left to tell of: one turn for each that a writer has made.
-        while let Some((before, after)) = told.swaps.pop_front() {
+        while let Some(Swap { before, after }) = told.swaps.pop_front() {
             told.telling = true;
             let hooks = told.hooks.clone();
             drop(told);

@@ -79,7 +79,7 @@ fn check(filter: &Filter, down: &BTreeSet<NodeId>, keys: &[KeyHash]) {
         assert_eq!(list.len(), filter.nodes().live());
         if filter.skips() {
             let list: Vec<_> = list.iter().map(|id| down.contains(id)).collect();
-            assert!(list.is_sorted(), "{:?}", list);
+            assert!(list.is_sorted(), "{list:?}");
         }
     }
 }
