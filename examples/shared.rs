@@ -16,9 +16,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let shared = Shared::new(Liveness::new(Ring::new(nodes)?, Policy::default())?);
 
     // Who wants to know what moved hears of it after each swap.
-    let (sender, moves) = mpsc::channel();
+    let (sender, news) = mpsc::channel();
     shared.subscribe(move |before, after| {
-        let owner = |router: &Liveness, i| {
+        let owner = |router: &Liveness, i: &u32| {
             let node = router.route(format!("user:{i}").as_bytes());
             node.map(|node| node.name().to_owned())
         };
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         shared.update(&[Change::Add(Node::new("cache-8")), Change::remove("cache-0")])
     })?;
 
-    let (epoch, moved) = moves.recv()?;
+    let (epoch, moved) = news.recv()?;
     println!("epoch {epoch}: {moved} of 10000 keys moved");
     let now = shared.pin();
     for (id, node) in now.nodes().iter() {

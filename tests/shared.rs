@@ -2,11 +2,11 @@
 
 mod common;
 
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use core::time::Duration;
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
-use std::time::Duration;
 
 use common::{Outcome, build, keys, nodes};
 use hashroute::health::{Liveness, Policy};
@@ -55,11 +55,11 @@ fn no_reader_sees_half_a_change_or_an_unknown_node() -> Outcome {
     let read = |seed: u64, cached: bool| {
         let (mut reader, keys) = (shared.reader(), keys(seed, 64));
         let (mut last, mut seen) = (0, BTreeSet::new());
-        let mut turn = keys.iter().cycle();
+        let mut cycle = keys.iter().cycle();
         while !done.load(SeqCst) || seen.is_empty() {
             let pinned = shared.pin();
             let version = if cached { reader.get() } else { &*pinned };
-            let key = *turn.next().expect("endless");
+            let key = *cycle.next().expect("endless");
             torn.fetch_add(u64::from(!is_whole(version)), SeqCst);
             unknown.fetch_add(u64::from(!is_known(version, key)), SeqCst);
             back.fetch_add(u64::from(version.epoch() < last), SeqCst);
@@ -110,7 +110,7 @@ fn every_update_of_racing_writers_counts() -> Outcome {
         for writer in 0..4 {
             let shared = &shared;
             scope.spawn(move || {
-                (0..50).for_each(|i| assert!(shared.update(&[add(writer, i)]).is_ok()))
+                (0..50).for_each(|i| assert!(shared.update(&[add(writer, i)]).is_ok()));
             });
         }
     });

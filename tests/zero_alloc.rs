@@ -14,7 +14,7 @@ use common::{Outcome, fit, keys, nodes};
 use hashroute::cluster::{
     Address, Command, Health, Mark, Policy, Request, SlotMap, SlotRule, Table,
 };
-use hashroute::health::{Liveness, Policy};
+use hashroute::health::{self, Liveness};
 use hashroute::strategy::{ALL, Strategy};
 use hashroute::{
     BoundedLoad, HashFunction, HashTag, Jump, KeyHash, KeyHasher, Node, Rendezvous, Router, Spread,
@@ -131,7 +131,7 @@ fn leases<R: Router>(name: &str, router: R, keys: &[KeyHash]) -> Outcome {
 /// A filter that passes over the first of its nodes, and what reports to it take.
 fn filtered(strategy: &Strategy, count: u32, keys: &[KeyHash]) -> Outcome {
     let router = common::build(strategy, members(strategy, count));
-    let filter = Liveness::new(router, Policy::default())?;
+    let filter = Liveness::new(router, health::Policy::default())?;
     if let Some((id, _)) = filter.nodes().iter().find(|(_, node)| node.weight() > 0) {
         free_of_charge(strategy.name, || {
             for second in 1..=3 {
