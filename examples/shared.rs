@@ -10,7 +10,7 @@ use hashroute::health::{Liveness, Policy};
 use hashroute::shared::Shared;
 use hashroute::{Change, Node, Ring, Router};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn core::error::Error>> {
     let start = Instant::now();
     let nodes = (0..8).map(|i| Node::new(format!("cache-{i}")));
     let shared = Shared::new(Liveness::new(Ring::new(nodes)?, Policy::default())?);
