@@ -21,10 +21,10 @@ mod node;
 mod orders;
 mod replicas;
 mod router;
-#[cfg(feature = "spec")]
-mod spec;
 #[cfg(feature = "shared")]
 pub mod shared;
+#[cfg(feature = "spec")]
+mod spec;
 pub mod strategy;
 mod sync;
 
