@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod balance;
+pub(crate) mod check;
 mod compare;
 mod explain;
 mod lists;
@@ -8,6 +9,7 @@ mod remap;
 mod route;
 mod skew;
 pub(crate) mod slots;
+pub(crate) mod spec;
 
 use crate::args::Command;
 use crate::failure::Failure;
@@ -16,6 +18,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Route(args) => route::run(args),
         Command::Balance(args) => balance::run(args),
+        Command::Check(args) => check::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Strategies(args) => lists::strategies(args),
         Command::Dialects(args) => lists::dialects(args),
@@ -24,5 +27,6 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Remap(args) => remap::run(args),
         Command::Skew(args) => skew::run(args),
         Command::Slots(command) => slots::run(command),
+        Command::Spec(command) => spec::run(command),
     }
 }
