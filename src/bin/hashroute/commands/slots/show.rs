@@ -206,13 +206,13 @@ fn facts(view: &View<'_>) -> Vec<String> {
     let votes = table.votes();
     facts.push(format!(
         "Majority: {} of {} reachable, {} needed. Cluster state: {}.",
-        votes.reachable,
+        units::count(votes.reachable as u64),
         if votes.primaries == 1 {
             "1 voting primary".into()
         } else {
             format!("{} voting primaries", units::count(votes.primaries as u64))
         },
-        votes.needed(),
+        units::count(votes.needed() as u64),
         match health(view) {
             "ok" => "ok",
             "uncovered" => "down, since not all slots are served",
@@ -261,7 +261,7 @@ fn balance_text(view: &View<'_>) -> String {
         if loads.len() == 1 {
             "the one primary".into()
         } else {
-            format!("{} primaries", loads.len())
+            format!("{} primaries", units::count(loads.len() as u64))
         },
         units::rounded(mean),
         f64::from(*most) / mean
