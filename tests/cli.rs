@@ -3,8 +3,12 @@
 
 #[path = "cli/changes.rs"]
 mod changes;
+#[path = "cli/check.rs"]
+mod check;
 #[path = "cli/dialects.rs"]
 mod dialects;
+#[path = "cli/dumps.rs"]
+mod dumps;
 #[path = "cli/inputs.rs"]
 mod inputs;
 #[path = "cli/messages.rs"]
