@@ -278,7 +278,8 @@ impl Plan {
     /// ```
     /// use hashroute::cluster::{Plan, SlotRule, Table};
     ///
-    /// assert_eq!(Plan::finish(&Table::new(SlotRule::REDIS)).len(), 0);
+    /// assert_eq!(Plan::finish(&Table::new(SlotRule::REDIS))?.len(), 0);
+    /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn len(&self) -> usize {
         self.steps.len()
@@ -289,7 +290,8 @@ impl Plan {
     /// ```
     /// use hashroute::cluster::{Plan, SlotRule, Table};
     ///
-    /// assert!(Plan::finish(&Table::new(SlotRule::REDIS)).is_empty());
+    /// assert!(Plan::finish(&Table::new(SlotRule::REDIS))?.is_empty());
+    /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
@@ -300,7 +302,8 @@ impl Plan {
     /// ```
     /// use hashroute::cluster::{Plan, SlotRule, Table};
     ///
-    /// assert_eq!(Plan::finish(&Table::new(SlotRule::REDIS)).moves().count(), 0);
+    /// assert_eq!(Plan::finish(&Table::new(SlotRule::REDIS))?.moves().count(), 0);
+    /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn moves(&self) -> impl ExactSizeIterator<Item = Move<'_>> {
         self.steps.iter().map(|step| self.show(step))
