@@ -22,6 +22,8 @@ pub mod strategy;
 
 #[cfg(feature = "harness")]
 pub mod harness;
+#[cfg(feature = "plot")]
+pub mod plot;
 
 pub use bounded::{BoundedLoad, Lease};
 pub use error::Error;

@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use hashroute::{HashFunction, Spread, compat, strategy};
 
 use crate::changes::ChangeArgs;
+use crate::commands::draw::args::DrawCommand;
 use crate::commands::slots::args::SlotsCommand;
 use crate::nodes::MAX_COUNT;
 use crate::output::Format;
@@ -39,6 +40,9 @@ pub(crate) enum Command {
     /// Redis Cluster's slots: keys, tables, plans of what moves, a resharding in memory
     #[command(subcommand, after_help = SLOTS)]
     Slots(SlotsCommand),
+    /// Draw: a ring, bars of a balance, what moves, slots, node counts
+    #[command(subcommand, after_help = DRAW)]
+    Draw(DrawCommand),
     /// List the strategies: what they can do, what peers must share, their parameters
     #[command(after_help = "Example:\n  hashroute strategies --format json")]
     Strategies(OutputArgs),
@@ -141,7 +145,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) output: OutputArgs,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Nodes (default: --count 10)")]
 pub(crate) struct NodeArgs {
     /// Names, each with an optional weight after its last '=': a,b=2,c
@@ -352,6 +356,11 @@ Examples:
   hashroute explain --nodes a,b=2,c user:1
   hashroute explain --strategy slots --hash crc16 --hash-tag '{}' '{user1000}.following'
   hashroute explain --strategy bounded --range 0..1000 user:1 --replicas 3";
+
+const DRAW: &str = "\
+Examples:
+  hashroute draw ring --count 4 --set points=8 --add node-4 --out ring.svg
+  hashroute draw balance --count 10 > balance.svg";
 
 const SLOTS: &str = "\
 Examples:

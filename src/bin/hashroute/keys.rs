@@ -76,6 +76,11 @@ pub(crate) fn are_given(args: &KeyArgs) -> bool {
         || args.jsonl.is_some()
 }
 
+/// Where the keys come from, as it stands on the command line.
+pub(crate) fn named(args: &KeyArgs) -> Result<String, Failure> {
+    Ok(Source::of(args)?.named())
+}
+
 /// All keys, at least one.
 pub(crate) fn read(args: &KeyArgs) -> Result<Keys, Failure> {
     let source = Source::of(args)?;

@@ -2,6 +2,7 @@
 
 mod balance;
 mod compare;
+pub(crate) mod draw;
 mod explain;
 mod lists;
 mod remap;
@@ -22,5 +23,6 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Compare(args) => compare::run(args),
         Command::Remap(args) => remap::run(args),
         Command::Slots(command) => slots::run(command),
+        Command::Draw(command) => draw::run(command),
     }
 }
