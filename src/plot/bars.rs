@@ -92,7 +92,11 @@ impl<'a> Chart<'a> {
             };
             let share = amount as f64 / (figures.total as f64).max(1.0);
             let spread = (1.0 - node.fair_share) / (node.fair_share * figures.effective_keys);
-            let noise = if figures.total > 0 { deviations * spread.sqrt() } else { 1.0 };
+            let noise = if figures.total > 0 {
+                deviations * spread.sqrt()
+            } else {
+                1.0
+            };
             Bar {
                 name: &node.name,
                 amount,
@@ -159,7 +163,11 @@ impl<'a> Chart<'a> {
         let step = width / ranked.len() as f64;
         for (rank, bar) in ranked.iter().enumerate() {
             let x = left + step * rank as f64;
-            let pen = if bar.is_out() { &mut outside } else { &mut inside };
+            let pen = if bar.is_out() {
+                &mut outside
+            } else {
+                &mut inside
+            };
             pen.rectangle((x, y(bar.load)), (step * 0.9, bottom - y(bar.load)));
             band.rectangle((x, y(bar.band.1)), (step, y(bar.band.0) - y(bar.band.1)));
         }
@@ -175,8 +183,16 @@ impl<'a> Chart<'a> {
             names.collect::<Vec<_>>().join(", ")
         };
         let most = format!("Fullest: {}", named(&ranked[..ranked.len().min(4)]));
-        let least = format!("Emptiest: {}", named(&ranked[ranked.len().saturating_sub(4)..]));
-        canvas.text((left, bottom + 26.0), "hr-soft", Anchor::Start, "Each bar is a node, the fullest first.");
+        let least = format!(
+            "Emptiest: {}",
+            named(&ranked[ranked.len().saturating_sub(4)..])
+        );
+        canvas.text(
+            (left, bottom + 26.0),
+            "hr-soft",
+            Anchor::Start,
+            "Each bar is a node, the fullest first.",
+        );
         canvas.text((left, bottom + 46.0), "", Anchor::Start, &most);
         canvas.text((left, bottom + 66.0), "", Anchor::Start, &least);
         canvas.finish()
@@ -191,16 +207,24 @@ fn deviations(nodes: usize) -> f64 {
 
 /// Round numbers up to this one, four to ten of them.
 fn steps(most: f64) -> impl Iterator<Item = f64> {
-    let decades = [0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
+    let decades = [
+        0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0,
+    ];
     let fits = |step: &f64| most / step <= 10.0;
     let step = decades.into_iter().find(fits).unwrap_or(most);
-    (0..=10).map(move |i| step * f64::from(i)).take_while(move |at| *at <= most)
+    (0..=10)
+        .map(move |i| step * f64::from(i))
+        .take_while(move |at| *at <= most)
 }
 
 fn title(balance: &Balance, bars: &[Bar], measure: Measure) -> String {
     let out = bars.iter().filter(|bar| bar.is_out()).count() as u64;
     let (strategy, nodes) = (&balance.strategy, words::counted(bars.len() as u64, "node"));
-    let more = if measure == Measure::Bytes { "less" } else { "fewer" };
+    let more = if measure == Measure::Bytes {
+        "less"
+    } else {
+        "fewer"
+    };
     match out {
         _ if bars.is_empty() => format!("{strategy}: no node has weight"),
         0 => format!("{strategy}: the {measure} of {nodes} are as even as chance allows"),
@@ -215,11 +239,19 @@ fn lines(balance: &Balance, figures: &Figures, measure: Measure) -> Vec<String> 
     let drained = balance.nodes.iter().filter(|node| node.weight == 0).count() as u64;
     let drained = match drained {
         0 => String::new(),
-        _ => format!(" Not drawn: {} of weight 0.", words::counted(drained, "node")),
+        _ => format!(
+            " Not drawn: {} of weight 0.",
+            words::counted(drained, "node")
+        ),
     };
     let [cv, noise, most] = [figures.cv, figures.noise.cv, figures.max_over_mean];
     Vec::from([
-        format!("{} {measure}: cv {cv:.4}, where chance alone gives {noise:.4}; the fullest node has {most:.3} times its part.", words::count(figures.total)),
-        format!("Length: a node's {measure} over its fair part. Grey: where all nodes of an ideal router are, 99 times in 100.{drained}"),
+        format!(
+            "{} {measure}: cv {cv:.4}, where chance alone gives {noise:.4}; the fullest node has {most:.3} times its part.",
+            words::count(figures.total)
+        ),
+        format!(
+            "Length: a node's {measure} over its fair part. Grey: where all nodes of an ideal router are, 99 times in 100.{drained}"
+        ),
     ])
 }

@@ -55,12 +55,18 @@ const HEIGHT: f64 = 360.0;
 /// assert_eq!(picture.title(), "1 of 2 node counts is less even than chance explains");
 /// ```
 pub fn counts(what: &str, points: &[CountPoint]) -> Picture {
-    let mut points: Vec<_> = points.iter().copied().filter(|point| point.cv.is_finite()).collect();
+    let mut points: Vec<_> = points
+        .iter()
+        .copied()
+        .filter(|point| point.cv.is_finite())
+        .collect();
     points.sort_by_key(|point| point.nodes);
     let chart = Chart::new(&points);
     let lines = Vec::from([
         words::name(what, 75.0),
-        String::from("Dots: cv of what the nodes hold. Line and grey: what chance alone gives, and exceeds 1 time in 100. Diamonds: beyond it."),
+        String::from(
+            "Dots: cv of what the nodes hold. Line and grey: what chance alone gives, and exceeds 1 time in 100. Diamonds: beyond it.",
+        ),
     ]);
     let mut canvas = Canvas::new(1000.0, TOP + HEIGHT + 60.0, &title(&points), &lines);
     chart.axes(&mut canvas);
@@ -93,7 +99,10 @@ impl<'a> Chart<'a> {
     fn at(&self, nodes: u64, cv: f64) -> (f64, f64) {
         let (first, last) = self.nodes;
         let x = (nodes as f64 - first) / (last - first);
-        (LEFT + WIDTH * x, TOP + HEIGHT * (1.0 - (cv / self.most).min(1.0)))
+        (
+            LEFT + WIDTH * x,
+            TOP + HEIGHT * (1.0 - (cv / self.most).min(1.0)),
+        )
     }
 
     fn axes(&self, canvas: &mut Canvas) {
@@ -103,18 +112,35 @@ impl<'a> Chart<'a> {
             let cv = self.most * f64::from(step) / 4.0;
             let y = self.at(0, cv).1;
             canvas.line("hr-thin hr-dash", (LEFT, y), (LEFT + WIDTH, y));
-            canvas.text((LEFT - 8.0, y + 4.0), "hr-small hr-soft", Anchor::End, &format!("{cv:.3}"));
+            canvas.text(
+                (LEFT - 8.0, y + 4.0),
+                "hr-small hr-soft",
+                Anchor::End,
+                &format!("{cv:.3}"),
+            );
         }
         let mut free = f64::NEG_INFINITY;
         for point in self.points {
             let x = self.at(point.nodes, 0.0).0;
-            let round = self.points.len() <= 20 || point.nodes % 8 == 0 || point.nodes == self.points[0].nodes;
+            let round = self.points.len() <= 20
+                || point.nodes % 8 == 0
+                || point.nodes == self.points[0].nodes;
             if round && x > free {
-                canvas.text((x, bottom + 18.0), "hr-small hr-soft", Anchor::Middle, &words::count(point.nodes));
+                canvas.text(
+                    (x, bottom + 18.0),
+                    "hr-small hr-soft",
+                    Anchor::Middle,
+                    &words::count(point.nodes),
+                );
                 free = x + 34.0;
             }
         }
-        canvas.text((LEFT + WIDTH / 2.0, bottom + 42.0), "hr-soft", Anchor::Middle, "nodes");
+        canvas.text(
+            (LEFT + WIDTH / 2.0, bottom + 42.0),
+            "hr-soft",
+            Anchor::Middle,
+            "nodes",
+        );
         canvas.text((LEFT - 44.0, TOP - 14.0), "hr-soft", Anchor::Start, "cv");
     }
 
@@ -124,7 +150,11 @@ impl<'a> Chart<'a> {
         for (rank, point) in self.points.iter().enumerate() {
             band.to(self.at(point.nodes, point.noise_cv_p99));
             let at = self.at(point.nodes, point.noise_cv);
-            if rank == 0 { line.start(at) } else { line.to(at) };
+            if rank == 0 {
+                line.start(at)
+            } else {
+                line.to(at)
+            };
         }
         let last = self.points.last().map_or(0, |point| point.nodes);
         band.to(self.at(last, 0.0)).close();
@@ -152,12 +182,17 @@ impl<'a> Chart<'a> {
 
     /// The worst first, each where it covers no other.
     fn labels(&self, canvas: &mut Canvas) {
-        let mut worst: Vec<_> = self.points.iter().filter(|point| point.is_dangerous()).collect();
+        let mut worst: Vec<_> = self
+            .points
+            .iter()
+            .filter(|point| point.is_dangerous())
+            .collect();
         worst.sort_by(|a, b| b.cv.total_cmp(&a.cv));
         let mut taken: Vec<(f64, f64)> = Vec::new();
         for point in worst.into_iter().take(200) {
             let (x, y) = self.at(point.nodes, point.cv);
-            let covers = |other: &(f64, f64)| (other.0 - x).abs() < 24.0 && (other.1 - y).abs() < 14.0;
+            let covers =
+                |other: &(f64, f64)| (other.0 - x).abs() < 24.0 && (other.1 - y).abs() < 14.0;
             if taken.iter().any(covers) {
                 continue;
             }
@@ -174,6 +209,9 @@ fn title(points: &[CountPoint]) -> String {
     let all = words::counted(points.len() as u64, "node count");
     match bad {
         0 => format!("{all}: none is less even than chance explains"),
-        _ => format!("{} of {all} {are} less even than chance explains", words::count(bad)),
+        _ => format!(
+            "{} of {all} {are} less even than chance explains",
+            words::count(bad)
+        ),
     }
 }

@@ -40,7 +40,11 @@ pub fn matrix(remap: &Remap) -> Picture {
     let (left, top) = (200.0, 200.0);
     let (right, bottom) = (left + size.0 * columns, top + size.1 * rows);
     let width = (right + 130.0).max(900.0);
-    let height = if grid.from.is_empty() { 110.0 } else { bottom + 46.0 };
+    let height = if grid.from.is_empty() {
+        110.0
+    } else {
+        bottom + 46.0
+    };
     let mut canvas = Canvas::new(width, height, &title(remap), &lines(remap));
     if !grid.from.is_empty() {
         grid.draw(&mut canvas, (left, top), size);
@@ -82,7 +86,10 @@ impl<'a> Grid<'a> {
         let most = self.cells.values().max().copied().unwrap_or(1) as f64;
         let x = |column: usize| left + width * column as f64;
         let y = |row: usize| top + height * row as f64;
-        let whole = (width * self.to.len() as f64, height * self.from.len() as f64);
+        let whole = (
+            width * self.to.len() as f64,
+            height * self.from.len() as f64,
+        );
         canvas.rectangle("hr-void", (left, top), whole);
         for (&(row, column), &keys) in &self.cells {
             let at = (x(column) + 0.5, y(row) + 0.5);
@@ -91,7 +98,11 @@ impl<'a> Grid<'a> {
             canvas.heat(0.12 + 0.88 * heat, at, (width - 1.0, height - 1.0));
             let text = words::count(keys);
             if words::width(&text) * 11.0 < width - 4.0 {
-                let class = if heat > 0.5 { "hr-small hr-on" } else { "hr-small" };
+                let class = if heat > 0.5 {
+                    "hr-small hr-on"
+                } else {
+                    "hr-small"
+                };
                 let at = (x(column) + width / 2.0, y(row) + height / 2.0 + 4.0);
                 canvas.text(at, class, Anchor::Middle, &text);
             }
@@ -100,7 +111,12 @@ impl<'a> Grid<'a> {
         for (row, line) in self.from.iter().enumerate() {
             let y = y(row) + height / 2.0 + 4.5;
             canvas.name((left - 10.0, y), Anchor::End, 175.0, line.name);
-            canvas.text((end, y), "hr-small", Anchor::Start, &words::count(line.keys));
+            canvas.text(
+                (end, y),
+                "hr-small",
+                Anchor::Start,
+                &words::count(line.keys),
+            );
         }
         for (column, line) in self.to.iter().enumerate() {
             let at = (x(column) + width / 2.0 + 2.0, top - 8.0);
@@ -112,7 +128,10 @@ impl<'a> Grid<'a> {
     /// Below each column, where they fit.
     fn totals(&self, canvas: &mut Canvas, left: f64, bottom: f64, width: f64) {
         let texts: Vec<_> = self.to.iter().map(|line| words::count(line.keys)).collect();
-        if texts.iter().any(|text| words::width(text) * 11.0 > width - 2.0) {
+        if texts
+            .iter()
+            .any(|text| words::width(text) * 11.0 > width - 2.0)
+        {
             return;
         }
         for (column, text) in texts.iter().enumerate() {

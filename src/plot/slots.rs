@@ -41,11 +41,21 @@ pub fn slots(table: &Table) -> Picture {
     let left = 76.0;
     for row in (0..rows).step_by(16) {
         let y = top + CELL * f64::from(row);
-        canvas.text((left - 8.0, y + 8.0), "hr-small hr-soft", Anchor::End, &words::count(u64::from(row * ROW)));
+        canvas.text(
+            (left - 8.0, y + 8.0),
+            "hr-small hr-soft",
+            Anchor::End,
+            &words::count(u64::from(row * ROW)),
+        );
         canvas.line("hr-thin", (left - 6.0, y), (left, y));
     }
     grid(&mut canvas, table, &owners, (left, top));
-    list(&mut canvas, table, &owners, (left + CELL * f64::from(ROW) + 36.0, top + 12.0));
+    list(
+        &mut canvas,
+        table,
+        &owners,
+        (left + CELL * f64::from(ROW) + 36.0, top + 12.0),
+    );
     canvas.finish()
 }
 
@@ -71,7 +81,11 @@ fn title(table: &Table, owners: &[(&ClusterNode, u32)]) -> String {
     match owners.len() {
         0 => format!("Slots: nobody owns any of {whole}"),
         count => {
-            let own = if count == 1 { "primary owns" } else { "primaries own" };
+            let own = if count == 1 {
+                "primary owns"
+            } else {
+                "primaries own"
+            };
             let how = if owned == all {
                 format!("all {whole}")
             } else {
@@ -146,7 +160,12 @@ fn number(canvas: &mut Canvas, place: usize, middle: u32, length: u32, at: (f64,
     canvas.text((at.0, at.1 + 4.5), "hr-bold", Anchor::Middle, &number);
 }
 
-fn list(canvas: &mut Canvas, table: &Table, owners: &[(&ClusterNode, u32)], (x, mut y): (f64, f64)) {
+fn list(
+    canvas: &mut Canvas,
+    table: &Table,
+    owners: &[(&ClusterNode, u32)],
+    (x, mut y): (f64, f64),
+) {
     let all = f64::from(table.rule().slots());
     for (head, at) in [("slots", x + 270.0), ("share", x + 335.0)] {
         canvas.text((at, y), "hr-bold", Anchor::End, head);
@@ -154,7 +173,12 @@ fn list(canvas: &mut Canvas, table: &Table, owners: &[(&ClusterNode, u32)], (x, 
     canvas.text((x, y), "hr-bold", Anchor::Start, "primary");
     let line = |canvas: &mut Canvas, y: f64, name: &str, count: u32| {
         canvas.name((x + 46.0, y), Anchor::Start, 165.0, name);
-        canvas.text((x + 270.0, y), "", Anchor::End, &words::count(u64::from(count)));
+        canvas.text(
+            (x + 270.0, y),
+            "",
+            Anchor::End,
+            &words::count(u64::from(count)),
+        );
         let share = words::percent(f64::from(count) / all);
         canvas.text((x + 335.0, y), "", Anchor::End, &share);
     };
@@ -163,13 +187,23 @@ fn list(canvas: &mut Canvas, table: &Table, owners: &[(&ClusterNode, u32)], (x, 
         let mut swatch = Pen::default();
         swatch.rectangle((x, y - 11.0), (13.0, 13.0));
         canvas.fill(place, &swatch);
-        canvas.text((x + 20.0, y), "hr-small", Anchor::Start, &format!("{}", place + 1));
+        canvas.text(
+            (x + 20.0, y),
+            "hr-small",
+            Anchor::Start,
+            &format!("{}", place + 1),
+        );
         line(canvas, y, &label(owner), *count);
     }
     let rest = owners.get(LISTED..).unwrap_or_default();
     if !rest.is_empty() {
         y += 20.0;
-        line(canvas, y, &format!("{} more", rest.len()), rest.iter().map(|(_, count)| count).sum());
+        line(
+            canvas,
+            y,
+            &format!("{} more", rest.len()),
+            rest.iter().map(|(_, count)| count).sum(),
+        );
     }
     let owned: u32 = owners.iter().map(|(_, count)| count).sum();
     if f64::from(owned) < all {

@@ -80,8 +80,16 @@ mod tests {
     fn names_keep_both_ends_and_their_room() {
         assert_eq!(name("cache-1", 10.0), "cache-1");
         let short = name("cache-eu-central-1.internal.example:11211", 12.0);
-        assert!(short.starts_with("cache") && short.ends_with("211"), "{short}");
-        for text in ["", "日本語の長い名前のノード", "a\u{7}b\u{ffff}", &"x".repeat(100_000)] {
+        assert!(
+            short.starts_with("cache") && short.ends_with("211"),
+            "{short}"
+        );
+        for text in [
+            "",
+            "日本語の長い名前のノード",
+            "a\u{7}b\u{ffff}",
+            &"x".repeat(100_000),
+        ] {
             let shown = name(text, 9.0);
             assert!(width(&shown) <= 9.0, "{shown}");
             assert!(!shown.contains(['\u{7}', '\u{ffff}']));

@@ -218,7 +218,10 @@ mod tests {
     use crate::{Change, Ring};
 
     fn ring(nodes: usize, points: u32) -> Result<Ring, Error> {
-        Ring::with_points((0..nodes).map(|i| Node::new(alloc::format!("n{i}"))), points)
+        Ring::with_points(
+            (0..nodes).map(|i| Node::new(alloc::format!("n{i}"))),
+            points,
+        )
     }
 
     #[test]
@@ -228,7 +231,10 @@ mod tests {
             let cast = Cast::new(&ring, None);
             let circle = Circle::new(&ring, &cast)?;
             assert_eq!(circle.tokens.len(), ring.points().count());
-            let ends = circle.arcs.windows(2).all(|pair| pair[0].to == pair[1].from);
+            let ends = circle
+                .arcs
+                .windows(2)
+                .all(|pair| pair[0].to == pair[1].from);
             assert!(ends && circle.arcs[0].from == 0.0);
             assert_eq!(circle.arcs.last().map(|arc| arc.to), Some(1.0));
             let exact = ring.shares().unwrap_or_default();

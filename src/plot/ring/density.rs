@@ -116,7 +116,12 @@ fn taken(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
     for (at, part) in parts.iter().map(|parts| parts[0].min(1.0)).enumerate() {
         let [from, to] = [at, at + 1].map(|at| at as f64 / SECTORS as f64);
         if part > 0.0 {
-            pen.band(centre, (RADII.0 - 4.0 - 22.0 * part, RADII.0 - 4.0), from, to);
+            pen.band(
+                centre,
+                (RADII.0 - 4.0 - 22.0 * part, RADII.0 - 4.0),
+                from,
+                to,
+            );
         }
     }
     if stage.after.is_some() {

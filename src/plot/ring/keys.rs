@@ -85,7 +85,13 @@ fn free_radius(dots: &[(f64, f64)], centre: (f64, f64), turn: f64) -> f64 {
 }
 
 /// Clockwise at the key's radius, then out to the token.
-fn arrow(canvas: &mut Canvas, centre: (f64, f64), radius: f64, (turn, end): (f64, f64), dashed: bool) {
+fn arrow(
+    canvas: &mut Canvas,
+    centre: (f64, f64),
+    radius: f64,
+    (turn, end): (f64, f64),
+    dashed: bool,
+) {
     let mut pen = Pen::default();
     pen.start(around(centre, radius, turn));
     if end - turn > 0.4 {

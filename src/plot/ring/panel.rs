@@ -58,7 +58,10 @@ impl Panel {
         }
         if self.unlisted > 0 {
             y += ROW;
-            let more = format!("and {} between these", words::counted(self.unlisted as u64, "node"));
+            let more = format!(
+                "and {} between these",
+                words::counted(self.unlisted as u64, "node")
+            );
             canvas.text((x + 20.0, y), "hr-soft", Anchor::Start, &more);
         }
         y += 1.5 * ROW;
@@ -70,7 +73,12 @@ impl Panel {
         y += 0.5 * ROW;
         for key in &stage.keys {
             let mut letter = [0; 4];
-            canvas.text((x, y), "hr-bold", Anchor::Start, key.letter.encode_utf8(&mut letter));
+            canvas.text(
+                (x, y),
+                "hr-bold",
+                Anchor::Start,
+                key.letter.encode_utf8(&mut letter),
+            );
             canvas.name((x + 20.0, y), Anchor::Start, 130.0, &key.text);
             canvas.name((x + WIDTH, y), Anchor::End, 155.0, &way(stage, key.owners));
             y += ROW;
@@ -86,7 +94,11 @@ fn way(stage: &Stage, owners: [Option<usize>; 2]) -> String {
     };
     match owners {
         [old, new] if old == new => name(new),
-        [old, new] => format!("{} → {}", words::name(&name(old), 5.0), words::name(&name(new), 5.0)),
+        [old, new] => format!(
+            "{} → {}",
+            words::name(&name(old), 5.0),
+            words::name(&name(new), 5.0)
+        ),
     }
 }
 
@@ -131,7 +143,11 @@ fn rows(stage: &Stage, scene: &RingScene) -> Vec<Row> {
         let keys = keys.map(|node| node.share);
         Row {
             member,
-            shares: if after.is_some() { [old, new, keys] } else { [None, old, keys] },
+            shares: if after.is_some() {
+                [old, new, keys]
+            } else {
+                [None, old, keys]
+            },
         }
     };
     (0..members).map(row).collect()
@@ -161,15 +177,25 @@ fn figures(stage: &Stage, scene: &RingScene) -> Vec<(&'static str, String)> {
         ("tokens", words::count(stage.before.tokens.len() as u64)),
         ("keys counted", words::count(balance.keys)),
         ("cv of the keys", format!("{:.4}", balance.figures.cv)),
-        ("by chance alone", format!("{:.4}", balance.figures.noise.cv)),
-        ("fullest node, over the mean", format!("{:.3}", balance.figures.max_over_mean)),
+        (
+            "by chance alone",
+            format!("{:.4}", balance.figures.noise.cv),
+        ),
+        (
+            "fullest node, over the mean",
+            format!("{:.3}", balance.figures.max_over_mean),
+        ),
     ]);
     if let Some(exact) = &balance.exact {
         figures.push(("cv of the circle", format!("{:.4}", exact.cv)));
     }
     if let Some((_, remap)) = scene.changed {
         let circle: f64 = stage.taken.iter().map(|taken| taken.to - taken.from).sum();
-        let moved = format!("{} ({})", words::count(remap.moved), words::percent(remap.moved_share));
+        let moved = format!(
+            "{} ({})",
+            words::count(remap.moved),
+            words::percent(remap.moved_share)
+        );
         figures.push(("keys that move", moved));
         figures.push(("had to move", words::percent(remap.ideal_share)));
         figures.push(("moved in vain", words::count(remap.excess)));

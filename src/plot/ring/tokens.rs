@@ -64,7 +64,10 @@ fn tick(canvas: &mut Canvas, centre: (f64, f64), token: &Token, class: &str) {
 fn cross(canvas: &mut Canvas, centre: (f64, f64), token: &Token) {
     let at = around(centre, TAKEN.1 + 8.0, token.turn);
     for step in [(5.0, 5.0), (5.0, -5.0)] {
-        let (from, to) = ((at.0 - step.0, at.1 - step.1), (at.0 + step.0, at.1 + step.1));
+        let (from, to) = (
+            (at.0 - step.0, at.1 - step.1),
+            (at.0 + step.0, at.1 + step.1),
+        );
         canvas.line("hr-line", from, to);
     }
 }

@@ -18,7 +18,12 @@ const SHOWN: usize = 20;
 
 pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
-    let changes = changes(&choice, &nodes, &args.changes, args.to_nodes_file.as_deref())?;
+    let changes = changes(
+        &choice,
+        &nodes,
+        &args.changes,
+        args.to_nodes_file.as_deref(),
+    )?;
     choice.build(nodes.clone())?;
     let progress = Progress::start(args.output.quiet, "reading keys");
     let keys = keys::read(&args.keys)?;

@@ -42,7 +42,9 @@ pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
 fn numbers(text: &str) -> Result<Vec<u32>, Failure> {
     let wrong = || {
         let most = nodes::MAX_COUNT;
-        Failure::Input(format!("--node-counts {text}: expected up to {MOST} numbers of nodes from 1 to {most}, such as 8,16 or 2..=128"))
+        Failure::Input(format!(
+            "--node-counts {text}: expected up to {MOST} numbers of nodes from 1 to {most}, such as 8,16 or 2..=128"
+        ))
     };
     let number = |text: &str| {
         let number = text.parse::<u32>().ok();

@@ -93,7 +93,12 @@ fn bars(args: &BalanceCommand) -> Result<(), Failure> {
 fn matrix(args: &RemapCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
-    let changes = changes(&choice, &nodes, &args.changes, args.to_nodes_file.as_deref())?;
+    let changes = changes(
+        &choice,
+        &nodes,
+        &args.changes,
+        args.to_nodes_file.as_deref(),
+    )?;
     choice.build(nodes.clone())?;
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let keys = keys::read(&args.keys)?;

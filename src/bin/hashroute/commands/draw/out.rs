@@ -40,7 +40,10 @@ fn kind(args: &PictureArgs) -> Result<Kind, Failure> {
         return Ok(Kind::Stdout);
     }
     let wrong = |why: &str| Failure::Input(format!("--out {}: {why}", args.out.display()));
-    let extension = args.out.extension().and_then(|extension| extension.to_str());
+    let extension = args
+        .out
+        .extension()
+        .and_then(|extension| extension.to_str());
     match extension.map(str::to_ascii_lowercase).as_deref() {
         Some("svg") => Ok(Kind::Svg),
         Some("png") if cfg!(feature = "png") => Ok(Kind::Png),
