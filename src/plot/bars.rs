@@ -122,10 +122,15 @@ impl<'a> Chart<'a> {
         let bottom = top + ROW * self.bars.len() as f64;
         let mut canvas = Canvas::new(1000.0, bottom + 34.0, &self.title, &self.lines);
         let x = |load: f64| left + width * (load / self.most).clamp(0.0, 1.0);
-        for step in steps(self.most) {
+        for step in words::steps(self.most) {
             canvas.line("hr-thin hr-dash", (x(step), top - 6.0), (x(step), bottom));
             let tick = (x(step), top - 12.0);
-            canvas.text(tick, "hr-small hr-soft", Anchor::Middle, &format!("{step}"));
+            canvas.text(
+                tick,
+                "hr-small hr-soft",
+                Anchor::Middle,
+                &words::short(step),
+            );
         }
         for (row, bar) in self.bars.iter().enumerate() {
             let y = top + ROW * row as f64;
@@ -154,10 +159,10 @@ impl<'a> Chart<'a> {
         ranked.sort_by(|a, b| b.load.total_cmp(&a.load));
         let mut canvas = Canvas::new(1000.0, bottom + 86.0, &self.title, &self.lines);
         let y = |load: f64| bottom - height * (load / self.most).clamp(0.0, 1.0);
-        for step in steps(self.most) {
+        for step in words::steps(self.most) {
             canvas.line("hr-thin hr-dash", (left, y(step)), (left + width, y(step)));
             let tick = (left - 8.0, y(step) + 4.0);
-            canvas.text(tick, "hr-small hr-soft", Anchor::End, &format!("{step}"));
+            canvas.text(tick, "hr-small hr-soft", Anchor::End, &words::short(step));
         }
         let [mut band, mut inside, mut outside] = [Pen::default(), Pen::default(), Pen::default()];
         let step = width / ranked.len() as f64;
@@ -203,18 +208,6 @@ impl<'a> Chart<'a> {
 fn deviations(nodes: usize) -> f64 {
     let tail = SIGNIFICANCE / 2.0 / nodes.max(1) as f64;
     Normal::new(0.0, 1.0).map_or(0.0, |normal| normal.inverse_cdf(1.0 - tail))
-}
-
-/// Round numbers up to this one, four to ten of them.
-fn steps(most: f64) -> impl Iterator<Item = f64> {
-    let decades = [
-        0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0,
-    ];
-    let fits = |step: &f64| most / step <= 10.0;
-    let step = decades.into_iter().find(fits).unwrap_or(most);
-    (0..=10)
-        .map(move |i| step * f64::from(i))
-        .take_while(move |at| *at <= most)
 }
 
 fn title(balance: &Balance, bars: &[Bar], measure: Measure) -> String {

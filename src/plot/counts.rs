@@ -42,6 +42,8 @@ const LEFT: f64 = 64.0;
 const TOP: f64 = 120.0;
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 360.0;
+/// The most points that are looked at for a label.
+const LABELS: usize = 500;
 
 /// The coefficient of variation against the number of nodes, the noise band below, and the
 /// numbers beyond it by name, as far as there is room. `what` says of which keys and strategy.
@@ -108,16 +110,11 @@ impl<'a> Chart<'a> {
     fn axes(&self, canvas: &mut Canvas) {
         let bottom = TOP + HEIGHT;
         canvas.line("hr-line", (LEFT, bottom), (LEFT + WIDTH, bottom));
-        for step in 0..=4 {
-            let cv = self.most * f64::from(step) / 4.0;
+        for cv in words::steps(self.most) {
             let y = self.at(0, cv).1;
             canvas.line("hr-thin hr-dash", (LEFT, y), (LEFT + WIDTH, y));
-            canvas.text(
-                (LEFT - 8.0, y + 4.0),
-                "hr-small hr-soft",
-                Anchor::End,
-                &format!("{cv:.3}"),
-            );
+            let at = (LEFT - 8.0, y + 4.0);
+            canvas.text(at, "hr-small hr-soft", Anchor::End, &words::short(cv));
         }
         let mut free = f64::NEG_INFINITY;
         for point in self.points {
@@ -180,23 +177,22 @@ impl<'a> Chart<'a> {
         canvas.path("hr-alarm", &diamonds);
     }
 
-    /// The worst first, each where it covers no other.
+    /// The worst first, each where it covers neither another nor a diamond.
     fn labels(&self, canvas: &mut Canvas) {
-        let mut worst: Vec<_> = self
-            .points
-            .iter()
-            .filter(|point| point.is_dangerous())
-            .collect();
+        let dangerous = || self.points.iter().filter(|point| point.is_dangerous());
+        let place = |point: &CountPoint| self.at(point.nodes, point.cv);
+        let mut covered: Vec<(f64, f64)> = dangerous().map(place).collect();
+        let mut worst: Vec<_> = dangerous().collect();
         worst.sort_by(|a, b| b.cv.total_cmp(&a.cv));
-        let mut taken: Vec<(f64, f64)> = Vec::new();
-        for point in worst.into_iter().take(200) {
-            let (x, y) = self.at(point.nodes, point.cv);
-            let covers =
-                |other: &(f64, f64)| (other.0 - x).abs() < 24.0 && (other.1 - y).abs() < 14.0;
-            if taken.iter().any(covers) {
+        for point in worst.into_iter().take(LABELS) {
+            let (x, y) = place(point);
+            let at = (x, y - 13.0);
+            let near =
+                |other: &(f64, f64)| (other.0 - at.0).abs() < 20.0 && (other.1 - at.1).abs() < 11.0;
+            if covered.iter().any(near) {
                 continue;
             }
-            taken.push((x, y));
+            covered.push(at);
             let text = words::count(point.nodes);
             canvas.text((x, y - 9.0), "hr-small hr-bold", Anchor::Middle, &text);
         }

@@ -37,7 +37,7 @@ pub fn matrix(remap: &Remap) -> Picture {
         (640.0 / columns).clamp(11.0, 90.0),
         (640.0 / rows).clamp(13.0, 28.0),
     );
-    let (left, top) = (200.0, 200.0);
+    let (left, top) = (200.0, 100.0 + grid.head(size.0));
     let (right, bottom) = (left + size.0 * columns, top + size.1 * rows);
     let width = (right + 130.0).max(900.0);
     let height = if grid.from.is_empty() {
@@ -98,7 +98,7 @@ impl<'a> Grid<'a> {
             canvas.heat(0.12 + 0.88 * heat, at, (width - 1.0, height - 1.0));
             let text = words::count(keys);
             if words::width(&text) * 11.0 < width - 4.0 {
-                let class = if heat > 0.5 {
+                let class = if heat > 0.75 {
                     "hr-small hr-on"
                 } else {
                     "hr-small"
@@ -119,10 +119,36 @@ impl<'a> Grid<'a> {
             );
         }
         for (column, line) in self.to.iter().enumerate() {
-            let at = (x(column) + width / 2.0 + 2.0, top - 8.0);
-            canvas.climbing(at, &words::name(line.name, 9.0));
+            let name = words::name(line.name, HEAD);
+            if self.climbs(width) {
+                canvas.climbing((x(column) + width / 2.0 + 2.0, top - 8.0), &name);
+            } else {
+                let at = (x(column) + width / 2.0, top - 8.0);
+                canvas.text(at, "hr-small", Anchor::Middle, &name);
+            }
         }
         self.totals(canvas, left, top + height * self.from.len() as f64, width);
+    }
+
+    /// Whether the names of columns are too wide to lie above them.
+    fn climbs(&self, width: f64) -> bool {
+        self.widest() > width - 4.0
+    }
+
+    fn widest(&self) -> f64 {
+        let names = self.to.iter().map(|line| words::name(line.name, HEAD));
+        names
+            .map(|name| words::width(&name) * 11.0)
+            .fold(0.0, f64::max)
+    }
+
+    /// How much room the names of columns take.
+    fn head(&self, width: f64) -> f64 {
+        if self.climbs(width) {
+            self.widest() * 0.82 + 8.0 // the sine of 55 degrees
+        } else {
+            12.0
+        }
     }
 
     /// Below each column, where they fit.
@@ -141,6 +167,8 @@ impl<'a> Grid<'a> {
     }
 }
 
+/// The room for the name of a column, in units of its size.
+const HEAD: f64 = 9.0;
 const NOBODY: &str = "(nobody)";
 const OTHERS: &str = "(all others)";
 

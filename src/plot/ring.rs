@@ -79,7 +79,7 @@ pub fn ring(scene: &RingScene) -> Result<Picture, Error> {
     let centre = (345.0, top + 290.0);
     let panel = panel::Panel::new(&stage, scene);
     let height = (centre.1 + 300.0).max(top + panel.height());
-    let mut canvas = Canvas::new(1040.0, height, &stage.title(), &lines);
+    let mut canvas = Canvas::new(1100.0, height, &stage.title(), &lines);
     if stage.distinct() {
         tokens::draw(&mut canvas, &stage, centre);
     } else {
@@ -91,18 +91,17 @@ pub fn ring(scene: &RingScene) -> Result<Picture, Error> {
     Ok(canvas.finish())
 }
 
-/// Which way hashes grow, and where they begin anew.
+/// Where on the circle the quarters are; hashes begin anew at the top.
 fn compass(canvas: &mut Canvas, centre: (f64, f64)) {
-    let top = around(centre, RADII.0, 0.0);
-    canvas.line("hr-line", (top.0, top.1 + 8.0), (top.0, top.1 - 30.0));
-    let text = (top.0, top.1 - 35.0);
-    canvas.text(text, "hr-small", Anchor::Middle, "0");
+    let [inner, outer] = [14.0, 0.0].map(|below| around(centre, RADII.0 - below, 0.0));
+    canvas.line("hr-line", inner, outer);
     for (turn, name, anchor) in [
+        (0.0, "0", Anchor::Middle),
         (0.25, "1/4", Anchor::Start),
         (0.5, "1/2", Anchor::Middle),
         (0.75, "3/4", Anchor::End),
     ] {
-        let at = around(centre, RADII.1 + 48.0, turn);
+        let at = around(centre, RADII.1 + 50.0, turn);
         canvas.text((at.0, at.1 + 4.0), "hr-small hr-soft", anchor, name);
     }
 }
@@ -200,16 +199,12 @@ impl Stage {
             "The circle is the space of hashes, clockwise from 0 at the top. A key belongs to the first token clockwise of it.",
         )]);
         if !self.distinct() {
-            lines.push(density::caption(self));
+            lines.extend(density::captions(self));
         }
-        match (self.after.is_some(), self.distinct()) {
-            (false, _) => {}
-            (true, true) => lines.push(String::from(
+        if self.after.is_some() && self.distinct() {
+            lines.push(String::from(
                 "Thin outer arcs change hands and have the colour of the new owner. Dashed: tokens that join; crossed: tokens that go.",
-            )),
-            (true, false) => lines.push(String::from(
-                "Innermost: how much of each sector changes hands.",
-            )),
+            ));
         }
         lines
     }

@@ -42,7 +42,7 @@ pub fn slots(table: &Table) -> Picture {
     for row in (0..rows).step_by(16) {
         let y = top + CELL * f64::from(row);
         canvas.text(
-            (left - 8.0, y + 8.0),
+            (left - 8.0, y + 4.0),
             "hr-small hr-soft",
             Anchor::End,
             &words::count(u64::from(row * ROW)),

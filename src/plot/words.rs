@@ -29,6 +29,25 @@ pub(super) fn percent(share: f64) -> String {
     format!("{:.2}%", share * 100.0)
 }
 
+/// 0.25, 1.5, 2: up to four decimals, and none where they say nothing.
+pub(super) fn short(value: f64) -> String {
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
+}
+
+/// Round numbers from 0 to this one, five to eleven of them.
+pub(super) fn steps(most: f64) -> impl Iterator<Item = f64> {
+    let mut step = 0.0001;
+    for factor in [2.5, 2.0, 2.0].into_iter().cycle().take(60) {
+        if most / step <= 10.0 {
+            break;
+        }
+        step *= factor;
+    }
+    let steps = (0..=10).map(move |i| step * f64::from(i));
+    steps.take_while(move |at| *at <= most)
+}
+
 /// How wide a text is at most, in units of its size. Bold letters of `DejaVu Sans`, the widest
 /// of the fonts asked for, are 0.7 on the average, and ideographs 1.
 pub(super) fn width(text: &str) -> f64 {
@@ -94,6 +113,23 @@ mod tests {
             assert!(width(&shown) <= 9.0, "{shown}");
             assert!(!shown.contains(['\u{7}', '\u{ffff}']));
         }
+    }
+
+    #[test]
+    fn steps_are_round_and_few() {
+        let all = |most| steps(most).collect::<Vec<_>>();
+        for most in [0.001, 0.0123, 0.9, 1.2, 9.289, 77.0, 1e9] {
+            assert!(
+                (5..=11).contains(&all(most).len()),
+                "{most} {:?}",
+                all(most)
+            );
+        }
+        assert_eq!(
+            all(1.2).iter().map(|step| short(*step)).collect::<Vec<_>>(),
+            ["0", "0.25", "0.5", "0.75", "1"]
+        );
+        assert!(all(f64::INFINITY).len() <= 11 && all(f64::NAN).is_empty());
     }
 
     #[test]

@@ -6,23 +6,36 @@ use alloc::vec::Vec;
 
 use super::{RADII, Stage};
 use crate::plot::canvas::{Canvas, Pen};
+use crate::plot::words;
 
 const SECTORS: usize = 180;
 /// Up to so many nodes the band shows who owns how much of each sector.
 const OWNERS: usize = 24;
 /// How far out twice the mean number of tokens reaches.
 const REACH: f64 = 44.0;
+/// How far in what changes hands reaches at most.
+const INWARD: f64 = 24.0;
 
-pub(super) fn caption(stage: &Stage) -> String {
+pub(super) fn captions(stage: &Stage) -> Vec<String> {
     let [least, mean, most] = extremes(stage);
-    let owners = if stage.cast.members.len() <= OWNERS {
-        " Band: who owns how much of each sector."
-    } else {
-        ""
-    };
-    format!(
-        "Too many tokens to tell apart, so {SECTORS} sectors: outside, how many tokens each has ({least:.0} to {most:.0}; circle: the mean, {mean:.1}).{owners}"
-    )
+    let mut captions = Vec::from([format!(
+        "Too many tokens to tell apart, so {SECTORS} sectors. Outer bars: tokens in each, {least:.0} to {most:.0}; dashed circle: the mean, {mean:.1}."
+    )]);
+    if shows_owners(stage) {
+        captions.push("Coloured band: who owns how much of each sector.".into());
+    }
+    if stage.after.is_some() {
+        captions.push(format!(
+            "Inner bars: how much of each sector changes hands; thin circle: the most, {}.",
+            words::percent(most_taken(&taken_parts(stage)))
+        ));
+    }
+    captions
+}
+
+/// Beyond, nobody could tell their colours apart.
+pub(super) fn shows_owners(stage: &Stage) -> bool {
+    stage.cast.members.len() <= OWNERS
 }
 
 fn extremes(stage: &Stage) -> [f64; 3] {
@@ -55,10 +68,11 @@ fn sector(turn: f64) -> usize {
 fn parts(stretches: impl Iterator<Item = (f64, f64, usize)>, owners: usize) -> Vec<Vec<f64>> {
     let mut parts = alloc::vec![alloc::vec![0.0; owners]; SECTORS];
     for (from, to, owner) in stretches {
-        for at in sector(from)..=sector(to) {
+        let (first, last) = (sector(from), sector(to));
+        for (at, sums) in (first..).zip(&mut parts[first..=last]) {
             let [start, end] = [at, at + 1].map(|at| at as f64 / SECTORS as f64);
             let part = (to.min(end) - from.max(start)) * SECTORS as f64;
-            if let Some(sum) = parts[at].get_mut(owner) {
+            if let Some(sum) = sums.get_mut(owner) {
                 *sum += part.max(0.0);
             }
         }
@@ -84,7 +98,7 @@ pub(super) fn draw(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
 
 fn band(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
     let members = stage.cast.members.len();
-    if members > OWNERS {
+    if !shows_owners(stage) {
         let mut pen = Pen::default();
         pen.band(centre, RADII, 0.0, 1.0);
         return canvas.path("hr-void", &pen);
@@ -110,22 +124,28 @@ fn band(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
 
 /// How much of each sector changes hands, on a scale from nothing to the most.
 fn taken(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
-    let all = stage.taken.iter().map(|taken| (taken.from, taken.to, 0));
-    let parts = parts(all, 1);
+    if stage.after.is_none() {
+        return;
+    }
+    let parts = taken_parts(stage);
+    let most = most_taken(&parts);
+    let outer = RADII.0 - 4.0;
     let mut pen = Pen::default();
-    for (at, part) in parts.iter().map(|parts| parts[0].min(1.0)).enumerate() {
+    for (at, part) in parts.iter().enumerate() {
         let [from, to] = [at, at + 1].map(|at| at as f64 / SECTORS as f64);
-        if part > 0.0 {
-            pen.band(
-                centre,
-                (RADII.0 - 4.0 - 22.0 * part, RADII.0 - 4.0),
-                from,
-                to,
-            );
+        if *part > 0.0 {
+            pen.band(centre, (outer - INWARD * part / most, outer), from, to);
         }
     }
-    if stage.after.is_some() {
-        canvas.circle("hr-thin", centre, RADII.0 - 26.0);
-        canvas.path("hr-alarm", &pen);
-    }
+    canvas.circle("hr-thin", centre, outer - INWARD);
+    canvas.path("hr-alarm", &pen);
+}
+
+fn taken_parts(stage: &Stage) -> Vec<f64> {
+    let all = stage.taken.iter().map(|taken| (taken.from, taken.to, 0));
+    parts(all, 1).iter().map(|parts| parts[0]).collect()
+}
+
+fn most_taken(parts: &[f64]) -> f64 {
+    parts.iter().copied().fold(0.0, f64::max)
 }

@@ -11,9 +11,11 @@ use crate::plot::canvas::{Anchor, Canvas, Pen, around};
 const MOST: usize = 26;
 /// Where the outermost keys stand, in density and in tokens alike.
 const OUTERMOST: f64 = RADII.0 - 44.0;
-/// How much further in a key stands that would cover another.
+/// How much further in a key stands that would cover another or its way.
 const LEVEL: f64 = 24.0;
-const LEVELS: usize = 5;
+const LEVELS: usize = 6;
+/// How far apart keys of a level are, in turns: two of their dots on the innermost.
+const APART: f64 = 0.045;
 
 #[derive(Debug)]
 pub(super) struct Shown {
@@ -52,36 +54,33 @@ pub(super) fn shown(stage: &Stage, scene: &RingScene) -> Vec<Shown> {
 }
 
 pub(super) fn draw(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
-    let mut dots: Vec<(f64, f64)> = Vec::new();
+    let mut levels: [Vec<(f64, f64)>; LEVELS] = Default::default();
     for key in &stage.keys {
         let Some((turn, end)) = key.place else {
             continue;
         };
-        let radius = free_radius(&dots, centre, turn);
+        let radius = OUTERMOST - LEVEL * free_level(&mut levels, (turn, end)) as f64;
         let at = around(centre, radius, turn);
-        dots.push(at);
         arrow(canvas, centre, radius, (turn, end), key.moves());
         canvas.circle("hr-ink", at, 9.0);
         let mut letter = [0; 4];
-        let letter: &str = key.letter.encode_utf8(&mut letter);
-        letter_on_dot(canvas, at, letter);
+        let letter = key.letter.encode_utf8(&mut letter);
+        let below = (at.0, at.1 + 4.0);
+        canvas.text(below, "hr-small hr-on", Anchor::Middle, letter);
     }
 }
 
-fn letter_on_dot(canvas: &mut Canvas, at: (f64, f64), letter: &str) {
-    canvas.text((at.0, at.1 + 4.0), "hr-small hr-on", Anchor::Middle, letter);
-}
-
-/// The outermost of the levels where the key covers no other.
-fn free_radius(dots: &[(f64, f64)], centre: (f64, f64), turn: f64) -> f64 {
-    let radii = (0..LEVELS).map(|level| OUTERMOST - LEVEL * level as f64);
-    let free = |radius: &f64| {
-        let (x, y) = around(centre, *radius, turn);
-        let apart = |dot: &(f64, f64)| (dot.0 - x).abs().max((dot.1 - y).abs()) > 19.0;
-        dots.iter().all(apart)
+/// The outermost level where a key and its way cover no other's; it is taken then.
+fn free_level(levels: &mut [Vec<(f64, f64)>; LEVELS], way: (f64, f64)) -> usize {
+    let covers = |other: &(f64, f64)| {
+        let shifts = [-1.0, 0.0, 1.0].into_iter();
+        let mut shifted = shifts.map(|shift| (other.0 + shift, other.1 + shift));
+        shifted.any(|(from, to)| from - APART < way.1 && way.0 - APART < to)
     };
-    let mut free_ones = radii.filter(free);
-    free_ones.next().unwrap_or(OUTERMOST)
+    let mut free = (0..LEVELS).filter(|level| !levels[*level].iter().any(covers));
+    let level = free.next().unwrap_or(LEVELS - 1);
+    levels[level].push(way);
+    level
 }
 
 /// Clockwise at the key's radius, then out to the token.

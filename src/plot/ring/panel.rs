@@ -4,14 +4,14 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{RingScene, Stage};
+use super::{RingScene, Stage, density};
 use crate::plot::canvas::{Anchor, Canvas, Pen};
 use crate::plot::words;
 
 /// The most nodes that are listed.
 const LISTED: usize = 16;
 const ROW: f64 = 19.0;
-const WIDTH: f64 = 315.0;
+const WIDTH: f64 = 375.0;
 
 #[derive(Debug)]
 pub(super) struct Panel {
@@ -79,25 +79,25 @@ impl Panel {
                 Anchor::Start,
                 key.letter.encode_utf8(&mut letter),
             );
-            canvas.name((x + 20.0, y), Anchor::Start, 130.0, &key.text);
-            canvas.name((x + WIDTH, y), Anchor::End, 155.0, &way(stage, key.owners));
+            canvas.name((x + 20.0, y), Anchor::Start, 165.0, &key.text);
+            canvas.name((x + WIDTH, y), Anchor::End, 180.0, &way(stage, key.owners));
             y += ROW;
         }
     }
 }
 
-/// "2 → 5": the numbers are those of the list.
+/// "a", or "a → d" for a key that moves.
 fn way(stage: &Stage, owners: [Option<usize>; 2]) -> String {
     let name = |owner: Option<usize>| {
         let member = owner.and_then(|owner| stage.cast.members.get(owner));
-        member.map_or_else(|| "nobody".into(), |member| words::name(&member.name, 9.0))
+        member.map_or_else(|| "nobody".into(), |member| words::name(&member.name, 13.0))
     };
     match owners {
         [old, new] if old == new => name(new),
         [old, new] => format!(
             "{} → {}",
-            words::name(&name(old), 5.0),
-            words::name(&name(new), 5.0)
+            words::name(&name(old), 6.0),
+            words::name(&name(new), 6.0)
         ),
     }
 }
@@ -114,17 +114,20 @@ fn heads(canvas: &mut Canvas, stage: &Stage, (x, y): (f64, f64)) {
 }
 
 /// Where the columns of figures end.
-const COLUMNS: [f64; 3] = [193.0, 254.0, WIDTH];
+const COLUMNS: [f64; 3] = [253.0, 314.0, WIDTH];
 
 fn node(canvas: &mut Canvas, stage: &Stage, row: &Row, (x, y): (f64, f64)) {
-    let mut swatch = Pen::default();
-    swatch.rectangle((x, y - 11.0), (13.0, 13.0));
-    canvas.fill(row.member, &swatch);
+    if stage.distinct() || density::shows_owners(stage) {
+        let mut swatch = Pen::default();
+        swatch.rectangle((x, y - 11.0), (13.0, 13.0));
+        canvas.fill(row.member, &swatch);
+    }
     let member = &stage.cast.members[row.member];
     let number = format!("{}", row.member + 1);
     canvas.text((x + 20.0, y), "hr-small", Anchor::Start, &number);
-    let room = if stage.after.is_some() { 92.0 } else { 150.0 };
-    canvas.name((x + 42.0, y), Anchor::Start, room, &member.name);
+    let start = 28.0 + 7.0 * number.len() as f64;
+    let end = COLUMNS[usize::from(stage.after.is_none())] - 58.0;
+    canvas.name((x + start, y), Anchor::Start, end - start, &member.name);
     for (share, column) in row.shares.iter().zip(COLUMNS) {
         let share = share.map_or_else(String::new, words::percent);
         canvas.text((x + column, y), "", Anchor::End, &share);

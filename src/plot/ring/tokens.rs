@@ -74,7 +74,7 @@ fn cross(canvas: &mut Canvas, centre: (f64, f64), token: &Token) {
 
 /// The numbers of the owners, where there is room for them; those who join first.
 fn numbers(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64), joining: &[Token]) {
-    let mut taken: alloc::vec::Vec<f64> = [0.0, 0.25, 0.5, 0.75, 1.0].into();
+    let mut taken: alloc::vec::Vec<f64> = alloc::vec::Vec::new();
     for token in joining.iter().chain(&stage.before.tokens) {
         let near = |turn: &f64| (turn - token.turn).abs() < ROOM;
         if taken.iter().any(near) {

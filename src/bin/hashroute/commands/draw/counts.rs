@@ -9,7 +9,7 @@ use crate::args::NodeArgs;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::strategy::Choice;
-use crate::{keys, nodes};
+use crate::{keys, nodes, units};
 
 /// The most numbers of nodes: each places all keys anew.
 const MOST: usize = 4096;
@@ -34,7 +34,8 @@ pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
     };
     let points: Vec<_> = numbers.iter().map(point).collect::<Result<_, Failure>>()?;
     drop(progress);
-    let what = format!("{}, {}", choice.way.name(), keys::named(&args.keys)?);
+    let (way, number) = (choice.way.name(), units::counted(keys.len() as u64, "key"));
+    let what = format!("{way}, {number}, {}", keys::named(&args.keys)?);
     out::write(&plot::counts(&what, &points), &args.picture)
 }
 
