@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use crate::args::{KeyArgs, NodeArgs, StrategyArgs};
 use crate::changes::ChangeArgs;
 use crate::commands::slots::args::{Measure, TableArg};
+use crate::nodes;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DrawCommand {
@@ -90,9 +91,9 @@ pub(crate) struct SlotsCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct CountsCommand {
-    /// Numbers of nodes: single ones and ranges, both ends included, such as 2..=64,100
-    #[arg(long, value_name = "LIST", default_value = "2..=64")]
-    pub(crate) node_counts: String,
+    /// Numbers of nodes, node-0 and so on: 8,16 or 2..=128
+    #[arg(long, value_name = "LIST", default_value = "2..=64", value_parser = nodes::counts)]
+    pub(crate) node_counts: nodes::Counts,
     #[command(flatten)]
     pub(crate) strategy: StrategyArgs,
     #[command(flatten)]
