@@ -30,7 +30,7 @@ fn texts(picture: &Picture) -> Result<Vec<String>, roxmltree::Error> {
     let nodes = document.descendants();
     let texts = nodes.filter(|node| node.has_tag_name(("http://www.w3.org/2000/svg", "text")));
     Ok(texts
-        .map(|node| node.text().unwrap_or_default().to_owned())
+        .map(|node| node.text().unwrap_or_default().trim().to_owned())
         .collect())
 }
 
