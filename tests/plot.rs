@@ -143,7 +143,7 @@ fn every_picture_is_well_formed_titled_and_the_same_again() -> Outcome {
         let mut first = document
             .root_element()
             .children()
-            .filter(|node| node.is_element());
+            .filter(roxmltree::Node::is_element);
         let title = first.next().ok_or("a title")?;
         assert_eq!(
             (title.tag_name().name(), title.text()),
