@@ -11,6 +11,7 @@ use crate::changes::ChangeArgs;
 use crate::commands::check::args::CheckArgs;
 use crate::commands::draw::args::DrawCommand;
 use crate::commands::slots::args::SlotsCommand;
+use crate::commands::spec::SpecCommand;
 use crate::nodes::MAX_COUNT;
 use crate::output::Format;
 
@@ -47,6 +48,9 @@ pub(crate) enum Command {
     /// Draw: a ring, bars of a balance, what moves, slots, node counts
     #[command(subcommand, after_help = DRAW)]
     Draw(DrawCommand),
+    /// What peers must share, in one file: write it, check it, tell whether two agree
+    #[command(subcommand, after_help = SPEC)]
+    Spec(SpecCommand),
     /// List the strategies: what they can do, what peers must share, their parameters
     #[command(after_help = "Example:\n  hashroute strategies --format json")]
     Strategies(OutputArgs),
@@ -184,7 +188,22 @@ pub(crate) struct StrategyArgs {
     pub(crate) strategy: String,
     #[command(flatten)]
     pub(crate) tuning: TuningArgs,
+    /// All that peers share, in place of nodes and strategy: a file of `hashroute spec write`
+    #[arg(long, value_name = "FILE", conflicts_with_all = SPECIFIED)]
+    pub(crate) spec: Option<PathBuf>,
 }
+
+/// What a spec says.
+const SPECIFIED: [&str; 8] = [
+    "members",
+    "strategy",
+    "set",
+    "hash",
+    "hash_seed",
+    "hash_key",
+    "hash_tag",
+    "dialect",
+];
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Strategy")]
@@ -411,6 +430,16 @@ const DRAW: &str = "\
 Examples:
   hashroute draw ring --count 4 --set points=8 --add node-4 --out ring.svg
   hashroute draw balance --count 10 > balance.svg";
+
+const SPEC: &str = "\
+FILE is TOML or JSON as `write` prints it; - is standard input. It holds the secret key of a keyed
+hash. Other commands take it as --spec FILE.
+
+Examples:
+  hashroute spec write --nodes a,b=2,c --strategy maglev > spec.toml
+  hashroute spec write --spec spec.toml --add d > next.toml
+  hashroute spec fingerprint spec.toml next.toml
+  hashroute spec check spec.toml --fingerprint 0123456789abcdef";
 
 const SLOTS: &str = "\
 Examples:

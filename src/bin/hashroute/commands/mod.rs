@@ -9,6 +9,7 @@ mod lists;
 mod remap;
 mod route;
 pub(crate) mod slots;
+pub(crate) mod spec;
 
 use crate::args::Command;
 use crate::failure::Failure;
@@ -26,5 +27,6 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Remap(args) => remap::run(args),
         Command::Slots(command) => slots::run(command),
         Command::Draw(command) => draw::run(command),
+        Command::Spec(command) => spec::run(command),
     }
 }
