@@ -17,9 +17,9 @@ pub mod health;
 mod key;
 mod log2;
 mod node;
-mod regions;
 #[cfg(all(test, shuttle, feature = "shared"))]
 mod orders;
+mod regions;
 mod replicas;
 mod router;
 #[cfg(feature = "shared")]

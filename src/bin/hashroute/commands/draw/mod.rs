@@ -59,12 +59,15 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
     out::write(&picture, &args.picture)
 }
 
-/// The router after the changes and what moves, if anything changes.
+/// The router after the changes, and what moves.
+type Moved = (Box<dyn Router>, Remap);
+
+/// `None` when nothing changes.
 fn moved(
     choice: &Choice,
     scenario: &Scenario,
     before: &Placement,
-) -> Result<Option<(Box<dyn Router>, Remap)>, Failure> {
+) -> Result<Option<Moved>, Failure> {
     if scenario.changes.is_empty() {
         return Ok(None);
     }
