@@ -153,7 +153,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) output: OutputArgs,
 }
 
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Nodes (default: --count 10)")]
 pub(crate) struct NodeArgs {
     /// Names, each with an optional weight after its last '=': a,b=2,c
