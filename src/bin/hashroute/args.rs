@@ -36,6 +36,9 @@ pub(crate) enum Command {
     /// Say which keys move when nodes join, leave or change weight
     #[command(after_help = REMAP)]
     Remap(RemapArgs),
+    /// Say why the keys lie unevenly: whether it is real, which stage is at fault, what would help
+    #[command(after_help = SKEW)]
+    Skew(SkewArgs),
     /// Hold the balance against thresholds and a baseline, for CI; exit 1 when one does not hold
     #[command(after_help = CHECK)]
     Check(CheckArgs),
@@ -108,6 +111,21 @@ pub(crate) struct RouteArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BalanceArgs {
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SkewArgs {
+    /// Say which of these numbers of nodes are dangerous too: 8,16 or 2..=128
+    #[arg(long, value_name = "LIST", value_parser = crate::nodes::counts)]
+    pub(crate) node_counts: Option<crate::nodes::Counts>,
     #[command(flatten)]
     pub(crate) nodes: NodeArgs,
     #[command(flatten)]
@@ -399,6 +417,13 @@ Examples:
   hashroute balance --nodes a,b=2,c
   hashroute balance --strategy maglev --count 100 --csv keys.csv
   hashroute balance --strategy modulo --hash crc32 --template 'metric:{i}' --range 0..1000";
+
+const SKEW: &str = "\
+Examples:
+  hashroute skew --count 60 --strategy modulo --hash twemproxy-fnv1a-64 --template 'metric:demo:{i}' --range 0..1000
+  hashroute skew --csv keys.csv --count 10
+  hashroute skew --dialect twemproxy --config nutcracker.yml --pool alpha --keys keys.txt
+  hashroute skew --count 64 --node-counts 2..=128 --keys keys.txt --format json";
 
 const CHECK: &str = "\
 A figure that equals its limit holds. Exit codes: 0 all hold, 1 some do not, 2 bad input.
