@@ -9,6 +9,7 @@ use hashroute::{HashFunction, Spread, compat, strategy};
 
 use crate::changes::ChangeArgs;
 use crate::commands::check::args::CheckArgs;
+use crate::commands::draw::args::DrawCommand;
 use crate::commands::slots::args::SlotsCommand;
 use crate::commands::spec::SpecCommand;
 use crate::nodes::MAX_COUNT;
@@ -47,6 +48,9 @@ pub(crate) enum Command {
     /// Redis Cluster's slots: keys, tables, plans of what moves, a resharding in memory
     #[command(subcommand, after_help = SLOTS)]
     Slots(SlotsCommand),
+    /// Draw: a ring, bars of a balance, what moves, slots, node counts
+    #[command(subcommand, after_help = DRAW)]
+    Draw(DrawCommand),
     /// What peers must share, in one file: write it, check it, tell whether two agree
     #[command(subcommand, after_help = SPEC)]
     Spec(SpecCommand),
@@ -446,6 +450,11 @@ Examples:
   hashroute explain --nodes a,b=2,c user:1
   hashroute explain --strategy slots --hash crc16 --hash-tag '{}' '{user1000}.following'
   hashroute explain --strategy bounded --range 0..1000 user:1 --replicas 3";
+
+const DRAW: &str = "\
+Examples:
+  hashroute draw ring --count 4 --set points=8 --add node-4 --out ring.svg
+  hashroute draw balance --count 10 > balance.svg";
 
 const SPEC: &str = "\
 FILE is TOML or JSON as `write` prints it; - is standard input. It holds the secret key of a keyed

@@ -3,6 +3,7 @@
 mod balance;
 pub(crate) mod check;
 mod compare;
+pub(crate) mod draw;
 mod explain;
 mod lists;
 mod remap;
@@ -27,6 +28,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Remap(args) => remap::run(args),
         Command::Skew(args) => skew::run(args),
         Command::Slots(command) => slots::run(command),
+        Command::Draw(command) => draw::run(command),
         Command::Spec(command) => spec::run(command),
     }
 }
