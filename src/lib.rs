@@ -10,11 +10,14 @@ mod bounded;
 pub mod cluster;
 #[cfg(feature = "compat")]
 pub mod compat;
+mod diff;
 mod error;
 pub mod hash;
 mod key;
 mod log2;
+mod members;
 mod node;
+pub mod plan;
 mod regions;
 mod replicas;
 mod router;
@@ -24,6 +27,7 @@ pub mod strategy;
 pub mod harness;
 
 pub use bounded::{BoundedLoad, Lease};
+pub use diff::{Basis, Diff, Flow, MovedRange, diff, diff_keys};
 pub use error::Error;
 pub use hash::HashFunction;
 pub use key::{HashTag, KeyHash, KeyHasher};
