@@ -55,10 +55,9 @@ pub(super) struct Piece {
     pub(super) kind: u32,
 }
 
-/// What happens to the keys of a piece. Parts are of `whole`.
+/// What happens to the keys of a piece, in parts of a whole.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kind {
-    pub(super) whole: u128,
     /// Keys whose list changes.
     pub(super) moved: u128,
     /// From whom to whom.
@@ -72,6 +71,8 @@ pub(super) struct Kind {
 pub(super) struct Division {
     pub(super) cut: Cut,
     pub(super) space: Space,
+    /// What the parts of all kinds are of: 1, or the size of the sample.
+    pub(super) whole: u128,
     pub(super) kinds: Vec<Kind>,
     pub(super) pieces: Vec<Piece>,
 }
@@ -137,7 +138,7 @@ fn exact(
         let kind = *known.entry(lists).or_insert_with_key(|lists| {
             let mut tally = Tally::default();
             tally.add(members, lists);
-            kinds.push(tally.kind(1));
+            kinds.push(tally.kind());
             u32::try_from(kinds.len() - 1).unwrap_or(u32::MAX) // fewer than regions
         });
         match pieces.last_mut() {
@@ -148,6 +149,7 @@ fn exact(
     Some(Division {
         cut: Cut::Places,
         space,
+        whole: 1,
         kinds,
         pieces,
     })
@@ -159,7 +161,7 @@ fn estimated(members: &Members, routers: [&dyn Router; 2], replicas: Replicas) -
     for key in sample() {
         tally.add(members, &lists(members, routers, key.as_bytes(), replicas));
     }
-    let kind = tally.kind(SAMPLE.into());
+    let kind = tally.kind();
     let all = Piece {
         first: 0,
         last: u64::MAX,
@@ -168,6 +170,7 @@ fn estimated(members: &Members, routers: [&dyn Router; 2], replicas: Replicas) -
     Division {
         cut: Cut::Mixed,
         space: Space::CIRCLE,
+        whole: SAMPLE.into(),
         pieces: (kind.moved > 0).then_some(all).into_iter().collect(),
         kinds: [kind].into(),
     }
@@ -254,9 +257,8 @@ impl Tally {
         }
     }
 
-    fn kind(self, whole: u128) -> Kind {
+    fn kind(self) -> Kind {
         Kind {
-            whole,
             moved: self.moved,
             transfers: self.transfers.into_iter().collect(),
             deletes: self.deletes.into_iter().collect(),

@@ -111,6 +111,8 @@ pub struct Plan {
     cut: Cut,
     space: Space,
     replicas: Replicas,
+    /// What the parts of all kinds are of.
+    whole: u128,
     kinds: Vec<Kind>,
     steps: Vec<Vec<Piece>>,
 }
@@ -187,6 +189,7 @@ impl Plan {
             cut: division.cut,
             space: division.space,
             replicas,
+            whole: division.whole,
             kinds: division.kinds,
             steps,
         })
@@ -252,11 +255,14 @@ impl Plan {
         &self.kinds[piece.kind as usize]
     }
 
-    /// The share of all keys that a part of a piece's kind is.
-    fn share(&self, piece: &Piece, part: u128) -> f64 {
-        let hashes = self.space.count(piece.first, piece.last) as f64;
-        let whole = self.kind(piece).whole as f64;
-        hashes / self.space.hashes() as f64 * (part as f64 / whole)
+    /// What a part of a piece's kind comes to, in hashes times the whole: sums of it are exact.
+    fn amount(&self, piece: &Piece, part: u128) -> u128 {
+        self.space.count(piece.first, piece.last) * part
+    }
+
+    /// An amount as a share of all keys.
+    fn share(&self, amount: u128) -> f64 {
+        amount as f64 / (self.space.hashes() * self.whole) as f64
     }
 }
 
@@ -288,7 +294,9 @@ impl<'a> Step<'a> {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn moved(&self) -> f64 {
-        self.ranges().map(|range| range.moved()).sum()
+        let pieces = self.pieces.iter();
+        let amounts = pieces.map(|piece| self.plan.amount(piece, self.plan.kind(piece).moved));
+        self.plan.share(amounts.sum())
     }
 
     /// Who copies how much to whom, the most first, then by name.
@@ -302,17 +310,21 @@ impl<'a> Step<'a> {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn transfers(&self) -> Vec<Transfer<'a>> {
-        let mut sums: BTreeMap<(&str, &str), f64> = BTreeMap::new();
-        for transfer in self.ranges().flat_map(|range| range.transfers()) {
-            *sums.entry((transfer.from, transfer.to)).or_default() += transfer.share;
+        let plan = self.plan;
+        let mut sums: BTreeMap<[NodeId; 2], u128> = BTreeMap::new();
+        for piece in self.pieces {
+            for (pair, part) in &plan.kind(piece).transfers {
+                *sums.entry(*pair).or_default() += plan.amount(piece, *part);
+            }
         }
-        let transfers = sums.into_iter();
-        let mut transfers: Vec<_> = transfers
-            .map(|((from, to), share)| Transfer { from, to, share })
-            .collect();
-        // Stable: names stay in order. A share above 0 is in the order of its bits.
-        transfers.sort_by_key(|transfer| Reverse(transfer.share.to_bits()));
-        transfers
+        let mut sums: Vec<_> = sums.into_iter().collect();
+        sums.sort_by_key(|(_, amount)| Reverse(*amount)); // stable: names stay in order
+        let transfer = |([from, to], amount): ([NodeId; 2], u128)| Transfer {
+            from: plan.name(from),
+            to: plan.name(to),
+            share: plan.share(amount),
+        };
+        sums.into_iter().map(transfer).collect()
     }
 }
 
@@ -354,8 +366,8 @@ impl<'a> PlannedRange<'a> {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn moved(&self) -> f64 {
-        self.plan
-            .share(self.piece, self.plan.kind(self.piece).moved)
+        let Self { plan, piece } = self;
+        plan.share(plan.amount(piece, plan.kind(piece).moved))
     }
 
     /// Who copies to whom, in order of name; nobody where nobody held the keys, or all the new
@@ -375,7 +387,7 @@ impl<'a> PlannedRange<'a> {
         transfers.map(move |&([from, to], part)| Transfer {
             from: plan.name(from),
             to: plan.name(to),
-            share: plan.share(piece, part),
+            share: plan.share(plan.amount(piece, part)),
         })
     }
 
@@ -394,7 +406,7 @@ impl<'a> PlannedRange<'a> {
     pub fn deletes(&self) -> impl Iterator<Item = (&'a str, f64)> + use<'a> {
         let Self { plan, piece } = *self;
         let deletes = plan.kind(piece).deletes.iter();
-        deletes.map(move |&(id, part)| (plan.name(id), plan.share(piece, part)))
+        deletes.map(move |&(id, part)| (plan.name(id), plan.share(plan.amount(piece, part))))
     }
 }
 

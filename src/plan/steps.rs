@@ -20,13 +20,12 @@ pub(super) fn pack(
     nodes: usize,
     budget: Budget,
 ) -> Result<Vec<Vec<Piece>>, Error> {
-    let Division { space, kinds, .. } = division;
-    let limits = limits(*space, kinds, budget)?;
+    let limits = limits(division, budget)?;
     let mut rest: VecDeque<Piece> = division.pieces.iter().copied().collect();
     let (mut steps, mut ranges) = (Vec::new(), 0);
-    let mut room = Room::new(*space, limits, nodes);
+    let mut room = Room::new(division, limits, nodes);
     while !rest.is_empty() {
-        let step = room.step(kinds, &mut rest);
+        let step = room.step(&mut rest);
         ranges += step.len();
         steps.push(step);
         check("steps", steps.len(), MAX_STEPS)?;
@@ -51,7 +50,13 @@ fn check(what: &'static str, wanted: usize, limit: usize) -> Result<(), Error> {
 type Limits = [u128; 3];
 
 /// The budget in hashes, of which every kind must be able to move one place.
-fn limits(space: Space, kinds: &[Kind], budget: Budget) -> Result<Limits, Error> {
+fn limits(division: &Division, budget: Budget) -> Result<Limits, Error> {
+    let &Division {
+        space,
+        whole,
+        ref kinds,
+        ..
+    } = division;
     let shares = [
         ("step", budget.step, 0),
         ("node_in", budget.node_in, 1),
@@ -69,7 +74,7 @@ fn limits(space: Space, kinds: &[Kind], budget: Budget) -> Result<Limits, Error>
             } else {
                 largest(&kind.loads[at - 1])
             };
-            cost(space.largest(), parts, kind.whole)
+            cost(space.largest(), parts, whole)
         });
         let least = needs.max().unwrap_or(0);
         if limits[at] < least {
@@ -100,18 +105,18 @@ fn cost(hashes: u128, part: u128, whole: u128) -> u128 {
 }
 
 /// What a step has left.
-struct Room {
-    space: Space,
+struct Room<'a> {
+    division: &'a Division,
     limits: Limits,
     moved: u128,
     /// By index of the node: what it takes in, and what it hands out.
     used: [Vec<u128>; 2],
 }
 
-impl Room {
-    fn new(space: Space, limits: Limits, nodes: usize) -> Self {
+impl<'a> Room<'a> {
+    fn new(division: &'a Division, limits: Limits, nodes: usize) -> Self {
         Self {
-            space,
+            division,
             limits,
             moved: 0,
             used: [vec![0; nodes], vec![0; nodes]],
@@ -119,13 +124,13 @@ impl Room {
     }
 
     /// The next step out of what is left, which is not empty: then neither is the step.
-    fn step(&mut self, kinds: &[Kind], rest: &mut VecDeque<Piece>) -> Vec<Piece> {
+    fn step(&mut self, rest: &mut VecDeque<Piece>) -> Vec<Piece> {
         self.moved = 0;
         self.used.iter_mut().for_each(|used| used.fill(0));
         let (mut step, mut passed) = (Vec::new(), Vec::new());
         while passed.len() < LOOK_AHEAD && self.moved < self.limits[0] {
             let Some(piece) = rest.pop_front() else { break };
-            let kind = &kinds[piece.kind as usize];
+            let kind = &self.division.kinds[piece.kind as usize];
             let (taken, left) = split(piece, self.places(&piece, kind));
             if let Some(taken) = taken {
                 self.charge(&taken, kind);
@@ -143,7 +148,7 @@ impl Room {
     /// How many places of a piece fit.
     fn places(&self, piece: &Piece, kind: &Kind) -> u128 {
         let fit = |limit: u128, used: u128, part: u128| {
-            let fit = (limit.saturating_sub(used) * kind.whole).checked_div(part);
+            let fit = (limit.saturating_sub(used) * self.division.whole).checked_div(part);
             fit.unwrap_or(u128::MAX)
         };
         let mut most = fit(self.limits[0], self.moved, kind.moved);
@@ -153,19 +158,19 @@ impl Room {
                 most = most.min(fit(self.limits[side + 1], used, *part));
             }
         }
-        if self.space.count(piece.first, piece.last) <= most {
+        if self.division.space.count(piece.first, piece.last) <= most {
             u128::MAX
         } else {
-            most / self.space.largest()
+            most / self.division.space.largest()
         }
     }
 
     fn charge(&mut self, piece: &Piece, kind: &Kind) {
-        let hashes = self.space.count(piece.first, piece.last);
-        self.moved += cost(hashes, kind.moved, kind.whole);
+        let hashes = self.division.space.count(piece.first, piece.last);
+        self.moved += cost(hashes, kind.moved, self.division.whole);
         for (used, loads) in self.used.iter_mut().zip(&kind.loads) {
             for (id, part) in loads {
-                used[id.index()] += cost(hashes, *part, kind.whole);
+                used[id.index()] += cost(hashes, *part, self.division.whole);
             }
         }
     }
