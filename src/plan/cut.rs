@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use smallvec::SmallVec;
 
 use super::Replicas;
-use crate::diff::{SAMPLE, hash_alike, owner, sample};
+use crate::diff::{hash_alike, owner, sample};
 use crate::hash::mix64;
 use crate::members::Members;
 use crate::regions::{Regions, Space, overlay};
@@ -76,6 +76,10 @@ pub(super) struct Division {
     pub(super) kinds: Vec<Kind>,
     pub(super) pieces: Vec<Piece>,
 }
+
+/// How many keys say what moves where regions do not: enough to be within 1 % of all keys, 99 times
+/// in 100.
+const SAMPLE: u64 = 1 << 14;
 
 /// The most regions that are looked at, of both routers.
 const MAX_REGIONS: usize = 1 << 24;
@@ -158,7 +162,7 @@ fn exact(
 /// All keys as one piece, of which a sample says what happens in any part of it.
 fn estimated(members: &Members, routers: [&dyn Router; 2], replicas: Replicas) -> Division {
     let mut tally = Tally::default();
-    for key in sample() {
+    for key in sample(SAMPLE) {
         tally.add(members, &lists(members, routers, key.as_bytes(), replicas));
     }
     let kind = tally.kind();

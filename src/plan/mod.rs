@@ -101,8 +101,8 @@ impl Default for Budget {
 /// Ranges are of hashes where the two routers hash keys alike and their structure says who owns
 /// what ([`Diff`](crate::Diff) tells); for more than one replica it must say the whole list, as
 /// ring and Maglev do. Such a plan is [exact](Self::is_exact). Else a range is a part of all keys,
-/// chosen by a hash of the key, and what moves in it is estimated from a sample; each key still
-/// goes where the new router says.
+/// chosen by a hash of the key, and what moves in it is estimated from 16,384 keys, to within 1 % of
+/// all keys, 99 times in 100; each key still goes where the new router says.
 ///
 /// The same routers, replicas and budget give the same plan, in every process.
 #[derive(Clone, Debug)]
@@ -149,7 +149,7 @@ pub struct PlannedRange<'a> {
 }
 
 impl Plan {
-    /// The steps from `old` to `new`. O(regions x replicas), or 262,144 lookups; and O(ranges +
+    /// The steps from `old` to `new`. O(regions x replicas), or the lists of 16,384 keys; and O(ranges +
     /// steps x nodes).
     ///
     /// # Errors

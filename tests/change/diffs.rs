@@ -10,7 +10,7 @@ use hashroute::{
 };
 
 use crate::common::{Checks, Outcome, Step, binomial, nodes, normal};
-use crate::{states, texts};
+use crate::states;
 
 const CHANGES: &[&[Step]] = &[
     &[Step::Add(1)],
@@ -152,6 +152,11 @@ fn exact_ranges_are_the_routes() -> Outcome {
     Ok(())
 }
 
+/// Numbers as drawn: twemproxy's FNV-1a does not spread those in a row.
+fn numbers(count: u64) -> impl Iterator<Item = String> {
+    (0..count).map(|i| KeyHash::from_integer(i << 20 | 1).get().to_string())
+}
+
 /// Different strategies, hash functions and dialects are compared as well.
 #[test]
 fn routers_of_any_two_kinds_can_be_compared() -> Outcome {
@@ -211,7 +216,7 @@ fn routers_of_any_two_kinds_can_be_compared() -> Outcome {
             &mut checks,
             what,
             &diff,
-            &diff_keys(&*old, &*new, texts(20_000))?,
+            &diff_keys(&*old, &*new, numbers(20_000))?,
         );
     }
     checks.judge();
@@ -225,9 +230,9 @@ fn narrow_hashes_are_counted_as_they_are() -> Result<(), Error> {
         let table = HashSlots::with_slots(names.map(Node::new), 100_000)?;
         Ok::<_, Error>(table.with_hasher(KeyHasher::REDIS))
     };
-    let diff = diff(&table(["a", "b"])?, &table(["c", "b"])?)?;
+    let diff = diff(&table(["a", "b"])?, &table(["a", "c"])?)?;
     assert_eq!((diff.total(), diff.modulus()), (1 << 16, Some(100_000)));
-    assert_eq!(diff.flows().map(|flow| flow.count).sum::<u128>(), 50_000);
+    assert_eq!(diff.flows().map(|flow| flow.count).sum::<u128>(), 15_536);
     Ok(())
 }
 

@@ -60,7 +60,7 @@ fn steps_keep_the_budget_and_make_up_the_whole() {
     let budget = (share(), share(), share());
     let inputs = (weights, steps, 1_usize..4, spread, budget);
     for strategy in ALL {
-        for_all(4, &inputs, |(weights, (who, weight), n, spread, budget)| {
+        for_all(3, &inputs, |(weights, (who, weight), n, spread, budget)| {
             let change = [
                 Step::Add(weight),
                 Step::Reweight(who, weight),
@@ -77,18 +77,16 @@ fn steps_keep_the_budget_and_make_up_the_whole() {
             let plan = Plan::new(&*old, &*new, replicas(n, spread), budget).expect("a budget");
             let moved = check_steps(strategy.name, &plan, budget);
             let diff = diff(&*old, &*new).expect("few nodes");
+            // Of a sample 16 times as small, five standard errors.
+            let error = if plan.is_exact() { ROUNDING } else { 0.02 };
             if n == 1 {
                 assert!(
-                    (moved - diff.moved()).abs() < ROUNDING,
+                    (moved - diff.moved()).abs() < error,
                     "{}: {moved}",
                     strategy.name
                 );
             } else {
-                assert!(
-                    moved > diff.moved() - ROUNDING,
-                    "{}: {moved}",
-                    strategy.name
-                );
+                assert!(moved > diff.moved() - error, "{}: {moved}", strategy.name);
             }
             let again = Plan::new(&*old, &*new, replicas(n, spread), budget).expect("a budget");
             assert_eq!(format!("{plan:?}"), format!("{again:?}"));

@@ -11,6 +11,7 @@ mod nodes;
 mod output;
 mod progress;
 mod strategy;
+mod target;
 mod units;
 
 use std::alloc::System;

@@ -154,7 +154,7 @@ impl Choice {
         format!("{} went nowhere: {why}.", units::counted(keys, "key"))
     }
 
-    fn what(&self) -> String {
+    pub(crate) fn what(&self) -> String {
         let kind = match self.way {
             Way::Strategy(_) => "strategy",
             Way::Dialect(_) | Way::Config(_) => "dialect",

@@ -2,8 +2,10 @@
 
 mod balance;
 mod compare;
+mod diff;
 mod explain;
 mod lists;
+mod plan;
 mod remap;
 mod route;
 pub(crate) mod slots;
@@ -21,6 +23,8 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Hashes(args) => lists::hashes(args),
         Command::Compare(args) => compare::run(args),
         Command::Remap(args) => remap::run(args),
+        Command::Diff(args) => diff::run(args),
+        Command::Plan(args) => plan::run(args),
         Command::Slots(command) => slots::run(command),
     }
 }
