@@ -5,6 +5,8 @@
 mod changes;
 #[path = "cli/dialects.rs"]
 mod dialects;
+#[path = "cli/diffs_and_plans.rs"]
+mod diffs_and_plans;
 #[path = "cli/inputs.rs"]
 mod inputs;
 #[path = "cli/messages.rs"]
