@@ -104,7 +104,8 @@ impl Default for Budget {
 /// chosen by a hash of the key, and what moves in it is estimated from 16,384 keys, to within 1 % of
 /// all keys, 99 times in 100; each key still goes where the new router says.
 ///
-/// The same routers, replicas and budget give the same plan, in every process.
+/// The same routers, replicas and budget give the same plan, in every process. Where loads decide
+/// ([`BoundedLoad`](crate::BoundedLoad)) there is nothing to plan by: take the router below.
 #[derive(Clone, Debug)]
 pub struct Plan {
     members: Members,
