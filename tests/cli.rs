@@ -3,10 +3,14 @@
 
 #[path = "cli/changes.rs"]
 mod changes;
+#[path = "cli/check.rs"]
+mod check;
 #[path = "cli/dialects.rs"]
 mod dialects;
 #[path = "cli/diffs_and_plans.rs"]
 mod diffs_and_plans;
+#[path = "cli/dumps.rs"]
+mod dumps;
 #[path = "cli/inputs.rs"]
 mod inputs;
 #[path = "cli/messages.rs"]

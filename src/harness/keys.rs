@@ -15,9 +15,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::Error;
 
+mod dump;
 mod input;
 mod rows;
 
+pub use dump::{BadLine, Dump, DumpFormat, DumpReader, DumpRow, DumpSource};
 pub use input::InputError;
 pub use rows::Rows;
 

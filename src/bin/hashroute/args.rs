@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use hashroute::{HashFunction, Spread, compat, strategy};
 
 use crate::changes::ChangeArgs;
+use crate::commands::check::args::CheckArgs;
 use crate::commands::slots::args::SlotsCommand;
 use crate::nodes::MAX_COUNT;
 use crate::output::Format;
@@ -40,6 +41,9 @@ pub(crate) enum Command {
     /// Cut what moves into steps under a budget: who copies what to whom, who may delete it
     #[command(after_help = PLAN)]
     Plan(PlanArgs),
+    /// Hold the balance against thresholds and a baseline, for CI; exit 1 when one does not hold
+    #[command(after_help = CHECK)]
+    Check(CheckArgs),
     /// Tell the whole way of a key, from its bytes to its node
     #[command(after_help = EXPLAIN)]
     Explain(ExplainArgs),
@@ -254,8 +258,19 @@ pub(crate) struct TuningArgs {
 }
 
 /// The options that name where keys come from.
-pub(crate) const KEY_SOURCES: [&str; 5] = ["keys_file", "csv", "jsonl", "template", "range"];
-const FILES: [&str; 3] = ["keys_file", "csv", "jsonl"];
+pub(crate) const KEY_SOURCES: [&str; 10] = [
+    "keys_file",
+    "csv",
+    "jsonl",
+    "bigkeys",
+    "memkeys",
+    "keystats",
+    "scan",
+    "metadump",
+    "template",
+    "range",
+];
+const FILES: &[&str] = KEY_SOURCES.split_at(8).0;
 
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Keys (default: --template 'user:{i}' --range 0..1000000)")]
@@ -275,6 +290,32 @@ pub(crate) struct KeyArgs {
     /// The numbers of the template: from the first, up to but without the second
     #[arg(long, value_name = "A..B", conflicts_with_all = FILES, allow_hyphen_values = true)]
     pub(crate) range: Option<String>,
+    #[command(flatten)]
+    pub(crate) dump: DumpArgs,
+}
+
+/// What `redis-cli` and memcached print of their keys.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Keys that are there already")]
+pub(crate) struct DumpArgs {
+    /// What redis-cli --bigkeys printed: the largest keys alone
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) bigkeys: Option<PathBuf>,
+    /// What redis-cli --memkeys printed: the largest keys alone, with their bytes
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) memkeys: Option<PathBuf>,
+    /// What redis-cli --keystats printed: the largest keys alone, with their bytes, rounded
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) keystats: Option<PathBuf>,
+    /// What redis-cli --scan printed, or SCAN again and again, raw or numbered
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) scan: Option<PathBuf>,
+    /// What memcached answered to `lru_crawler metadump all`: keys with their bytes
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) metadump: Option<PathBuf>,
+    /// Refuse lines that cannot be read; without it they are counted and told
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 impl KeyArgs {
@@ -395,6 +436,15 @@ Examples:
   hashroute balance --nodes a,b=2,c
   hashroute balance --strategy maglev --count 100 --csv keys.csv
   hashroute balance --strategy modulo --hash crc32 --template 'metric:{i}' --range 0..1000";
+
+const CHECK: &str = "\
+A figure that equals its limit holds. Exit codes: 0 all hold, 1 some do not, 2 bad input.
+
+Examples:
+  hashroute check --strategy maglev --count 60 --keys keys.txt --max-over-mean 1.05
+  hashroute check --csv keys.csv --node-counts 8,16,32..=64 --max-cv 0.1 --max-empty 0
+  hashroute check --max-top 20%@1 --junit hashroute.xml --save-baseline baseline.json
+  hashroute check --max-cv 0.1 --baseline baseline.json --max-moved 10%";
 
 const REMAP: &str = "\
 Changes are applied in the order in which they stand on the command line.

@@ -6,10 +6,13 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use hashroute::Error;
-use hashroute::harness::{InputError, Keys, Rows};
+use hashroute::harness::{
+    Dump, DumpFormat, DumpReader, DumpSource, InputError, Keys, Rows, printable,
+};
 
 use crate::args::KeyArgs;
 use crate::failure::Failure;
+use crate::units;
 
 const DEFAULT_TEMPLATE: &str = "user:{i}";
 const DEFAULT_RANGE: Range<u64> = 0..1_000_000;
@@ -30,12 +33,16 @@ enum Source<'a> {
     Lines(&'a Path),
     Csv(&'a Path),
     Json(&'a Path),
+    Dump(DumpFormat, &'a Path),
     Template(&'a str, Range<u64>),
 }
 
 impl<'a> Source<'a> {
     fn of(args: &'a KeyArgs) -> Result<Self, Failure> {
         let template = args.template.as_deref().unwrap_or(DEFAULT_TEMPLATE);
+        if let Some((format, path)) = dump(args) {
+            return Ok(Self::Dump(format, path));
+        }
         Ok(match (&args.keys, &args.csv, &args.jsonl) {
             (Some(path), _, _) => Self::Lines(path),
             (_, Some(path), _) => Self::Csv(path),
@@ -53,6 +60,7 @@ impl<'a> Source<'a> {
             Self::Lines(path) => format!("--keys {}", path.display()),
             Self::Csv(path) => format!("--csv {}", path.display()),
             Self::Json(path) => format!("--jsonl {}", path.display()),
+            Self::Dump(format, path) => format!("--{format} {}", path.display()),
             Self::Template(template, _) => format!("--template '{template}'"),
         }
     }
@@ -74,11 +82,50 @@ pub(crate) fn are_given(args: &KeyArgs) -> bool {
         || args.keys.is_some()
         || args.csv.is_some()
         || args.jsonl.is_some()
+        || dump(args).is_some()
+}
+
+/// Where keys come from, as it stands on the command line, and the template with its range.
+pub(crate) struct Origin {
+    pub(crate) from: String,
+    pub(crate) template: Option<(String, Range<u64>)>,
+}
+
+pub(crate) fn origin(args: &KeyArgs) -> Result<Origin, Failure> {
+    let source = Source::of(args)?;
+    let template = match &source {
+        Source::Template(template, range) => Some(((*template).to_owned(), range.clone())),
+        _ => None,
+    };
+    let from = source.named();
+    Ok(Origin { from, template })
+}
+
+/// What `redis-cli` or memcached printed, if that is where keys come from.
+fn dump(args: &KeyArgs) -> Option<(DumpFormat, &Path)> {
+    let dump = &args.dump;
+    let files = [
+        (DumpFormat::BigKeys, &dump.bigkeys),
+        (DumpFormat::MemKeys, &dump.memkeys),
+        (DumpFormat::KeyStats, &dump.keystats),
+        (DumpFormat::Scan, &dump.scan),
+        (DumpFormat::Metadump, &dump.metadump),
+    ];
+    let mut given = files
+        .into_iter()
+        .filter_map(|(format, path)| Some((format, path.as_deref()?)));
+    given.next()
 }
 
 /// All keys, at least one.
 pub(crate) fn read(args: &KeyArgs) -> Result<Keys, Failure> {
+    Ok(read_with_source(args)?.0)
+}
+
+/// All keys, at least one, and what a list of them says of itself.
+pub(crate) fn read_with_source(args: &KeyArgs) -> Result<(Keys, Option<DumpSource>), Failure> {
     let source = Source::of(args)?;
+    let mut about = None;
     let read = |path: &Path, parse: fn(Input) -> Result<Keys, InputError>| {
         let keys = open(path).map_err(InputError::Io).and_then(parse);
         keys.map_err(|error| source.wrong(&error))
@@ -87,6 +134,14 @@ pub(crate) fn read(args: &KeyArgs) -> Result<Keys, Failure> {
         Source::Lines(path) => read(path, Keys::lines)?,
         Source::Csv(path) => read(path, Keys::csv)?,
         Source::Json(path) => read(path, Keys::jsonl)?,
+        Source::Dump(format, path) => {
+            let input = open(path).map_err(InputError::Io);
+            let dump = input.and_then(|input| Keys::dump(*format, input, args.dump.strict));
+            let Dump { keys, source: list } = dump.map_err(|error| source.wrong(&error))?;
+            tell(&source, &list);
+            about = Some(list);
+            keys
+        }
         Source::Template(template, range) => {
             check_count(range)?;
             from_template(template, range.clone())?
@@ -95,7 +150,26 @@ pub(crate) fn read(args: &KeyArgs) -> Result<Keys, Failure> {
     if keys.is_empty() {
         return Err(source.empty());
     }
-    Ok(keys)
+    Ok((keys, about))
+}
+
+/// Says on standard error what a list of keys does not hold, and which of its lines are bad.
+fn tell(source: &Source, list: &DumpSource) {
+    let name = source.named();
+    for limit in &list.limits {
+        eprintln!("note: {name}: {}", printable(limit));
+    }
+    for bad in &list.first_bad {
+        eprintln!(
+            "note: {name}: line {}: {}",
+            bad.line,
+            printable(&bad.problem)
+        );
+    }
+    if list.bad_lines > 0 {
+        let lines = units::counted(list.bad_lines, "line");
+        eprintln!("note: {name}: {lines} could not be read and were passed over");
+    }
 }
 
 fn check_count(range: &Range<u64>) -> Result<(), Failure> {
@@ -112,15 +186,17 @@ fn check_count(range: &Range<u64>) -> Result<(), Failure> {
 pub(crate) fn stream(args: &KeyArgs, take: Take) -> Result<(), Failure> {
     let source = Source::of(args)?;
     let mut none = true;
-    stream_all(&source, &mut |keys| {
+    let strict = args.dump.strict;
+    stream_all(&source, strict, &mut |keys| {
         none &= keys.is_empty();
         take(keys)
     })?;
     if none { Err(source.empty()) } else { Ok(()) }
 }
 
-fn stream_all(source: &Source, take: Take) -> Result<(), Failure> {
+fn stream_all(source: &Source, strict: bool, take: Take) -> Result<(), Failure> {
     match source {
+        Source::Dump(format, path) => stream_dump(*format, path, source, strict, take),
         Source::Lines(path) => stream_lines(path, source, &|lines| Keys::lines(lines), take),
         Source::Json(path) => stream_lines(path, source, &|lines| Keys::jsonl(lines), take),
         Source::Csv(path) => stream_csv(path, source, take),
@@ -197,6 +273,38 @@ fn stream_csv(path: &Path, source: &Source, take: Take) -> Result<(), Failure> {
         }
         take(&keys)?;
     }
+}
+
+fn stream_dump(
+    format: DumpFormat,
+    path: &Path,
+    source: &Source,
+    strict: bool,
+    take: Take,
+) -> Result<(), Failure> {
+    let wrong = |error| source.wrong(&error);
+    let mut input = open(path).map_err(InputError::Io).map_err(wrong)?;
+    let mut reader = DumpReader::new(format);
+    let (mut lines, mut keys) = (Vec::new(), Keys::default());
+    while next_lines(&mut input, &mut lines)
+        .map_err(InputError::Io)
+        .map_err(wrong)?
+    {
+        for line in lines
+            .strip_suffix(b"\n")
+            .unwrap_or(&lines)
+            .split(|byte| *byte == b'\n')
+        {
+            match reader.line(line) {
+                Ok(Some(row)) => keys.push(&row.key),
+                Err(error) if strict => return Err(wrong(error)),
+                Ok(None) | Err(_) => {}
+            }
+        }
+        take(&core::mem::take(&mut keys))?;
+    }
+    tell(source, &reader.finish());
+    Ok(())
 }
 
 pub(crate) fn open(path: &Path) -> io::Result<Input> {

@@ -59,14 +59,7 @@ impl Choice {
         args: &StrategyArgs,
         nodes: &NodeArgs,
     ) -> Result<(Self, Vec<Node>), Failure> {
-        let way = match &args.tuning.dialect {
-            None => Way::Strategy(strategy::find(&args.strategy)?),
-            Some(name) => Way::Dialect(compat::find(name)?),
-        };
-        let mut choices = choose(&[way], &args.tuning)?;
-        let choice = choices
-            .pop()
-            .ok_or_else(|| Failure::input("--strategy: no strategy"))?;
+        let choice = Self::of(args)?;
         let (Way::Dialect(dialect), Some(path)) = (&choice.way, &nodes.config) else {
             return Ok((choice, nodes::read(nodes)?));
         };
@@ -79,6 +72,18 @@ impl Choice {
         let nodes = config.servers().iter().map(Server::to_node).collect();
         let way = Way::Config(Box::new(config));
         Ok((Self { way, ..choice }, nodes))
+    }
+
+    /// What routes, for nodes that come another way than from its configuration.
+    pub(crate) fn of(args: &StrategyArgs) -> Result<Self, Failure> {
+        let way = match &args.tuning.dialect {
+            None => Way::Strategy(strategy::find(&args.strategy)?),
+            Some(name) => Way::Dialect(compat::find(name)?),
+        };
+        let mut choices = choose(&[way], &args.tuning)?;
+        choices
+            .pop()
+            .ok_or_else(|| Failure::input("--strategy: no strategy"))
     }
 
     pub(crate) fn build(&self, nodes: Vec<Node>) -> Result<Box<dyn Router>, Failure> {

@@ -17,6 +17,8 @@ mod slots;
 
 use alloc::string::String;
 
+#[cfg(feature = "harness")]
+pub(crate) use printed::{hex, unquote};
 pub use reply::{Protocol, Reply};
 pub use slots::Endpoint;
 

@@ -1,6 +1,7 @@
 //! `balance`: how the keys fall on the nodes.
 
-use hashroute::harness::{Balance, Figures, NodeBalance, Placement, balance};
+use hashroute::harness::{Balance, DumpSource, Figures, NodeBalance, Placement, balance};
+use serde::Serialize;
 
 use crate::args::BalanceArgs;
 use crate::failure::Failure;
@@ -17,18 +18,32 @@ pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let router = choice.build(nodes)?;
     let progress = Progress::start(args.output.quiet, "reading keys");
-    let keys = keys::read(&args.keys)?;
+    let (keys, source) = keys::read_with_source(&args.keys)?;
     progress.message("placing keys");
     let placement = Placement::of(&*router, &keys);
     progress.message("judging the balance");
     let balance = balance(choice.way.name(), &*router, &keys, &placement);
     drop(progress);
-    report(&balance, &choice)?.print(args.output.format)
+    report(&balance, source, &choice)?.print(args.output.format)
 }
 
-fn report(balance: &Balance, choice: &Choice) -> Result<Report, Failure> {
+/// The figures, and what a list of keys says of itself.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    balance: &'a Balance,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<DumpSource>,
+}
+
+fn report(
+    balance: &Balance,
+    source: Option<DumpSource>,
+    choice: &Choice,
+) -> Result<Report, Failure> {
     let all: Vec<_> = balance.nodes.iter().collect();
-    let report = Report::new(balance, node_table(balance, &all))?;
+    let answer = Answer { balance, source };
+    let report = Report::new(&answer, node_table(balance, &all))?;
     let report = if all.len() <= ALL {
         report.with_table(node_table(balance, &all))
     } else {

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod balance;
+pub(crate) mod check;
 mod compare;
 mod diff;
 mod explain;
@@ -17,6 +18,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Route(args) => route::run(args),
         Command::Balance(args) => balance::run(args),
+        Command::Check(args) => check::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Strategies(args) => lists::strategies(args),
         Command::Dialects(args) => lists::dialects(args),
