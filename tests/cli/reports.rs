@@ -15,6 +15,8 @@ fn help_and_version_succeed() {
         "route",
         "balance",
         "remap",
+        "diff",
+        "plan",
         "explain",
         "strategies",
         "hashes",
