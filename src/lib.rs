@@ -13,15 +13,24 @@ pub mod compat;
 mod diff;
 mod error;
 pub mod hash;
+#[cfg(target_has_atomic = "64")]
+pub mod health;
 mod key;
 mod log2;
 mod members;
 mod node;
+#[cfg(all(test, shuttle, feature = "shared"))]
+mod orders;
 pub mod plan;
 mod regions;
 mod replicas;
 mod router;
+#[cfg(feature = "shared")]
+pub mod shared;
+#[cfg(feature = "spec")]
+mod spec;
 pub mod strategy;
+mod sync;
 
 #[cfg(feature = "harness")]
 pub mod harness;
@@ -35,4 +44,6 @@ pub use node::{Node, NodeId, Nodes};
 pub use regions::{Region, Regions};
 pub use replicas::Spread;
 pub use router::{Change, Router};
+#[cfg(feature = "spec")]
+pub use spec::Spec;
 pub use strategy::{HashSlots, Jump, Maglev, Modulo, Rendezvous, Ring, Shortlist};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use hashroute::harness::{Keys, Scenario};
-use hashroute::{Change, Node, Router, compat, strategy};
+use hashroute::{Change, KeyHasher, Node, Router, compat, strategy};
 
 use crate::args::{NodeArgs, StrategyArgs, TuningArgs, dialect_names, hash_names, strategy_names};
 use crate::changes::{self, ChangeArgs, words};
@@ -76,7 +76,7 @@ impl Setups {
         let old = choice.build(nodes.clone())?;
         let mut told: Vec<_> = changes.iter().map(words).collect();
         let new = if target.is_other_setup() {
-            let other = other(&choice, &strategy.tuning, target)?;
+            let other = other(&choice, old.hasher(), &strategy.tuning, target)?;
             let mut to = vec![other.what()];
             to.extend(target.to_set.iter().cloned());
             to.extend(target.to_hash.iter().map(|name| format!("hash {name}")));
@@ -104,37 +104,43 @@ impl Setups {
 }
 
 /// What routes afterwards; what is not said of it stays as it is.
-fn other(choice: &Choice, tuning: &TuningArgs, target: &TargetArgs) -> Result<Choice, Failure> {
+fn other(
+    choice: &Choice,
+    hasher: Option<&KeyHasher>,
+    tuning: &TuningArgs,
+    target: &TargetArgs,
+) -> Result<Choice, Failure> {
     let way = match (&target.to_strategy, &target.to_dialect) {
         (Some(name), _) => Way::Strategy(strategy::find(name)?),
         (_, Some(name)) => Way::Dialect(compat::find(name)?),
         _ => choice.way.clone(),
     };
-    if let (Way::Dialect(_) | Way::Config(_), Some(name)) = (&way, &target.to_hash) {
+    if let (false, Some(name)) = (matches!(way, Way::Strategy(_)), &target.to_hash) {
         return Err(Failure::Input(format!(
-            "--to-hash {name}: a dialect hashes as its system does; expected --to-set, or --to-strategy with it"
+            "--to-hash {name}: a dialect hashes as its system does, a spec says its own; expected --to-set, or --to-strategy with it"
         )));
     }
     let same = way.name() == choice.way.name();
     let mut set = if same { tuning.set.clone() } else { Vec::new() };
     set.extend(target.to_set.iter().cloned());
-    let kept = |text: &Option<String>| {
-        let keeps = target.to_hash.is_none() && matches!(way, Way::Strategy(_));
-        text.clone().filter(|_| keeps)
-    };
     let tuning = TuningArgs {
         set,
-        hash: target.to_hash.clone().or_else(|| kept(&tuning.hash)),
-        hash_seed: kept(&tuning.hash_seed),
-        hash_key: kept(&tuning.hash_key),
-        hash_tag: kept(&tuning.hash_tag),
-        dialect: None,
+        hash: target.to_hash.clone(),
+        ..TuningArgs::default()
     };
     let chosen = choose(&[way], &tuning).map_err(|failure| of_target(&failure))?;
     let mut chosen = chosen.into_iter();
-    chosen
+    let chosen = chosen
         .next()
-        .ok_or_else(|| Failure::input("--to-strategy: no strategy"))
+        .ok_or_else(|| Failure::input("--to-strategy: no strategy"))?;
+    let hasher = hasher.filter(|_| target.to_hash.is_none() && !chosen.way.is_dialect());
+    Ok(match hasher {
+        Some(hasher) => Choice {
+            params: chosen.params.with_hasher(hasher.clone()),
+            ..chosen
+        },
+        None => chosen,
+    })
 }
 
 /// The failure with the options of the second set-up.

@@ -10,6 +10,7 @@ mod plan;
 mod remap;
 mod route;
 pub(crate) mod slots;
+pub(crate) mod spec;
 
 use crate::args::Command;
 use crate::failure::Failure;
@@ -28,5 +29,6 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Diff(args) => diff::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Slots(command) => slots::run(command),
+        Command::Spec(command) => spec::run(command),
     }
 }
