@@ -27,8 +27,11 @@ mod remap;
 mod report;
 mod scenario;
 mod verdict;
+mod yardstick;
 
-pub use balance::{Balance, ExactFigures, Figures, KeyShare, NodeBalance, TopShare, balance};
+pub use balance::{
+    Balance, Estimated, ExactFigures, Figures, KeyShare, NodeBalance, TopShare, balance,
+};
 pub use cost::{Cost, cost};
 pub use keys::{InputError, Keys, Rows};
 pub use noise::Noise;

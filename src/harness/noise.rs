@@ -74,9 +74,8 @@ pub(super) struct Sample {
     pub(super) effective: f64,
     /// How many of the largest keys carry half.
     pub(super) half: usize,
-    /// The largest amounts, each with the place of its key, the largest first; empty when all
-    /// are equal.
-    pub(super) heavy: Vec<(u64, usize)>,
+    /// The largest amounts, the largest first; empty when all are equal.
+    pub(super) heavy: Vec<u64>,
     /// The rest, as this many keys …
     units: u64,
     /// … of this amount each.
@@ -84,31 +83,47 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// `sums`: what each distinct key carries, and its place.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "between 0 and the number of keys"
-    )]
-    pub(super) fn new(mut sums: Vec<(u64, usize)>) -> Self {
-        sums.retain(|(amount, _)| *amount > 0);
-        let (total, effective) = effective(&sums);
-        let all_equal = sums.windows(2).all(|pair| pair[0].0 == pair[1].0);
-        let carriers = sums.len();
-        sums.sort_unstable_by_key(|&(amount, index)| (Reverse(amount), index));
-        let half = half(&sums, total);
-        let heavy = if all_equal { 0 } else { HEAVY.min(carriers) };
-        let rest = sums.split_off(heavy);
+    /// `amounts`: what each distinct key carries, in any order.
+    pub(super) fn new(mut amounts: Vec<u64>) -> Self {
+        amounts.retain(|amount| *amount > 0);
+        // In order, so that the sums are the same to the last bit whatever the order was.
+        amounts.sort_unstable_by_key(|&amount| Reverse(amount));
+        let (total, effective) = effective(&amounts);
+        let carriers = amounts.len();
+        let half = half(&amounts, total);
+        let heavy = if amounts.first() == amounts.last() {
+            0
+        } else {
+            HEAVY.min(carriers)
+        };
+        let rest = amounts.split_off(heavy);
         let (rest_total, rest_effective) = self::effective(&rest);
-        let units = (rest_effective + 0.5) as u64;
         Self {
             total,
             carriers,
             effective,
             half,
-            heavy: sums,
+            heavy: amounts,
+            ..Self::equal(rest_total, rest_effective)
+        }
+    }
+
+    /// What is as noisy as `effective` keys that carry the same.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 0 and the number of keys"
+    )]
+    fn equal(total: f64, effective: f64) -> Self {
+        let units = (effective + 0.5) as u64;
+        Self {
+            total,
+            effective,
             units,
-            unit: rest_total / units.max(1) as f64,
+            carriers: units as usize,
+            half: units.div_ceil(2) as usize,
+            heavy: Vec::new(),
+            unit: total / units.max(1) as f64,
         }
     }
 
@@ -164,7 +179,7 @@ impl Sample {
                 .iter()
                 .map(|&units| units as f64 * self.unit)
                 .collect();
-            for &(amount, _) in &self.heavy {
+            for &amount in &self.heavy {
                 let number = random.random_range(0..whole);
                 loads[ends.partition_point(|&end| end <= number)] += amount as f64;
             }
@@ -175,8 +190,8 @@ impl Sample {
 }
 
 /// Σs, and E = (Σs)² / Σs².
-fn effective(sums: &[(u64, usize)]) -> (f64, f64) {
-    let amounts = || sums.iter().map(|(amount, _)| *amount as f64);
+fn effective(sums: &[u64]) -> (f64, f64) {
+    let amounts = || sums.iter().map(|&amount| amount as f64);
     let total: f64 = amounts().sum();
     (
         total,
@@ -185,10 +200,10 @@ fn effective(sums: &[(u64, usize)]) -> (f64, f64) {
 }
 
 /// How many of the largest make up half of the total. `sums` in descending order.
-fn half(sums: &[(u64, usize)], total: f64) -> usize {
+fn half(sums: &[u64], total: f64) -> usize {
     let mut so_far = 0.0;
-    let within = |(amount, _): &&(u64, usize)| {
-        so_far += *amount as f64;
+    let within = |amount: &&u64| {
+        so_far += **amount as f64;
         2.0 * so_far < total
     };
     sums.iter().take_while(within).count() + usize::from(!sums.is_empty())
