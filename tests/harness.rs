@@ -10,6 +10,8 @@ mod inputs;
 mod moves;
 #[path = "harness/reports.rs"]
 mod reports;
+#[path = "harness/stream.rs"]
+mod stream;
 #[path = "harness/verdicts.rs"]
 mod verdicts;
 

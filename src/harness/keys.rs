@@ -19,6 +19,7 @@ mod input;
 mod rows;
 
 pub use input::InputError;
+pub(super) use input::bytes_of_hex;
 pub use rows::Rows;
 
 /// Keys, in order; the same one may come many times.

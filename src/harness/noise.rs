@@ -64,6 +64,16 @@ const SEED: u64 = 0x6e01_5e00;
 /// they are thrown as equal ones of the same variance.
 const HEAVY: usize = 2048;
 
+/// What is known of the amounts of many keys: their sum, how many there are above 0, the sum of
+/// their squares, and the relative standard error of the latter two together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moments {
+    pub(super) total: f64,
+    pub(super) carriers: f64,
+    pub(super) squares: f64,
+    pub(super) error: f64,
+}
+
 /// What the distinct keys carry of one measure.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
@@ -105,6 +115,47 @@ impl Sample {
             half,
             heavy: amounts,
             ..Self::equal(rest_total, rest_effective)
+        }
+    }
+
+    /// From what is known of a stream, the amounts of its heaviest keys, and those of a uniform
+    /// sample of the others.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 0 and the number of keys"
+    )]
+    pub(super) fn estimated(of: &Moments, mut heavy: Vec<u64>, mut light: Vec<u64>) -> Self {
+        let effective = ratio(of.total * of.total, of.squares).min(of.carriers);
+        if of.carriers <= effective * (1.0 + 3.0 * of.error) {
+            return Self::equal(of.total, of.carriers);
+        }
+        heavy.sort_unstable_by_key(|&amount| Reverse(amount));
+        light.sort_unstable_by_key(|&amount| Reverse(amount));
+        let heavy_total: f64 = heavy.iter().map(|&amount| amount as f64).sum();
+        let heavy_squares: f64 = heavy
+            .iter()
+            .map(|&amount| amount as f64 * amount as f64)
+            .sum();
+        let rest = (of.total - heavy_total).max(0.0);
+        let rest_carriers = (of.carriers - heavy.len() as f64).max(1.0);
+        let half = match of.total / 2.0 - heavy_total {
+            missing if missing > 0.0 => {
+                let light_total: f64 = light.iter().map(|&amount| amount as f64).sum();
+                let count = half(&light, 2.0 * light_total * missing / rest);
+                heavy.len() + (ratio(count as f64, light.len() as f64) * rest_carriers) as usize
+            }
+            _ => half(&heavy, of.total),
+        };
+        let rest_squares = (of.squares - heavy_squares).max(rest * rest / rest_carriers);
+        heavy.truncate(HEAVY);
+        Self {
+            total: of.total,
+            carriers: (of.carriers + 0.5) as usize,
+            effective,
+            half,
+            heavy,
+            ..Self::equal(rest, ratio(rest * rest, rest_squares))
         }
     }
 
