@@ -13,6 +13,8 @@ mod messages;
 mod reports;
 #[path = "cli/routes.rs"]
 mod routes;
+#[path = "cli/scale.rs"]
+mod scale;
 #[path = "cli/slots.rs"]
 mod slots;
 #[path = "cli/slots_messages.rs"]

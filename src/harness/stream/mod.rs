@@ -27,7 +27,7 @@ mod source;
 mod tally;
 mod template;
 
-pub use reading::{Consumer, Progress, Reading, read};
+pub use reading::{Consumer, Reading, read};
 pub use setup::Setup;
 pub use source::{BadLine, BadLines, KeySource};
 pub use tally::{Counter, Tally};

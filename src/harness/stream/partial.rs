@@ -61,15 +61,13 @@ enum KeyPaper {
 
 impl KeyPaper {
     fn of(key: &[u8]) -> Self {
-        match core::str::from_utf8(key) {
-            Ok(text) => Self::Text(text.into()),
-            Err(_) => {
-                let digit = |digit: u8| char::from_digit(digit.into(), 16).unwrap_or('0');
-                let digits = key.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-                Self::Bytes {
-                    hex: digits.map(digit).collect(),
-                }
-            }
+        if let Ok(text) = core::str::from_utf8(key) {
+            return Self::Text(text.into());
+        }
+        let digit = |digit: u8| char::from_digit(digit.into(), 16).unwrap_or('0');
+        let digits = key.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        Self::Bytes {
+            hex: digits.map(digit).collect(),
         }
     }
 

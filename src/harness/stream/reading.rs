@@ -54,19 +54,6 @@ impl<A: Consumer, B: Consumer> Consumer for (A, B) {
     }
 }
 
-/// How far reading has got.
-///
-/// ```
-/// assert_eq!(hashroute::harness::stream::Progress::default().keys, 0);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Keys counted.
-    pub keys: u64,
-    /// Bytes of the input that they took, where the input is lines.
-    pub bytes: u64,
-}
-
 /// How to read.
 ///
 /// ```
@@ -81,8 +68,8 @@ pub struct Reading<'a> {
     pub threads: Option<NonZero<usize>>,
     /// Whether a bad line is an error.
     pub strict: bool,
-    /// Called after every batch, by any thread, with what it added.
-    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    /// Called after every batch, by any thread, with the number of keys in it.
+    pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
 }
 
 impl core::fmt::Debug for Reading<'_> {
@@ -205,14 +192,10 @@ impl<'a> Worker<'a> {
     }
 
     fn count<C: Consumer>(&mut self, chunk: Chunk, consumer: &mut C) -> Result<(), InputError> {
-        let bytes = chunk.bytes();
         let keys = chunk.keys(&mut self.bad)?;
         consumer.add(&keys);
         if let Some(progress) = self.how.progress {
-            progress(Progress {
-                keys: keys.len() as u64,
-                bytes,
-            });
+            progress(keys.len() as u64);
         }
         Ok(())
     }

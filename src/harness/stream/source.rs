@@ -193,14 +193,6 @@ pub(super) enum Chunk {
 }
 
 impl Chunk {
-    /// How many bytes of input these are; 0 where nobody knows.
-    pub(super) fn bytes(&self) -> u64 {
-        match self {
-            Self::Lines { lines, .. } => lines.len() as u64,
-            Self::Template(..) | Self::Keys(_) => 0,
-        }
-    }
-
     pub(super) fn keys(self, bad: &mut BadLines) -> Result<Keys, InputError> {
         match self {
             Self::Lines {

@@ -4,6 +4,7 @@ mod balance;
 mod compare;
 mod explain;
 mod lists;
+mod merge;
 mod remap;
 mod route;
 pub(crate) mod slots;
@@ -15,6 +16,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Route(args) => route::run(args),
         Command::Balance(args) => balance::run(args),
+        Command::Merge(args) => merge::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Strategies(args) => lists::strategies(args),
         Command::Dialects(args) => lists::dialects(args),
