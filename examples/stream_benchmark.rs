@@ -38,12 +38,21 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let rate = |seconds: f64| tally.keys() as f64 / seconds / 1e6;
     println!("{} keys, {} distinct", tally.keys(), tally.distinct());
-    println!("read and counted in {wall:.2} s: {:.1} million keys a second", rate(wall));
+    println!(
+        "read and counted in {wall:.2} s: {:.1} million keys a second",
+        rate(wall)
+    );
     if let Some(cpu) = after.zip(before).map(|(after, before)| after - before) {
         let each = cpu * 1e9 / tally.keys() as f64;
-        println!("processor time {cpu:.2} s: {each:.0} ns a key, {:.1} million keys a second on two cores of their own", rate(cpu / 2.0));
+        println!(
+            "processor time {cpu:.2} s: {each:.0} ns a key, {:.1} million keys a second on two cores of their own",
+            rate(cpu / 2.0)
+        );
     }
-    println!("settled after {whole:.2} s; cv {:.4}", tally.balance()?.figures.cv);
+    println!(
+        "settled after {whole:.2} s; cv {:.4}",
+        tally.balance()?.figures.cv
+    );
     if let Some(peak) = field("/proc/self/status", "VmHWM:") {
         println!("peak memory {} MiB", peak / 1024);
     }
@@ -70,7 +79,10 @@ fn processor_seconds() -> Option<f64> {
     let text = fs::read_to_string("/proc/self/stat").ok()?;
     let (_, rest) = text.rsplit_once(") ")?;
     let ticks = rest.split(' ').skip(11).take(2);
-    ticks.map(|ticks| ticks.parse::<f64>().ok()).sum::<Option<f64>>().map(|ticks| ticks / 100.0)
+    ticks
+        .map(|ticks| ticks.parse::<f64>().ok())
+        .sum::<Option<f64>>()
+        .map(|ticks| ticks / 100.0)
 }
 
 fn field(path: &str, name: &str) -> Option<u64> {

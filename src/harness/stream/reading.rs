@@ -63,7 +63,8 @@ impl<A: Consumer, B: Consumer> Consumer for (A, B) {
 /// ```
 #[derive(Clone, Copy, Default)]
 pub struct Reading<'a> {
-    /// How many threads count; as many as there are cores unless given. With one, keys come in
+    /// How many threads count; as many as there are cores, up to 16, unless given. With one,
+    /// keys come in
     /// their order.
     pub threads: Option<NonZero<usize>>,
     /// Whether a bad line is an error.
@@ -81,6 +82,9 @@ impl core::fmt::Debug for Reading<'_> {
     }
 }
 
+/// More would wait for the one that reads, and each takes memory.
+const MOST_THREADS: NonZero<usize> = NonZero::new(16).unwrap();
+
 /// Batches that may wait for each thread: enough that none waits, and no more in memory.
 const WAITING: usize = 2;
 
@@ -91,13 +95,25 @@ const WAITING: usize = 2;
 ///
 /// # Errors
 /// [`InputError`].
+///
+/// ```
+/// use hashroute::harness::stream::{Counter, KeySource, Reading, read};
+/// use hashroute::{Node, Ring};
+///
+/// let ring = Ring::new(["a", "b"].map(Node::new))?;
+/// let source = KeySource::jsonl(&b"\"a\"\nb\n"[..]);
+/// let strict = Reading { strict: true, ..Reading::default() };
+/// let error = read(source, &Counter::new("ring", &ring)?, &strict).unwrap_err();
+/// assert!(error.to_string().starts_with("line 2: not JSON"));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
 pub fn read<C: Consumer>(
     mut source: KeySource,
     consumer: &C,
     how: &Reading,
 ) -> Result<(C, BadLines), InputError> {
     let cores = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-    let threads = how.threads.unwrap_or_else(cores).get();
+    let threads = how.threads.unwrap_or_else(|| cores().min(MOST_THREADS)).get();
     let stop = &AtomicBool::new(false);
     let (sender, receiver) = sync_channel(threads * WAITING);
     // The workers alone hold it, so that sending fails when none of them is left.

@@ -52,6 +52,12 @@ impl Setup {
     /// # Errors
     /// [`Error::Parameter`] for a router that keeps loads: where a key goes depends on those
     /// before it, so counts of parts do not add up to those of the whole.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::stream::Setup};
+    /// assert_eq!(Setup::new("ring", &Ring::new([Node::new("a")])?)?.hash, "xxh3");
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn new(strategy: &str, router: &dyn Router) -> Result<Self, Error> {
         if router.keeps_loads() {
             let expected = "one that keeps no loads: with them a key goes where those before it \
@@ -90,6 +96,13 @@ impl Setup {
     ///
     /// # Errors
     /// [`Error::Parameter`] that says what differs.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::stream::Setup};
+    /// let [few, many] = [10, 160].map(|points| Ring::with_points(["a", "b"].map(Node::new), points));
+    /// assert!(Setup::new("ring", &few?)?.check(&Setup::new("ring", &many?)?).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn check(&self, other: &Self) -> Result<(), Error> {
         let differ = |what: &str, here: &str, there: &str| {
             let expected = format!("{here:?}, as in the counts that these are added to");

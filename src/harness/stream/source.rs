@@ -18,6 +18,12 @@ const BATCH: usize = 16_384;
 const KEPT: usize = 5;
 
 /// A line that holds no key that can be read.
+///
+/// ```
+/// use hashroute::harness::stream::BadLine;
+/// let bad = BadLine { line: 7, problem: "not a key".into() };
+/// assert_eq!(bad.clone(), bad);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLine {
     /// Which, from 1.
@@ -27,6 +33,10 @@ pub struct BadLine {
 }
 
 /// The lines that were passed over: how many, and the first five.
+///
+/// ```
+/// assert_eq!(hashroute::harness::stream::BadLines::default().count, 0);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BadLines {
     /// How many.
@@ -40,6 +50,14 @@ impl BadLines {
     ///
     /// # Errors
     /// An error that is not about a line.
+    ///
+    /// ```
+    /// # use hashroute::harness::{InputError, stream::BadLines};
+    /// let mut bad = BadLines::default();
+    /// bad.note(InputError::Line { line: 7, problem: "not a key".into() })?;
+    /// assert_eq!((bad.count, bad.first[0].line), (1, 7));
+    /// # Ok::<(), hashroute::harness::InputError>(())
+    /// ```
     pub fn note(&mut self, error: InputError) -> Result<(), InputError> {
         match error {
             InputError::Line { line, problem } => {
@@ -69,6 +87,16 @@ impl BadLines {
     }
 
     /// As if those of the other had been noted here.
+    ///
+    /// ```
+    /// # use hashroute::harness::{InputError, stream::BadLines};
+    /// let (mut bad, mut earlier) = (BadLines::default(), BadLines::default());
+    /// bad.note(InputError::Line { line: 7, problem: "not a key".into() })?;
+    /// earlier.note(InputError::Line { line: 2, problem: "not a key".into() })?;
+    /// bad.merge(earlier);
+    /// assert_eq!((bad.count, bad.first[0].line), (2, 2));
+    /// # Ok::<(), hashroute::harness::InputError>(())
+    /// ```
     pub fn merge(&mut self, other: Self) {
         self.count += other.count;
         other.first.into_iter().for_each(|bad| self.keep(bad));
@@ -111,11 +139,27 @@ impl fmt::Debug for KeySource<'_> {
 
 impl<'a> KeySource<'a> {
     /// One key a line, as [`Keys::lines`] reads them.
+    ///
+    /// ```
+    /// # use hashroute::harness::stream::{BadLines, KeySource};
+    /// let mut source = KeySource::lines(&b"a\nb"[..]);
+    /// let keys = source.next_keys(&mut BadLines::default())?.expect("a batch");
+    /// assert!(keys.iter().eq([b"a", b"b"]));
+    /// # Ok::<(), hashroute::harness::InputError>(())
+    /// ```
     pub fn lines(input: impl Read + 'a) -> Self {
         Self(Kind::Lines(Blocks::new(Box::new(input)), false))
     }
 
     /// One JSON value a line, as [`Keys::jsonl`] reads them.
+    ///
+    /// ```
+    /// # use hashroute::harness::stream::{BadLines, KeySource};
+    /// let mut source = KeySource::jsonl(&b"\"a\"\n{\"hex\":\"62\"}\n"[..]);
+    /// let keys = source.next_keys(&mut BadLines::default())?.expect("a batch");
+    /// assert!(keys.iter().eq([b"a", b"b"]));
+    /// # Ok::<(), hashroute::harness::InputError>(())
+    /// ```
     pub fn jsonl(input: impl Read + 'a) -> Self {
         Self(Kind::Lines(Blocks::new(Box::new(input)), true))
     }
@@ -125,6 +169,14 @@ impl<'a> KeySource<'a> {
     ///
     /// # Errors
     /// [`InputError`] for a header that cannot be used.
+    ///
+    /// ```
+    /// # use hashroute::harness::stream::{BadLines, KeySource};
+    /// let mut source = KeySource::csv(&b"size,key\n1,a\n2,b\n"[..])?;
+    /// let keys = source.next_keys(&mut BadLines::default())?.expect("a batch");
+    /// assert!(keys.iter().eq([b"a", b"b"]));
+    /// # Ok::<(), hashroute::harness::InputError>(())
+    /// ```
     pub fn csv(input: impl Read + 'a) -> Result<Self, InputError> {
         let mut rows = Rows::new(input, &Keys::COLUMNS)?;
         Ok(Self::batches(move |bad| {
@@ -139,12 +191,29 @@ impl<'a> KeySource<'a> {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a template that cannot be used.
+    ///
+    /// ```
+    /// # use hashroute::harness::stream::KeySource;
+    /// let source = KeySource::template("user:{i}", 0..1 << 40)?;
+    /// assert!(KeySource::template("user", 0..9).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn template(template: &str, range: Range<u64>) -> Result<Self, Error> {
         Keys::template(template, range.start..range.start)?;
         Ok(Self(Kind::Template(template.to_owned(), range)))
     }
 
     /// Whatever `next` gives, until it gives none. It notes the lines that it passes over.
+    ///
+    /// ```
+    /// # use hashroute::harness::stream::{BadLines, KeySource};
+    /// use hashroute::harness::Keys;
+    /// let mut some = Keys::lines(&b"a\nb\n"[..]).ok();
+    /// let mut source = KeySource::batches(move |_| Ok(some.take()));
+    /// let keys = source.next_keys(&mut BadLines::default())?.expect("a batch");
+    /// assert!(keys.iter().eq([b"a", b"b"]));
+    /// # Ok::<(), hashroute::harness::InputError>(())
+    /// ```
     pub fn batches(
         next: impl FnMut(&mut BadLines) -> Result<Option<Keys>, InputError> + 'a,
     ) -> Self {
@@ -156,6 +225,13 @@ impl<'a> KeySource<'a> {
     ///
     /// # Errors
     /// [`InputError`] that is not about one line.
+    ///
+    /// ```
+    /// # use hashroute::harness::stream::{BadLines, KeySource};
+    /// let mut source = KeySource::lines(&b""[..]);
+    /// assert!(source.next_keys(&mut BadLines::default())?.is_none());
+    /// # Ok::<(), hashroute::harness::InputError>(())
+    /// ```
     pub fn next_keys(&mut self, bad: &mut BadLines) -> Result<Option<Keys>, InputError> {
         let chunk = self.next_chunk(bad)?;
         chunk.map(|chunk| chunk.keys(bad)).transpose()

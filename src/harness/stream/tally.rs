@@ -79,16 +79,47 @@ impl Tally {
     }
 
     /// How the keys were routed.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::{Keys, Measure, stream::{Consumer, Counter}}};
+    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
+    /// # let mut counter = Counter::new("ring", &ring)?;
+    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
+    /// # let mut tally = counter.into_tally();
+    /// assert_eq!(tally.setup().nodes.len(), 2);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
 
     /// How many keys were counted, repeated ones each time.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::{Keys, Measure, stream::{Consumer, Counter}}};
+    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
+    /// # let mut counter = Counter::new("ring", &ring)?;
+    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
+    /// # let mut tally = counter.into_tally();
+    /// assert_eq!(tally.keys(), 10);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn keys(&self) -> u64 {
         self.keys
     }
 
     /// Count lines that held no key that could be read.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::{Keys, Measure, stream::{Consumer, Counter}}};
+    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
+    /// # let mut counter = Counter::new("ring", &ring)?;
+    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
+    /// # let mut tally = counter.into_tally();
+    /// tally.add_unreadable(3);
+    /// assert_eq!(tally.balance()?.unreadable, 3);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn add_unreadable(&mut self, lines: u64) {
         self.unreadable = self.unreadable.saturating_add(lines);
     }
@@ -98,6 +129,17 @@ impl Tally {
     /// # Errors
     /// [`Error::Parameter`] when it was routed in another way, or one knows sizes or requests
     /// and the other does not. Nothing has changed then.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::{Keys, Measure, stream::{Consumer, Counter}}};
+    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
+    /// # let mut counter = Counter::new("ring", &ring)?;
+    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
+    /// # let mut tally = counter.into_tally();
+    /// tally.merge(tally.clone())?;
+    /// assert_eq!((tally.keys(), tally.distinct()), (20, 10));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn merge(&mut self, other: Self) -> Result<(), Error> {
         self.setup.check(&other.setup)?;
         if self.keys > 0 && other.keys > 0 && self.known != other.known {
@@ -142,6 +184,16 @@ impl Tally {
     ///
     /// # Errors
     /// [`Error::Parameter`] when sizes or requests add up to 2^64 or more.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::{Keys, Measure, stream::{Consumer, Counter}}};
+    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
+    /// # let mut counter = Counter::new("ring", &ring)?;
+    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
+    /// # let mut tally = counter.into_tally();
+    /// assert_eq!(tally.balance()?.figures.total, 10);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn balance(&self) -> Result<Balance, Error> {
         for (name, total) in ["keys", "sizes", "requests"].into_iter().zip(self.totals) {
             if u64::try_from(total).is_err() {
@@ -177,6 +229,16 @@ impl Tally {
     }
 
     /// How many distinct keys there are: see [`Tally`].
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::{Keys, Measure, stream::{Consumer, Counter}}};
+    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
+    /// # let mut counter = Counter::new("ring", &ring)?;
+    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
+    /// # let mut tally = counter.into_tally();
+    /// assert_eq!(tally.distinct(), 10);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -187,6 +249,16 @@ impl Tally {
     }
 
     /// How good the estimates are; `None` while all is exact.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::{Keys, Measure, stream::{Consumer, Counter}}};
+    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
+    /// # let mut counter = Counter::new("ring", &ring)?;
+    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
+    /// # let mut tally = counter.into_tally();
+    /// assert!(tally.estimated().is_none());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn estimated(&self) -> Option<Estimated> {
         self.census.sketch.as_ref().map(|_| Estimated {
             distinct_keys_error: self.census.distinct_error(),
@@ -198,6 +270,16 @@ impl Tally {
 
     /// The keys that carry most of a measure, up to `most` of them, the largest first: see
     /// [`Tally`] for how exactly.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::{Keys, Measure, stream::{Consumer, Counter}}};
+    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
+    /// # let mut counter = Counter::new("ring", &ring)?;
+    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
+    /// # let mut tally = counter.into_tally();
+    /// assert_eq!(tally.largest_keys(Measure::Keys, 1)[0].share, 0.1);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn largest_keys(&self, measure: Measure, most: usize) -> Vec<KeyShare> {
         self.shares(&self.census, measure, most)
     }
@@ -205,6 +287,16 @@ impl Tally {
     /// The templates whose keys carry most of a measure, up to `most` of them: keys with every
     /// run of digits replaced by `{i}`. Exact up to 4,096 templates; beyond, those with 0.1 % or
     /// more are listed.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::{Keys, Measure, stream::{Consumer, Counter}}};
+    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
+    /// # let mut counter = Counter::new("ring", &ring)?;
+    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
+    /// # let mut tally = counter.into_tally();
+    /// assert_eq!(tally.largest_templates(Measure::Keys, 1)[0].key, "user:{i}");
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn largest_templates(&self, measure: Measure, most: usize) -> Vec<KeyShare> {
         self.shares(&self.templates, measure, most)
     }
@@ -221,12 +313,34 @@ impl Tally {
     /// A uniform sample of the distinct keys, each with what it carries, counted exactly: the
     /// keys, and bytes and requests, which are 0 where not known. All keys, up to 65,536; in
     /// order of an id that has nothing to do with the key.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::{Keys, Measure, stream::{Consumer, Counter}}};
+    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
+    /// # let mut counter = Counter::new("ring", &ring)?;
+    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
+    /// # let mut tally = counter.into_tally();
+    /// assert_eq!(tally.sample().len(), 10);
+    /// assert!(tally.sample().iter().all(|(_, [keys, bytes, _])| (*keys, *bytes) == (1, 0)));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn sample(&self) -> Vec<(&[u8], [u64; 3])> {
         self.census.in_order()
     }
 }
 
 /// Routes keys and counts them in a [`Tally`].
+///
+/// ```
+/// use hashroute::harness::{Keys, stream::{Consumer, Counter}};
+/// use hashroute::{Node, Ring};
+///
+/// let ring = Ring::new(["a", "b"].map(Node::new))?;
+/// let mut counter = Counter::new("ring", &ring)?;
+/// counter.add(&Keys::template("user:{i}", 0..10)?);
+/// assert_eq!(counter.into_tally().keys(), 10);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Counter<'a> {
     router: &'a dyn Router,
@@ -240,12 +354,28 @@ impl<'a> Counter<'a> {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a router that keeps loads.
+    ///
+    /// ```
+    /// # use hashroute::{BoundedLoad, Node, Ring, harness::{Keys, stream::{Consumer, Counter}}};
+    /// let bounded = BoundedLoad::new(Ring::new(["a", "b"].map(Node::new))?, 1.25)?;
+    /// assert!(Counter::new("bounded", &bounded).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn new(strategy: &str, router: &'a dyn Router) -> Result<Self, Error> {
         Ok(Self::with(Setup::new(strategy, router)?, router))
     }
 
     /// As [`new`](Self::new), for keys that come in one stream, in order: the router may keep
     /// loads. Such a count cannot be merged with others.
+    ///
+    /// ```
+    /// # use hashroute::{BoundedLoad, Node, Ring, harness::{Keys, stream::{Consumer, Counter}}};
+    /// let bounded = BoundedLoad::new(Ring::new(["a", "b"].map(Node::new))?, 1.25)?;
+    /// let mut counter = Counter::in_order("bounded", &bounded);
+    /// counter.add(&Keys::template("user:{i}", 0..10)?);
+    /// assert_eq!(bounded.total_load(), 10);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn in_order(strategy: &str, router: &'a dyn Router) -> Self {
         Self::with(Setup::in_order(strategy, router), router)
     }
@@ -263,6 +393,13 @@ impl<'a> Counter<'a> {
     }
 
     /// What was counted.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::stream::Counter};
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// assert_eq!(Counter::new("ring", &ring)?.into_tally().keys(), 0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn into_tally(mut self) -> Tally {
         self.tally.census.settle();
         self.tally.templates.settle();
