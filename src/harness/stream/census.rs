@@ -70,6 +70,8 @@ pub(super) struct Census {
     pub(super) rows: ById<Row>,
     /// The largest id that is let in.
     limit: Id,
+    /// Of the keys at hand.
+    ids: Vec<Id>,
     /// Of all keys; none while all are in `rows`.
     pub(super) sketch: Option<Box<Sketch>>,
 }
@@ -80,6 +82,7 @@ impl Census {
             capacity,
             rows: ById::default(),
             limit: Id::MAX,
+            ids: Vec::new(),
             sketch: None,
         }
     }
@@ -98,15 +101,20 @@ impl Census {
         census
     }
 
-    pub(super) fn add(&mut self, key: &[u8], amounts: &Amounts) {
-        let id = id(key);
+    /// Some keys more, each with what it carries.
+    pub(super) fn add(&mut self, keys: &[(&[u8], Amounts)]) {
+        self.ids.clear();
+        self.ids.extend(keys.iter().map(|(key, _)| id(key)));
         if let Some(sketch) = &mut self.sketch {
-            sketch.add(id, key, amounts);
+            for ((key, amounts), id) in keys.iter().zip(&self.ids) {
+                sketch.add(*id, key, amounts);
+            }
         }
-        if id > self.limit {
-            return;
+        for (place, (key, amounts)) in keys.iter().enumerate() {
+            if self.ids[place] <= self.limit {
+                self.keep(self.ids[place], key, amounts);
+            }
         }
-        self.keep(id, key, amounts);
         // Sorting out takes a while, and is done for many at once.
         let room = self.capacity + self.sketch.as_ref().map_or(0, |_| self.capacity / 2);
         if self.rows.len() > room {

@@ -64,8 +64,7 @@ impl<A: Consumer, B: Consumer> Consumer for (A, B) {
 #[derive(Clone, Copy, Default)]
 pub struct Reading<'a> {
     /// How many threads count; as many as there are cores, up to 16, unless given. With one,
-    /// keys come in
-    /// their order.
+    /// keys come in their order.
     pub threads: Option<NonZero<usize>>,
     /// Whether a bad line is an error.
     pub strict: bool,
@@ -113,7 +112,10 @@ pub fn read<C: Consumer>(
     how: &Reading,
 ) -> Result<(C, BadLines), InputError> {
     let cores = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-    let threads = how.threads.unwrap_or_else(|| cores().min(MOST_THREADS)).get();
+    let threads = how
+        .threads
+        .unwrap_or_else(|| cores().min(MOST_THREADS))
+        .get();
     let stop = &AtomicBool::new(false);
     let (sender, receiver) = sync_channel(threads * WAITING);
     // The workers alone hold it, so that sending fails when none of them is left.

@@ -9,12 +9,15 @@ use super::sketch::{LISTED, Sketch};
 use super::{Consumer, Setup, template};
 use crate::harness::yardstick::{Placed, Yardstick};
 use crate::harness::{Balance, Estimated, KeyShare, Keys, Measure, place_key};
-use crate::{Error, Router};
+use crate::{Error, KeyHash, NodeId, Router};
 
 /// Up to this many distinct keys are counted one by one.
 pub(super) const KEYS: usize = 1 << 16;
 /// Up to this many templates are.
 pub(super) const TEMPLATES: usize = 1 << 12;
+
+/// Keys that are looked at together: memory is asked for many before the first answer is needed.
+const BLOCK: usize = 256;
 
 /// What a stream of keys put on the nodes, in memory that does not grow with it.
 ///
@@ -346,6 +349,9 @@ pub struct Counter<'a> {
     router: &'a dyn Router,
     /// By id, the place of a node in order of name.
     ranks: Vec<usize>,
+    /// Of the keys at hand.
+    hashes: Vec<KeyHash>,
+    owners: Vec<Option<NodeId>>,
     tally: Tally,
 }
 
@@ -388,6 +394,8 @@ impl<'a> Counter<'a> {
         Self {
             router,
             ranks,
+            hashes: Vec::new(),
+            owners: Vec::new(),
             tally: Tally::new(setup),
         }
     }
@@ -406,12 +414,27 @@ impl<'a> Counter<'a> {
         self.tally
     }
 
+    /// The owners of these keys, in order.
+    fn route(&mut self, keys: &[&[u8]]) {
+        let router = self.router;
+        self.owners.clear();
+        if router.keeps_loads() || router.hasher().is_none() {
+            let owners = keys.iter().map(|key| place_key(router, key));
+            return self.owners.extend(owners);
+        }
+        // Then a key is routed by its hash alone, which is faster for many at once.
+        self.hashes.clear();
+        self.hashes
+            .extend(keys.iter().map(|key| router.hash_key(key)));
+        self.owners.resize(keys.len(), None);
+        router.route_batch(&self.hashes, &mut self.owners);
+    }
+
     /// The amounts of a key, put on its node; 0 when it has none.
-    fn place(&mut self, key: &[u8], amounts: Amounts) -> Amounts {
+    fn put(&mut self, owner: Option<NodeId>, amounts: Amounts) -> Amounts {
         for (total, amount) in self.tally.totals.iter_mut().zip(amounts) {
             *total = total.saturating_add(amount.into());
         }
-        let owner = place_key(self.router, key);
         let Some(rank) = owner.and_then(|id| self.ranks.get(id.index())) else {
             return [0; MEASURES];
         };
@@ -427,18 +450,27 @@ impl<'a> Counter<'a> {
 impl Consumer for Counter<'_> {
     fn add(&mut self, keys: &Keys) {
         let (sizes, requests) = (keys.sizes(), keys.requests());
-        let of =
-            |amounts: Option<&[u64]>, index: usize| amounts.map_or(0, |amounts| amounts[index]);
         self.tally.keys = self.tally.keys.saturating_add(keys.len() as u64);
         for (known, amounts) in self.tally.known.iter_mut().zip([sizes, requests]) {
             *known |= amounts.is_some();
         }
+        let of =
+            |amounts: Option<&[u64]>, place: usize| amounts.map_or(0, |amounts| amounts[place]);
+        let mut all = keys.iter();
+        let (mut block, mut rows) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
         let mut run = template::Run::default();
-        for (index, key) in keys.iter().enumerate() {
-            let amounts = [1, of(sizes, index), of(requests, index)];
-            let placed = self.place(key, amounts);
-            self.tally.census.add(key, &placed);
-            run.add(key, &placed, &mut self.tally.templates);
+        for start in (0..keys.len()).step_by(BLOCK) {
+            block.clear();
+            block.extend(all.by_ref().take(BLOCK));
+            self.route(&block);
+            rows.clear();
+            for (place, &key) in (start..).zip(&block) {
+                let amounts = [1, of(sizes, place), of(requests, place)];
+                let placed = self.put(self.owners[place - start], amounts);
+                run.add(key, &placed, &mut self.tally.templates);
+                rows.push((key, placed));
+            }
+            self.tally.census.add(&rows);
         }
         run.end(&mut self.tally.templates);
     }

@@ -45,7 +45,7 @@ impl Run {
 
     fn count(&mut self, census: &mut Census) {
         if self.amounts != [0; MEASURES] {
-            census.add(&self.template, &self.amounts);
+            census.add(&[(&self.template, self.amounts)]);
         }
         self.amounts = [0; MEASURES];
     }
