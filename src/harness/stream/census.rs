@@ -20,6 +20,8 @@ use crate::harness::KeyShare;
 use crate::harness::noise::{Moments, Sample, ratio};
 use crate::harness::yardstick::{Carried, NAMED};
 
+/// Keys that are looked at together.
+pub(super) const BLOCK: usize = 256;
 /// Keys, bytes and requests.
 pub(super) const MEASURES: usize = 3;
 /// What a key carries of each.
@@ -70,8 +72,6 @@ pub(super) struct Census {
     pub(super) rows: ById<Row>,
     /// The largest id that is let in.
     limit: Id,
-    /// Of the keys at hand.
-    ids: Vec<Id>,
     /// Of all keys; none while all are in `rows`.
     pub(super) sketch: Option<Box<Sketch>>,
 }
@@ -82,7 +82,6 @@ impl Census {
             capacity,
             rows: ById::default(),
             limit: Id::MAX,
-            ids: Vec::new(),
             sketch: None,
         }
     }
@@ -103,16 +102,16 @@ impl Census {
 
     /// Some keys more, each with what it carries.
     pub(super) fn add(&mut self, keys: &[(&[u8], Amounts)]) {
-        self.ids.clear();
-        self.ids.extend(keys.iter().map(|(key, _)| id(key)));
+        let known: Vec<_> = keys
+            .iter()
+            .map(|(key, amounts)| (id(key), *key, *amounts))
+            .collect();
         if let Some(sketch) = &mut self.sketch {
-            for ((key, amounts), id) in keys.iter().zip(&self.ids) {
-                sketch.add(*id, key, amounts);
-            }
+            sketch.add(&known);
         }
-        for (place, (key, amounts)) in keys.iter().enumerate() {
-            if self.ids[place] <= self.limit {
-                self.keep(self.ids[place], key, amounts);
+        for (id, key, amounts) in &known {
+            if *id <= self.limit {
+                self.keep(*id, key, amounts);
             }
         }
         // Sorting out takes a while, and is done for many at once.
@@ -167,9 +166,11 @@ impl Census {
         let rows = &self.rows;
         self.sketch.get_or_insert_with(|| {
             let mut sketch = Sketch::new();
-            for (id, row) in rows {
-                sketch.add(*id, &row.key, &row.amounts);
-            }
+            let rows: Vec<_> = rows
+                .iter()
+                .map(|(id, row)| (*id, &*row.key, row.amounts))
+                .collect();
+            rows.chunks(BLOCK).for_each(|rows| sketch.add(rows));
             Box::new(sketch)
         });
     }

@@ -42,31 +42,41 @@ impl Sketch {
         }
     }
 
-    pub(super) fn add(&mut self, id: Id, key: &[u8], amounts: &Amounts) {
-        let mut large = false;
-        for (measure, &amount) in amounts
-            .iter()
-            .enumerate()
-            .filter(|(_, amount)| **amount > 0)
-        {
+    /// Some keys more, each with its id and what it carries.
+    pub(super) fn add(&mut self, keys: &[(Id, &[u8], Amounts)]) {
+        let (mut large, mut least) = (vec![false; keys.len()], Vec::new());
+        for measure in 0..MEASURES {
+            let sum = keys
+                .iter()
+                .fold(0_u64, |sum, key| sum.saturating_add(key.2[measure]));
+            if sum == 0 {
+                continue;
+            }
+            let total = self.totals[measure].saturating_add(sum);
+            self.totals[measure] = total;
             let cells = &mut self.cells[measure];
             if cells.is_empty() {
                 *cells = vec![0; ROWS * WIDTH];
             }
-            let mut least = u64::MAX;
-            for place in places(id) {
-                cells[place] = cells[place].saturating_add(amount);
-                least = least.min(cells[place]);
+            least.clear();
+            least.resize(keys.len(), u64::MAX);
+            // Row by row, so that the memory of many keys is fetched at once.
+            for (row, cells) in cells.chunks_exact_mut(WIDTH).enumerate() {
+                for ((id, _, amounts), least) in keys.iter().zip(&mut least) {
+                    let cell = &mut cells[place(*id, row)];
+                    *cell = cell.saturating_add(amounts[measure]);
+                    *least = (*least).min(*cell);
+                }
             }
-            let total = &mut self.totals[measure];
-            *total = total.saturating_add(amount);
-            large |= least > *total >> SHIFT;
+            for (place, large) in large.iter_mut().enumerate() {
+                *large |= keys[place].2[measure] > 0 && least[place] > total >> SHIFT;
+            }
         }
-        if large && !self.candidates.contains_key(&id) {
-            self.candidates.insert(id, key.into());
-            if self.candidates.len() > MOST {
-                self.drop_small();
-            }
+        for ((id, key, _), _) in keys.iter().zip(large).filter(|(_, large)| *large) {
+            self.candidates.entry(*id).or_insert_with(|| (*key).into());
+        }
+        if self.candidates.len() > MOST {
+            self.drop_small();
         }
     }
 
@@ -143,11 +153,13 @@ impl Sketch {
 
 /// What a key carries at most.
 fn least(cells: &[u64], id: Id) -> u64 {
-    let amounts = places(id).map(|place| cells.get(place).copied().unwrap_or(0));
-    amounts.into_iter().min().unwrap_or(0)
+    let rows = cells.chunks_exact(WIDTH).enumerate();
+    rows.map(|(row, cells)| cells[place(id, row)])
+        .min()
+        .unwrap_or(0)
 }
 
-/// A key's cell in each row.
-fn places(id: Id) -> [usize; ROWS] {
-    [0, 1, 2, 3].map(|row| row * WIDTH + ((id >> (16 * row)) % WIDTH as Id) as usize)
+/// A key's cell in a row.
+fn place(id: Id, row: usize) -> usize {
+    ((id >> (16 * row)) % WIDTH as Id) as usize
 }

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::census::{Amounts, Census, MEASURES};
+use super::census::{Amounts, BLOCK, Census, MEASURES};
 use super::sketch::{LISTED, Sketch};
 use super::{Consumer, Setup, template};
 use crate::harness::yardstick::{Placed, Yardstick};
@@ -15,9 +15,6 @@ use crate::{Error, KeyHash, NodeId, Router};
 pub(super) const KEYS: usize = 1 << 16;
 /// Up to this many templates are.
 pub(super) const TEMPLATES: usize = 1 << 12;
-
-/// Keys that are looked at together: memory is asked for many before the first answer is needed.
-const BLOCK: usize = 256;
 
 /// What a stream of keys put on the nodes, in memory that does not grow with it.
 ///
