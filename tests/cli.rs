@@ -3,8 +3,12 @@
 
 #[path = "cli/changes.rs"]
 mod changes;
+#[path = "cli/check.rs"]
+mod check;
 #[path = "cli/dialects.rs"]
 mod dialects;
+#[path = "cli/dumps.rs"]
+mod dumps;
 #[path = "cli/inputs.rs"]
 mod inputs;
 #[path = "cli/messages.rs"]
@@ -21,6 +25,8 @@ mod slots;
 mod slots_messages;
 #[path = "cli/slots_plans.rs"]
 mod slots_plans;
+#[path = "cli/spec.rs"]
+mod spec;
 
 use std::ffi::OsStr;
 use std::fs;

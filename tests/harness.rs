@@ -2,6 +2,8 @@
 #![cfg(feature = "harness")]
 #![expect(clippy::float_cmp, reason = "figures that are exact by arithmetic")]
 
+#[path = "harness/dumps.rs"]
+mod dumps;
 #[path = "harness/figures.rs"]
 mod figures;
 #[path = "harness/inputs.rs"]

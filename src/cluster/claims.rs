@@ -71,19 +71,20 @@ impl Table {
     /// ```
     pub fn claim(&mut self, id: &str, slots: SlotRange) -> Result<u32, Error> {
         self.check_claim(id, &slots)?;
-        let mut changed = 0;
+        let claimant = self.known(id)?;
+        let rank = |place: usize| rank_of(&self.nodes()[place]);
+        let (mut weaker, mut changed) = (Vec::new(), 0);
         for slot in slots {
-            if self.rank(slot) < self.node(id).map(rank_of) {
-                self.assign(slot..=slot, id)?;
+            let owner = self.owner_place(slot);
+            if owner.is_none_or(|owner| owner != claimant && rank(owner) < rank(claimant)) {
+                push(&mut weaker, slot);
                 changed += 1;
             }
         }
+        weaker
+            .into_iter()
+            .try_for_each(|run| self.assign(run, id))?;
         Ok(changed)
-    }
-
-    /// What the owner of a slot stands for in a conflict; `None` is less than anybody.
-    fn rank(&self, slot: u32) -> Option<(u64, Reverse<&str>)> {
-        self.owner(slot).map(rank_of)
     }
 
     /// The same refusals as [`assign`](Self::assign), and nothing done.
@@ -93,10 +94,7 @@ impl Table {
         if node.role() != Role::Primary {
             return Err(super::table::not_primary(id));
         }
-        if slots.start() > slots.end() || *slots.end() >= self.rule().slots() {
-            return Err(super::table::bad_slots(slots, self.rule().slots()));
-        }
-        Ok(())
+        self.check_slots(slots)
     }
 
     /// What a node says of itself, by this table. O(slots).
@@ -153,11 +151,8 @@ impl Table {
     /// ```
     pub fn hear(&mut self, claim: &Claim) -> Result<Heard, Error> {
         let place = self.known(&claim.id)?;
-        let count = self.rule().slots();
-        let wrong = |range: &&SlotRange| range.start() > range.end() || *range.end() >= count;
-        if let Some(range) = claim.slots.iter().find(wrong) {
-            return Err(super::table::bad_slots(range, count));
-        }
+        let mut ranges = claim.slots.iter();
+        ranges.try_for_each(|range| self.check_slots(range))?;
         let node = self.nodes()[place].clone();
         let epoch = node.epoch().max(claim.epoch);
         let node = if node.role() == Role::Primary {

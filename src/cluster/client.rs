@@ -120,6 +120,8 @@ pub struct Call {
     repeatable: bool,
     sent: u32,
     waits: u32,
+    /// How many servers it was sent to for want of a better one.
+    others: usize,
     looped: bool,
     /// Where it has been since the last wait, at most [`MAX_TRAIL`].
     trail: Vec<(Address, bool)>,
@@ -436,9 +438,7 @@ impl SlotMap {
     pub fn start<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<Call, Error> {
         let slot = self.rule.same_slot(keys)?;
         let owner = slot.and_then(|slot| self.owner(slot));
-        let anybody = self
-            .nodes
-            .get(slot.unwrap_or(0) as usize % self.nodes.len().max(1));
+        let anybody = self.nodes.get(anywhere(slot, self.nodes.len()));
         let to = owner.or(anybody).cloned();
         Ok(Call {
             slot,
@@ -447,6 +447,7 @@ impl SlotMap {
             repeatable: false,
             sent: 1,
             waits: 0,
+            others: 0,
             looped: false,
             trail: Vec::new(),
         })
@@ -523,6 +524,7 @@ impl SlotMap {
     /// The keys will be together again: where the slot's owner is.
     fn to_owner(&self, call: &mut Call) -> Next {
         let owner = call.slot.and_then(|slot| self.owner(slot));
+        call.looped = false;
         // A redirection may know better than the map, but `ASKING` counts once.
         match (owner, call.asking) {
             (Some(owner), true) => call.to = owner.clone(),
@@ -533,24 +535,37 @@ impl SlotMap {
         self.send(call, true)
     }
 
-    /// This server does not help: the believed owner, if that is another, else the next one.
+    /// This server does not help: the believed owner and, in turn with it, all others.
     fn elsewhere(&mut self, call: &mut Call) -> Next {
         self.stale = true;
+        call.looped = false;
         self.turn(call)
     }
 
     fn turn(&self, call: &mut Call) -> Next {
         let owner = call.slot.and_then(|slot| self.owner(slot));
-        let next = match (owner, self.places.get(&call.to)) {
-            (Some(owner), _) if *owner != call.to => Some(owner),
-            (_, Some(place)) => self.nodes.get((place + 1) % self.nodes.len().max(1)),
-            (_, None) => self.nodes.first(),
+        let next = match owner {
+            Some(owner) if *owner != call.to => Some(owner),
+            _ => self.another(call, owner),
         };
         if let Some(next) = next {
             call.to = next.to_owned();
         }
         call.asking = false;
         self.send(call, true)
+    }
+
+    /// The next of all servers in a circle, which begins behind the owner and leaves it out: the
+    /// owner has its turns between the others.
+    fn another(&self, call: &mut Call, owner: Option<&Address>) -> Option<&Address> {
+        let count = self.nodes.len().max(1);
+        let step = call.others;
+        call.others += 1;
+        let place = match owner.and_then(|owner| self.places.get(owner)) {
+            Some(owner) => owner + 1 + step % count.saturating_sub(1).max(1),
+            None => anywhere(call.slot, count) + 1 + step,
+        };
+        self.nodes.get(place % count)
     }
 
     fn send(&self, call: &mut Call, waits: bool) -> Next {
@@ -584,4 +599,9 @@ impl SlotMap {
         self.nodes.push(address.clone());
         u32::try_from(self.nodes.len() - 1).ok()
     }
+}
+
+/// Where a command begins whose owner is not known: not all at the same server.
+fn anywhere(slot: Option<u32>, count: usize) -> usize {
+    slot.unwrap_or(0) as usize % count.max(1)
 }

@@ -1,8 +1,9 @@
 //! Which slots and which tags hold, or draw, the most.
 //!
 //! Slots are counted exactly, tags by the Space-Saving summary of Metwally, Agrawal and El Abbadi
-//! (2005): a fixed number of counters, each with the most that it may be too high. A tag with more
-//! than 1 / counters of all is never missed.
+//! (2005): a fixed number of counters, each with the most that it may be too high: no more than
+//! 1 / counters of all. A tag with more than that has a counter for certain. Tags of more than
+//! 1 KiB have none: they show in their slot, and in [`Heat::tagged`].
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -273,8 +274,8 @@ impl Heat {
     }
 
     /// The tag that has, for certain, more than this share of all, if one does: it keeps its slot
-    /// whole, so no plan can spread it. With more than `1 / counters` as the share none is
-    /// overlooked; `share` is from 0 to 1. O(counters log counters).
+    /// whole, so no plan can spread it. `share` is from 0 to 1; a tag with more than
+    /// `share + 1 / counters` is never overlooked. O(counters log counters).
     ///
     /// ```
     /// use hashroute::cluster::{Heat, SlotRule};

@@ -179,9 +179,8 @@ impl SlotRule {
     /// related keys to a place. Each is of lower-case letters and digits; put it between the two
     /// marks of the rule's tag, or take it as a whole key.
     ///
-    /// Tries about `slots x count` candidates, and gives fewer tags where it would take more than
-    /// 32 times that: a narrow hash may reach no key of a slot, and one that does not exist has
-    /// none. At most 65,536 tags.
+    /// Tries about `slots x count` candidates. A narrow hash may reach no key of a slot: after
+    /// `32 x slots` candidates without a new tag it gives those it has. At most 65,536 tags.
     ///
     /// ```
     /// use hashroute::cluster::SlotRule;
@@ -195,10 +194,14 @@ impl SlotRule {
         if slot >= self.slots || count == 0 {
             return Vec::new();
         }
-        let tries = u64::from(self.slots) * (count as u64 + 1) * 32;
-        (0..tries)
-            .map(base36)
-            .filter(|tag| self.slot_of_tag(tag) == slot)
+        // Chance alone passes a slot over for so long once in e^32 times.
+        let patience = u64::from(self.slots) * 32;
+        let mut candidates = (0_u64..).map(base36);
+        let mut next = || {
+            let mut some = candidates.by_ref().take(usize::try_from(patience).ok()?);
+            some.find(|tag| self.slot_of_tag(tag) == slot)
+        };
+        core::iter::from_fn(&mut next)
             .take(count)
             .map(Into::into)
             .collect()

@@ -75,3 +75,5 @@ pub use redirect::Redirect;
 pub use server::{Command, Decision, Request};
 pub use table::{SlotRange, Table};
 pub use text::{Endpoint, Protocol, Reply};
+#[cfg(feature = "harness")]
+pub(crate) use text::{hex, unquote};

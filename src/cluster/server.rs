@@ -289,6 +289,7 @@ fn open<'t>(
         false => None,
     }
 }
+
 /// The answer of a cluster that is down.
 fn refused(command: Command, health: super::Health, policy: Policy) -> Option<Decision<'static>> {
     if health.is_ok() {

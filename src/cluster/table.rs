@@ -352,11 +352,16 @@ impl Table {
     }
 
     fn some_slots(&mut self, slots: SlotRange) -> Result<&mut [Option<u32>], Error> {
-        let (first, last, count) = (*slots.start(), *slots.end(), self.rule.slots());
-        if first > last || last >= count {
-            return Err(bad_slots(&slots, count));
+        self.check_slots(&slots)?;
+        Ok(&mut self.owners[*slots.start() as usize..=*slots.end() as usize])
+    }
+
+    pub(super) fn check_slots(&self, slots: &SlotRange) -> Result<(), Error> {
+        let count = self.rule.slots();
+        if slots.is_empty() || *slots.end() >= count {
+            return Err(bad_slots(slots, count));
         }
-        Ok(&mut self.owners[first as usize..=last as usize])
+        Ok(())
     }
 
     /// How many slots a node owns. O(slots).

@@ -15,9 +15,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::Error;
 
+mod dump;
 mod input;
 mod rows;
 
+pub(super) use dump::DumpKeys;
+pub use dump::{BadLine, Dump, DumpFormat, DumpReader, DumpRow, DumpSource};
 pub use input::InputError;
 pub(super) use input::bytes_of_hex;
 pub use rows::Rows;

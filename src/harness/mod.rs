@@ -34,7 +34,9 @@ pub use balance::{
     Balance, Estimated, ExactFigures, Figures, KeyShare, NodeBalance, TopShare, balance,
 };
 pub use cost::{Cost, cost};
-pub use keys::{InputError, Keys, Rows};
+pub use keys::{
+    BadLine, Dump, DumpFormat, DumpReader, DumpRow, DumpSource, InputError, Keys, Rows,
+};
 pub use noise::Noise;
 pub use remap::{Flow, MovedBytes, Remap, Undo, remap, round_trip};
 pub use report::{Comparison, Contest, Row, ScenarioSummary, Stage, compare};

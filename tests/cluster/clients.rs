@@ -160,13 +160,48 @@ fn circles_are_found_and_end() -> Done {
     };
     assert_eq!((end, call.sent()), (Next::GiveUp(Stop::Loop), 64));
     assert!(waits > 5, "{waits}");
-    // One that sends to itself.
+    // One that sends to itself, and then is gone: no circle any more.
     let mut call = map.start(["foo"])?;
     let itself = format!("MOVED 12182 {}", call.to());
     assert!(matches!(
         map.after(&mut call, Outcome::Error(&itself)),
         Next::Send { wait: 1.. }
     ));
+    let end = loop {
+        match map.after(&mut call, Outcome::Refused) {
+            Next::Send { .. } => {}
+            next => break next,
+        }
+    };
+    assert_eq!(end, Next::GiveUp(Stop::Patience));
+    Ok(())
+}
+
+/// The owner and its neighbours are gone; one of the others knows the heir.
+#[test]
+fn every_server_is_asked_in_turn_with_the_owner() -> Done {
+    let seeds = ["a", "b", "c", "d", "e"].map(at);
+    for owner in [Some("a"), Some("c"), Some("e"), None] {
+        let mut map = SlotMap::new(SlotRule::REDIS, seeds.clone())?;
+        if let Some(owner) = owner {
+            let moved = format!("MOVED 12182 {owner}:6379");
+            map.after(&mut map.start(["foo"])?.clone(), Outcome::Error(&moved));
+        }
+        let mut call = map.start(["foo"])?;
+        let mut asked = vec![call.to().clone()];
+        while map.after(&mut call, Outcome::Refused) != Next::GiveUp(Stop::Patience) {
+            asked.push(call.to().clone());
+        }
+        let first = &asked[..10];
+        assert!(
+            seeds.iter().all(|seed| first.contains(seed)),
+            "{owner:?}: {first:?}"
+        );
+        if let Some(owner) = owner {
+            let turns = asked.iter().step_by(2).all(|to| *to == at(owner));
+            assert!(turns, "{asked:?}");
+        }
+    }
     Ok(())
 }
 

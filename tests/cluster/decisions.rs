@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hashroute::cluster::{Command, Policy, Request, SlotRule, Table};
+use hashroute::cluster::{Command, Decision, Health, Policy, Request, SlotRule, Table};
 use serde_json::Value;
 
 use crate::common::Outcome;
@@ -35,6 +35,54 @@ fn every_recorded_request_is_answered_as_the_server_did() -> Outcome {
         }
     }
     assert!(checked > 1000, "{checked} requests");
+    Ok(())
+}
+
+/// What the recorded requests do not have: `MIGRATE` and sharded channels.
+#[test]
+fn migrations_and_channels_have_rules_of_their_own() -> Outcome {
+    let text = "a h:1@1 myself,master - 0 0 1 connected 0-16383 [12182->-b]\n\
+                b h:2@1 master - 0 0 2 connected\n\
+                c h:3@1 slave a 0 0 1 connected\n";
+    let table = Table::from_nodes_text(text, SlotRule::REDIS)?;
+    let decide = |server, command, health, policy| {
+        let request = Request::new(command, &[b"foo"]);
+        table.decide(server, &request, health, policy, |_| false)
+    };
+    let (healthy, policy) = (Health::Ok, Policy::default());
+    // A channel holds nothing that could be missing.
+    assert_eq!(
+        decide("a", Command::Channel, healthy, policy)?,
+        Decision::Serve
+    );
+    assert!(matches!(
+        decide("a", Command::Read, healthy, policy)?,
+        Decision::Ask { .. }
+    ));
+    assert_eq!(
+        decide("a", Command::Migrate, healthy, policy)?,
+        Decision::Serve
+    );
+    // A replica serves channels to anybody, reads to those who said READONLY.
+    assert_eq!(
+        decide("c", Command::Channel, healthy, policy)?,
+        Decision::Serve
+    );
+    assert!(matches!(
+        decide("c", Command::Read, healthy, policy)?,
+        Decision::Moved { .. }
+    ));
+    // MIGRATE writes.
+    let reads = Policy {
+        reads_when_down: true,
+        ..policy
+    };
+    let down = Health::Minority;
+    assert_eq!(
+        decide("a", Command::Migrate, down, reads)?,
+        Decision::DownReadOnly
+    );
+    assert_eq!(decide("a", Command::Migrate, down, policy)?, Decision::Down);
     Ok(())
 }
 

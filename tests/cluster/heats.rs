@@ -28,6 +28,19 @@ fn a_tag_that_holds_everything_is_named() {
     assert_eq!(heat.top_slots(1)[0].slot, slot);
 }
 
+/// Two counters, of which an unlucky order spoils one: what is certain is 1 / 2 less.
+#[test]
+fn what_has_more_than_the_share_and_a_counter_s_error_is_named() {
+    let mut heat = Heat::new(SlotRule::REDIS, 4);
+    heat.feed(b"{a}", 60);
+    for i in 0..60 {
+        heat.feed(format!("{{t{i}}}").as_bytes(), 1);
+    }
+    heat.feed(b"{a}", 60);
+    // 120 of 180: more than 0.4 and a quarter.
+    assert!(heat.dominant(0.4).is_some_and(|top| *top.tag == *b"a"));
+}
+
 #[test]
 fn absurd_input_is_counted_and_not_kept() {
     let mut heat = Heat::new(SlotRule::REDIS, 0);

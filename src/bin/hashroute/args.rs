@@ -8,7 +8,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use hashroute::{HashFunction, Spread, compat, strategy};
 
 use crate::changes::ChangeArgs;
+use crate::commands::check::args::CheckArgs;
 use crate::commands::slots::args::SlotsCommand;
+use crate::commands::spec::SpecCommand;
 use crate::nodes::MAX_COUNT;
 use crate::output::Format;
 
@@ -36,12 +38,18 @@ pub(crate) enum Command {
     /// Say which keys move when nodes join, leave or change weight
     #[command(after_help = REMAP)]
     Remap(RemapArgs),
+    /// Hold the balance against thresholds and a baseline, for CI; exit 1 when one does not hold
+    #[command(after_help = CHECK)]
+    Check(CheckArgs),
     /// Tell the whole way of a key, from its bytes to its node
     #[command(after_help = EXPLAIN)]
     Explain(ExplainArgs),
     /// Redis Cluster's slots: keys, tables, plans of what moves, a resharding in memory
     #[command(subcommand, after_help = SLOTS)]
     Slots(SlotsCommand),
+    /// What peers must share, in one file: write it, check it, tell whether two agree
+    #[command(subcommand, after_help = SPEC)]
+    Spec(SpecCommand),
     /// List the strategies: what they can do, what peers must share, their parameters
     #[command(after_help = "Example:\n  hashroute strategies --format json")]
     Strategies(OutputArgs),
@@ -200,7 +208,22 @@ pub(crate) struct StrategyArgs {
     pub(crate) strategy: String,
     #[command(flatten)]
     pub(crate) tuning: TuningArgs,
+    /// All that peers share, in place of nodes and strategy: a file of `hashroute spec write`
+    #[arg(long, value_name = "FILE", conflicts_with_all = SPECIFIED)]
+    pub(crate) spec: Option<PathBuf>,
 }
+
+/// What a spec says.
+const SPECIFIED: [&str; 8] = [
+    "members",
+    "strategy",
+    "set",
+    "hash",
+    "hash_seed",
+    "hash_key",
+    "hash_tag",
+    "dialect",
+];
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Strategy")]
@@ -228,8 +251,19 @@ pub(crate) struct TuningArgs {
 }
 
 /// The options that name where keys come from.
-pub(crate) const KEY_SOURCES: [&str; 5] = ["keys_file", "csv", "jsonl", "template", "range"];
-const FILES: [&str; 3] = ["keys_file", "csv", "jsonl"];
+pub(crate) const KEY_SOURCES: [&str; 10] = [
+    "keys_file",
+    "csv",
+    "jsonl",
+    "bigkeys",
+    "memkeys",
+    "keystats",
+    "scan",
+    "metadump",
+    "template",
+    "range",
+];
+const FILES: &[&str] = KEY_SOURCES.split_at(8).0;
 
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Keys (default: --template 'user:{i}' --range 0..1000000)")]
@@ -249,9 +283,32 @@ pub(crate) struct KeyArgs {
     /// The numbers of the template: from the first, up to but without the second
     #[arg(long, value_name = "A..B", conflicts_with_all = FILES, allow_hyphen_values = true)]
     pub(crate) range: Option<String>,
-    /// End at the first line that cannot be read, in place of passing it over
+    /// Refuse lines that cannot be read; without it they are counted and told
     #[arg(long)]
     pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) dump: DumpArgs,
+}
+
+/// What `redis-cli` and memcached print of their keys.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Keys that are there already")]
+pub(crate) struct DumpArgs {
+    /// What redis-cli --bigkeys printed: the largest keys alone
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) bigkeys: Option<PathBuf>,
+    /// What redis-cli --memkeys printed: the largest keys alone, with their bytes
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) memkeys: Option<PathBuf>,
+    /// What redis-cli --keystats printed: the largest keys alone, with their bytes, rounded
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) keystats: Option<PathBuf>,
+    /// What redis-cli --scan printed, or SCAN again and again, raw or numbered
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) scan: Option<PathBuf>,
+    /// What memcached answered to `lru_crawler metadump all`: keys with their bytes
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) metadump: Option<PathBuf>,
 }
 
 impl KeyArgs {
@@ -371,6 +428,15 @@ Examples:
   hashroute merge part-*.counts
   ls part-*.txt | xargs -P 8 -I @ hashroute balance --keys @ --partial @.counts > /dev/null";
 
+const CHECK: &str = "\
+A figure that equals its limit holds. Exit codes: 0 all hold, 1 some do not, 2 bad input.
+
+Examples:
+  hashroute check --strategy maglev --count 60 --keys keys.txt --max-over-mean 1.05
+  hashroute check --csv keys.csv --node-counts 8,16,32..=64 --max-cv 0.1 --max-empty 0
+  hashroute check --max-top 20%@1 --junit hashroute.xml --save-baseline baseline.json
+  hashroute check --max-cv 0.1 --baseline baseline.json --max-moved 10%";
+
 const REMAP: &str = "\
 Changes are applied in the order in which they stand on the command line.
 
@@ -387,6 +453,16 @@ Examples:
   hashroute explain --nodes a,b=2,c user:1
   hashroute explain --strategy slots --hash crc16 --hash-tag '{}' '{user1000}.following'
   hashroute explain --strategy bounded --range 0..1000 user:1 --replicas 3";
+
+const SPEC: &str = "\
+FILE is TOML or JSON as `write` prints it; - is standard input. It holds the secret key of a keyed
+hash. Other commands take it as --spec FILE.
+
+Examples:
+  hashroute spec write --nodes a,b=2,c --strategy maglev > spec.toml
+  hashroute spec write --spec spec.toml --add d > next.toml
+  hashroute spec fingerprint spec.toml next.toml
+  hashroute spec check spec.toml --fingerprint 0123456789abcdef";
 
 const SLOTS: &str = "\
 Examples:

@@ -1,5 +1,6 @@
 //! The keys: from a file, standard input or a template; all at once, or a batch at a time.
 
+use core::cell::OnceCell;
 use core::num::NonZero;
 use core::ops::Range;
 use std::fs::{self, File};
@@ -8,7 +9,7 @@ use std::path::Path;
 
 use hashroute::Error;
 use hashroute::harness::stream::{self, BadLines, Consumer, KeySource, Reading};
-use hashroute::harness::{InputError, Keys, printable};
+use hashroute::harness::{DumpFormat, DumpSource, InputError, Keys, printable};
 
 use crate::args::KeyArgs;
 use crate::failure::Failure;
@@ -30,12 +31,16 @@ enum Source<'a> {
     Lines(&'a Path),
     Csv(&'a Path),
     Json(&'a Path),
+    Dump(DumpFormat, &'a Path),
     Template(&'a str, Range<u64>),
 }
 
 impl<'a> Source<'a> {
     fn of(args: &'a KeyArgs) -> Result<Self, Failure> {
         let template = args.template.as_deref().unwrap_or(DEFAULT_TEMPLATE);
+        if let Some((format, path)) = dump(args) {
+            return Ok(Self::Dump(format, path));
+        }
         Ok(match (&args.keys, &args.csv, &args.jsonl) {
             (Some(path), _, _) => Self::Lines(path),
             (_, Some(path), _) => Self::Csv(path),
@@ -53,13 +58,16 @@ impl<'a> Source<'a> {
             Self::Lines(path) => format!("--keys {}", path.display()),
             Self::Csv(path) => format!("--csv {}", path.display()),
             Self::Json(path) => format!("--jsonl {}", path.display()),
+            Self::Dump(format, path) => format!("--{format} {}", path.display()),
             Self::Template(template, _) => format!("--template '{template}'"),
         }
     }
 
     fn path(&self) -> Option<&'a Path> {
         match self {
-            Self::Lines(path) | Self::Csv(path) | Self::Json(path) => Some(path),
+            Self::Lines(path) | Self::Csv(path) | Self::Json(path) | Self::Dump(_, path) => {
+                Some(path)
+            }
             Self::Template(..) => None,
         }
     }
@@ -77,16 +85,22 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The keys in batches; `wrap` is put around the input.
-    fn open(
+    /// The keys in batches; `wrap` is put around the input, and what a list of keys says of itself
+    /// is in `list` at its end.
+    fn open<'s>(
         &self,
+        list: &'s OnceCell<DumpSource>,
         wrap: impl FnOnce(Box<dyn Read>) -> Box<dyn Read>,
-    ) -> Result<KeySource<'a>, Failure> {
+    ) -> Result<KeySource<'s>, Failure> {
         let open = |path: &Path| open_raw(path).map(wrap).map_err(InputError::Io);
         let source = match self {
             Self::Lines(path) => open(path).map(KeySource::lines),
             Self::Json(path) => open(path).map(KeySource::jsonl),
             Self::Csv(path) => open(path).and_then(KeySource::csv),
+            Self::Dump(format, path) => open(path).map(|input| {
+                // A text ends once.
+                KeySource::dump(*format, input, |end| drop(list.set(end)))
+            }),
             Self::Template(template, range) => {
                 check_count(range, MAX_STREAMED)?;
                 return KeySource::template(template, range.clone())
@@ -121,6 +135,18 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
+    /// Tell what a list of keys does not hold.
+    fn tell_limits(&self, list: Option<&DumpSource>) {
+        for limit in list.iter().flat_map(|list| &list.limits) {
+            // Standard error may be closed; there is no other place to say so.
+            let _ = writeln!(
+                io::stderr(),
+                "note: {}",
+                printable(&format!("{}: {limit}", self.named()))
+            );
+        }
+    }
+
     fn wrong(&self, error: &InputError) -> Failure {
         Failure::Input(format!("{}: {error}", self.named()))
     }
@@ -138,19 +164,57 @@ pub(crate) fn are_given(args: &KeyArgs) -> bool {
         || args.keys.is_some()
         || args.csv.is_some()
         || args.jsonl.is_some()
+        || dump(args).is_some()
+}
+
+/// Where keys come from, as it stands on the command line, and the template with its range.
+pub(crate) struct Origin {
+    pub(crate) from: String,
+    pub(crate) template: Option<(String, Range<u64>)>,
+}
+
+pub(crate) fn origin(args: &KeyArgs) -> Result<Origin, Failure> {
+    let source = Source::of(args)?;
+    let template = match &source {
+        Source::Template(template, range) => Some(((*template).to_owned(), range.clone())),
+        _ => None,
+    };
+    let from = source.named();
+    Ok(Origin { from, template })
+}
+
+/// What `redis-cli` or memcached printed, if that is where keys come from.
+fn dump(args: &KeyArgs) -> Option<(DumpFormat, &Path)> {
+    let dump = &args.dump;
+    let files = [
+        (DumpFormat::BigKeys, &dump.bigkeys),
+        (DumpFormat::MemKeys, &dump.memkeys),
+        (DumpFormat::KeyStats, &dump.keystats),
+        (DumpFormat::Scan, &dump.scan),
+        (DumpFormat::Metadump, &dump.metadump),
+    ];
+    let mut given = files
+        .into_iter()
+        .filter_map(|(format, path)| Some((format, path.as_deref()?)));
+    given.next()
 }
 
 /// All keys, at least one.
 pub(crate) fn read(args: &KeyArgs) -> Result<Keys, Failure> {
+    Ok(read_with_source(args)?.0)
+}
+
+/// All keys, at least one, and what a list of them says of itself.
+pub(crate) fn read_with_source(args: &KeyArgs) -> Result<(Keys, Option<DumpSource>), Failure> {
     let source = Source::of(args)?;
     if let Source::Template(template, range) = &source {
         check_count(range, MAX_KEYS)?;
-        return Keys::template(template, range.clone())
-            .map_err(|error| about_template(template, error));
+        let keys = Keys::template(template, range.clone());
+        return Ok((keys.map_err(|error| about_template(template, error))?, None));
     }
     let mut keys = Keys::default();
-    stream(args, &mut |batch| Ok(keys.append(batch)?))?;
-    Ok(keys)
+    let list = stream(args, &mut |batch| Ok(keys.append(batch)?))?;
+    Ok((keys, list))
 }
 
 fn check_count(range: &Range<u64>, most: u64) -> Result<(), Failure> {
@@ -167,9 +231,10 @@ fn check_count(range: &Range<u64>, most: u64) -> Result<(), Failure> {
 pub(crate) fn stream(
     args: &KeyArgs,
     take: &mut dyn FnMut(&Keys) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+) -> Result<Option<DumpSource>, Failure> {
     let source = Source::of(args)?;
-    let mut batches = source.open(|input| input)?;
+    let list = OnceCell::new();
+    let mut batches = source.open(&list, |input| input)?;
     let (mut none, mut bad) = (true, BadLines::default());
     while let Some(keys) = batches
         .next_keys(&mut bad)
@@ -181,8 +246,11 @@ pub(crate) fn stream(
         none &= keys.is_empty();
         take(&keys)?;
     }
+    drop(batches);
     source.tell(&bad, args.strict)?;
-    if none { Err(source.empty()) } else { Ok(()) }
+    let list = list.into_inner();
+    source.tell_limits(list.as_ref());
+    if none { Err(source.empty()) } else { Ok(list) }
 }
 
 /// How to count keys.
@@ -195,16 +263,25 @@ pub(crate) struct Counting {
     pub(crate) quiet: bool,
 }
 
+/// What was read, the keys aside.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    /// How many lines were passed over.
+    pub(crate) unreadable: u64,
+    /// What a list of keys says of itself.
+    pub(crate) source: Option<DumpSource>,
+}
+
 /// Let copies of `consumer` count all keys on every core. Memory does not grow with the keys.
-/// What was found, and how many lines were passed over.
 pub(crate) fn count<C: Consumer>(
     args: &KeyArgs,
     consumer: &C,
     how: Counting,
-) -> Result<(C, u64), Failure> {
+) -> Result<(C, Counted), Failure> {
     let source = Source::of(args)?;
     let progress = Progress::reading(how.quiet, source.size());
-    let batches = source.open(|input| progress.wrap(input))?;
+    let list = OnceCell::new();
+    let batches = source.open(&list, |input| progress.wrap(input))?;
     let count = |keys| progress.add_keys(keys);
     let reading = Reading {
         threads: how.in_order.then_some(NonZero::<usize>::MIN),
@@ -216,10 +293,16 @@ pub(crate) fn count<C: Consumer>(
     let none = progress.keys() == 0;
     drop(progress);
     source.tell(&bad, false)?;
+    let list = list.into_inner();
+    source.tell_limits(list.as_ref());
     if none && !how.may_be_empty {
         return Err(source.empty());
     }
-    Ok((found, bad.count))
+    let counted = Counted {
+        unreadable: bad.count,
+        source: list,
+    };
+    Ok((found, counted))
 }
 
 fn about_template(template: &str, error: Error) -> Failure {

@@ -12,6 +12,7 @@ mod output;
 mod partial;
 mod progress;
 mod strategy;
+mod text;
 mod units;
 
 use std::alloc::System;

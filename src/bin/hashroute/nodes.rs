@@ -35,6 +35,38 @@ pub(crate) fn counted(count: u32) -> Vec<Node> {
     (0..count).map(|i| Node::new(format!("node-{i}"))).collect()
 }
 
+/// Numbers of nodes, each once. Not a bare vector, which clap would take for a repeated option.
+#[derive(Clone, Debug)]
+pub(crate) struct Counts(pub(crate) Vec<u32>);
+
+/// The most numbers of nodes that are looked at in one run.
+const MAX_COUNTS: usize = 4096;
+
+/// `8,16`, `2..=128`, `2..10,64`.
+pub(crate) fn counts(text: &str) -> Result<Counts, String> {
+    let wrong =
+        || format!("expected numbers of nodes from 1 to {MAX_COUNT}, such as 8,16 or 2..=128");
+    let number = |text: &str| text.parse().ok().filter(|n| (1..=MAX_COUNT).contains(n));
+    let range = |entry: &str| match entry.split_once("..") {
+        None => number(entry).map(|n| n..=n),
+        Some((first, last)) => match last.strip_prefix('=') {
+            Some(last) => Some(number(first)?..=number(last)?),
+            None => Some(number(first)?..=number(last)? - 1),
+        },
+    };
+    let mut counts = BTreeSet::new();
+    for entry in text.split(',') {
+        let range = range(entry)
+            .filter(|range| !range.is_empty())
+            .ok_or_else(wrong)?;
+        counts.extend(range.take(MAX_COUNTS + 1));
+        if counts.len() > MAX_COUNTS {
+            return Err(format!("expected up to {MAX_COUNTS} numbers of nodes"));
+        }
+    }
+    Ok(Counts(counts.into_iter().collect()))
+}
+
 /// `name` or `name=weight`.
 pub(crate) fn parse(text: &str) -> Result<Node, String> {
     let Some((name, weight)) = text.rsplit_once('=') else {

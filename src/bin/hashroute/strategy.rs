@@ -3,18 +3,21 @@
 use hashroute::compat::{self, Config, Dialect, Server};
 use hashroute::harness::Recipe;
 use hashroute::strategy::{self, Param, Params, Strategy};
-use hashroute::{Change, Error, HashFunction, HashTag, KeyHasher, Node, NodeId, Router, Spread};
+use hashroute::{
+    Change, Error, HashFunction, HashTag, KeyHasher, Node, NodeId, Router, Spec, Spread,
+};
 
 use crate::args::{NodeArgs, StrategyArgs, TuningArgs};
 use crate::failure::Failure;
-use crate::{config, nodes, units};
+use crate::{config, nodes, text, units};
 
-/// What routes: a strategy, a dialect, or a pool of a real configuration.
+/// What routes: a strategy, a dialect, a pool of a real configuration, or what a spec says.
 #[derive(Clone, Debug)]
 pub(crate) enum Way {
     Strategy(&'static Strategy),
     Dialect(&'static Dialect),
     Config(Box<Config>),
+    Spec(Box<Spec>),
 }
 
 impl Way {
@@ -23,6 +26,15 @@ impl Way {
             Self::Strategy(strategy) => strategy.name,
             Self::Dialect(dialect) => dialect.name,
             Self::Config(config) => config.dialect().name,
+            Self::Spec(spec) => spec.name(),
+        }
+    }
+
+    fn is_dialect(&self) -> bool {
+        match self {
+            Self::Strategy(_) => false,
+            Self::Dialect(_) | Self::Config(_) => true,
+            Self::Spec(spec) => spec.strategy().is_none(),
         }
     }
 
@@ -30,7 +42,7 @@ impl Way {
         match self {
             Self::Strategy(strategy) => strategy.params,
             Self::Dialect(dialect) => dialect.params,
-            Self::Config(_) => &[],
+            Self::Config(_) | Self::Spec(_) => &[],
         }
     }
 }
@@ -49,6 +61,7 @@ impl Recipe for Choice {
             Way::Dialect(dialect) => dialect.make(nodes, params),
             // It brings its own nodes, with what the system says of them beside.
             Way::Config(config) => Ok(Box::new(config.build()?)),
+            Way::Spec(spec) => spec.build(),
         }
     }
 }
@@ -59,14 +72,13 @@ impl Choice {
         args: &StrategyArgs,
         nodes: &NodeArgs,
     ) -> Result<(Self, Vec<Node>), Failure> {
-        let way = match &args.tuning.dialect {
-            None => Way::Strategy(strategy::find(&args.strategy)?),
-            Some(name) => Way::Dialect(compat::find(name)?),
-        };
-        let mut choices = choose(&[way], &args.tuning)?;
-        let choice = choices
-            .pop()
-            .ok_or_else(|| Failure::input("--strategy: no strategy"))?;
+        if let Some(path) = &args.spec {
+            let spec = Box::new(text::read_spec(path, "--spec")?);
+            let (params, nodes) = (spec.params(), spec.nodes());
+            let way = Way::Spec(spec);
+            return Ok((Self { way, params }, nodes));
+        }
+        let choice = Self::of(args)?;
         let (Way::Dialect(dialect), Some(path)) = (&choice.way, &nodes.config) else {
             return Ok((choice, nodes::read(nodes)?));
         };
@@ -81,9 +93,35 @@ impl Choice {
         Ok((Self { way, ..choice }, nodes))
     }
 
+    /// What routes, for nodes that come another way than from its configuration.
+    pub(crate) fn of(args: &StrategyArgs) -> Result<Self, Failure> {
+        let way = match &args.tuning.dialect {
+            None => Way::Strategy(strategy::find(&args.strategy)?),
+            Some(name) => Way::Dialect(compat::find(name)?),
+        };
+        let mut choices = choose(&[way], &args.tuning)?;
+        choices
+            .pop()
+            .ok_or_else(|| Failure::input("--strategy: no strategy"))
+    }
+
     pub(crate) fn build(&self, nodes: Vec<Node>) -> Result<Box<dyn Router>, Failure> {
         self.make(nodes, &self.params)
             .map_err(|error| self.refusal(&error))
+    }
+
+    /// All of it, with these nodes.
+    pub(crate) fn spec(&self, nodes: Vec<Node>) -> Result<Spec, Failure> {
+        let spec = match &self.way {
+            Way::Strategy(strategy) => Spec::new(strategy, nodes, &self.params),
+            Way::Dialect(dialect) => Spec::of_dialect(dialect, nodes, &self.params),
+            Way::Config(config) => {
+                let servers = config.servers().iter().cloned();
+                Spec::of_dialect(config.dialect(), servers, config.params())
+            }
+            Way::Spec(spec) => Ok((**spec).clone()),
+        };
+        spec.map_err(|error| self.refusal(&error))
     }
 
     /// The error with the option that caused it.
@@ -109,6 +147,7 @@ impl Choice {
     fn servers(&self) -> &[Server] {
         match &self.way {
             Way::Config(config) => config.servers(),
+            Way::Spec(spec) => spec.servers(),
             Way::Strategy(_) | Way::Dialect(_) => &[],
         }
     }
@@ -148,9 +187,10 @@ impl Choice {
     }
 
     fn what(&self) -> String {
-        let kind = match self.way {
-            Way::Strategy(_) => "strategy",
-            Way::Dialect(_) | Way::Config(_) => "dialect",
+        let kind = if self.way.is_dialect() {
+            "dialect"
+        } else {
+            "strategy"
         };
         format!("{kind} {}", self.way.name())
     }

@@ -17,6 +17,8 @@ mod slots;
 
 use alloc::string::String;
 
+#[cfg(feature = "harness")]
+pub(crate) use printed::{hex, unquote};
 pub use reply::{Protocol, Reply};
 pub use slots::Endpoint;
 
@@ -58,10 +60,14 @@ impl Table {
                 "nothing but white space: expected what a server printed",
             ));
         };
-        if first.starts_with("1) ") || first.starts_with("1# ") {
+        if ["1) ", "1# ", "(empty "]
+            .iter()
+            .any(|start| first.starts_with(start))
+        {
             return Self::from_reply(&Reply::from_printed(text)?, rule);
         }
-        if first.split_whitespace().count() > 1 {
+        let mut words = first.split_whitespace();
+        if words.next() != Some("slots") && words.next().is_some() {
             return Self::from_nodes_text(text, rule);
         }
         Self::from_reply(&raw::read(text)?, rule)

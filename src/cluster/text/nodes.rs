@@ -63,9 +63,14 @@ impl Table {
         for (line, at) in lines {
             let mut words = line.split_whitespace();
             let id = words.next().unwrap_or_default();
-            words
-                .skip(7)
-                .try_for_each(|word| slots(&mut table, id, word, at))?;
+            let mut owned = Vec::new();
+            for word in words.skip(7) {
+                owned.extend(slots(&mut table, id, word, at)?);
+            }
+            for range in merged(owned) {
+                let claimed = table.claim(id, range);
+                claimed.map_err(|error| wrong(at, error.to_string()))?;
+            }
         }
         vars.iter()
             .try_for_each(|(line, at)| read_vars(&mut table, line, *at))?;
@@ -134,10 +139,12 @@ fn is_vars(line: &str) -> bool {
 
 fn read_vars(table: &mut Table, line: &str, at: usize) -> Result<(), Error> {
     let mut words = line.split_whitespace().skip(1);
-    while let (Some(name), Some(value)) = (words.next(), words.next()) {
-        let value = number(value).ok_or_else(|| wrong(at, "expected a number behind each name"))?;
+    while let Some(name) = words.next() {
+        let value = words.next().and_then(number);
+        let value = value.ok_or_else(|| wrong(at, "expected a number behind each name"))?;
         match name {
-            "currentEpoch" => table.current_epoch = value,
+            // Never below what a node of the table has, as a server sees to when it starts.
+            "currentEpoch" => table.current_epoch = table.current_epoch.max(value),
             "lastVoteEpoch" => table.last_vote_epoch = value,
             _ => {} // a later server may keep more
         }
@@ -228,8 +235,8 @@ fn read_flags(
     })
 }
 
-/// One word behind the link: slots, or a mark.
-fn slots(table: &mut Table, id: &str, word: &str, at: usize) -> Result<(), Error> {
+/// One word behind the link: slots, which it gives, or a mark, which it sets.
+fn slots(table: &mut Table, id: &str, word: &str, at: usize) -> Result<Option<SlotRange>, Error> {
     let reason = || {
         wrong(
             at,
@@ -244,10 +251,24 @@ fn slots(table: &mut Table, id: &str, word: &str, at: usize) -> Result<(), Error
         .and_then(|word| word.strip_suffix(']'))
     {
         let (slot, mark) = read_mark(inside).ok_or_else(reason)?;
-        return table.mark(slot, id, mark).map(|_| ()).map_err(told);
+        return table.mark(slot, id, mark).map(|_| None).map_err(told);
     }
     let range = read_range(word).ok_or_else(reason)?;
-    table.claim(id, range).map(|_| ()).map_err(told)
+    table.check_slots(&range).map_err(told)?;
+    Ok(Some(range))
+}
+
+/// Each slot once, however often a line names it: no more work than there are slots.
+fn merged(mut ranges: Vec<SlotRange>) -> Vec<SlotRange> {
+    ranges.sort_unstable_by_key(|range| *range.start());
+    ranges.dedup_by(|next, last| {
+        let joins = *next.start() <= last.end().saturating_add(1);
+        if joins {
+            *last = *last.start()..=*last.end().max(next.end());
+        }
+        joins
+    });
+    ranges
 }
 
 fn read_mark(text: &str) -> Option<(u32, Mark)> {

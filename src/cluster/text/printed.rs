@@ -182,13 +182,14 @@ fn scalar(text: &str) -> Option<Reply> {
     if let Some(number) = text.strip_prefix("(integer) ") {
         return number.parse().ok().map(Reply::Integer);
     }
-    let inside = text.strip_prefix('"')?.strip_suffix('"')?;
-    unquote(inside.as_bytes()).map(|bytes| Reply::Bytes(bytes.into()))
+    unquote(text.as_bytes()).map(|bytes| Reply::Bytes(bytes.into()))
 }
 
-fn unquote(text: &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let mut rest = text.iter().copied();
+/// The bytes of a string in double quotes, with the escapes that `redis-cli` writes.
+pub(crate) fn unquote(text: &[u8]) -> Option<Vec<u8>> {
+    let inside = text.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    let mut bytes = Vec::with_capacity(inside.len());
+    let mut rest = inside.iter().copied();
     while let Some(byte) = rest.next() {
         bytes.push(match byte {
             b'"' => return None,
@@ -207,7 +208,8 @@ fn unquote(text: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn hex(digit: u8) -> Option<u8> {
+/// The value of a hexadecimal digit.
+pub(crate) fn hex(digit: u8) -> Option<u8> {
     let value = char::from(digit).to_digit(16)?;
     u8::try_from(value).ok()
 }

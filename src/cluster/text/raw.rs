@@ -1,44 +1,42 @@
-//! Replies as `redis-cli` prints them into a pipe: every value on a line of its own, and nothing
-//! that tells which list it is in. For `CLUSTER SLOTS` and `CLUSTER SHARDS` the values tell.
+//! Replies as `redis-cli` prints them into a pipe: every value on a line of its own, in RESP3 the
+//! name and the value of a pair on one, and nothing that tells which list a value is in. For
+//! `CLUSTER SLOTS` and `CLUSTER SHARDS` the values tell.
 
 use alloc::vec::Vec;
-use core::iter::Peekable;
 
 use super::{Protocol, Reply, wrong};
 use crate::Error;
 
-type Lines<'t> = Peekable<core::iter::Enumerate<core::str::Lines<'t>>>;
-
 /// The reply to `CLUSTER SLOTS` or `CLUSTER SHARDS`.
 pub(super) fn read(text: &str) -> Result<Reply, Error> {
-    let mut lines = text.lines().enumerate().peekable();
-    let mut parts = Vec::new();
+    let mut values = Values::of(text);
     let is_shards = text.trim_start().starts_with("slots");
+    let mut parts = Vec::new();
     loop {
-        while lines.next_if(|(_, line)| line.trim().is_empty()).is_some() {}
-        if lines.peek().is_none() {
+        values.skip_blanks();
+        if values.is_over() {
             return Ok(Reply::Array(parts));
         }
         parts.push(if is_shards {
-            shard(&mut lines)?
+            shard(&mut values)?
         } else {
-            slots(&mut lines)?
+            slots(&mut values)?
         });
     }
 }
 
-fn shard(lines: &mut Lines<'_>) -> Result<Reply, Error> {
-    word(lines, "slots")?;
+fn shard(values: &mut Values<'_>) -> Result<Reply, Error> {
+    values.word("slots")?;
     let mut ranges = Vec::new();
-    while let Some(number) = next_number(lines) {
+    while let Some(number) = values.number() {
         ranges.push(Reply::Integer(number));
     }
     // An empty list is an empty line.
-    while lines.next_if(|(_, line)| line.is_empty()).is_some() {}
-    word(lines, "nodes")?;
+    values.skip_blanks();
+    values.word("nodes")?;
     let mut nodes = Vec::new();
-    while lines.peek().is_some_and(|(_, line)| *line == "id") {
-        nodes.push(shard_node(lines)?);
+    while values.peek() == Some("id") {
+        nodes.push(shard_node(values)?);
     }
     let pairs = [
         ("slots", Reply::Array(ranges)),
@@ -48,79 +46,118 @@ fn shard(lines: &mut Lines<'_>) -> Result<Reply, Error> {
 }
 
 /// Names and values in turn, from `id` to the next `id` or `slots`.
-fn shard_node(lines: &mut Lines<'_>) -> Result<Reply, Error> {
+fn shard_node(values: &mut Values<'_>) -> Result<Reply, Error> {
     let mut pairs = Vec::new();
     loop {
-        let (_, name) = take(lines, "a name")?;
-        let (_, value) = take(lines, "a value")?;
-        pairs.push((name, value.into()));
-        let ends = |line: &str| line == "id" || line == "slots" || line.trim().is_empty();
-        if lines.peek().is_none_or(|(_, line)| ends(line)) {
+        let name = values.take("a name")?;
+        pairs.push((name, values.take("a value")?.into()));
+        let ends = |value: &str| value == "id" || value == "slots" || value.trim().is_empty();
+        if values.peek().is_none_or(ends) {
             return Ok(Reply::from_pairs(pairs, Protocol::Resp3));
         }
     }
 }
 
-fn slots(lines: &mut Lines<'_>) -> Result<Reply, Error> {
+fn slots(values: &mut Values<'_>) -> Result<Reply, Error> {
     let mut range = Vec::new();
     for _ in 0..2 {
-        let line = lines.peek().map_or(0, |(line, _)| line + 1);
-        let number = next_number(lines).ok_or_else(|| wrong(line, "expected a slot"))?;
-        range.push(Reply::Integer(number));
+        let number = values.number();
+        range.push(number.ok_or_else(|| values.wrong("a slot"))?.into());
     }
     // A range ends where a number stands instead of a host.
-    while lines.peek().is_some_and(|(_, line)| !is_number(line)) {
-        if lines.clone().all(|(_, line)| line.trim().is_empty()) {
-            break;
-        }
-        range.push(slots_node(lines)?);
+    while !values.is_over() && !values.peek().is_some_and(is_number) {
+        range.push(slots_node(values)?);
     }
     Ok(Reply::Array(range))
 }
 
-fn slots_node(lines: &mut Lines<'_>) -> Result<Reply, Error> {
-    let (_, host) = take(lines, "a host")?;
-    let line = lines.peek().map_or(0, |(line, _)| line + 1);
-    let port = next_number(lines).ok_or_else(|| wrong(line, "expected a port"))?;
-    let (_, id) = take(lines, "a node id")?;
-    let host = if host.is_empty() {
-        Reply::Null
-    } else {
-        host.into()
+fn slots_node(values: &mut Values<'_>) -> Result<Reply, Error> {
+    let host = match values.take("a host")? {
+        "" => Reply::Null,
+        host => host.into(),
     };
+    let port = values.number();
+    let port = port.ok_or_else(|| values.wrong("a port"))?;
+    let id = values.take("a node id")?;
     let mut extra = Vec::new();
-    while let Some((_, name)) = lines.next_if(|(_, line)| ["ip", "hostname"].contains(line)) {
-        extra.push((name, take(lines, "a value")?.1.into()));
+    while let Some(name) = values.next_if(|value| ["ip", "hostname"].contains(&value)) {
+        extra.push((name, values.take("a value")?.into()));
     }
     if extra.is_empty() {
-        lines.next_if(|(_, line)| line.is_empty());
+        values.next_if(str::is_empty);
     }
     let extra = Reply::from_pairs(extra, Protocol::Resp2);
     Ok(Reply::Array([host, port.into(), id.into(), extra].into()))
 }
 
-fn is_number(line: &str) -> bool {
-    !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())
+fn is_number(value: &str) -> bool {
+    !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn next_number(lines: &mut Lines<'_>) -> Option<i64> {
-    lines.next_if(|(_, line)| is_number(line))?.1.parse().ok()
+/// Values, each with its line.
+struct Values<'t> {
+    all: Vec<(usize, &'t str)>,
+    next: usize,
+    /// Where nothing but blanks follows.
+    end: usize,
 }
 
-fn take<'t>(lines: &mut Lines<'t>, expected: &str) -> Result<(usize, &'t str), Error> {
-    let next = lines.next();
-    next.ok_or_else(|| {
-        wrong(
-            0,
-            alloc::format!("the text ends where {expected} should stand"),
-        )
-    })
-}
-
-fn word(lines: &mut Lines<'_>, expected: &str) -> Result<(), Error> {
-    let (line, found) = take(lines, expected)?;
-    if found == expected {
-        return Ok(());
+impl<'t> Values<'t> {
+    fn of(text: &'t str) -> Self {
+        let lines = text.lines().zip(1..);
+        let values = lines.flat_map(|(line, at)| line.split(' ').map(move |value| (at, value)));
+        let all: Vec<_> = values.collect();
+        let filled = all.iter().rposition(|(_, value)| !value.trim().is_empty());
+        Self {
+            all,
+            next: 0,
+            end: filled.map_or(0, |last| last + 1),
+        }
     }
-    Err(wrong(line + 1, alloc::format!("expected {expected}")))
+
+    fn is_over(&self) -> bool {
+        self.next >= self.end
+    }
+
+    fn peek(&self) -> Option<&'t str> {
+        Some(self.all.get(self.next)?.1)
+    }
+
+    fn next_if(&mut self, wanted: impl FnOnce(&'t str) -> bool) -> Option<&'t str> {
+        let value = self.peek().filter(|value| wanted(value))?;
+        self.next += 1;
+        Some(value)
+    }
+
+    fn skip_blanks(&mut self) {
+        while self.next_if(|value| value.trim().is_empty()).is_some() {}
+    }
+
+    fn number(&mut self) -> Option<i64> {
+        self.next_if(is_number)?.parse().ok()
+    }
+
+    fn take(&mut self, expected: &str) -> Result<&'t str, Error> {
+        let value = self.next_if(|_| true);
+        value.ok_or_else(|| self.wrong(expected))
+    }
+
+    fn word(&mut self, expected: &str) -> Result<(), Error> {
+        let found = self.next_if(|value| value == expected);
+        found.map(|_| ()).ok_or_else(|| self.wrong(expected))
+    }
+
+    /// What stands here is not what was expected, or nothing does.
+    fn wrong(&self, expected: &str) -> Error {
+        match self.all.get(self.next).or(self.all.last()) {
+            Some((line, found)) if self.next < self.all.len() => wrong(
+                *line,
+                alloc::format!("expected {expected}, found {found:?}"),
+            ),
+            last => wrong(
+                last.map_or(1, |(line, _)| *line),
+                alloc::format!("the text ends where {expected} should stand"),
+            ),
+        }
+    }
 }

@@ -156,10 +156,12 @@ fn node(reply: &Reply, at: &str) -> Result<ClusterNode, Error> {
         failed: matches!(text("health"), Some("fail" | "failed")),
         ..Flags::default()
     };
-    let host = text("ip").or_else(|| text("endpoint")).unwrap_or_default();
+    // A server that nobody has met yet does not know its own ip.
+    let ip = text("ip").filter(|ip| !ip.is_empty());
+    let host = ip.or_else(|| text("endpoint").filter(|endpoint| *endpoint != "?"));
     let offset = find("replication-offset").and_then(Reply::integer);
     let node = node
-        .with_address(Address::new(host, port))
+        .with_address(Address::new(host.unwrap_or_default(), port))
         .with_hostname(text("hostname").unwrap_or_default())
         .with_role(role)
         .with_offset(offset.unwrap_or(0))

@@ -101,7 +101,10 @@ impl Table {
             nodes.insert(primary.id().into(), primary);
         }
         let mut table = Self::with_nodes(rule, nodes.into_values())?;
-        for (range, id) in owners {
+        for (i, (range, id)) in owners.into_iter().enumerate() {
+            if range.clone().any(|slot| table.owner(slot).is_some()) {
+                return Err(bad(format!("[{i}]"), "slots that no other range has"));
+            }
             table.assign(range, &id)?;
         }
         Ok(table)

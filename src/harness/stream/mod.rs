@@ -29,5 +29,5 @@ mod template;
 
 pub use reading::{Consumer, Reading, read};
 pub use setup::Setup;
-pub use source::{BadLine, BadLines, KeySource};
+pub use source::{BadLines, KeySource};
 pub use tally::{Counter, Tally};

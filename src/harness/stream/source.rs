@@ -10,27 +10,13 @@ use std::io::Read;
 
 use super::blocks::Blocks;
 use crate::Error;
-use crate::harness::{InputError, Keys, Rows};
+use crate::harness::keys::DumpKeys;
+use crate::harness::{BadLine, DumpFormat, DumpReader, DumpSource, InputError, Keys, Rows};
 
 /// How many keys of a template, or rows of comma separated values, make a batch.
 const BATCH: usize = 16_384;
 /// How many bad lines are kept with their words.
 const KEPT: usize = 5;
-
-/// A line that holds no key that can be read.
-///
-/// ```
-/// use hashroute::harness::stream::BadLine;
-/// let bad = BadLine { line: 7, problem: "not a key".into() };
-/// assert_eq!(bad.clone(), bad);
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadLine {
-    /// Which, from 1.
-    pub line: u64,
-    /// What is wrong with it, and what would be right.
-    pub problem: String,
-}
 
 /// The lines that were passed over: how many, and the first five.
 ///
@@ -201,6 +187,47 @@ impl<'a> KeySource<'a> {
     pub fn template(template: &str, range: Range<u64>) -> Result<Self, Error> {
         Keys::template(template, range.start..range.start)?;
         Ok(Self(Kind::Template(template.to_owned(), range)))
+    }
+
+    /// What `redis-cli` or memcached printed, as [`Keys::dump`] reads it, on one thread, since a
+    /// line's meaning may rest on those before it. `end` gets what the text says of itself, once
+    /// it is over.
+    ///
+    /// ```
+    /// # use hashroute::harness::stream::{BadLines, KeySource};
+    /// use hashroute::harness::DumpFormat;
+    /// let mut listed = 0;
+    /// let mut source =
+    ///     KeySource::dump(DumpFormat::Scan, &b"a\nb\n"[..], |source| listed = source.keys_listed);
+    /// let keys = source.next_keys(&mut BadLines::default())?.expect("a batch");
+    /// assert!(keys.iter().eq([b"a", b"b"]));
+    /// assert!(source.next_keys(&mut BadLines::default())?.is_none());
+    /// drop(source);
+    /// assert_eq!(listed, 2);
+    /// # Ok::<(), hashroute::harness::InputError>(())
+    /// ```
+    pub fn dump(
+        format: DumpFormat,
+        input: impl Read + 'a,
+        mut end: impl FnMut(DumpSource) + 'a,
+    ) -> Self {
+        let (mut blocks, mut reader) = (Blocks::new(input), Some(DumpReader::new(format)));
+        Self::batches(move |bad| {
+            let Some(open) = &mut reader else {
+                return Ok(None);
+            };
+            let mut keys = DumpKeys::default();
+            // Whether all keys of a short list have sizes is known at its end.
+            while keys.is_empty() || format.is_short() {
+                let Some((lines, _)) = blocks.advance()? else {
+                    reader.take().map(DumpReader::finish).map(&mut end);
+                    break;
+                };
+                keys.read(open, &*lines, &mut |error| bad.note(error))?;
+            }
+            let keys = keys.finish();
+            Ok(Some(keys).filter(|keys| !keys.is_empty()))
+        })
     }
 
     /// Whatever `next` gives, until it gives none. It notes the lines that it passes over.

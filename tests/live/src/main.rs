@@ -12,6 +12,7 @@
 
 mod cluster;
 mod cluster_client;
+mod dumps;
 mod envoy;
 mod haproxy;
 mod http;
@@ -53,6 +54,12 @@ const CHECKS: &[Check] = &[
         needs: &["redis-server"],
         install: "apt-get install redis-server",
         run: cluster::check,
+    },
+    Check {
+        name: "dumps",
+        needs: &["redis-server", "redis-cli", "memcached"],
+        install: "apt-get install redis-server memcached",
+        run: dumps::check,
     },
     Check {
         name: "nginx",

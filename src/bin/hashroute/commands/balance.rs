@@ -1,7 +1,8 @@
 //! `balance`: how the keys fall on the nodes.
 
 use hashroute::harness::stream::{Counter, Tally};
-use hashroute::harness::{Balance, Estimated, Figures, NodeBalance};
+use hashroute::harness::{Balance, DumpSource, Estimated, Figures, NodeBalance};
+use serde::Serialize;
 
 use crate::args::{BalanceArgs, OutputArgs, PartialArgs};
 use crate::failure::Failure;
@@ -30,15 +31,16 @@ pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
         may_be_empty: args.partial.partial.is_some(),
         quiet: args.output.quiet,
     };
-    let (counter, unreadable) = keys::count(&args.keys, &counter, counting)?;
+    let (counter, read) = keys::count(&args.keys, &counter, counting)?;
     let mut tally = counter.into_tally();
-    tally.add_unreadable(unreadable);
-    finish(&tally, &args.partial, &args.output)
+    tally.add_unreadable(read.unreadable);
+    finish(&tally, read.source, &args.partial, &args.output)
 }
 
 /// Write the counts where that is asked for, and the report.
 pub(super) fn finish(
     tally: &Tally,
+    source: Option<DumpSource>,
     partial: &PartialArgs,
     output: &OutputArgs,
 ) -> Result<(), Failure> {
@@ -48,12 +50,22 @@ pub(super) fn finish(
     let progress = Progress::start(output.quiet, "judging the balance");
     let balance = tally.balance()?;
     drop(progress);
-    report(&balance)?.print(output.format)
+    report(&balance, source)?.print(output.format)
 }
 
-fn report(balance: &Balance) -> Result<Report, Failure> {
+/// The figures, and what a list of keys says of itself.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    balance: &'a Balance,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<DumpSource>,
+}
+
+fn report(balance: &Balance, source: Option<DumpSource>) -> Result<Report, Failure> {
     let all: Vec<_> = balance.nodes.iter().collect();
-    let report = Report::new(balance, node_table(balance, &all))?;
+    let answer = Answer { balance, source };
+    let report = Report::new(&answer, node_table(balance, &all))?;
     let report = if all.len() <= ALL {
         report.with_table(node_table(balance, &all))
     } else {

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod balance;
+pub(crate) mod check;
 mod compare;
 mod explain;
 mod lists;
@@ -8,6 +9,7 @@ mod merge;
 mod remap;
 mod route;
 pub(crate) mod slots;
+pub(crate) mod spec;
 
 use crate::args::Command;
 use crate::failure::Failure;
@@ -17,6 +19,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Route(args) => route::run(args),
         Command::Balance(args) => balance::run(args),
         Command::Merge(args) => merge::run(args),
+        Command::Check(args) => check::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Strategies(args) => lists::strategies(args),
         Command::Dialects(args) => lists::dialects(args),
@@ -24,5 +27,6 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Compare(args) => compare::run(args),
         Command::Remap(args) => remap::run(args),
         Command::Slots(command) => slots::run(command),
+        Command::Spec(command) => spec::run(command),
     }
 }

@@ -1,0 +1,422 @@
+//! `check`: thresholds at their edges, `JUnit` XML, baselines.
+
+use core::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use quick_junit::{NonSuccessKind, Report, TestCaseStatus};
+use serde_json::Value;
+
+use crate::messages::check_messages;
+use crate::{file, json, run, stdout};
+
+/// Four nodes that hold 1, 2, 3 and 4 of the keys: modulo over keys whose crc32 is known by trial.
+fn uneven() -> String {
+    let mut keys = String::from("key,size,requests\n");
+    let mut counts = [0_u64; 4];
+    for i in 0.. {
+        let key = format!("k{i}");
+        let routed = owner_of(&key);
+        if counts[routed] <= routed as u64 {
+            counts[routed] += 1;
+            let requests = if routed == 0 { 90 } else { 1 };
+            _ = writeln!(keys, "{key},10,{requests}");
+        }
+        if counts == [1, 2, 3, 4] {
+            break;
+        }
+    }
+    let path = file("uneven.csv", keys);
+    format!("--strategy modulo --count 4 --csv {}", path.display())
+}
+
+/// The node that the command would choose, by the library.
+fn owner_of(key: &str) -> usize {
+    use hashroute::{Modulo, Node, Router};
+    let nodes = (0..4).map(|i| Node::new(format!("node-{i}")));
+    let modulo = Modulo::new(nodes).expect("four nodes");
+    let node = modulo.route(key.as_bytes()).expect("weight");
+    node.name()["node-".len()..].parse().expect("a number")
+}
+
+fn code(output: &Output) -> Option<i32> {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!errors.contains("panicked"), "{errors}");
+    output.status.code()
+}
+
+/// The figures, by arithmetic: mean 2.5, variance 1.25, so cv = sqrt(1.25) / 2.5 = 0.4472…
+#[test]
+fn each_threshold_holds_at_its_edge_and_fails_beyond() {
+    let keys = uneven();
+    let p = json(&format!("balance {keys}"))["p_value"]
+        .as_f64()
+        .expect("a number");
+    let cv = json(&format!("balance {keys}"))["cv"]
+        .as_f64()
+        .expect("a number");
+    assert!((cv - 0.2_f64.sqrt()).abs() < 1e-12);
+    let edges = [
+        format!("--max-cv {cv} => --max-cv {}", cv - 1e-9),
+        "--max-over-mean 1.6 => --max-over-mean 1.599999".into(),
+        "--max-top 0.4@1 => --max-top 0.399999@1".into(),
+        "--max-top 70%@2 => --max-top 69.9999%@2".into(),
+        "--max-top 100%@9 => --max-top 99.9%@9".into(),
+        format!("--significance {p} => --significance {}", p + 1e-9),
+    ];
+    for edge in edges {
+        let (within, beyond) = edge.split_once(" => ").expect("two sides");
+        let passed = run(&format!("check --measure keys {keys} {within}"));
+        assert_eq!(code(&passed), Some(0), "{within}");
+        assert!(
+            String::from_utf8_lossy(&passed.stdout).contains("ok"),
+            "{within}"
+        );
+        let failed = run(&format!("check --measure keys {keys} {beyond}"));
+        assert_eq!(code(&failed), Some(1), "{beyond}");
+        let told = String::from_utf8_lossy(&failed.stdout).into_owned();
+        assert!(
+            told.contains("FAILED") && !told.contains(" ok"),
+            "{beyond}: {told}"
+        );
+        let error = String::from_utf8_lossy(&failed.stderr);
+        assert!(error.contains("1 of 1 checks did not hold"), "{error}");
+    }
+}
+
+#[test]
+fn empty_nodes_are_counted() {
+    let line = "check --strategy modulo --count 4 --template 'k{i}' --range 0..1";
+    assert_eq!(code(&run(&format!("{line} --max-empty 3"))), Some(0));
+    assert_eq!(code(&run(&format!("{line} --max-empty 2"))), Some(1));
+}
+
+#[test]
+fn every_known_measure_is_checked_unless_one_is_named() {
+    let keys = uneven();
+    let answer = run(&format!("check {keys} --max-over-mean 1.7 --format json"));
+    assert_eq!(code(&answer), Some(1));
+    let answer: Value = serde_json::from_slice(&answer.stdout).expect("JSON");
+    let checks = answer["checks"].as_array().expect("an array");
+    let told: Vec<_> = checks
+        .iter()
+        .map(|check| (check["measure"].as_str(), check["passed"].as_bool()))
+        .collect();
+    let expected = [("keys", true), ("bytes", true), ("requests", false)];
+    assert!(
+        told.iter()
+            .copied()
+            .eq(expected.map(|(m, p)| (Some(m), Some(p))))
+    );
+    assert_eq!(
+        (&answer["passed"], &answer["failed"]),
+        (&false.into(), &1.into())
+    );
+    // The key of the first node has 90 of 99 requests.
+    let value = checks[2]["value"].as_f64().expect("a number");
+    assert!((value - 90.0 / 99.0 * 4.0).abs() < 1e-12);
+    let only = run(&format!(
+        "check {keys} --max-over-mean 1.7 --measure keys,bytes"
+    ));
+    assert_eq!(code(&only), Some(0));
+}
+
+#[test]
+fn many_node_counts_at_once() {
+    let line = "check --range 0..5000 --strategy modulo --node-counts 2..=5,8 --max-cv 0.5";
+    let answer = json(line);
+    let counts: Vec<_> = answer["checks"]
+        .as_array()
+        .expect("an array")
+        .iter()
+        .collect();
+    let nodes: Vec<_> = counts
+        .iter()
+        .filter_map(|check| check["nodes"].as_u64())
+        .collect();
+    assert_eq!(nodes, [2, 3, 4, 5, 8]);
+    // As balance has it.
+    let balance = json("balance --range 0..5000 --strategy modulo --count 5");
+    assert_eq!(counts[3]["value"], balance["cv"]);
+    assert_eq!(counts[3]["by_chance"], balance["noise_cv"]);
+    let csv = stdout(&format!("{line} --format csv"));
+    assert_eq!(csv.lines().count(), 6);
+    assert!(csv.starts_with("nodes,measure,figure,value,limit,by_chance,passed\n2,keys,cv,"));
+}
+
+/// Dangerous counts of a known hash: the differences of these keys are multiples of 3, 5 and 29.
+#[test]
+fn a_dialect_with_dangerous_node_counts_fails_on_those_alone() {
+    let line = "check --strategy modulo --hash twemproxy-fnv1a-64 --template 'metric:demo:{i}' --range 0..1000 --max-empty 0 --node-counts 60,61,64,87 --format json";
+    let answer = run(line);
+    assert_eq!(code(&answer), Some(1));
+    let answer: Value = serde_json::from_slice(&answer.stdout).expect("JSON");
+    let checks = answer["checks"].as_array().expect("an array");
+    let failed = checks.iter().filter(|check| check["passed"] == false);
+    let failed: Vec<_> = failed.filter_map(|check| check["nodes"].as_u64()).collect();
+    assert_eq!(failed, [60, 87]);
+}
+
+#[test]
+fn junit_says_the_same() {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("check.xml");
+    let line = format!(
+        "check {} --max-over-mean 1.7 --max-cv 9 --junit {} --format json",
+        uneven(),
+        path.display()
+    );
+    let answer: Value = serde_json::from_slice(&run(&line).stdout).expect("JSON");
+    let checks = answer["checks"].as_array().expect("an array");
+    let xml = fs::read_to_string(&path).expect("written");
+    let report = Report::deserialize_from_str(&xml).expect("JUnit XML");
+    assert_eq!((report.tests, report.failures, report.errors), (6, 1, 0));
+    let [suite] = report.test_suites.as_slice() else {
+        panic!("one suite: {xml}")
+    };
+    assert_eq!(suite.name.as_str(), "modulo, 4 nodes");
+    for (case, check) in suite.test_cases.iter().zip(checks) {
+        assert!(
+            case.name
+                .as_str()
+                .contains(check["figure"].as_str().expect("a name"))
+        );
+        match &case.status {
+            TestCaseStatus::Success { .. } => assert_eq!(check["passed"], true),
+            TestCaseStatus::NonSuccess { kind, message, .. } => {
+                assert_eq!(
+                    (*kind, &check["passed"]),
+                    (NonSuccessKind::Failure, &false.into())
+                );
+                let message = message.as_ref().expect("a message").as_str();
+                assert!(
+                    message.contains("3.6364") && message.contains("<= 1.7"),
+                    "{message}"
+                );
+            }
+            skipped @ TestCaseStatus::Skipped { .. } => panic!("{skipped:?}"),
+        }
+    }
+}
+
+/// A baseline of these options, in a file of that name.
+fn baseline(name: &str, options: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    stdout(&format!(
+        "check {options} --save-baseline {}",
+        path.display()
+    ));
+    path
+}
+
+fn against(path: &Path, options: &str) -> Value {
+    let path = path.display();
+    json(&format!("check --max-cv 9 --baseline {path} {options}"))["baseline"].take()
+}
+
+#[test]
+fn nothing_changed_since_the_baseline() {
+    let options = "--range 0..3000 --nodes a,b=2,c";
+    let same = against(&baseline("same.json", options), options);
+    assert_eq!(same["changes"], Value::Array(Vec::new()));
+    let result = &same["results"][0];
+    assert_eq!(
+        (&result["moved"]["moved"], &result["moved"]["keys"]),
+        (&0.into(), &3000.into())
+    );
+    let figures = result["figures"].as_array().expect("an array");
+    assert!(figures.len() > 15 && figures.iter().all(|figure| figure["difference"] == 0.0));
+    let path = baseline("same.json", options);
+    let text = stdout(&format!(
+        "check --max-moved 0 {options} --baseline {}",
+        path.display()
+    ));
+    assert!(text.contains("No figure changed."), "{text}");
+}
+
+#[test]
+fn a_change_of_nodes_and_weights_is_told_with_what_moved() {
+    let path = baseline(
+        "nodes.json",
+        "--range 0..30000 --nodes a,b,c --strategy rendezvous",
+    );
+    let now = "--range 0..30000 --nodes a,b=2,d --strategy rendezvous";
+    let comparison = against(&path, now);
+    let result = &comparison["results"][0];
+    let changes: Vec<_> = result["changes"]
+        .as_array()
+        .expect("an array")
+        .iter()
+        .collect();
+    assert_eq!(changes, ["remove c", "reweight b=2", "add d"]);
+    // The same as remap says, since both place the same keys on the same nodes.
+    let remap = json(
+        "remap --range 0..30000 --nodes a,b,c --strategy rendezvous --remove c --reweight b=2 --add d",
+    );
+    assert_eq!(result["moved"], remap);
+    let share = remap["moved_share"].as_f64().expect("a share");
+    for (limit, expected) in [(share, 0), (share - 1e-9, 1)] {
+        let line = format!(
+            "check {now} --max-moved {limit} --baseline {}",
+            path.display()
+        );
+        assert_eq!(code(&run(&line)), Some(expected), "{limit}");
+    }
+}
+
+#[test]
+fn a_change_of_strategy_hash_and_parameters_is_told() {
+    let path = baseline("ways.json", "--range 0..2000 --count 5");
+    let comparison = against(
+        &path,
+        "--range 0..2000 --count 5 --set points=10 --hash md5",
+    );
+    assert_eq!(
+        comparison["changes"],
+        serde_json::json!(["parameters: default -> points=10", "hash: default -> md5"])
+    );
+    assert!(comparison["results"][0]["moved"]["moved_share"].as_f64() > Some(0.5));
+    let jump = against(&path, "--range 0..2000 --count 5 --strategy jump");
+    assert_eq!(jump["changes"][0], "strategy: ring -> jump");
+}
+
+#[test]
+fn a_change_of_template_compares_key_by_key() {
+    let path = baseline(
+        "template.json",
+        "--template 'a:{i}' --range 0..2000 --count 5",
+    );
+    let comparison = against(&path, "--template '{i}:a' --range 0..2000 --count 5");
+    let change = comparison["changes"][0].as_str().expect("words");
+    assert!(
+        change.contains("'a:{i}'") && change.contains("'{i}:a'"),
+        "{change}"
+    );
+    let share = comparison["results"][0]["moved"]["moved_share"]
+        .as_f64()
+        .expect("a share");
+    // Two places chosen apart are the same one time in five: six standard errors around 0.8.
+    assert!(
+        (share - 0.8).abs() < 0.06 + 6.0 * (0.16_f64 / 2000.0).sqrt(),
+        "{share}"
+    );
+    // Other numbers of keys cannot be paired.
+    let other = against(&path, "--template '{i}:a' --range 0..100 --count 5");
+    let reason = other["results"][0]["moved_unknown"]
+        .as_str()
+        .expect("words");
+    assert!(reason.contains("2000 keys"), "{reason}");
+    let line = "check --template '{i}:a' --range 0..100 --count 5 --max-moved 1 --baseline";
+    let refused = run(&format!("{line} {}", path.display()));
+    assert_eq!(code(&refused), Some(2));
+}
+
+#[test]
+fn a_secret_hash_key_stays_out_of_the_baseline() {
+    let key = "000102030405060708090a0b0c0d0e0f";
+    let options = format!("--range 0..2000 --hash sip13 --hash-key {key}");
+    let path = baseline("secret.json", &options);
+    assert!(!fs::read_to_string(&path).expect("written").contains(key));
+    assert_eq!(against(&path, &options)["results"][0]["moved"]["moved"], 0);
+    let without = against(&path, "--range 0..2000");
+    let reason = without["results"][0]["moved_unknown"]
+        .as_str()
+        .expect("words");
+    assert!(reason.contains("--hash-key"), "{reason}");
+}
+
+#[test]
+fn a_failed_check_writes_no_baseline() {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("never.json");
+    let line = format!(
+        "check --range 0..99 --max-cv 0 --save-baseline {}",
+        path.display()
+    );
+    assert_eq!(code(&run(&line)), Some(1));
+    assert!(!path.exists());
+}
+
+#[test]
+fn node_counts_are_compared_by_number() {
+    let path = baseline("counts.json", "--range 0..2000 --node-counts 3..=5");
+    let comparison = against(&path, "--range 0..2000 --node-counts 4,5,6");
+    let results = comparison["results"].as_array().expect("an array");
+    assert!(results.iter().map(|result| &result["nodes"]).eq([4, 5]));
+    assert_eq!(comparison["missing"], serde_json::json!([6]));
+}
+
+const BAD: &str = r"
+check --range 0..9 => no threshold | --max-cv | --max-over-mean | --max-empty | --max-top | --significance | --max-moved
+check --range 0..9 --max-cv -1 => --max-cv | from 0
+check --range 0..9 --max-cv NaN => --max-cv | number
+check --range 0..9 --max-empty 1.5 => --max-empty | 1.5
+check --range 0..9 --max-top 0.2 => --max-top | SHARE@N
+check --range 0..9 --max-top 2@1 => --max-top | SHARE@N
+check --range 0..9 --significance 2 => --significance | 0 to 1
+check --range 0..9 --max-moved 0.1 => --baseline
+check --range 0..9 --max-cv 1 --node-counts 0 => --node-counts | 2..=128
+check --range 0..9 --max-cv 1 --node-counts 1..=1000000 => --node-counts | 4096
+check --range 0..9 --max-cv 1 --node-counts 3 --count 4 => --node-counts | --count
+check --range 0..9 --max-cv 1 --measure bytes => --measure bytes | size | --memkeys
+check --range 0..9 --max-cv 1 --measure weight => --measure | requests
+check --range 0..9 --max-cv 1 --baseline DIR/no-such.json => --baseline | no-such.json | os error
+check --range 0..9 --max-cv 1 --baseline DIR => --baseline | os error
+check --range 0..9 --max-cv 1 --baseline DIR/not.json => --baseline | not a baseline | --save-baseline
+check --range 0..9 --max-cv 1 --baseline DIR/cut.json => --baseline | not a baseline
+check --range 0..9 --max-cv 1 --baseline DIR/later.json => --baseline | form 2 | expected 1
+check --range 0..9 --max-cv 1 --baseline DIR/field.json => --baseline | surprise
+check --range 0..9 --max-cv 1 --junit DIR/no/such.xml => --junit | such.xml | os error
+check --range 0..9 --max-cv 9 --save-baseline DIR/no/such.json => --save-baseline | os error
+check --range 0..9 --nodes a=0 --max-cv 1 => nothing to check | no node has weight
+";
+
+#[test]
+fn bad_input_has_one_clear_message() {
+    let good = fs::read_to_string(baseline("good.json", "--range 0..99")).expect("written");
+    file("not.json", "[1]");
+    file("cut.json", &good[..good.len() / 2]);
+    file(
+        "later.json",
+        good.replace("\"hashroute_baseline\":1", "\"hashroute_baseline\":2"),
+    );
+    file(
+        "field.json",
+        good.replace("\"pool\":null", "\"pool\":null,\"surprise\":1"),
+    );
+    check_messages(BAD);
+}
+
+/// Baselines are files of strangers: whatever stands in one, there is an answer.
+#[test]
+fn a_hostile_baseline_is_refused_or_told() {
+    let good =
+        fs::read_to_string(baseline("victim.json", "--range 0..99 --nodes a,b")).expect("written");
+    let twists = [
+        ("\"name\":\"a\"", "\"name\":\"b\""),
+        ("\"name\":\"a\"", "\"name\":\"\""),
+        (
+            "\"strategy\":\"ring\",\"dialect\"",
+            "\"strategy\":\"rign\",\"dialect\"",
+        ),
+        ("\"set\":[]", "\"set\":[\"points=99999999999\"]"),
+        ("\"range\":[0,99]", "\"range\":[5,0]"),
+        ("\"template\":\"user:{i}\"", "\"template\":\"{i\""),
+        ("\"template\":\"user:{i}\"", "\"template\":null"),
+        ("\"dialect\":null", "\"dialect\":\"twemproxy\""),
+        ("\"dialect\":null", "\"dialect\":\"none\""),
+        ("\"weight\":1", "\"weight\":4294967295"),
+        ("\"results\":[", "\"results\":[],\"gone\":["),
+    ];
+    for (from, to) in twists {
+        assert!(good.contains(from), "{from}");
+        let path = file("twisted.json", good.replace(from, to));
+        let line = format!(
+            "check --range 0..99 --nodes a,b --max-cv 9 --baseline {}",
+            path.display()
+        );
+        let output = run(&line);
+        assert!(matches!(code(&output), Some(0 | 2)), "{to}");
+        let line = format!("{line} --template 'x{{i}}'");
+        assert!(matches!(code(&run(&line)), Some(0 | 2)), "{to}");
+    }
+}
