@@ -7,6 +7,8 @@ mod changes;
 mod check;
 #[path = "cli/dialects.rs"]
 mod dialects;
+#[path = "cli/draw.rs"]
+mod draw;
 #[path = "cli/dumps.rs"]
 mod dumps;
 #[path = "cli/inputs.rs"]
@@ -19,6 +21,8 @@ mod reports;
 mod routes;
 #[path = "cli/scale.rs"]
 mod scale;
+#[path = "cli/skew.rs"]
+mod skew;
 #[path = "cli/slots.rs"]
 mod slots;
 #[path = "cli/slots_messages.rs"]

@@ -26,6 +26,7 @@ mod noise;
 mod remap;
 mod report;
 mod scenario;
+pub mod skew;
 pub mod stream;
 mod verdict;
 mod yardstick;

@@ -9,6 +9,7 @@ use hashroute::{HashFunction, Spread, compat, strategy};
 
 use crate::changes::ChangeArgs;
 use crate::commands::check::args::CheckArgs;
+use crate::commands::draw::args::DrawCommand;
 use crate::commands::slots::args::SlotsCommand;
 use crate::commands::spec::SpecCommand;
 use crate::nodes::MAX_COUNT;
@@ -38,6 +39,9 @@ pub(crate) enum Command {
     /// Say which keys move when nodes join, leave or change weight
     #[command(after_help = REMAP)]
     Remap(RemapArgs),
+    /// Say why the keys lie unevenly: whether it is real, which stage is at fault, what would help
+    #[command(after_help = SKEW)]
+    Skew(SkewArgs),
     /// Hold the balance against thresholds and a baseline, for CI; exit 1 when one does not hold
     #[command(after_help = CHECK)]
     Check(CheckArgs),
@@ -47,6 +51,9 @@ pub(crate) enum Command {
     /// Redis Cluster's slots: keys, tables, plans of what moves, a resharding in memory
     #[command(subcommand, after_help = SLOTS)]
     Slots(SlotsCommand),
+    /// Draw: a ring, bars of a balance, what moves, slots, node counts
+    #[command(subcommand, after_help = DRAW)]
+    Draw(DrawCommand),
     /// What peers must share, in one file: write it, check it, tell whether two agree
     #[command(subcommand, after_help = SPEC)]
     Spec(SpecCommand),
@@ -134,6 +141,21 @@ pub(crate) struct MergeArgs {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) partial: PartialArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SkewArgs {
+    /// Say which of these numbers of nodes are dangerous too: 8,16 or 2..=128
+    #[arg(long, value_name = "LIST", value_parser = crate::nodes::counts)]
+    pub(crate) node_counts: Option<crate::nodes::Counts>,
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -428,6 +450,13 @@ Examples:
   hashroute merge part-*.counts
   ls part-*.txt | xargs -P 8 -I @ hashroute balance --keys @ --partial @.counts > /dev/null";
 
+const SKEW: &str = "\
+Examples:
+  hashroute skew --count 60 --strategy modulo --hash twemproxy-fnv1a-64 --template 'metric:demo:{i}' --range 0..1000
+  hashroute skew --csv keys.csv --count 10
+  hashroute skew --dialect twemproxy --config nutcracker.yml --pool alpha --keys keys.txt
+  hashroute skew --count 64 --node-counts 2..=128 --keys keys.txt --format json";
+
 const CHECK: &str = "\
 A figure that equals its limit holds. Exit codes: 0 all hold, 1 some do not, 2 bad input.
 
@@ -453,6 +482,11 @@ Examples:
   hashroute explain --nodes a,b=2,c user:1
   hashroute explain --strategy slots --hash crc16 --hash-tag '{}' '{user1000}.following'
   hashroute explain --strategy bounded --range 0..1000 user:1 --replicas 3";
+
+const DRAW: &str = "\
+Examples:
+  hashroute draw ring --count 4 --set points=8 --add node-4 --out ring.svg
+  hashroute draw balance --count 10 > balance.svg";
 
 const SPEC: &str = "\
 FILE is TOML or JSON as `write` prints it; - is standard input. It holds the secret key of a keyed

@@ -3,11 +3,13 @@
 mod balance;
 pub(crate) mod check;
 mod compare;
+pub(crate) mod draw;
 mod explain;
 mod lists;
 mod merge;
 mod remap;
 mod route;
+mod skew;
 pub(crate) mod slots;
 pub(crate) mod spec;
 
@@ -26,7 +28,9 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Hashes(args) => lists::hashes(args),
         Command::Compare(args) => compare::run(args),
         Command::Remap(args) => remap::run(args),
+        Command::Skew(args) => skew::run(args),
         Command::Slots(command) => slots::run(command),
+        Command::Draw(command) => draw::run(command),
         Command::Spec(command) => spec::run(command),
     }
 }
