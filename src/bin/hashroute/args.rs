@@ -39,10 +39,10 @@ pub(crate) enum Command {
     /// Say which keys move when nodes join, leave or change weight
     #[command(after_help = REMAP)]
     Remap(RemapArgs),
-    /// Say why the keys lie unevenly: whether it is real, which stage is at fault, what would help
+    /// Say why keys lie unevenly: is it real, which stage is at fault, what would help
     #[command(after_help = SKEW)]
     Skew(SkewArgs),
-    /// Hold the balance against thresholds and a baseline, for CI; exit 1 when one does not hold
+    /// Hold the balance against thresholds and a baseline, for CI; exit 1 when it fails
     #[command(after_help = CHECK)]
     Check(CheckArgs),
     /// Tell the whole way of a key, from its bytes to its node
