@@ -7,9 +7,9 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
-use hashroute::Error;
 use hashroute::harness::stream::{self, BadLines, Consumer, KeySource, Reading};
 use hashroute::harness::{DumpFormat, DumpSource, InputError, Keys, printable};
+use hashroute::{Error, Router};
 
 use crate::args::KeyArgs;
 use crate::failure::Failure;
@@ -266,6 +266,17 @@ pub(crate) struct Counting {
     /// Whether none at all is an answer too.
     pub(crate) may_be_empty: bool,
     pub(crate) quiet: bool,
+}
+
+impl Counting {
+    /// Of at least one key, in order where this router needs that.
+    pub(crate) fn of(router: &dyn Router, quiet: bool) -> Self {
+        Self {
+            in_order: router.keeps_loads(),
+            may_be_empty: false,
+            quiet,
+        }
+    }
 }
 
 /// What was read, the keys aside.
