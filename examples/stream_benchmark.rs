@@ -10,7 +10,7 @@
 //! which other work on the machine lengthens. Both, and the peak of memory, come from Linux's
 //! `/proc`; elsewhere they are missing.
 
-use std::error::Error;
+use core::error::Error;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};

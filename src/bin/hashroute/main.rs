@@ -12,6 +12,7 @@ mod output;
 mod partial;
 mod progress;
 mod strategy;
+mod target;
 mod text;
 mod units;
 

@@ -30,7 +30,7 @@ impl Way {
         }
     }
 
-    fn is_dialect(&self) -> bool {
+    pub(crate) fn is_dialect(&self) -> bool {
         match self {
             Self::Strategy(_) => false,
             Self::Dialect(_) | Self::Config(_) => true,
@@ -186,7 +186,7 @@ impl Choice {
         unplaced(self.way.name(), keys, weight)
     }
 
-    fn what(&self) -> String {
+    pub(crate) fn what(&self) -> String {
         let kind = if self.way.is_dialect() {
             "dialect"
         } else {
