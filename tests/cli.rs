@@ -21,6 +21,8 @@ mod messages;
 mod reports;
 #[path = "cli/routes.rs"]
 mod routes;
+#[path = "cli/scale.rs"]
+mod scale;
 #[path = "cli/skew.rs"]
 mod skew;
 #[path = "cli/slots.rs"]

@@ -235,7 +235,7 @@ mod tests {
             let ends = circle
                 .arcs
                 .windows(2)
-                .all(|pair| pair[0].to == pair[1].from);
+                .all(|pair| pair[0].to.to_bits() == pair[1].from.to_bits());
             assert!(ends && circle.arcs[0].from == 0.0);
             assert_eq!(circle.arcs.last().map(|arc| arc.to), Some(1.0));
             let exact = ring.shares().unwrap_or_default();

@@ -1,13 +1,14 @@
 //! `skew`: why the keys lie unevenly on the nodes.
 
-use hashroute::harness::skew::{CountRow, Finding, MeasureSkew, Remedy, Setup, Skew};
+use hashroute::harness::skew::{CountRow, Finding, Gatherer, MeasureSkew, Remedy, Setup, Skew};
 
 use crate::args::SkewArgs;
 use crate::failure::Failure;
+use crate::keys::{self, Counting};
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
 use crate::strategy::Choice;
-use crate::{keys, units};
+use crate::units;
 
 /// How many remedies people see, and how many dangerous numbers of nodes.
 const REMEDIES: usize = 10;
@@ -15,7 +16,7 @@ const ROWS: usize = 10;
 
 pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
-    choice.build(nodes.clone())?;
+    let router = choice.build(nodes.clone())?;
     let counts = args
         .node_counts
         .as_ref()
@@ -28,11 +29,11 @@ pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
         nodes: &nodes,
         node_counts: &counts,
     };
-    let progress = Progress::start(args.output.quiet, "reading keys");
-    let keys = keys::read(&args.keys)?;
-    progress.message("looking for what is uneven");
+    let counting = Counting::of(&*router, args.output.quiet);
+    let (gatherer, _) = keys::count(&args.keys, &Gatherer::new(&*router), counting)?;
+    let progress = Progress::start(args.output.quiet, "looking for what is uneven");
     let skew = setup
-        .analyse(&keys)
+        .judge(&gatherer.into_evidence())
         .map_err(|error| choice.refusal(&error))?;
     drop(progress);
     report(&skew, &choice)?.print(args.output.format)
