@@ -12,12 +12,19 @@ pub mod cluster;
 pub mod compat;
 mod error;
 pub mod hash;
+#[cfg(target_has_atomic = "64")]
+pub mod health;
 mod key;
 mod log2;
 mod node;
+#[cfg(all(test, shuttle, feature = "shared"))]
+mod orders;
 mod replicas;
 mod router;
+#[cfg(feature = "shared")]
+pub mod shared;
 pub mod strategy;
+mod sync;
 
 #[cfg(feature = "harness")]
 pub mod harness;
