@@ -21,6 +21,8 @@ mod node;
 mod orders;
 mod replicas;
 mod router;
+#[cfg(feature = "spec")]
+mod spec;
 #[cfg(feature = "shared")]
 pub mod shared;
 pub mod strategy;
@@ -36,4 +38,6 @@ pub use key::{HashTag, KeyHash, KeyHasher};
 pub use node::{Node, NodeId, Nodes};
 pub use replicas::Spread;
 pub use router::{Change, Router};
+#[cfg(feature = "spec")]
+pub use spec::Spec;
 pub use strategy::{HashSlots, Jump, Maglev, Modulo, Rendezvous, Ring, Shortlist};
