@@ -14,7 +14,7 @@ use crate::view::{Report, View};
 const QUIET: Duration = Duration::from_secs(1);
 
 /// Between two attempts to reach etcd.
-const PAUSE: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// A client and the key it follows.
 #[derive(Debug)]

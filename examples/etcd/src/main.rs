@@ -32,6 +32,8 @@ pub(crate) type Fallible<T> = Result<T, Box<dyn Error>>;
 
 const USAGE: &str = "expected: ENDPOINT KEY, and init FILE, write or follow";
 
+const LINES: &str = "add NAME [WEIGHT], remove NAME or reweight NAME WEIGHT";
+
 fn main() -> ExitCode {
     let args: Vec<_> = env::args().skip(1).collect();
     match run(&args.iter().map(String::as_str).collect::<Vec<_>>()) {
@@ -55,23 +57,19 @@ fn run(args: &[&str]) -> Fallible<()> {
 
 fn init(runtime: &Runtime, endpoint: &str, key: &str, file: &str) -> Fallible<()> {
     let spec = view::read(&std::fs::read(file)?)?;
-    let epoch = runtime.block_on(async {
-        let mut client = store::connect(endpoint).await?;
-        store::create(&mut client, key, &spec).await
-    })?;
+    let epoch = runtime.block_on(store::create(endpoint, key, &spec))?;
     println!("epoch {epoch}");
     Ok(())
 }
 
 fn write(runtime: &Runtime, endpoint: &str, key: &str) -> Fallible<()> {
-    let mut client = runtime.block_on(store::connect(endpoint))?;
     for line in io::stdin().lock().lines() {
         let line = line?;
-        let made = parse(&line)
-            .and_then(|change| runtime.block_on(store::change(&mut client, key, &change)));
+        let made =
+            parse(&line).and_then(|change| runtime.block_on(store::change(endpoint, key, &change)));
         match made {
             Ok(made) => println!("epoch {} tries {}", made.epoch, made.tries),
-            Err(error) => println!("refused: {error}"),
+            Err(error) => println!("failed: {error}"),
         }
     }
     Ok(())
@@ -80,10 +78,21 @@ fn write(runtime: &Runtime, endpoint: &str, key: &str) -> Fallible<()> {
 fn parse(line: &str) -> Fallible<Change> {
     Ok(match *line.split_whitespace().collect::<Vec<_>>() {
         ["add", name] => Change::Add(Node::new(name)),
-        ["add", name, weight] => Change::Add(Node::new(name).with_weight(weight.parse()?)),
+        ["add", name, weight] => Change::Add(Node::new(name).with_weight(parse_weight(weight)?)),
         ["remove", name] => Change::remove(name),
-        ["reweight", name, weight] => Change::reweight(name, weight.parse()?),
-        _ => return Err(format!("{line:?}: expected add, remove or reweight").into()),
+        ["reweight", name, weight] => Change::reweight(name, parse_weight(weight)?),
+        _ => return Err(format!("{line:?}: expected {LINES}").into()),
+    })
+}
+
+fn parse_weight(weight: &str) -> Fallible<u32> {
+    let number = weight.parse();
+    number.map_err(|_| {
+        format!(
+            "weight {weight:?}: expected a whole number, 0 to {}",
+            u32::MAX
+        )
+        .into()
     })
 }
 

@@ -9,7 +9,7 @@ use crate::Fallible;
 use crate::view::read;
 
 /// How long etcd may take for an answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often a writer may find that another was first.
 const TRIES: u32 = 100;
@@ -32,23 +32,26 @@ pub(crate) async fn connect(endpoint: &str) -> Fallible<Client> {
 }
 
 /// Put the first Spec, where there is none.
-pub(crate) async fn create(client: &mut Client, key: &str, spec: &Spec) -> Fallible<u64> {
-    let epoch = put_if(client, key, spec, 0).await?;
+pub(crate) async fn create(endpoint: &str, key: &str, spec: &Spec) -> Fallible<u64> {
+    let epoch = put_if(&mut connect(endpoint).await?, key, spec, 0).await?;
     epoch.ok_or_else(|| format!("{key} is there already; change it with `write`").into())
 }
 
 /// Make a change to what is there now. When another writer was first, read what it left and make
 /// the change to that: no change is lost, and none is made to a state that nobody has seen.
 ///
-/// When the connection breaks it is open whether the change was made: read before you repeat it.
-pub(crate) async fn change(client: &mut Client, key: &str, change: &Change) -> Fallible<Made> {
+/// Each change has a connection of its own, since one that was left open may be dead by now. When
+/// it breaks before the answer it is open whether the change was made: look before you
+/// repeat it.
+pub(crate) async fn change(endpoint: &str, key: &str, change: &Change) -> Fallible<Made> {
+    let mut client = connect(endpoint).await?;
     for tries in 1..=TRIES {
         let answer = client.get(key, None).await?;
         let found = answer.kvs().first();
         let found = found.ok_or_else(|| format!("there is no {key}; put it with `init`"))?;
         let mut spec = read(found.value())?;
         spec.apply(change)?;
-        if let Some(epoch) = put_if(client, key, &spec, found.mod_revision()).await? {
+        if let Some(epoch) = put_if(&mut client, key, &spec, found.mod_revision()).await? {
             return Ok(Made { epoch, tries });
         }
     }
