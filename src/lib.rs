@@ -10,32 +10,40 @@ mod bounded;
 pub mod cluster;
 #[cfg(feature = "compat")]
 pub mod compat;
+mod diff;
 mod error;
 pub mod hash;
 #[cfg(target_has_atomic = "64")]
 pub mod health;
 mod key;
 mod log2;
+mod members;
 mod node;
 #[cfg(all(test, shuttle, feature = "shared"))]
 mod orders;
+pub mod plan;
+mod regions;
 mod replicas;
 mod router;
-#[cfg(feature = "spec")]
-mod spec;
 #[cfg(feature = "shared")]
 pub mod shared;
+#[cfg(feature = "spec")]
+mod spec;
 pub mod strategy;
 mod sync;
 
 #[cfg(feature = "harness")]
 pub mod harness;
+#[cfg(feature = "plot")]
+pub mod plot;
 
 pub use bounded::{BoundedLoad, Lease};
+pub use diff::{Basis, Diff, Flow, MovedRange, diff, diff_keys};
 pub use error::Error;
 pub use hash::HashFunction;
 pub use key::{HashTag, KeyHash, KeyHasher};
 pub use node::{Node, NodeId, Nodes};
+pub use regions::{Region, Regions};
 pub use replicas::Spread;
 pub use router::{Change, Router};
 #[cfg(feature = "spec")]
