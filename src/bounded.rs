@@ -23,10 +23,10 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
-use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::SeqCst;
 
 use crate::strategy::{Agree, Caps, Excess, Leave, POINTS, Param, Strategy, Weights};
+use crate::sync::atomic::AtomicUsize;
 use crate::{Change, Error, KeyHash, KeyHasher, NodeId, Nodes, Ring, Router};
 
 pub(crate) const STRATEGY: Strategy = Strategy {
@@ -121,7 +121,8 @@ pub(crate) struct Counter {
 
 impl Counter {
     pub(crate) fn new() -> Self {
-        static STAYS: AtomicUsize = AtomicUsize::new(0);
+        // Numbers alone, whose order matters to nobody.
+        static STAYS: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
         Self {
             load: AtomicUsize::new(0),
             stay: STAYS.fetch_add(1, SeqCst),

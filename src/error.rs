@@ -100,6 +100,13 @@ pub enum Error {
         /// What should stand there.
         expected: &'static str,
     },
+    /// A version that is no later than the one there is.
+    Stale {
+        /// Its epoch.
+        given: u64,
+        /// The epoch there is.
+        current: u64,
+    },
     /// A change that this router does not take.
     Unsupported {
         /// What was asked.
@@ -200,6 +207,10 @@ impl fmt::Display for Error {
                 write!(f, "the reply cannot be read at {at}: expected {expected}")
             }
             Self::Config { line, reason } => write!(f, "line {line}: {reason}"),
+            Self::Stale { given, current } => write!(
+                f,
+                "epoch {given} is stale: the router is at epoch {current}, so give a later one, made from what is there now"
+            ),
             Self::Unsupported { what, advice } => write!(f, "{what}: {advice}"),
         }
     }

@@ -438,6 +438,13 @@ impl KeyHasher {
         }
     }
 
+    /// The seed and 0, or the key as [`with_key`](Self::with_key) took it, in two little-endian
+    /// words.
+    #[cfg(feature = "spec")]
+    pub(crate) const fn secret(&self) -> [u64; 2] {
+        self.secret
+    }
+
     fn expected(&self) -> String {
         format!("what {} takes: {}", self.function, self.function.secret())
     }

@@ -12,13 +12,23 @@ pub mod cluster;
 pub mod compat;
 mod error;
 pub mod hash;
+#[cfg(target_has_atomic = "64")]
+pub mod health;
+pub mod hot;
 mod key;
 mod log2;
 mod node;
+#[cfg(all(test, shuttle, feature = "shared"))]
+mod orders;
 mod ramp;
 mod replicas;
 mod router;
+#[cfg(feature = "shared")]
+pub mod shared;
+#[cfg(feature = "spec")]
+mod spec;
 pub mod strategy;
+mod sync;
 
 #[cfg(feature = "harness")]
 pub mod harness;
@@ -31,4 +41,6 @@ pub use node::{Node, NodeId, Nodes};
 pub use ramp::Ramp;
 pub use replicas::Spread;
 pub use router::{Change, Router};
+#[cfg(feature = "spec")]
+pub use spec::Spec;
 pub use strategy::{HashSlots, Jump, Maglev, Modulo, Rendezvous, Ring, Shortlist};

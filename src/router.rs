@@ -292,6 +292,71 @@ pub trait Router: Debug + Send + Sync {
     }
 }
 
+/// So that what takes a router also takes one that was chosen at run time.
+impl<R: Router + ?Sized> Router for Box<R> {
+    #[inline]
+    fn nodes(&self) -> &Nodes {
+        (**self).nodes()
+    }
+
+    #[inline]
+    fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
+        (**self).route_hash(key)
+    }
+
+    fn apply(&mut self, change: &Change) -> Result<(), Error> {
+        (**self).apply(change)
+    }
+
+    #[inline]
+    fn hasher(&self) -> Option<&KeyHasher> {
+        (**self).hasher()
+    }
+
+    #[inline]
+    fn hash_key(&self, key: &[u8]) -> KeyHash {
+        (**self).hash_key(key)
+    }
+
+    #[inline]
+    fn route(&self, key: &[u8]) -> Option<&Node> {
+        (**self).route(key)
+    }
+
+    fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
+        (**self).walk(key, visit);
+    }
+
+    #[inline]
+    fn route_batch(&self, keys: &[KeyHash], out: &mut [Option<NodeId>]) {
+        (**self).route_batch(keys, out);
+    }
+
+    fn replicas(&self, key: KeyHash, n: usize, spread: Spread) -> SmallVec<[NodeId; 8]> {
+        (**self).replicas(key, n, spread)
+    }
+
+    fn replicas_into(&self, key: KeyHash, spread: Spread, out: &mut [Option<NodeId>]) -> usize {
+        (**self).replicas_into(key, spread, out)
+    }
+
+    fn place(&self, key: KeyHash) -> Option<NodeId> {
+        (**self).place(key)
+    }
+
+    fn shares(&self) -> Option<Vec<f64>> {
+        (**self).shares()
+    }
+
+    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+        (**self).explain(key)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        (**self).heap_bytes()
+    }
+}
+
 const ROUNDS: u64 = 256;
 
 /// The default walk: the owner, then the owners of the key hashed anew, then whoever was

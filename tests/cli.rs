@@ -23,6 +23,8 @@ mod slots;
 mod slots_messages;
 #[path = "cli/slots_plans.rs"]
 mod slots_plans;
+#[path = "cli/spec.rs"]
+mod spec;
 
 use std::ffi::OsStr;
 use std::fs;

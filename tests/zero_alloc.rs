@@ -7,12 +7,15 @@ mod common;
 
 use core::hint::black_box;
 use core::ops::ControlFlow;
+use core::time::Duration;
 use std::alloc::System;
 
-use common::{Outcome, fit, keys};
+use common::{Outcome, fit, keys, nodes};
 use hashroute::cluster::{
     Address, Command, Health, Mark, Policy, Request, SlotMap, SlotRule, Table,
 };
+use hashroute::health::{self, Liveness};
+use hashroute::hot::HotKeys;
 use hashroute::strategy::{ALL, Strategy};
 use hashroute::{
     BoundedLoad, HashFunction, HashTag, Jump, KeyHash, KeyHasher, Node, Rendezvous, Router, Spread,
@@ -126,6 +129,55 @@ fn leases<R: Router>(name: &str, router: R, keys: &[KeyHash]) -> Outcome {
     Ok(())
 }
 
+/// A filter that passes over the first of its nodes, and what reports to it take.
+fn filtered(strategy: &Strategy, count: u32, keys: &[KeyHash]) -> Outcome {
+    let router = common::build(strategy, members(strategy, count));
+    let filter = Liveness::new(router, health::Policy::default())?;
+    if let Some((id, _)) = filter.nodes().iter().find(|(_, node)| node.weight() > 0) {
+        free_of_charge(strategy.name, || {
+            for second in 1..=3 {
+                filter.failed(id, Duration::from_secs(second));
+            }
+            filter.succeeded(id, Duration::from_secs(4));
+            black_box((filter.is_down(id), filter.due(Duration::ZERO).count()));
+        });
+        assert_eq!((filter.is_down(id), filter.skips()), (true, count > 1));
+    }
+    lookups(strategy.name, &filter, keys);
+    Ok(())
+}
+
+#[cfg(feature = "shared")]
+fn shared(keys: &[KeyHash]) -> Outcome {
+    let shared = hashroute::shared::Shared::new(hashroute::Ring::new(nodes(30))?);
+    let mut reader = shared.reader();
+    drop(shared.pin()); // the first of a thread makes its place
+    free_of_charge("shared", || {
+        for &key in keys {
+            black_box((reader.get().route_hash(key), shared.pin().route_hash(key)));
+        }
+    });
+    Ok(())
+}
+
+/// Lookups of keys that are hot and of others, as routes and as leases.
+fn hot<R: Router>(router: R, keys: &[KeyHash]) -> Outcome {
+    let mut router = HotKeys::new(router, 8, 0.01)?;
+    router.set_hot(keys[..keys.len() / 2].iter().copied())?;
+    lookups("hot keys", &router, keys);
+    free_of_charge("hot keys", || {
+        for &key in keys {
+            black_box(router.holders(key));
+            assert!(
+                router
+                    .acquire(key)
+                    .is_some_and(|lease| router.release(lease))
+            );
+        }
+    });
+    Ok(())
+}
+
 fn main() -> Outcome {
     let keys = keys(50, 20);
     let counted = Region::new(ALLOCATOR);
@@ -141,6 +193,7 @@ fn main() -> Outcome {
             let router = common::build(strategy, members(strategy, count));
             let few = if count == 1000 { 2 } else { keys.len() };
             lookups(strategy.name, &*router, &keys[..few]);
+            filtered(strategy, count, &keys[..few])?;
         }
     }
     for &function in HashFunction::ALL {
@@ -157,9 +210,15 @@ fn main() -> Outcome {
         }
     }
     cluster()?;
-    let nodes = || (0..30).map(|i| Node::new(format!("node-{i}")));
-    leases("bounded over rendezvous", Rendezvous::new(nodes())?, &keys)?;
-    leases("bounded over jump", Jump::new(nodes())?, &keys)?;
+    leases(
+        "bounded over rendezvous",
+        Rendezvous::new(nodes(30))?,
+        &keys,
+    )?;
+    leases("bounded over jump", Jump::new(nodes(30))?, &keys)?;
+    #[cfg(feature = "shared")]
+    shared(&keys)?;
+    hot(Rendezvous::new(nodes())?, &keys)?;
     println!("lookups allocate nothing: ok");
     Ok(())
 }

@@ -20,12 +20,9 @@ fn one() -> u32 {
 
 impl From<Node> for super::Node {
     fn from(node: Node) -> Self {
-        let place = (node.zone, node.rack);
-        Self {
-            name: node.name,
-            weight: node.weight,
-            place: (place != (None, None)).then(|| Box::new(place)),
-        }
+        Self::new(node.name)
+            .with_weight(node.weight)
+            .placed(node.zone, node.rack)
     }
 }
 
@@ -37,6 +34,17 @@ impl From<super::Node> for Node {
             weight: node.weight,
             zone,
             rack,
+        }
+    }
+}
+
+impl super::Node {
+    /// In this zone, on this rack, either of which a file may leave out.
+    pub(crate) fn placed(self, zone: Option<Box<str>>, rack: Option<Box<str>>) -> Self {
+        let place = (zone, rack);
+        Self {
+            place: (place != (None, None)).then(|| Box::new(place)),
+            ..self
         }
     }
 }

@@ -20,7 +20,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use core::ops::Range;
+use core::ops::{Range, RangeInclusive};
 
 use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights, cell_shares};
 use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
@@ -112,17 +112,7 @@ impl HashSlots {
     /// assert!(HashSlots::with_slots(["a", "b"].map(Node::new), 1).is_err());
     /// ```
     pub fn with_slots(nodes: impl IntoIterator<Item = Node>, slots: u32) -> Result<Self, Error> {
-        if slots == 0 {
-            return Err(Error::parameter("slots", slots, "at least 1"));
-        }
-        if slots > Self::MAX_SLOTS {
-            return Err(Error::Capacity {
-                what: "slots",
-                wanted: slots.into(),
-                limit: Self::MAX_SLOTS.into(),
-                advice: "take fewer: a few hundred a node are even",
-            });
-        }
+        check_slots(slots)?;
         let nodes = Nodes::sorted(nodes)?;
         check_room(&nodes, slots as usize)?;
         let mut table = Self {
@@ -131,6 +121,46 @@ impl HashSlots {
             owners: vec![None; slots as usize],
         };
         table.rebalance();
+        Ok(table)
+    }
+
+    /// A table that was dealt before: ranges, each with the name of its owner. A slot in none of
+    /// them is nobody's.
+    ///
+    /// # Errors
+    /// As [`with_slots`](Self::with_slots) and [`assign`](Self::assign); [`Error::Parameter`] for
+    /// ranges that overlap.
+    ///
+    /// ```
+    /// # use hashroute::{HashSlots, Node};
+    /// let ranges = [(0..=9, "b"), (20..=99, "a")];
+    /// let table = HashSlots::from_ranges(["a", "b"].map(Node::new), 100, ranges)?;
+    /// assert!(table.owner(9).is_some() && table.owner(10).is_none());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn from_ranges<'a>(
+        nodes: impl IntoIterator<Item = Node>,
+        slots: u32,
+        ranges: impl IntoIterator<Item = (RangeInclusive<u32>, &'a str)>,
+    ) -> Result<Self, Error> {
+        check_slots(slots)?;
+        let nodes = Nodes::sorted(nodes)?;
+        let owners = vec![None; slots as usize];
+        let mut table = Self::from_owners(nodes, KeyHasher::default(), owners)?;
+        for (range, name) in ranges {
+            let wrong = |expected: &str| {
+                let value = alloc::format!("{}-{}", range.start(), range.end());
+                Error::parameter("slots", value, expected)
+            };
+            let Some(end) = range.end().checked_add(1) else {
+                return Err(wrong("slots that there are"));
+            };
+            let taken = |slot| table.owner(slot).is_some();
+            if end <= slots && range.clone().any(taken) {
+                return Err(wrong("slots that no other range has"));
+            }
+            table.assign(*range.start()..end, name)?;
+        }
         Ok(table)
     }
 
@@ -270,6 +300,19 @@ impl HashSlots {
             }
             *owner = takers.next();
         }
+    }
+}
+
+fn check_slots(slots: u32) -> Result<(), Error> {
+    match slots {
+        0 => Err(Error::parameter("slots", slots, "at least 1")),
+        1..=HashSlots::MAX_SLOTS => Ok(()),
+        _ => Err(Error::Capacity {
+            what: "slots",
+            wanted: slots.into(),
+            limit: HashSlots::MAX_SLOTS.into(),
+            advice: "take fewer: a few hundred a node are even",
+        }),
     }
 }
 

@@ -10,6 +10,7 @@ use hashroute::{HashFunction, Spread, compat, strategy};
 use crate::changes::ChangeArgs;
 use crate::commands::check::args::CheckArgs;
 use crate::commands::slots::args::SlotsCommand;
+use crate::commands::spec::SpecCommand;
 use crate::nodes::MAX_COUNT;
 use crate::output::Format;
 
@@ -43,6 +44,9 @@ pub(crate) enum Command {
     /// Redis Cluster's slots: keys, tables, plans of what moves, a resharding in memory
     #[command(subcommand, after_help = SLOTS)]
     Slots(SlotsCommand),
+    /// What peers must share, in one file: write it, check it, tell whether two agree
+    #[command(subcommand, after_help = SPEC)]
+    Spec(SpecCommand),
     /// List the strategies: what they can do, what peers must share, their parameters
     #[command(after_help = "Example:\n  hashroute strategies --format json")]
     Strategies(OutputArgs),
@@ -180,7 +184,22 @@ pub(crate) struct StrategyArgs {
     pub(crate) strategy: String,
     #[command(flatten)]
     pub(crate) tuning: TuningArgs,
+    /// All that peers share, in place of nodes and strategy: a file of `hashroute spec write`
+    #[arg(long, value_name = "FILE", conflicts_with_all = SPECIFIED)]
+    pub(crate) spec: Option<PathBuf>,
 }
+
+/// What a spec says.
+const SPECIFIED: [&str; 8] = [
+    "members",
+    "strategy",
+    "set",
+    "hash",
+    "hash_seed",
+    "hash_key",
+    "hash_tag",
+    "dialect",
+];
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Strategy")]
@@ -402,6 +421,16 @@ Examples:
   hashroute explain --nodes a,b=2,c user:1
   hashroute explain --strategy slots --hash crc16 --hash-tag '{}' '{user1000}.following'
   hashroute explain --strategy bounded --range 0..1000 user:1 --replicas 3";
+
+const SPEC: &str = "\
+FILE is TOML or JSON as `write` prints it; - is standard input. It holds the secret key of a keyed
+hash. Other commands take it as --spec FILE.
+
+Examples:
+  hashroute spec write --nodes a,b=2,c --strategy maglev > spec.toml
+  hashroute spec write --spec spec.toml --add d > next.toml
+  hashroute spec fingerprint spec.toml next.toml
+  hashroute spec check spec.toml --fingerprint 0123456789abcdef";
 
 const SLOTS: &str = "\
 Examples:

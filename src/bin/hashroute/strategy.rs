@@ -3,18 +3,21 @@
 use hashroute::compat::{self, Config, Dialect, Server};
 use hashroute::harness::Recipe;
 use hashroute::strategy::{self, Param, Params, Strategy};
-use hashroute::{Change, Error, HashFunction, HashTag, KeyHasher, Node, NodeId, Router, Spread};
+use hashroute::{
+    Change, Error, HashFunction, HashTag, KeyHasher, Node, NodeId, Router, Spec, Spread,
+};
 
 use crate::args::{NodeArgs, StrategyArgs, TuningArgs};
 use crate::failure::Failure;
-use crate::{config, nodes, units};
+use crate::{config, nodes, text, units};
 
-/// What routes: a strategy, a dialect, or a pool of a real configuration.
+/// What routes: a strategy, a dialect, a pool of a real configuration, or what a spec says.
 #[derive(Clone, Debug)]
 pub(crate) enum Way {
     Strategy(&'static Strategy),
     Dialect(&'static Dialect),
     Config(Box<Config>),
+    Spec(Box<Spec>),
 }
 
 impl Way {
@@ -23,6 +26,15 @@ impl Way {
             Self::Strategy(strategy) => strategy.name,
             Self::Dialect(dialect) => dialect.name,
             Self::Config(config) => config.dialect().name,
+            Self::Spec(spec) => spec.name(),
+        }
+    }
+
+    fn is_dialect(&self) -> bool {
+        match self {
+            Self::Strategy(_) => false,
+            Self::Dialect(_) | Self::Config(_) => true,
+            Self::Spec(spec) => spec.strategy().is_none(),
         }
     }
 
@@ -30,7 +42,7 @@ impl Way {
         match self {
             Self::Strategy(strategy) => strategy.params,
             Self::Dialect(dialect) => dialect.params,
-            Self::Config(_) => &[],
+            Self::Config(_) | Self::Spec(_) => &[],
         }
     }
 }
@@ -49,6 +61,7 @@ impl Recipe for Choice {
             Way::Dialect(dialect) => dialect.make(nodes, params),
             // It brings its own nodes, with what the system says of them beside.
             Way::Config(config) => Ok(Box::new(config.build()?)),
+            Way::Spec(spec) => spec.build(),
         }
     }
 }
@@ -59,6 +72,12 @@ impl Choice {
         args: &StrategyArgs,
         nodes: &NodeArgs,
     ) -> Result<(Self, Vec<Node>), Failure> {
+        if let Some(path) = &args.spec {
+            let spec = Box::new(text::read_spec(path, "--spec")?);
+            let (params, nodes) = (spec.params(), spec.nodes());
+            let way = Way::Spec(spec);
+            return Ok((Self { way, params }, nodes));
+        }
         let choice = Self::of(args)?;
         let (Way::Dialect(dialect), Some(path)) = (&choice.way, &nodes.config) else {
             return Ok((choice, nodes::read(nodes)?));
@@ -91,6 +110,20 @@ impl Choice {
             .map_err(|error| self.refusal(&error))
     }
 
+    /// All of it, with these nodes.
+    pub(crate) fn spec(&self, nodes: Vec<Node>) -> Result<Spec, Failure> {
+        let spec = match &self.way {
+            Way::Strategy(strategy) => Spec::new(strategy, nodes, &self.params),
+            Way::Dialect(dialect) => Spec::of_dialect(dialect, nodes, &self.params),
+            Way::Config(config) => {
+                let servers = config.servers().iter().cloned();
+                Spec::of_dialect(config.dialect(), servers, config.params())
+            }
+            Way::Spec(spec) => Ok((**spec).clone()),
+        };
+        spec.map_err(|error| self.refusal(&error))
+    }
+
     /// The error with the option that caused it.
     pub(crate) fn refusal(&self, error: &Error) -> Failure {
         Failure::Input(match error {
@@ -114,6 +147,7 @@ impl Choice {
     fn servers(&self) -> &[Server] {
         match &self.way {
             Way::Config(config) => config.servers(),
+            Way::Spec(spec) => spec.servers(),
             Way::Strategy(_) | Way::Dialect(_) => &[],
         }
     }
@@ -149,20 +183,21 @@ impl Choice {
 
     /// How many keys have no node, and why.
     pub(crate) fn unplaced(&self, keys: u64, weight: bool) -> String {
-        let why = match self.way {
-            _ if !weight => "no node has weight",
-            Way::Strategy(_) => "no node has room",
-            Way::Dialect(_) | Way::Config(_) => {
-                "the system does not route them by their bytes, or to a node that is down"
-            }
+        let why = if !weight {
+            "no node has weight"
+        } else if self.way.is_dialect() {
+            "the system does not route them by their bytes, or to a node that is down"
+        } else {
+            "no node has room"
         };
         format!("{} went nowhere: {why}.", units::counted(keys, "key"))
     }
 
     fn what(&self) -> String {
-        let kind = match self.way {
-            Way::Strategy(_) => "strategy",
-            Way::Dialect(_) | Way::Config(_) => "dialect",
+        let kind = if self.way.is_dialect() {
+            "dialect"
+        } else {
+            "strategy"
         };
         format!("{kind} {}", self.way.name())
     }

@@ -66,7 +66,7 @@ fn measure(
     let allocations = || crate::ALLOCATOR.stats().allocations as u64;
     let entrant = |choice: &Choice| match choice.way {
         Way::Strategy(strategy) => Some((strategy, choice.params.clone())),
-        Way::Dialect(_) | Way::Config(_) => None,
+        Way::Dialect(_) | Way::Config(_) | Way::Spec(_) => None,
     };
     let contest = Contest {
         nodes,

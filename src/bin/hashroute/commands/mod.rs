@@ -8,6 +8,7 @@ mod lists;
 mod remap;
 mod route;
 pub(crate) mod slots;
+pub(crate) mod spec;
 
 use crate::args::Command;
 use crate::failure::Failure;
@@ -24,5 +25,6 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Compare(args) => compare::run(args),
         Command::Remap(args) => remap::run(args),
         Command::Slots(command) => slots::run(command),
+        Command::Spec(command) => spec::run(command),
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct CheckArgs {
         value_name = "LIST",
         help_heading = "Nodes (default: --count 10)"
     )]
-    #[arg(value_parser = nodes::counts, conflicts_with = "members")]
+    #[arg(value_parser = nodes::counts, conflicts_with_all = ["members", "spec"])]
     pub(super) node_counts: Option<Counts>,
     /// Write the results as JUnit XML too
     #[arg(long, value_name = "FILE", help_heading = "Output")]

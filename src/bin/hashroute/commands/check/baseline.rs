@@ -46,6 +46,7 @@ pub(super) struct SetUp {
     strategy: String,
     dialect: Option<String>,
     config: Option<PathBuf>,
+    spec: Option<PathBuf>,
     pool: Option<String>,
     set: Vec<String>,
     hash: Option<String>,
@@ -75,6 +76,7 @@ pub(super) fn set_up(args: &CheckArgs, keys: &Keys) -> Result<SetUp, Failure> {
         strategy: args.strategy.strategy.clone(),
         dialect: tuning.dialect.clone(),
         config: args.nodes.config.clone(),
+        spec: args.strategy.spec.clone(),
         pool: args.nodes.pool.clone(),
         set: tuning.set.clone(),
         hash: tuning.hash.clone(),
@@ -162,8 +164,12 @@ impl Baseline {
 impl SetUp {
     /// What routed then, or why it cannot be built. A secret hash key is the one given now.
     pub(super) fn choice(&self, hash_key: Option<&String>) -> Result<Choice, String> {
-        if self.config.is_some() {
-            return Err("its nodes came from a --config, which a baseline does not hold".into());
+        for (file, option) in [(&self.config, "--config"), (&self.spec, "--spec")] {
+            if file.is_some() {
+                return Err(format!(
+                    "its nodes came from a {option}, which a baseline does not hold"
+                ));
+            }
         }
         if self.has_hash_key && hash_key.is_none() {
             return Err("it was made with a --hash-key, which a baseline does not hold".into());
@@ -177,7 +183,12 @@ impl SetUp {
             dialect: self.dialect.clone(),
         };
         let strategy = self.strategy.clone();
-        Choice::of(&StrategyArgs { strategy, tuning }).map_err(|error| error.to_string())
+        let args = StrategyArgs {
+            strategy,
+            tuning,
+            spec: None,
+        };
+        Choice::of(&args).map_err(|error| error.to_string())
     }
 
     /// The keys of then beside those of now, one by one; `None` where they are the same.
@@ -211,6 +222,7 @@ impl SetUp {
             ("strategy", routes(self), routes(now)),
             ("config", file(&self.config), file(&now.config)),
             ("pool", option(&self.pool), option(&now.pool)),
+            ("spec", file(&self.spec), file(&now.spec)),
             ("parameters", set(self), set(now)),
             ("hash", option(&self.hash), option(&now.hash)),
             ("hash seed", option(&self.hash_seed), option(&now.hash_seed)),

@@ -1,7 +1,5 @@
 //! Tables as servers print them, and how people name what is in them.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 
 use hashroute::cluster::{ClusterNode, SlotRange, SlotRule, Table};
@@ -9,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output::Cell;
-use crate::units;
+use crate::{text, units};
 
 /// The least of an id that may stand for all of it.
 const SHORT: usize = 4;
@@ -20,30 +18,9 @@ const RANGES: usize = 8;
 
 /// The table in a file, or on standard input.
 pub(crate) fn read(path: &Path) -> Result<Table, Failure> {
-    let wrong = |problem: String| Failure::Input(format!("TABLE {}: {problem}", path.display()));
-    let bytes = read_bytes(path).map_err(|error| wrong(error.to_string()))?;
-    let text = core::str::from_utf8(&bytes).map_err(|error| {
-        let lines = bytes[..error.valid_up_to()].split(|byte| *byte == b'\n');
-        wrong(format!(
-            "line {} is not UTF-8: expected what a server printed",
-            lines.count()
-        ))
-    })?;
-    let text = text.trim_start_matches('\u{feff}');
-    Table::from_text(text, SlotRule::REDIS).map_err(|error| wrong(error.to_string()))
-}
-
-fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
-    let input: Box<dyn Read> = if path.as_os_str() == "-" {
-        Box::new(io::stdin())
-    } else {
-        Box::new(File::open(path)?)
-    };
-    let mut bytes = Vec::new();
-    // One more than is read, so that the table says what is too much.
-    let most = Table::MAX_TEXT as u64 + 1;
-    input.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    let text = text::read(path, "TABLE", Table::MAX_TEXT, "what a server printed")?;
+    Table::from_text(&text, SlotRule::REDIS)
+        .map_err(|error| Failure::Input(format!("TABLE {}: {error}", path.display())))
 }
 
 /// The node that a word means: an id, the start of one, or an address.

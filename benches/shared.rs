@@ -1,0 +1,127 @@
+//! What sharing costs: reads beside those of the plain router, in one process and on the same
+//! keys, and the swap of a ring for one with a node more.
+//!
+//! `cargo bench --features shared --bench shared`; with `--test` each once, to see that it runs.
+
+use core::hint::black_box;
+use core::time::Duration;
+use std::time::Instant;
+
+use hashroute::health::{Liveness, Policy};
+use hashroute::shared::Shared;
+use hashroute::{Change, Error, Node, NodeId, Ring, Router};
+
+const KEYS: usize = 1 << 14;
+
+fn ring(size: usize) -> Result<Ring, Error> {
+    Ring::new((0..size).map(|i| Node::new(format!("node-{i}"))))
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// A way to route a key.
+type Way<'a> = (&'a str, Box<dyn FnMut(&[String]) + 'a>);
+
+/// All keys, from bytes to node.
+fn each(keys: &[String], mut route: impl FnMut(&[u8]) -> Option<NodeId>) {
+    for key in keys {
+        black_box(route(black_box(key.as_bytes())));
+    }
+}
+
+/// The time of a pass of each way, in turns, so that what disturbs one disturbs all; each after
+/// a pass that brings its data close.
+fn compare(ways: &mut [Way<'_>], keys: &[String], passes: usize) -> Vec<Duration> {
+    let mut times = vec![Vec::new(); ways.len()];
+    for _ in 0..passes {
+        for ((_, way), times) in ways.iter_mut().zip(&mut times) {
+            way(keys);
+            let start = Instant::now();
+            way(keys);
+            times.push(start.elapsed());
+        }
+    }
+    times.into_iter().map(median).collect()
+}
+
+fn reads(size: usize, passes: usize) -> Result<(), Error> {
+    let keys: Vec<_> = (0..KEYS).map(|i| format!("user:{i:011}")).collect();
+    // One ring for all ways: rings at other addresses differ by more than is measured here.
+    let shared = Shared::new(Liveness::new(ring(size)?, Policy::default())?);
+    let filter = shared.pin();
+    let plain = filter.router();
+    let mut reader = shared.reader();
+    let mut ways: Vec<Way<'_>> = vec![
+        (
+            "plain",
+            Box::new(|keys| each(keys, |key| plain.route_hash(plain.hash_key(key)))),
+        ),
+        (
+            "reader",
+            Box::new(|keys| {
+                each(keys, |key| {
+                    let now = reader.get().router();
+                    now.route_hash(now.hash_key(key))
+                });
+            }),
+        ),
+        (
+            "pin",
+            Box::new(|keys| {
+                each(keys, |key| {
+                    let now = shared.pin();
+                    let now = now.router();
+                    now.route_hash(now.hash_key(key))
+                });
+            }),
+        ),
+        (
+            "health",
+            Box::new(|keys| each(keys, |key| filter.route_hash(filter.hash_key(key)))),
+        ),
+    ];
+    let times = compare(&mut ways, &keys, passes);
+    for ((name, _), time) in ways.iter().zip(&times) {
+        let per_key = time.as_secs_f64() * 1e9 / KEYS as f64;
+        let ratio = time.as_secs_f64() / times[0].as_secs_f64();
+        println!("ring of {size:5} nodes  {name:8} {per_key:7.1} ns a key  {ratio:5.2} x plain");
+    }
+    Ok(())
+}
+
+/// From the call to the swap made: the clone, the change, and what becomes of the old version.
+fn swaps(size: usize, passes: usize) -> Result<(), Error> {
+    let shared = Shared::new(ring(size)?);
+    let mut times = Vec::new();
+    for i in 0..passes {
+        let name = format!("one-more-{i}");
+        for change in [Change::Add(Node::new(&*name)), Change::remove(&*name)] {
+            let start = Instant::now();
+            shared.update(&[change])?;
+            times.push(start.elapsed());
+        }
+    }
+    println!(
+        "ring of {size:5} nodes  swap     {:7.1} us",
+        median(times).as_secs_f64() * 1e6
+    );
+    Ok(())
+}
+
+fn main() -> Result<(), Error> {
+    let passes = if std::env::args().any(|arg| arg == "--test") {
+        1
+    } else {
+        201
+    };
+    for size in [100, 1_000] {
+        reads(size, passes)?;
+    }
+    for size in [100, 1_000] {
+        swaps(size, passes)?;
+    }
+    Ok(())
+}

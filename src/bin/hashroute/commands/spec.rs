@@ -1,0 +1,242 @@
+//! `spec`: what peers must share, written, checked, compared and in other forms.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use hashroute::strategy::{Agree, Strategy};
+use hashroute::{HashSlots, KeyHash, Spec};
+use serde_json::json;
+
+use crate::args::{NodeArgs, OutputArgs, StrategyArgs};
+use crate::changes::{self, ChangeArgs};
+use crate::failure::Failure;
+use crate::output::{self, Cell, Column, Format, Report, Table};
+use crate::strategy::Choice;
+use crate::{text, units};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SpecCommand {
+    /// Say whether a spec can be used, and what it is
+    Check(CheckArgs),
+    /// Print the fingerprint of each spec; the exit code is 1 when they differ
+    Fingerprint(FingerprintArgs),
+    /// Print a spec in another form
+    Convert(ConvertArgs),
+    /// Print the spec of nodes and a strategy, or of another spec with changes
+    Write(Box<WriteArgs>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// A spec in TOML or JSON; - is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The fingerprint that it must have, or the exit code is 1
+    #[arg(long, value_name = "HEX16", value_parser = fingerprint)]
+    fingerprint: Option<u64>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FingerprintArgs {
+    /// Specs in TOML or JSON; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// A spec in TOML or JSON; - is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The form
+    #[arg(long, value_name = "FORM")]
+    to: Form,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WriteArgs {
+    #[command(flatten)]
+    changes: ChangeArgs,
+    /// The number of this state [default: 0 or that of --spec, and one more a change]
+    #[arg(long, value_name = "N")]
+    epoch: Option<u64>,
+    /// The form
+    #[arg(long, value_name = "FORM", default_value = "toml")]
+    to: Form,
+    #[command(flatten)]
+    nodes: NodeArgs,
+    #[command(flatten)]
+    strategy: StrategyArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Form {
+    /// For people
+    Toml,
+    /// The same fields
+    Json,
+    /// The nodes alone, as --nodes-file takes them: CSV
+    Nodes,
+    /// The bytes that the fingerprint is the hash of
+    Canonical,
+}
+
+pub(crate) fn run(command: &SpecCommand) -> Result<(), Failure> {
+    match command {
+        SpecCommand::Check(args) => check(args),
+        SpecCommand::Fingerprint(args) => fingerprints(args),
+        SpecCommand::Convert(args) => print(&text::read_spec(&args.file, "FILE")?, args.to),
+        SpecCommand::Write(args) => write(args),
+    }
+}
+
+fn fingerprint(text: &str) -> Result<u64, String> {
+    let is_hex = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let number = u64::from_str_radix(text, 16).ok().filter(|_| is_hex);
+    number.ok_or_else(|| "expected 16 hexadecimal digits".into())
+}
+
+fn hex(fingerprint: u64) -> String {
+    format!("{fingerprint:016x}")
+}
+
+fn check(args: &CheckArgs) -> Result<(), Failure> {
+    let spec = text::read_spec(&args.file, "FILE")?;
+    let found = spec.fingerprint();
+    report(&spec)?.print(args.output.format)?;
+    match args.fingerprint {
+        Some(wanted) if wanted != found => Err(Failure::Check(format!(
+            "the fingerprint is {}, not {}: peers with it may send keys to other nodes",
+            hex(found),
+            hex(wanted)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn report(spec: &Spec) -> Result<Report, Failure> {
+    let nodes = spec.nodes();
+    let live = nodes.iter().filter(|node| node.weight() > 0).count();
+    let weight: u64 = nodes.iter().map(|node| u64::from(node.weight())).sum();
+    let hash = spec.hasher().map(|hasher| hasher.function().name());
+    let kind = match spec.strategy() {
+        Some(_) => "strategy",
+        None => "dialect",
+    };
+    let print = hex(spec.fingerprint());
+    let unowned = unowned(spec)?;
+    let mut facts = vec![
+        (kind, spec.name().to_owned()),
+        ("hash", hash.unwrap_or("the system's own").to_owned()),
+        ("nodes", nodes.len().to_string()),
+        ("with weight", live.to_string()),
+        ("total weight", weight.to_string()),
+        ("epoch", spec.epoch().to_string()),
+        ("fingerprint", print.clone()),
+    ];
+    if let Some(slots) = unowned {
+        facts.push(("slots without a node", units::count(slots as u64)));
+    }
+    let columns = [Column::text("fact", "fact"), Column::text("value", "value")];
+    let json = json!({
+        kind: spec.name(),
+        "hash": hash,
+        "nodes": nodes.len(),
+        "live": live,
+        "total_weight": weight,
+        "epoch": spec.epoch(),
+        "fingerprint": print,
+        "unowned_slots": unowned,
+    });
+    let table = Table::new(columns).with_rows(
+        facts
+            .into_iter()
+            .map(|(name, value)| vec![Cell::text(name), Cell::text(value)]),
+    );
+    Ok(Report::new(&json, table.clone())?.with_table(table))
+}
+
+/// How many slots of a table are nobody's: written by hand, it may have gaps.
+fn unowned(spec: &Spec) -> Result<Option<usize>, Failure> {
+    let is_table = |strategy: &Strategy| strategy.caps.agree == Agree::Table;
+    if !spec.strategy().is_some_and(is_table) {
+        return Ok(None);
+    }
+    let router = spec.build()?;
+    let slots = spec.params().get("slots", HashSlots::DEFAULT_SLOTS)?;
+    let hashes = (0..slots).map(|slot| KeyHash::from_raw(slot.into()));
+    let gaps = hashes.filter(|hash| router.route_hash(*hash).is_none());
+    Ok(Some(gaps.count()))
+}
+
+fn fingerprints(args: &FingerprintArgs) -> Result<(), Failure> {
+    let mut rows = Vec::new();
+    for path in &args.files {
+        let print = text::read_spec(path, "FILE")?.fingerprint();
+        rows.push((print, path.display().to_string()));
+    }
+    let columns = [
+        Column::text("fingerprint", "fingerprint"),
+        Column::text("file", "file"),
+    ];
+    let cells = rows
+        .iter()
+        .map(|(print, file)| vec![Cell::text(hex(*print)), Cell::text(file.as_str())]);
+    match args.output.format {
+        Format::Table => {
+            let mut out = output::stdout();
+            for (print, file) in &rows {
+                writeln!(out, "{}\t{file}", hex(*print))?;
+            }
+            out.flush()?;
+        }
+        format => Report::of(Table::new(columns).with_rows(cells))?.print(format)?,
+    }
+    match rows.iter().find(|(print, _)| *print != rows[0].0) {
+        None => Ok(()),
+        Some((_, file)) => Err(Failure::Check(format!(
+            "{} and {file} differ: peers with them may send keys to other nodes",
+            rows[0].1
+        ))),
+    }
+}
+
+fn write(args: &WriteArgs) -> Result<(), Failure> {
+    let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
+    let changes = choice.resolve(&args.changes.0);
+    changes::check(&nodes, &changes)?;
+    let mut spec = choice.spec(nodes)?;
+    for change in &changes {
+        spec.apply(change).map_err(|error| choice.refusal(&error))?;
+    }
+    if let Some(epoch) = args.epoch {
+        let wrong = |error| Failure::Input(format!("--epoch {epoch}: {error}"));
+        spec = spec.with_epoch(epoch).map_err(wrong)?;
+    }
+    print(&spec, args.to)
+}
+
+fn print(spec: &Spec, form: Form) -> Result<(), Failure> {
+    let mut out = output::stdout();
+    match form {
+        Form::Toml => out.write_all(spec.to_toml().as_bytes())?,
+        Form::Json => writeln!(out, "{}", spec.to_json())?,
+        Form::Canonical => out.write_all(spec.canonical().as_bytes())?,
+        Form::Nodes => {
+            let mut csv = csv::Writer::from_writer(&mut out);
+            csv.write_record(["name", "weight", "zone", "rack"])?;
+            for node in spec.nodes() {
+                let weight = node.weight().to_string();
+                let places = [node.zone(), node.rack()].map(Option::unwrap_or_default);
+                csv.write_record([node.name(), &weight, places[0], places[1]])?;
+            }
+            csv.flush()?;
+        }
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,48 @@
+//! Texts that are read whole: tables that servers printed, specs.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use hashroute::Spec;
+
+use crate::failure::Failure;
+
+/// The text of a file or of standard input (-), up to one byte more than `most`, so that its
+/// reader says what is too much. `option` is what named it, `expected` what should be in it.
+pub(crate) fn read(
+    path: &Path,
+    option: &str,
+    most: usize,
+    expected: &str,
+) -> Result<String, Failure> {
+    let wrong = |problem: String| Failure::Input(format!("{option} {}: {problem}", path.display()));
+    let bytes = read_bytes(path, most).map_err(|error| wrong(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let lines = before.split(|byte| *byte == b'\n');
+        wrong(format!(
+            "line {} is not UTF-8: expected {expected}",
+            lines.count()
+        ))
+    })?;
+    Ok(text.trim_start_matches('\u{feff}').to_owned())
+}
+
+fn read_bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let input: Box<dyn Read> = if path.as_os_str() == "-" {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(path)?)
+    };
+    let mut bytes = Vec::new();
+    input.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The spec in a file, or on standard input.
+pub(crate) fn read_spec(path: &Path, option: &str) -> Result<Spec, Failure> {
+    let text = read(path, option, Spec::MAX_TEXT, "a spec in TOML or JSON")?;
+    text.parse::<Spec>()
+        .map_err(|error| Failure::Input(format!("{option} {}: {error}", path.display())))
+}

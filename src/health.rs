@@ -1,0 +1,493 @@
+//! Health apart from membership: a filter that passes over nodes that are down, at lookup.
+//!
+//! Taking a failed node out of the set builds the router anew, and where places follow from
+//! counts, as in twemproxy's `auto_eject_hosts`, it moves keys of nodes that are well. Here the set stays.
+//! A key whose owner is down goes to the next node in its order of preference; all others stay
+//! where they are, and when the node is back so are its keys.
+//!
+//! | lookup | memory | report | a node goes down or up |
+//! |---|---|---|---|
+//! | the router's and three reads; for keys of a node that is down a few steps of its walk | 32 B a node | O(1), without locks | O(nodes), at the next lookup |
+//!
+//! # When a node is down
+//!
+//! Whoever sends requests or probes reports what came of them: [`failed`](Liveness::failed),
+//! [`succeeded`](Liveness::succeeded). A node goes **down** by [`fail_after`](Policy::fail_after)
+//! failures in a row, the last no more than [`window`](Policy::window) after the first. It comes
+//! **up** by a success when [`rise`](Policy::rise) are in a row and it has been down for its hold,
+//! which doubles from [`hold`](Policy::hold) each time it goes down again, up to
+//! [`max_hold`](Policy::max_hold). A series of failures that starts `max_hold` or more after the
+//! one before it, and after the node came up, is held as the first. A node that is down gets no keys, so
+//! somebody has to probe it: [`due`](Liveness::due) says whom. For verdicts that come from
+//! elsewhere (an orchestrator, a health checker), let `fail_after` and `rise` be 1 and both holds 0.
+//!
+//! When more than [`max_down`](Policy::max_down) percent of all weight is down, or all, the
+//! reports are taken for wrong, or the rest could not bear the load: keys go to their owners
+//! again, down or not, as with Envoy's panic threshold.
+//!
+//! There is no clock inside. Times are durations since any one start, such as that of the
+//! process, taken to whole milliseconds.
+//!
+//! ```
+//! use core::time::Duration;
+//! use hashroute::health::{Liveness, Policy};
+//! use hashroute::{Node, Ring, Router};
+//!
+//! let router = Liveness::new(Ring::new(["a", "b", "c"].map(Node::new))?, Policy::default())?;
+//! let key = router.hash_key(b"user:42");
+//! let owner = router.route_hash(key).expect("a node");
+//! for second in 1..=3 {
+//!     router.failed(owner, Duration::from_secs(second));
+//! }
+//! assert!(router.is_down(owner));
+//! assert_ne!(router.route_hash(key), Some(owner));
+//!
+//! let later = Duration::from_secs(3) + Policy::default().hold;
+//! for id in router.due(later) {
+//!     router.succeeded(id, later); // what the first probe said
+//!     router.succeeded(id, later); // and the second
+//! }
+//! assert_eq!(router.route_hash(key), Some(owner));
+//! # Ok::<(), hashroute::Error>(())
+//! ```
+
+mod state;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
+use core::sync::atomic::Ordering::SeqCst;
+use core::time::Duration;
+
+use self::state::State;
+use crate::sync::atomic::{AtomicU64, AtomicUsize};
+use crate::{Change, Error, KeyHash, KeyHasher, NodeId, Nodes, Ring, Router, Spread};
+
+/// When a node is down, and how many may be.
+///
+/// ```
+/// use core::time::Duration;
+/// use hashroute::health::Policy;
+///
+/// let patient = Policy { fail_after: 10, ..Policy::default() };
+/// assert_eq!((patient.rise, patient.max_down), (2, 50));
+/// assert_eq!((patient.hold, patient.max_hold), (Duration::from_secs(30), Duration::from_secs(300)));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Policy {
+    /// Failures in a row that put a node down, at least 1; 3 as `HAProxy`'s `fall`.
+    pub fail_after: u8,
+    /// How long after the first of a row its last may come; 10 seconds.
+    pub window: Duration,
+    /// Successes in a row that bring it up, at least 1; 2 as `HAProxy`'s `rise`.
+    pub rise: u8,
+    /// How long at least a node stays down; 30 seconds as Envoy's `base_ejection_time`.
+    pub hold: Duration,
+    /// The most that this grows to; 300 seconds as Envoy's `max_ejection_time`.
+    pub max_hold: Duration,
+    /// The percentage of all weight above which nodes that are down get their keys all the
+    /// same, at most 100; 50 as Envoy's `healthy_panic_threshold`.
+    pub max_down: u8,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            fail_after: 3,
+            window: Duration::from_secs(10),
+            rise: 2,
+            hold: Duration::from_secs(30),
+            max_hold: Duration::from_secs(300),
+            max_down: 50,
+        }
+    }
+}
+
+impl Policy {
+    fn check(&self) -> Result<(), Error> {
+        for (name, count) in [("fail_after", self.fail_after), ("rise", self.rise)] {
+            if count == 0 {
+                return Err(Error::parameter(name, count, "at least 1"));
+            }
+        }
+        if self.max_down > 100 {
+            return Err(Error::parameter(
+                "max_down",
+                self.max_down,
+                "a percentage, at most 100",
+            ));
+        }
+        if self.hold > self.max_hold {
+            let expected = format!("no less than hold, {:?}", self.hold);
+            return Err(Error::parameter(
+                "max_hold",
+                format!("{:?}", self.max_hold),
+                expected,
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A liveness filter over any router, the ring by default: as a [`Router`] it answers the
+/// router's owner, or the next in preference that is up. See the [module](self).
+///
+/// Reports and lookups take `&self`. A clone shares what is known of the nodes that both have,
+/// so that the next version of a router that is swapped (feature `shared`) forgets nothing. A node that leaves takes what is known of it along.
+///
+/// To bound loads as well, put `BoundedLoad` around the filter, with a factor above the total
+/// weight over the weight that is up: capacities count the nodes that are down as well, and what
+/// finds no room on the others goes there.
+///
+/// ```
+/// use core::time::Duration;
+/// use hashroute::health::{Liveness, Policy};
+/// use hashroute::{Change, Node, Ring, Router};
+///
+/// let policy = Policy { fail_after: 1, ..Policy::default() };
+/// let mut router = Liveness::new(Ring::new(["a", "b", "c"].map(Node::new))?, policy)?;
+/// let id = router.nodes().id("b").expect("a member");
+/// assert!(router.failed(id, Duration::from_secs(1)));
+/// router.apply(&Change::remove("b"))?;
+/// router.apply(&Change::Add(Node::new("d")))?; // gets the id, not the reputation
+/// assert!(router.nodes().name(id) == "d" && !router.is_down(id));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Liveness<R = Ring> {
+    router: R,
+    policy: Policy,
+    // By index; see `State`.
+    states: Vec<Arc<AtomicU64>>,
+    /// Twice the number of times that a node went down or up, in this router or a clone.
+    flips: Arc<AtomicUsize>,
+    /// Whether to skip, in the lowest bit, as it was after so many flips.
+    skips: AtomicUsize,
+}
+
+/// In [`Liveness::skips`]: after no number of flips.
+const UNKNOWN: usize = 0;
+
+const ONE_FLIP: usize = 2;
+
+impl<R: Router> Liveness<R> {
+    /// All nodes of `router` are up.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a policy out of the bounds that its fields state.
+    ///
+    /// ```
+    /// # use hashroute::health::{Liveness, Policy};
+    /// # use hashroute::{Jump, Node};
+    /// assert!(Liveness::new(Jump::new([Node::new("a")])?, Policy::default()).is_ok());
+    /// assert!(Liveness::new(Jump::new([Node::new("a")])?, Policy { rise: 0, ..Policy::default() }).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn new(router: R, policy: Policy) -> Result<Self, Error> {
+        policy.check()?;
+        let states = (0..router.nodes().id_bound()).map(|_| new_state());
+        Ok(Self {
+            states: states.collect(),
+            router,
+            policy,
+            flips: Arc::new(AtomicUsize::new(ONE_FLIP)),
+            skips: AtomicUsize::new(UNKNOWN),
+        })
+    }
+
+    /// The router inside, which knows nothing of health.
+    ///
+    /// ```
+    /// # use hashroute::health::{Liveness, Policy};
+    /// # use hashroute::{Node, Ring};
+    /// let router = Liveness::new(Ring::new([Node::new("a")])?, Policy::default())?;
+    /// assert_eq!(router.router().points().count(), 160);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn router(&self) -> &R {
+        &self.router
+    }
+
+    /// A request or a probe of this node failed. `true` when that put it down.
+    ///
+    /// ```
+    /// # use core::time::Duration;
+    /// # use hashroute::health::{Liveness, Policy};
+    /// # use hashroute::{Node, Ring, Router};
+    /// let router = Liveness::new(Ring::new(["a", "b"].map(Node::new))?, Policy::default())?;
+    /// let id = router.nodes().id("a").expect("a member");
+    /// let failures = [1, 2, 3].map(|second| router.failed(id, Duration::from_secs(second)));
+    /// assert_eq!(failures, [false, false, true]);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn failed(&self, id: NodeId, now: Duration) -> bool {
+        self.report(id, |state| state.failed(now, &self.policy))
+    }
+
+    /// A request or a probe of this node succeeded. `true` when that brought it up. Of a node
+    /// that is well it writes nothing, and may be called for every request.
+    ///
+    /// ```
+    /// # use core::time::Duration;
+    /// # use hashroute::health::{Liveness, Policy};
+    /// # use hashroute::{Node, Ring, Router};
+    /// let policy = Policy { fail_after: 1, ..Policy::default() };
+    /// let router = Liveness::new(Ring::new(["a", "b"].map(Node::new))?, policy)?;
+    /// let id = router.nodes().id("a").expect("a member");
+    /// router.failed(id, Duration::ZERO);
+    /// let successes = [10, 20, 30].map(|second| router.succeeded(id, Duration::from_secs(second)));
+    /// assert_eq!(successes, [false, false, true]); // the second came before the hold was over
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn succeeded(&self, id: NodeId, now: Duration) -> bool {
+        self.report(id, |state| state.succeeded(now, &self.policy))
+    }
+
+    /// Whether a node is down.
+    ///
+    /// ```
+    /// # use hashroute::health::{Liveness, Policy};
+    /// # use hashroute::{Node, Ring, Router};
+    /// let router = Liveness::new(Ring::new([Node::new("a")])?, Policy::default())?;
+    /// assert!(!router.is_down(router.nodes().id("a").expect("a member")));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    #[inline]
+    pub fn is_down(&self, id: NodeId) -> bool {
+        self.state(id).is_some_and(|state| state.down)
+    }
+
+    /// Whom to probe: those that are down and whose hold is over, in order of name. O(nodes).
+    ///
+    /// ```
+    /// # use core::time::Duration;
+    /// # use hashroute::health::{Liveness, Policy};
+    /// # use hashroute::{Node, Ring, Router};
+    /// let policy = Policy { fail_after: 1, ..Policy::default() };
+    /// let router = Liveness::new(Ring::new(["a", "b"].map(Node::new))?, policy)?;
+    /// let id = router.nodes().id("a").expect("a member");
+    /// router.failed(id, Duration::from_secs(5));
+    /// assert_eq!(router.due(Duration::from_secs(34)).count(), 0);
+    /// assert!(router.due(Duration::from_secs(35)).eq([id]));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn due(&self, now: Duration) -> impl Iterator<Item = NodeId> {
+        let due = move |id| {
+            self.state(id)
+                .is_some_and(|state| state.is_due(now, &self.policy))
+        };
+        let ids = self.router.nodes().iter().map(|(id, _)| id);
+        ids.filter(move |id| due(*id))
+    }
+
+    /// Whether nodes are passed over now: some are down, and no more than may be. Otherwise
+    /// every key goes where the [router](Self::router) sends it.
+    ///
+    /// ```
+    /// # use core::time::Duration;
+    /// # use hashroute::health::{Liveness, Policy};
+    /// # use hashroute::{Node, Ring, Router};
+    /// let policy = Policy { fail_after: 1, ..Policy::default() };
+    /// let router = Liveness::new(Ring::new(["a", "b", "c", "d"].map(Node::new))?, policy)?;
+    /// let fail = |name| router.nodes().id(name).map(|id| router.failed(id, Duration::ZERO));
+    /// let skips = ["a", "b", "c"].map(|name| { fail(name); router.skips() });
+    /// assert_eq!(skips, [true, true, false]); // three of four are more than half
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    #[inline]
+    pub fn skips(&self) -> bool {
+        // The states are read after the number of flips. One that is not counted yet will be,
+        // and what was noted before it is void then.
+        let flips = self.flips.load(SeqCst);
+        let noted = self.skips.load(SeqCst);
+        if noted & !1 == flips {
+            return noted & 1 == 1;
+        }
+        let skips = self.would_skip();
+        self.skips.store(flips | usize::from(skips), SeqCst);
+        skips
+    }
+
+    #[cold]
+    fn would_skip(&self) -> bool {
+        let nodes = self.router.nodes();
+        let down: u64 = nodes
+            .iter()
+            .filter(|(id, _)| self.is_down(*id))
+            .map(|(_, node)| u64::from(node.weight()))
+            .sum();
+        let (down, total) = (u128::from(down), u128::from(nodes.total_weight()));
+        down > 0 && down < total && down * 100 <= total * u128::from(self.policy.max_down)
+    }
+
+    #[inline]
+    fn state(&self, id: NodeId) -> Option<State> {
+        let bits = self.states.get(id.index())?.load(SeqCst);
+        Some(State::unpack(bits))
+    }
+
+    fn report(&self, id: NodeId, step: impl Fn(State) -> State) -> bool {
+        let member = self.router.nodes().get(id);
+        let Some(cell) = member.and_then(|_| self.states.get(id.index())) else {
+            return false;
+        };
+        let changed = cell.fetch_update(SeqCst, SeqCst, |bits| {
+            let next = step(State::unpack(bits)).pack();
+            (next != bits).then_some(next)
+        });
+        let flipped = changed.is_ok_and(|bits| {
+            let before = State::unpack(bits);
+            before.down != step(before).down
+        });
+        if flipped {
+            self.flips.fetch_add(ONE_FLIP, SeqCst);
+        }
+        flipped
+    }
+
+    /// The first that is up, in order of preference; `None` when all went down meanwhile.
+    #[inline(never)]
+    fn detour(&self, key: KeyHash) -> Option<NodeId> {
+        let mut found = None;
+        self.router.walk(key, &mut |id| {
+            if self.is_down(id) {
+                return ControlFlow::Continue(());
+            }
+            found = Some(id);
+            ControlFlow::Break(())
+        });
+        found
+    }
+}
+
+fn new_state() -> Arc<AtomicU64> {
+    Arc::new(AtomicU64::new(State::default().pack()))
+}
+
+impl<R: Router + Clone> Clone for Liveness<R> {
+    fn clone(&self) -> Self {
+        Self {
+            router: self.router.clone(),
+            policy: self.policy,
+            states: self.states.clone(),
+            flips: Arc::clone(&self.flips),
+            skips: AtomicUsize::new(UNKNOWN),
+        }
+    }
+}
+
+impl<R: Router> Router for Liveness<R> {
+    #[inline]
+    fn nodes(&self) -> &Nodes {
+        self.router.nodes()
+    }
+
+    #[inline]
+    fn hasher(&self) -> Option<&KeyHasher> {
+        self.router.hasher()
+    }
+
+    #[inline]
+    fn hash_key(&self, key: &[u8]) -> KeyHash {
+        self.router.hash_key(key)
+    }
+
+    #[inline]
+    fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
+        let owner = self.router.route_hash(key)?;
+        if self.skips() && self.is_down(owner) {
+            return self.detour(key).or(Some(owner));
+        }
+        Some(owner)
+    }
+
+    fn apply(&mut self, change: &Change) -> Result<(), Error> {
+        let leaves = match change {
+            Change::Remove(name) => self.router.nodes().id(name),
+            _ => None,
+        };
+        self.router.apply(change)?;
+        if let Some(state) = leaves.and_then(|id| self.states.get_mut(id.index())) {
+            *state = new_state();
+        }
+        self.states
+            .resize_with(self.router.nodes().id_bound(), new_state);
+        self.skips = AtomicUsize::new(UNKNOWN);
+        Ok(())
+    }
+
+    /// Those that are up first, then all.
+    fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
+        let mut flow = ControlFlow::Continue(());
+        if self.skips() {
+            self.router.walk(key, &mut |id| {
+                if !self.is_down(id) {
+                    flow = visit(id);
+                }
+                flow
+            });
+        }
+        if flow.is_continue() {
+            self.router.walk(key, visit);
+        }
+    }
+
+    fn route_batch(&self, keys: &[KeyHash], out: &mut [Option<NodeId>]) {
+        self.router.route_batch(keys, out);
+        if !self.skips() {
+            return;
+        }
+        for (owner, &key) in out.iter_mut().zip(keys) {
+            if owner.is_some_and(|id| self.is_down(id)) {
+                *owner = self.detour(key).or(*owner);
+            }
+        }
+    }
+
+    fn replicas_into(&self, key: KeyHash, spread: Spread, out: &mut [Option<NodeId>]) -> usize {
+        if self.skips() {
+            crate::replicas::fill(self, key, spread, out)
+        } else {
+            self.router.replicas_into(key, spread, out)
+        }
+    }
+
+    /// Known while no node is passed over.
+    fn shares(&self) -> Option<Vec<f64>> {
+        if self.skips() {
+            None
+        } else {
+            self.router.shares()
+        }
+    }
+
+    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+        let mut facts = self.router.explain(key);
+        if !self.skips() {
+            return facts;
+        }
+        let mut told = Vec::new();
+        self.router.walk(key, &mut |id| {
+            if !self.is_down(id) {
+                return ControlFlow::Break(());
+            }
+            if !told.contains(&id) {
+                told.push(id);
+                facts.push(("passed over", format!("{} is down", self.nodes().name(id))));
+            }
+            ControlFlow::Continue(())
+        });
+        facts
+    }
+
+    fn heap_bytes(&self) -> usize {
+        // An atomic, and the two counts that an `Arc` keeps beside it.
+        let state = size_of::<Arc<AtomicU64>>() + size_of::<[u64; 3]>();
+        self.router.heap_bytes() + self.states.len() * state
+    }
+}
+
+#[cfg(test)]
+mod tests;

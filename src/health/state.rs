@@ -1,0 +1,93 @@
+//! What is known of one node, in 64 bits, and what a report makes of it.
+
+use core::time::Duration;
+
+use super::Policy;
+
+/// Downs that count towards the time a node is held down; the bound is met long before.
+const MOST_FLAPS: u8 = 64;
+
+const TIME_BITS: u32 = 48;
+
+/// Times in milliseconds, which have 9,000 years in as many bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) down: bool,
+    /// Down: when it went down. Up: when it came up, or its last series of failures began.
+    pub(super) since: u64,
+    /// Down: successes in a row. Up: failures in a row, within the window.
+    pub(super) count: u8,
+    /// How often it went down since it was last quiet.
+    pub(super) flaps: u8,
+}
+
+impl State {
+    pub(super) fn pack(self) -> u64 {
+        let flags = u64::from(self.down) | u64::from(self.flaps) << 1;
+        (flags << 8 | u64::from(self.count)) << TIME_BITS | self.since
+    }
+
+    pub(super) fn unpack(bits: u64) -> Self {
+        let [.., count, flags] = bits.to_le_bytes();
+        Self {
+            down: flags & 1 == 1,
+            since: bits & ((1 << TIME_BITS) - 1),
+            count,
+            flaps: flags >> 1,
+        }
+    }
+
+    pub(super) fn failed(mut self, now: Duration, policy: &Policy) -> Self {
+        if self.down {
+            self.count = 0;
+            return self;
+        }
+        let elapsed = self.elapsed(now);
+        if self.count == 0 || elapsed > millis(policy.window) {
+            if elapsed >= millis(policy.max_hold) {
+                self.flaps = 0;
+            }
+            (self.count, self.since) = (0, millis(now));
+        }
+        self.count += 1;
+        if self.count >= policy.fail_after {
+            self.down = true;
+            (self.count, self.since) = (0, millis(now));
+            self.flaps = MOST_FLAPS.min(self.flaps + 1);
+        }
+        self
+    }
+
+    pub(super) fn succeeded(mut self, now: Duration, policy: &Policy) -> Self {
+        if !self.down {
+            self.count = 0;
+            return self;
+        }
+        self.count = policy.rise.min(self.count.saturating_add(1));
+        if self.count == policy.rise && self.is_due(now, policy) {
+            self.down = false;
+            (self.count, self.since) = (0, millis(now));
+        }
+        self
+    }
+
+    /// Whether it is down and has been for as long as it must.
+    pub(super) fn is_due(self, now: Duration, policy: &Policy) -> bool {
+        let doubled = 1_u64.checked_shl(u32::from(self.flaps.saturating_sub(1)));
+        let hold = millis(policy.hold).saturating_mul(doubled.unwrap_or(u64::MAX));
+        self.down && self.elapsed(now) >= hold.min(millis(policy.max_hold))
+    }
+
+    /// None where a report is older than the last, as reports of several threads may be.
+    fn elapsed(self, now: Duration) -> u64 {
+        millis(now).saturating_sub(self.since)
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    let most = (1 << TIME_BITS) - 1;
+    u64::try_from(time.as_millis()).map_or(most, |millis| millis.min(most))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::{MOST_FLAPS, Policy, State, TIME_BITS};
+
+#[test]
+fn bits_keep_all() {
+    for down in [false, true] {
+        for since in [0, 1, (1 << TIME_BITS) - 1] {
+            for (count, flaps) in [(0, 0), (1, MOST_FLAPS), (u8::MAX, 1)] {
+                let state = State {
+                    down,
+                    since,
+                    count,
+                    flaps,
+                };
+                assert_eq!(State::unpack(state.pack()), state);
+            }
+        }
+    }
+}
+
+/// Reports of several threads come in any order, and of any clock.
+#[test]
+fn no_time_panics() {
+    let policy = Policy {
+        fail_after: 2,
+        window: Duration::MAX,
+        rise: u8::MAX,
+        hold: Duration::MAX,
+        max_hold: Duration::MAX,
+        ..Policy::default()
+    };
+    let times = [Duration::MAX, Duration::ZERO, Duration::from_nanos(1)];
+    let mut state = State::default();
+    for now in times.into_iter().cycle().take(1000) {
+        state = state.failed(now, &policy);
+        assert_eq!(State::unpack(state.pack()), state);
+        state = state.failed(now, &policy).succeeded(now, &policy);
+        assert_eq!(State::unpack(state.pack()), state);
+    }
+    assert!(state.down && !state.is_due(Duration::from_secs(1), &policy));
+}
+
+#[test]
+fn the_hold_doubles_up_to_its_bound_and_is_forgotten_in_time() {
+    let policy = Policy {
+        fail_after: 1,
+        rise: 1,
+        ..Policy::default()
+    };
+    let mut state = State::default();
+    let mut now = Duration::ZERO;
+    let mut holds = Vec::new();
+    for _ in 0..70 {
+        state = state.failed(now, &policy);
+        let mut held = 0;
+        while state.down && held < 1000 {
+            held += 1;
+            state = state.succeeded(now + Duration::from_secs(held), &policy);
+        }
+        now += Duration::from_secs(held + 299);
+        holds.push(held);
+    }
+    assert_eq!(holds[..6], [30, 60, 120, 240, 300, 300]);
+    assert_eq!(holds[6..], [300; 64]);
+    now += Duration::from_secs(1);
+    state = state.failed(now, &policy);
+    assert!(state.is_due(now + Duration::from_secs(30), &policy));
+}

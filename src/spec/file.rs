@@ -1,0 +1,422 @@
+//! A spec as a file has it: TOML or JSON, the same fields in both.
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::hash::Hash;
+use super::ranges::Ranges;
+use super::text::{Values, Word, complete};
+use super::{Spec, VALUES, Way};
+#[cfg(feature = "compat")]
+use crate::compat::{self, Dialect, Server};
+use crate::strategy::{self, Agree, Params, Strategy};
+use crate::{Error, Node};
+
+/// The fields in the order in which people read them.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    format: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    epoch: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    strategy: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dialect: Option<String>,
+    values: u32,
+    #[serde(default)]
+    params: Values,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hash: Option<Hash>,
+    #[serde(default)]
+    node: Vec<Row>,
+}
+
+/// A node or a server.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    name: Box<str>,
+    #[serde(default = "one")]
+    weight: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    zone: Option<Box<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rack: Option<Box<str>>,
+    /// What a system hashes in place of the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label: Option<Box<str>>,
+    /// Known to a system and passed over, in spite of its weight.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    down: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slots: Option<Ranges>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Spec {
+    /// As TOML, for people and their editors: what [`parse`](str::parse) reads. It holds the
+    /// secret key of a keyed hash.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Spec, strategy::{self, Params}};
+    /// let spec = Spec::new(strategy::find("rendezvous")?, [Node::new("a")], &Params::default())?;
+    /// assert!(spec.to_toml().ends_with("[[node]]\nname = \"a\"\nweight = 1\n"));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn to_toml(&self) -> String {
+        toml::to_string(&File::from(self)).expect("texts and small numbers")
+    }
+
+    /// As JSON: the same fields. It holds the secret key of a keyed hash.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Spec, strategy::{self, Params}};
+    /// let spec = Spec::new(strategy::find("rendezvous")?, [Node::new("a")], &Params::default())?;
+    /// assert_eq!(spec.to_json().parse::<Spec>()?.fingerprint(), spec.fingerprint());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(&File::from(self)).expect("texts and small numbers")
+    }
+
+    /// The one form of all specs with the same routes and preference lists: JSON in the form of
+    /// RFC 8785, without the epoch and without nodes of weight 0, which own nothing; with the
+    /// hash of nothing under the secret key in place of the key.
+    ///
+    /// A dialect's servers are all there, in their order: some systems look at those that are
+    /// down.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Spec, strategy::{self, Params}};
+    /// let spec = Spec::new(strategy::find("rendezvous")?, [Node::new("a")], &Params::default())?;
+    /// assert_eq!(
+    ///     spec.canonical(),
+    ///     r#"{"format":1,"hash":{"function":"xxh3","seed":"0"},"node":[{"name":"a","weight":1}],"params":{},"strategy":"rendezvous","values":1}"#
+    /// );
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn canonical(&self) -> String {
+        let mut file = File::from(self);
+        file.epoch = None;
+        file.hash = self.hasher().map(Hash::veiled);
+        if file.strategy.is_some() {
+            file.node.retain(|row| row.weight > 0);
+        }
+        serde_json_canonicalizer::to_string(&file).expect("texts and small numbers")
+    }
+
+    /// The XXH3 hash, 64 bits with seed 0, of the [canonical](Self::canonical) bytes: peers with
+    /// the same fingerprint send every key to the same nodes. Linear in the spec.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Spec, strategy::{self, Params}};
+    /// let spec = Spec::new(strategy::find("rendezvous")?, [Node::new("a")], &Params::default())?;
+    /// assert_eq!(format!("{:016x}", spec.fingerprint()), "ef7d8c6442e5e7da");
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn fingerprint(&self) -> u64 {
+        xxh3_64(self.canonical().as_bytes())
+    }
+}
+
+/// Reads TOML, or JSON when the first character is `{`.
+///
+/// # Errors
+/// [`Error::Config`] with the line of a field that is unknown, missing or not of its form;
+/// [`Error::Parameter`] for a format, values, a strategy or a parameter that are not known here;
+/// [`Error::Capacity`] beyond [`Spec::MAX_TEXT`]; what the strategy refuses.
+///
+/// ```
+/// use hashroute::Spec;
+///
+/// let head = "format = 1\nvalues = 1\nstrategy = \"ring\"\n";
+/// let spec: Spec = format!("{head}[[node]]\nname = \"a\"\n").parse()?;
+/// assert_eq!(spec.nodes().len(), 1);
+/// let error = format!("{head}colour = 7\n").parse::<Spec>().unwrap_err();
+/// assert!(error.to_string().starts_with("line 4: unknown field `colour`"), "{error}");
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+impl FromStr for Spec {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        if text.len() > Self::MAX_TEXT {
+            return Err(Error::Capacity {
+                what: "bytes of a spec",
+                wanted: text.len() as u64,
+                limit: Self::MAX_TEXT as u64,
+                advice: "take fewer nodes, or a table in longer ranges",
+            });
+        }
+        let text = text.trim_start_matches('\u{feff}');
+        // The format first: of another, the fields mean nothing.
+        check_format(read::<Head>(text)?.format)?;
+        read::<File>(text)?.try_into()
+    }
+}
+
+/// What tells how to read the rest.
+#[derive(Deserialize)]
+struct Head {
+    format: u32,
+}
+
+fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Error> {
+    let config = |line, message: &str| Error::Config {
+        line,
+        reason: in_words(message),
+    };
+    if text.trim_start().starts_with('{') {
+        return serde_json::from_str(text).map_err(|error| {
+            let message = error.to_string();
+            let (message, _) = message.rsplit_once(" at line").unwrap_or((&message, ""));
+            config(error.line(), message)
+        });
+    }
+    toml::from_str(text).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start);
+        let before = text.get(..start).unwrap_or_default();
+        config(before.split('\n').count(), error.message())
+    })
+}
+
+/// What a parser says, with its names of types in words.
+fn in_words(message: &str) -> String {
+    message
+        .replace("expected u32", "expected a whole number below 2^32")
+        .replace("expected u64", "expected a whole number below 2^53")
+        .replace("struct Row", "a node with a name")
+        .replace("struct Hash", "a function with its seed or key")
+        .replace("struct File", "a spec")
+        .replace("struct Head", "a spec")
+}
+
+fn check_format(format: u32) -> Result<(), Error> {
+    if format == Spec::FORMAT {
+        return Ok(());
+    }
+    let expected = format!("{}, the only one known here", Spec::FORMAT);
+    Err(Error::parameter("format", format, expected))
+}
+
+impl From<&Spec> for File {
+    fn from(spec: &Spec) -> Self {
+        let params = spec.params.iter();
+        let params = params.map(|(name, value)| ((*name).to_owned(), Word(value.clone())));
+        let name = || spec.name().to_owned();
+        let (strategy, dialect, node) = match &spec.way {
+            Way::Strategy { nodes, slots, .. } => {
+                let slots = slots.iter().flatten().cloned().map(Some);
+                let slots = slots.chain(core::iter::repeat(None));
+                let rows = nodes.iter().zip(slots);
+                let row = |(node, slots)| Row {
+                    slots,
+                    ..Row::from(node)
+                };
+                (Some(name()), None, rows.map(row).collect())
+            }
+            #[cfg(feature = "compat")]
+            Way::Dialect { servers, .. } => {
+                (None, Some(name()), servers.iter().map(Row::from).collect())
+            }
+        };
+        Self {
+            format: Spec::FORMAT,
+            epoch: Some(spec.epoch),
+            strategy,
+            dialect,
+            values: VALUES,
+            params: Values(params.collect()),
+            hash: spec.hasher().map(Hash::from),
+            node,
+        }
+    }
+}
+
+impl From<Spec> for File {
+    fn from(spec: Spec) -> Self {
+        Self::from(&spec)
+    }
+}
+
+impl From<&Node> for Row {
+    fn from(node: &Node) -> Self {
+        Self {
+            name: node.name().into(),
+            weight: node.weight(),
+            zone: node.zone().map(Into::into),
+            rack: node.rack().map(Into::into),
+            label: None,
+            down: false,
+            slots: None,
+        }
+    }
+}
+
+#[cfg(feature = "compat")]
+impl From<&Server> for Row {
+    fn from(server: &Server) -> Self {
+        Self {
+            weight: server.weight(),
+            label: server.own_label().map(Into::into),
+            down: server.is_down() && server.weight() > 0,
+            ..Self::from(&server.to_node())
+        }
+    }
+}
+
+impl TryFrom<File> for Spec {
+    type Error = Error;
+
+    fn try_from(file: File) -> Result<Self, Error> {
+        check_format(file.format)?;
+        if file.values != VALUES {
+            let expected = format!("{VALUES}, the only ones known here");
+            return Err(Error::parameter("values", file.values, expected));
+        }
+        let epoch = file.epoch.unwrap_or(0);
+        let spec = match (&file.strategy, &file.dialect) {
+            (Some(name), None) => of_strategy(strategy::find(name)?, file)?,
+            #[cfg(feature = "compat")]
+            (None, Some(name)) => of_dialect(compat::find(name)?, file)?,
+            #[cfg(not(feature = "compat"))]
+            (None, Some(name)) => {
+                let expected = "a strategy, as dialects (feature compat) are not built in";
+                return Err(Error::parameter("dialect", name, expected));
+            }
+            (Some(name), Some(_)) => {
+                return Err(Error::parameter(
+                    "strategy",
+                    name,
+                    "no strategy beside a dialect",
+                ));
+            }
+            (None, None) => {
+                return Err(Error::parameter("strategy", "", "a strategy or a dialect"));
+            }
+        };
+        spec.with_epoch(epoch)
+    }
+}
+
+impl File {
+    fn params(&self) -> Params {
+        let params = self.params.0.iter();
+        params.fold(Params::default(), |params, (name, value)| {
+            params.with(name.as_str(), value.0.as_str())
+        })
+    }
+}
+
+fn of_strategy(strategy: &'static Strategy, file: File) -> Result<Spec, Error> {
+    let params = file.params();
+    params.check(strategy.name, strategy.params)?;
+    let hasher = match &file.hash {
+        Some(hash) => hash.hasher()?,
+        // Its own: that of the tutorial's ring is MD5.
+        None => strategy
+            .build([], &params)?
+            .hasher()
+            .cloned()
+            .unwrap_or_default(),
+    };
+    let is_table = strategy.caps.agree == Agree::Table;
+    check_rows(strategy, &file.node)?;
+    let slots = file
+        .node
+        .iter()
+        .map(|row| row.slots.clone().unwrap_or_default());
+    let spec = Spec {
+        epoch: 0,
+        params: complete(strategy.params, &params)?,
+        way: Way::Strategy {
+            strategy,
+            hasher,
+            slots: is_table.then(|| slots.collect()),
+            nodes: file.node.into_iter().map(Node::from).collect(),
+        },
+    };
+    Spec::capture(strategy, &spec.params(), &*spec.build()?)
+}
+
+/// Refuse what only servers have, slots without a table, and a table without slots.
+fn check_rows(strategy: &Strategy, rows: &[Row]) -> Result<(), Error> {
+    let refused = |field, value: &str| {
+        let expected = format!("no such field: nodes of {} have none", strategy.name);
+        Err(Error::parameter(field, value, expected))
+    };
+    let is_table = strategy.caps.agree == Agree::Table;
+    for row in rows {
+        if let Some(label) = &row.label {
+            return refused("label", label);
+        }
+        if row.down {
+            return refused("down", "true");
+        }
+        if let (Some(slots), false) = (&row.slots, is_table) {
+            return refused("slots", &slots.to_string());
+        }
+    }
+    let missing = rows.iter().all(|row| row.slots.is_none());
+    if is_table && missing && rows.iter().any(|row| row.weight > 0) {
+        let expected = "the slots that each node owns, such as 0-8191";
+        return Err(Error::parameter("slots", "", expected));
+    }
+    Ok(())
+}
+
+#[cfg(feature = "compat")]
+fn of_dialect(dialect: &'static Dialect, file: File) -> Result<Spec, Error> {
+    let params = file.params();
+    params.check(dialect.name, dialect.params)?;
+    let refused = |field, value: &str| {
+        let expected = format!("no such field: {} has its own way", dialect.name);
+        Err(Error::parameter(field, value, expected))
+    };
+    if let Some(hash) = &file.hash {
+        return refused("hash", &hash.function);
+    }
+    if let Some(slots) = file.node.iter().find_map(|row| row.slots.as_ref()) {
+        return refused("slots", &slots.to_string());
+    }
+    let spec = Spec {
+        epoch: 0,
+        params: complete(dialect.params, &params)?,
+        way: Way::Dialect {
+            dialect,
+            servers: file.node.into_iter().map(Server::from).collect(),
+        },
+    };
+    spec.build()?;
+    Ok(spec)
+}
+
+impl From<Row> for Node {
+    fn from(row: Row) -> Self {
+        let node = Self::new(row.name).with_weight(row.weight);
+        node.placed(row.zone, row.rack)
+    }
+}
+
+#[cfg(feature = "compat")]
+impl From<Row> for Server {
+    fn from(mut row: Row) -> Self {
+        let (label, down) = (row.label.take(), row.down);
+        let mut server = Self::from(Node::from(row));
+        if let Some(label) = label {
+            server = server.with_label(label);
+        }
+        if down { server.down() } else { server }
+    }
+}

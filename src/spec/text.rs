@@ -1,0 +1,111 @@
+//! Parameters as text, each in one spelling.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::fmt;
+
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::Error;
+use crate::strategy::{Param, Params};
+
+/// Every parameter with its value or its default.
+pub(super) fn complete(
+    taken: &[Param],
+    params: &Params,
+) -> Result<BTreeMap<&'static str, String>, Error> {
+    let value = |param: &Param| {
+        let given = params.get(param.name, param.default.to_owned())?;
+        Ok((param.name, in_one_spelling(param.default, given)))
+    };
+    taken.iter().map(value).collect()
+}
+
+/// A number as Rust writes it, where the default says that it is one: `0160` is `160`, and
+/// `1.50` is `1.5`.
+fn in_one_spelling(default: &str, given: String) -> String {
+    if default == "none" || default.parse::<u64>().is_ok() {
+        given
+            .parse::<u64>()
+            .map_or(given, |number| number.to_string())
+    } else if default.parse::<f64>().is_ok() {
+        let number = given.parse().ok().filter(|number: &f64| number.is_finite());
+        number.map_or(given, |number| number.to_string())
+    } else {
+        given
+    }
+}
+
+/// A text, which a file may give as a number or a truth as well.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Word(pub(super) String);
+
+impl<'de> Deserialize<'de> for Word {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Words).map(Self)
+    }
+}
+
+struct Words;
+
+impl Visitor<'_> for Words {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a number")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<String, E> {
+        Ok(text.into())
+    }
+
+    fn visit_bool<E>(self, truth: bool) -> Result<String, E> {
+        Ok(format!("{truth}"))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<String, E> {
+        Ok(format!("{number}"))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<String, E> {
+        Ok(format!("{number}"))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<String, E> {
+        Ok(format!("{number}"))
+    }
+}
+
+/// Names and values, no name twice: some readers of JSON would take the last.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Values(pub(super) BTreeMap<String, Word>);
+
+impl<'de> Deserialize<'de> for Values {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Map).map(Self)
+    }
+}
+
+struct Map;
+
+impl<'de> Visitor<'de> for Map {
+    type Value = BTreeMap<String, Word>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("names with values")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let mut values = BTreeMap::new();
+        while let Some((name, value)) = entries.next_entry::<String, Word>()? {
+            if values.contains_key(&name) {
+                return Err(A::Error::custom(format_args!("{name:?} is there twice")));
+            }
+            values.insert(name, value);
+        }
+        Ok(values)
+    }
+}

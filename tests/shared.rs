@@ -1,0 +1,288 @@
+//! A router that many threads read while writers swap it.
+
+mod common;
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use core::time::Duration;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+
+use common::{Outcome, build, keys, nodes};
+use hashroute::health::{Liveness, Policy};
+use hashroute::shared::{Shared, Version};
+use hashroute::strategy::ALL;
+use hashroute::{Change, Error, KeyHash, Node, Ring, Router};
+
+const SWAPS: u64 = 2000;
+
+/// Two nodes that only the version of this epoch has.
+fn guests(epoch: u64) -> [String; 2] {
+    ["a", "b"].map(|side| format!("guest-{epoch}-{side}"))
+}
+
+/// The guests of one epoch leave, those of the next come.
+fn turn(epoch: u64) -> Vec<Change> {
+    let leave = guests(epoch).map(Change::remove);
+    let come = guests(epoch + 1).map(|name| Change::Add(Node::new(name)));
+    leave.into_iter().chain(come).collect()
+}
+
+fn ring(epoch: u64) -> Result<Ring, Error> {
+    let guests = guests(epoch).map(Node::new);
+    Ring::with_points(nodes(4).into_iter().chain(guests), 8)
+}
+
+/// Whether a version is that of its epoch and no other.
+fn is_whole(version: &Version<Ring>) -> bool {
+    let own = guests(version.epoch());
+    let known = |name: &String| version.nodes().id(name).is_some();
+    version.nodes().len() == 6 && own.iter().all(known)
+}
+
+/// Whether a key goes to a node that the version can name.
+fn is_known(version: &Version<Ring>, key: KeyHash) -> bool {
+    let name = version.route_hash(key).map(|id| version.nodes().name(id));
+    let own = guests(version.epoch());
+    name.is_some_and(|name| name.starts_with("node-") || own.iter().any(|guest| guest == name))
+}
+
+#[test]
+fn no_reader_sees_half_a_change_or_an_unknown_node() -> Outcome {
+    let shared = Shared::new(ring(0)?);
+    let (torn, unknown, back) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    let done = AtomicBool::new(false);
+    let read = |seed: u64, cached: bool| {
+        let (mut reader, keys) = (shared.reader(), keys(seed, 64));
+        let (mut last, mut seen) = (0, BTreeSet::new());
+        let mut cycle = keys.iter().cycle();
+        while !done.load(SeqCst) || seen.is_empty() {
+            let pinned = shared.pin();
+            let version = if cached { reader.get() } else { &*pinned };
+            let key = *cycle.next().expect("endless");
+            torn.fetch_add(u64::from(!is_whole(version)), SeqCst);
+            unknown.fetch_add(u64::from(!is_known(version, key)), SeqCst);
+            back.fetch_add(u64::from(version.epoch() < last), SeqCst);
+            last = version.epoch();
+            seen.insert(last);
+        }
+        seen.len()
+    };
+    let seen: Vec<usize> = thread::scope(|scope| {
+        let readers: Vec<_> = (0..4)
+            .map(|i| scope.spawn(move || read(i, i % 2 == 0)))
+            .collect();
+        for epoch in 0..SWAPS {
+            // A batch of which the last fails swaps nothing.
+            let mut bad = turn(epoch);
+            bad.push(Change::remove("nobody"));
+            assert!(shared.update(&bad).is_err());
+            if epoch % 3 == 0 {
+                assert_eq!(
+                    shared.publish(ring(epoch + 1).expect("six nodes"), epoch + 1),
+                    Ok(())
+                );
+            } else {
+                assert_eq!(shared.update(&turn(epoch)), Ok(epoch + 1));
+            }
+        }
+        done.store(true, SeqCst);
+        readers
+            .into_iter()
+            .map(|reader| reader.join().expect("no panic"))
+            .collect()
+    });
+    let faults = [torn, unknown, back].map(AtomicU64::into_inner);
+    assert_eq!(faults, [0; 3], "torn, unknown, back");
+    assert_eq!(shared.pin().epoch(), SWAPS);
+    assert!(
+        seen.iter().any(|&seen| seen > 1),
+        "nobody saw a swap: {seen:?}"
+    );
+    Ok(())
+}
+
+#[test]
+fn every_update_of_racing_writers_counts() -> Outcome {
+    let shared = Shared::new(Ring::with_points(nodes(2), 8)?);
+    let add = |writer: u64, i: u64| Change::Add(Node::new(format!("w{writer}-{i}")));
+    thread::scope(|scope| {
+        for writer in 0..4 {
+            let shared = &shared;
+            scope.spawn(move || {
+                (0..50).for_each(|i| assert!(shared.update(&[add(writer, i)]).is_ok()));
+            });
+        }
+    });
+    assert_eq!(
+        (shared.pin().epoch(), shared.pin().nodes().len()),
+        (200, 202)
+    );
+    Ok(())
+}
+
+#[test]
+fn of_racing_publishers_one_wins_each_epoch() -> Outcome {
+    let shared = Shared::new(ring(0)?);
+    let wins = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for epoch in 1..=100 {
+                    let published = shared.publish(ring(epoch).expect("six nodes"), epoch);
+                    wins.fetch_add(u64::from(published.is_ok()), SeqCst);
+                }
+            });
+        }
+    });
+    let wins = wins.into_inner();
+    assert!((1..=100).contains(&wins), "{wins}");
+    assert!(shared.pin().epoch() == 100 && is_whole(&shared.pin()));
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_swaps_nothing() -> Outcome {
+    let shared = Shared::with_epoch(ring(5)?, 5);
+    let before = shared.pin();
+    for epoch in [0, 4, 5] {
+        let current = 5;
+        assert_eq!(
+            shared.publish(ring(epoch)?, epoch),
+            Err(Error::Stale {
+                given: epoch,
+                current
+            })
+        );
+    }
+    let unknown = Error::UnknownNode {
+        name: "nobody".into(),
+    };
+    assert_eq!(
+        shared.update(&[Change::remove("node-0"), Change::remove("nobody")]),
+        Err(unknown)
+    );
+    assert_eq!(shared.update(&[]), Ok(5));
+    assert!(Arc::ptr_eq(&before, &shared.pin()));
+    shared.publish(ring(u64::MAX)?, u64::MAX)?;
+    let last = shared.update(&[Change::remove("node-0")]);
+    assert!(matches!(last, Err(Error::Capacity { what: "epochs", .. })));
+    assert_eq!(shared.pin().nodes().len(), 6);
+    Ok(())
+}
+
+#[test]
+fn every_strategy_can_be_shared_without_its_type() -> Outcome {
+    for strategy in ALL {
+        let shared = Shared::new(build(strategy, nodes(3)));
+        let before = shared.pin();
+        shared.publish(build(strategy, nodes(4)), 1)?;
+        let after = build(strategy, nodes(4));
+        for key in keys(1, 100) {
+            assert_eq!(
+                shared.pin().route_hash(key),
+                after.route_hash(key),
+                "{}",
+                strategy.name
+            );
+        }
+        assert_eq!((before.nodes().len(), shared.pin().nodes().len()), (3, 4));
+    }
+    Ok(())
+}
+
+// --- Subscribers ---
+
+#[test]
+fn subscribers_hear_of_every_swap_once_and_in_order() -> Outcome {
+    let shared = Shared::new(Ring::with_points(nodes(2), 8)?);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let ears = Arc::clone(&heard);
+    shared.subscribe(move |before, after| {
+        let news = after.nodes().len() - before.nodes().len();
+        ears.lock()
+            .expect("no panic")
+            .push((before.epoch(), after.epoch(), news));
+    });
+    thread::scope(|scope| {
+        for writer in 0..4 {
+            let shared = &shared;
+            let add = move |i| Change::Add(Node::new(format!("w{writer}-{i}")));
+            scope.spawn(move || (0..50).for_each(|i| assert!(shared.update(&[add(i)]).is_ok())));
+        }
+    });
+    let wanted: Vec<_> = (0..200).map(|epoch| (epoch, epoch + 1, 1)).collect();
+    assert_eq!(*heard.lock().expect("no panic"), wanted);
+    assert!(shared.update(&[Change::remove("nobody")]).is_err());
+    assert_eq!(heard.lock().expect("no panic").len(), 200);
+    Ok(())
+}
+
+/// In a thread of its own, so that a deadlock fails within a minute.
+fn within_a_minute(work: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Outcome {
+    let (sender, done) = mpsc::channel();
+    thread::spawn(move || sender.send(work()));
+    Ok(done.recv_timeout(Duration::from_secs(60))??)
+}
+
+#[test]
+fn a_subscriber_may_read_write_and_subscribe() -> Outcome {
+    within_a_minute(|| {
+        let shared = Shared::new(Ring::with_points(nodes(2), 8)?);
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let (inside, ears) = (shared.clone(), Arc::clone(&heard));
+        shared.subscribe(move |_, after| {
+            assert!(inside.pin().epoch() >= after.epoch());
+            ears.lock().expect("no panic").push(after.epoch());
+            if after.epoch() < 3 {
+                let name = format!("by-hook-{}", after.epoch());
+                assert_eq!(
+                    inside.update(&[Change::Add(Node::new(name))]),
+                    Ok(after.epoch() + 1)
+                );
+                inside.subscribe(|_, _| ());
+            }
+        });
+        shared.update(&[Change::Add(Node::new("first"))])?;
+        assert_eq!(*heard.lock().expect("no panic"), [1, 2, 3]);
+        assert_eq!(shared.pin().nodes().len(), 5);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_panic_in_a_subscriber_harms_nobody() -> Outcome {
+    within_a_minute(|| {
+        let shared = Shared::new(Ring::with_points(nodes(2), 8)?);
+        let heard = Arc::new(AtomicU64::new(0));
+        let ears = Arc::clone(&heard);
+        shared.subscribe(|_, after| assert!(after.epoch() > 1, "the panic that this test wants"));
+        shared.subscribe(move |_, after| ears.store(after.epoch(), SeqCst));
+        for epoch in 1..4 {
+            let name = format!("node-of-{epoch}");
+            assert_eq!(shared.update(&[Change::Add(Node::new(name))]), Ok(epoch));
+            assert_eq!(heard.load(SeqCst), epoch);
+        }
+        Ok(())
+    })
+}
+
+// --- With health ---
+
+#[test]
+fn a_swap_forgets_nothing_about_health() -> Outcome {
+    let policy = Policy {
+        fail_after: 1,
+        ..Policy::default()
+    };
+    let shared = Shared::new(Liveness::new(Ring::with_points(nodes(4), 8)?, policy)?);
+    let before = shared.pin();
+    let id = before.nodes().id("node-1").ok_or("a member")?;
+    assert!(before.failed(id, Duration::ZERO));
+    shared.update(&[Change::Add(Node::new("new"))])?;
+    assert!(shared.pin().is_down(id));
+    shared.update(&[Change::remove("node-1"), Change::Add(Node::new("next"))])?;
+    assert_eq!(shared.pin().nodes().name(id), "next");
+    assert!(!shared.pin().is_down(id) && before.is_down(id));
+    Ok(())
+}

@@ -1,0 +1,280 @@
+//! Router to spec to router, and spec to router to spec.
+
+use std::collections::BTreeMap;
+
+use hashroute::compat::{self, Dialect, Pool, Server};
+use hashroute::strategy::{ALL, Params, Strategy};
+use hashroute::{Change, HashFunction, HashTag, KeyHasher, Node, Router, Spec, Spread};
+use proptest::collection::vec;
+use proptest::prelude::{Strategy as _, any, prop_oneof};
+
+use crate::common::{
+    Cluster, Outcome, Step, for_all, is_set, keys, owners, walked_names, weighted,
+};
+use crate::read;
+
+fn agree(strategy: &Strategy, one: &dyn Router, other: &dyn Router) {
+    let keys = keys(7, 200);
+    assert_eq!(
+        owners(one, &keys),
+        owners(other, &keys),
+        "{}",
+        strategy.name
+    );
+    for &key in &keys[..5] {
+        assert_eq!(
+            walked_names(one, key),
+            walked_names(other, key),
+            "{}",
+            strategy.name
+        );
+    }
+}
+
+#[test]
+fn any_history_of_changes_is_told() {
+    let step = prop_oneof![
+        (0..4_u32).prop_map(Step::Add),
+        any::<usize>().prop_map(Step::Remove),
+        (any::<usize>(), 0..4_u32).prop_map(|(index, weight)| Step::Reweight(index, weight)),
+    ];
+    let inputs = (vec(0..4_u32, 0..6), vec(step, 0..8));
+    for strategy in ALL {
+        for_all(12, &inputs, |(weights, steps)| {
+            let mut cluster = Cluster::new(strategy, &weights);
+            let nodes = weighted(strategy, &weights);
+            let mut spec = Spec::new(strategy, nodes, &Params::default()).expect("a cluster");
+            let keys = keys(8, 200);
+            let mut seen = BTreeMap::from([(spec.fingerprint(), owners(&*cluster.router, &keys))]);
+            for step in steps {
+                let Some(change) = cluster.change(step) else {
+                    continue;
+                };
+                let epoch = spec.epoch();
+                let router = spec
+                    .apply(&change)
+                    .expect("a change that the strategy takes");
+                cluster.apply(&change);
+                assert_eq!(spec.epoch(), epoch + 1);
+                agree(strategy, &*cluster.router, &*router);
+                // A change that alters a route alters the fingerprint.
+                let now = owners(&*router, &keys);
+                let before = seen
+                    .entry(spec.fingerprint())
+                    .or_insert_with(|| now.clone());
+                assert_eq!(*before, now, "{}", strategy.name);
+            }
+            let read = read(&spec.to_toml());
+            assert_eq!(read.fingerprint(), spec.fingerprint(), "{}", strategy.name);
+            agree(strategy, &*cluster.router, &*read.build().expect("a spec"));
+            let told = Spec::of(strategy, &Params::default(), &*cluster.router).expect("its own");
+            assert_eq!(told.canonical(), spec.canonical(), "{}", strategy.name);
+        });
+    }
+}
+
+#[test]
+fn parameters_hashes_and_places_are_told() -> Outcome {
+    let hashers = [
+        KeyHasher::new(HashFunction::Xxh64).with_seed(u64::MAX)?,
+        KeyHasher::new(HashFunction::Murmur3_32).with_seed(5)?,
+        KeyHasher::sip13(*b"only peers know!").with_tag(HashTag::BRACES),
+        KeyHasher::new(HashFunction::Sip24).with_key([255; 16])?,
+        KeyHasher::default().with_tag(HashTag::new(0xff, b'\n')),
+        KeyHasher::REDIS,
+    ];
+    let places = [("z1", "r1"), ("z1", "r2"), ("z2", "r1")];
+    let place = |i: usize| {
+        let (zone, rack) = places[i % 3];
+        Node::new(format!("n{i}")).with_place(zone, rack)
+    };
+    for strategy in ALL {
+        for hasher in &hashers {
+            let params = Params::default().with_hasher(hasher.clone());
+            let spec = Spec::new(strategy, (0..7).map(place), &params)?;
+            let (one, other) = (spec.build()?, read(&spec.to_json()).build()?);
+            assert_eq!(other.hasher(), Some(hasher));
+            for i in 0..50 {
+                let key = format!("a{{user:{i}}}b");
+                let list = |router: &dyn Router| -> Vec<String> {
+                    let list = router.replicas(router.hash_key(key.as_bytes()), 4, Spread::Zones);
+                    let name = |&id| router.nodes().name(id).to_owned();
+                    list.iter().map(name).collect()
+                };
+                assert_eq!(list(&*one), list(&*other), "{} {hasher:?}", strategy.name);
+            }
+        }
+        for param in strategy.params {
+            let other = match param.name {
+                "labels" => "tutorial",
+                "variant" => "guava",
+                "table-size" | "slots" => "1009",
+                "load" => "1.75",
+                _ => "40",
+            };
+            let params = Params::default().with(param.name, other);
+            let spec = Spec::new(strategy, (0..7).map(place), &params)?;
+            agree(
+                strategy,
+                &*spec.build()?,
+                &*strategy.build((0..7).map(place), &params)?,
+            );
+            agree(strategy, &*spec.build()?, &*read(&spec.to_toml()).build()?);
+        }
+    }
+    Ok(())
+}
+
+/// What was done to a table by hand is in it.
+#[test]
+fn a_table_is_told_as_it_is() -> Outcome {
+    let slots = hashroute::strategy::find("slots")?;
+    let mut table = hashroute::HashSlots::new(["a", "b", "c"].map(Node::new))?;
+    table.assign(7..9, "c")?;
+    table.assign(100..16_000, "b")?;
+    let mut spec = Spec::of(slots, &Params::default(), &table)?;
+    assert_eq!(spec.build()?.shares(), table.shares());
+    let change = Change::Add(Node::new("d").with_weight(3));
+    table.apply(&change)?;
+    agree(slots, &*spec.apply(&change)?, &table);
+    Ok(())
+}
+
+#[test]
+fn a_router_of_another_kind_is_refused() -> Outcome {
+    let nodes = || (0..5).map(|i| Node::new(format!("n{i}")));
+    for strategy in ALL.iter().filter(|strategy| strategy.name != "bounded") {
+        for other in ALL.iter().filter(|other| other.name != strategy.name) {
+            // A bounded ring without load routes as a ring.
+            let alike = other.name == "bounded" && strategy.name == "ring";
+            let router = other.build(nodes(), &Params::default())?;
+            let told = Spec::of(strategy, &Params::default(), &*router);
+            assert_eq!(told.is_ok(), alike, "{} as {}", other.name, strategy.name);
+        }
+    }
+    let ring = hashroute::strategy::find("ring")?;
+    let router = ring.build(nodes(), &Params::default().with("points", "40"))?;
+    assert!(Spec::of(ring, &Params::default(), &*router).is_err());
+    Ok(())
+}
+
+/// The order in which sets are listed, and nodes without weight, decide nothing.
+#[test]
+fn sets_have_no_order_and_the_drained_own_nothing() {
+    let inputs = (vec(0..4_u32, 0..7), any::<proptest::sample::Index>());
+    for strategy in ALL.iter().filter(|strategy| is_set(strategy)) {
+        for_all(16, &inputs, |(weights, turn)| {
+            let nodes = weighted(strategy, &weights);
+            let mut turned = nodes.clone();
+            turned.rotate_left(turn.index(nodes.len().max(1)));
+            turned.retain(|node| node.weight() > 0);
+            let [one, other] = [nodes, turned]
+                .map(|nodes| Spec::new(strategy, nodes, &Params::default()).expect("a cluster"));
+            assert_eq!(one.canonical(), other.canonical());
+            let routers = [one, other].map(|spec| spec.build().expect("a spec"));
+            agree(strategy, &*routers[0], &*routers[1]);
+        });
+    }
+}
+
+/// Numbers of eight and nine digits: all dialects take some of them.
+fn routes(dialect: &Dialect, router: &dyn Router) -> Vec<Option<String>> {
+    let keys = (0..300).flat_map(|i: u32| [format!("{:08}", i * 7919), format!("{:09}", i * 7919)]);
+    let name = |key: String| Some(router.route(key.as_bytes())?.name().to_owned());
+    let all: Vec<_> = keys.map(name).collect();
+    let owned = router.nodes().live() == 0 || all.iter().any(Option::is_some);
+    assert!(owned, "{}", dialect.name);
+    all
+}
+
+fn server(dialect: &Dialect, i: usize) -> Server {
+    let port = if dialect.name == "katran" {
+        ""
+    } else {
+        ":11211"
+    };
+    Server::new(format!("10.0.0.{}{port}", 9 - i))
+}
+
+#[test]
+fn any_history_of_a_dialect_is_told() -> Outcome {
+    for dialect in compat::ALL {
+        // Not every system can have one down in the middle.
+        let up: Vec<_> = (0..6).map(|i| server(dialect, i)).collect();
+        let mut servers = up.clone();
+        servers[2] = servers[2].clone().down();
+        if dialect.build(servers.clone(), &Params::default()).is_err() {
+            servers = up;
+        }
+        let mut pool: Pool = dialect.build(servers.clone(), &Params::default())?;
+        let mut spec = Spec::of_dialect(dialect, servers, &Params::default())?;
+        let name = |i| server(dialect, i).name().to_owned();
+        for change in [
+            Change::remove(name(5)),
+            Change::Add(Node::new(name(6))),
+            Change::reweight(name(2), 1),
+            Change::reweight(name(0), 0),
+            Change::remove(name(1)),
+            Change::Add(Node::new(name(1)).with_zone("z")),
+            Change::reweight(name(3), 3),
+        ] {
+            let canonical = spec.canonical();
+            let done = pool.apply(&change);
+            match spec.apply(&change) {
+                Ok(router) => assert_eq!(routes(dialect, &*router), routes(dialect, &pool)),
+                Err(error) => {
+                    assert_eq!(done, Err(error));
+                    assert_eq!(spec.canonical(), canonical);
+                }
+            }
+            let built = spec.to_toml().parse::<Spec>()?.build()?;
+            assert_eq!(
+                routes(dialect, &*built),
+                routes(dialect, &pool),
+                "{}",
+                dialect.name
+            );
+            assert!(spec.servers().iter().eq(pool.servers()));
+        }
+        read(&spec.to_toml());
+    }
+    Ok(())
+}
+
+#[test]
+fn options_and_labels_of_a_dialect_are_told() -> Outcome {
+    let twemproxy = compat::find("twemproxy")?;
+    let servers = [
+        Server::new("10.0.0.1:6379").with_label("cache-1"),
+        Server::new("10.0.0.2:6379")
+            .with_label("cache-2")
+            .with_weight(2),
+        Server::new("10.0.0.3:6379").with_weight(3).down(),
+    ];
+    let params = Params::default().with("hash", "md5").with("hash_tag", "{}");
+    let spec = Spec::of_dialect(twemproxy, servers.clone(), &params)?;
+    assert_eq!(spec.servers(), servers);
+    assert_eq!(read(&spec.to_toml()).servers(), servers);
+    let pool = twemproxy.build(servers, &params)?;
+    assert_eq!(routes(twemproxy, &*spec.build()?), routes(twemproxy, &pool));
+    Ok(())
+}
+
+#[test]
+fn a_change_that_fails_changes_nothing() -> Outcome {
+    for strategy in ALL {
+        let nodes = ["a", "b"].map(Node::new);
+        let last = Spec::new(strategy, nodes, &Params::default())?.with_epoch(Spec::MAX_EPOCH)?;
+        for change in [
+            Change::Add(Node::new("a")),
+            Change::remove("c"),
+            Change::Add(Node::new("")),
+            Change::Add(Node::new("d")), // there is no epoch left for it
+        ] {
+            let mut spec = last.clone();
+            assert!(spec.apply(&change).is_err(), "{} {change:?}", strategy.name);
+            assert_eq!(spec.to_toml(), last.to_toml());
+        }
+    }
+    Ok(())
+}
