@@ -40,7 +40,7 @@ fn chance(strategy: &Strategy, excess: u64, live: usize) -> f64 {
 
 /// Ask at these times, in this order, and make what is due; after each the weight must be that of
 /// the latest time so far.
-fn follow(strategy: &Strategy, ramp: &Ramp, router: &mut dyn Router, times: &[u64], limit: f64) {
+fn follow(strategy: &Strategy, ramp: &Ramp, router: &mut dyn Router, times: &[u32], limit: f64) {
     let sample = keys(70, KEYS);
     let rises = ramp.at(Duration::MAX) > ramp.at(Duration::ZERO);
     let mut latest = Duration::ZERO;
@@ -72,7 +72,7 @@ fn steps_move_only_what_they_must_and_compose_to_the_whole() {
     const CASES: u32 = 6;
     const STEPS: usize = 12;
     let shapes = (any::<bool>(), 9_u32..30, 1_u32..=3);
-    let times = vec(0_u64..70, 0..STEPS - 1);
+    let times = vec(0_u32..70, 0..STEPS - 1);
     let inputs = (vec(1_u32..30, 1..7), shapes, times).prop_map(|(others, shape, mut times)| {
         times.push(61); // at last, its end
         (others, shape, times)

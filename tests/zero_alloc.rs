@@ -218,7 +218,7 @@ fn main() -> Outcome {
     leases("bounded over jump", Jump::new(nodes(30))?, &keys)?;
     #[cfg(feature = "shared")]
     shared(&keys)?;
-    hot(Rendezvous::new(nodes())?, &keys)?;
+    hot(Rendezvous::new(common::nodes(30))?, &keys)?;
     println!("lookups allocate nothing: ok");
     Ok(())
 }
