@@ -7,6 +7,10 @@ mod changes;
 mod check;
 #[path = "cli/dialects.rs"]
 mod dialects;
+#[path = "cli/diffs_and_plans.rs"]
+mod diffs_and_plans;
+#[path = "cli/draw.rs"]
+mod draw;
 #[path = "cli/dumps.rs"]
 mod dumps;
 #[path = "cli/inputs.rs"]
@@ -17,6 +21,8 @@ mod messages;
 mod reports;
 #[path = "cli/routes.rs"]
 mod routes;
+#[path = "cli/skew.rs"]
+mod skew;
 #[path = "cli/slots.rs"]
 mod slots;
 #[path = "cli/slots_messages.rs"]

@@ -3,10 +3,14 @@
 mod balance;
 pub(crate) mod check;
 mod compare;
+mod diff;
+pub(crate) mod draw;
 mod explain;
 mod lists;
+mod plan;
 mod remap;
 mod route;
+mod skew;
 pub(crate) mod slots;
 pub(crate) mod spec;
 
@@ -24,7 +28,11 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Hashes(args) => lists::hashes(args),
         Command::Compare(args) => compare::run(args),
         Command::Remap(args) => remap::run(args),
+        Command::Skew(args) => skew::run(args),
+        Command::Diff(args) => diff::run(args),
+        Command::Plan(args) => plan::run(args),
         Command::Slots(command) => slots::run(command),
+        Command::Draw(command) => draw::run(command),
         Command::Spec(command) => spec::run(command),
     }
 }
