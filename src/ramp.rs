@@ -359,7 +359,6 @@ mod tests {
     use super::*;
     use crate::Node;
     use alloc::string::ToString;
-    use alloc::vec;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -388,10 +387,10 @@ mod tests {
         let time = || Duration::ZERO..SECOND;
         for way in 1..300 {
             let most = (1..=way).filter(|&steps| Ramp::linear("a", 0, way, time(), steps).is_ok());
-            assert_eq!(most.last(), Some(way));
+            assert_eq!(most.max(), Some(way));
             let gentle =
                 (1..=way).filter(|&steps| Ramp::slow_start("a", way, 0, time(), steps).is_ok());
-            assert_eq!(gentle.last(), Some(way.isqrt()));
+            assert_eq!(gentle.max(), Some(way.isqrt()));
         }
     }
 
@@ -462,7 +461,7 @@ mod tests {
         let text = serde_json::to_string(&ramp)?;
         assert_eq!(text, r#"{"node":"d","steps":[[1000,0],[2000,2],[3000,4]]}"#);
         assert_eq!(serde_json::from_str::<Ramp>(&text)?, ramp);
-        for wrong in vec![
+        for wrong in [
             r#"{"node":"d","steps":[]}"#,
             r#"{"node":"d","steps":[[2,0],[1,1]]}"#,
             r#"{"node":"d","steps":[[1,0],[2,1]],"step":3}"#,
