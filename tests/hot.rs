@@ -58,7 +58,10 @@ fn filled(loads: &[usize], more: usize) -> usize {
             .map(|load| level.saturating_sub(*load))
             .sum::<usize>()
     };
-    let level = (0..).find(|&level| room(level) >= more).unwrap_or(0);
+    let highest = loads.iter().copied().fold(more, usize::max);
+    let level = (0..=2 * highest)
+        .find(|&level| room(level) >= more)
+        .unwrap_or(0);
     loads.iter().copied().fold(level, usize::max)
 }
 

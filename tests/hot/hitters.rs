@@ -172,7 +172,9 @@ fn times_that_jump_halve_as_often_as_they_should() -> Outcome {
         let mut sketch = HeavyHitters::new(10)?.with_half_life(10 * second)?;
         sketch.advance(15 * second);
         sketch.feed(KeyHash::from_integer(1), 1024);
-        times.iter().for_each(|&time| sketch.advance(time * second));
+        for &time in times {
+            sketch.advance(time * second);
+        }
         Ok(sketch.total())
     };
     assert_eq!(total(&[19])?, 1024);
