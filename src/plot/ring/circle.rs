@@ -119,7 +119,8 @@ impl Circle {
             .iter()
             .map(|region| Arc {
                 from: region.first as f64 / whole,
-                to: (region.last as f64 + 1.0) / whole,
+                // Rounded as the start of the next, so that nothing lies between.
+                to: region.last.checked_add(1).map_or(whole, |end| end as f64) / whole,
                 owner: owner(region.owner),
             })
             .collect();
