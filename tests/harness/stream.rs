@@ -1,6 +1,6 @@
 //! Streams: parts add up to the whole, and what is counted exactly is what memory has.
 
-use std::num::NonZero;
+use core::num::NonZero;
 
 use hashroute::harness::stream::{Consumer, Counter, KeySource, Reading, Tally, read};
 use hashroute::harness::{Balance, Keys, Measure, Placement, balance};
@@ -229,13 +229,13 @@ fn bad_lines_are_counted_and_located_or_refused() {
     let ring = ring();
     let counter = Counter::new("ring", &ring).expect("no loads");
     let source = || KeySource::jsonl(jsonl.as_bytes());
-    let (counted, bad) = read(source(), &counter, &Reading::default()).expect("passed over");
+    let (found, bad) = read(source(), &counter, &Reading::default()).expect("passed over");
     let lines: Vec<_> = bad.first.iter().map(|bad| bad.line).collect();
     assert_eq!(
         (bad.count, lines),
         (100, vec![1000, 2000, 3000, 4000, 5000])
     );
-    assert_eq!(counted.into_tally().keys(), 99_900);
+    assert_eq!(found.into_tally().keys(), 99_900);
     let strict = Reading {
         strict: true,
         ..Reading::default()
@@ -245,10 +245,10 @@ fn bad_lines_are_counted_and_located_or_refused() {
 
     let csv = &b"key,size\na,1\nb\nc,x\nd,2\n\"e,3\n"[..];
     let source = || KeySource::csv(csv).expect("a header");
-    let (counted, bad) = read(source(), &counter, &Reading::default()).expect("passed over");
+    let (found, bad) = read(source(), &counter, &Reading::default()).expect("passed over");
     let lines: Vec<_> = bad.first.iter().map(|bad| bad.line).collect();
     assert_eq!((bad.count, lines), (3, vec![3, 4, 6]));
-    let balance = counted.into_tally().balance().expect("small sums");
+    let balance = found.into_tally().balance().expect("small sums");
     assert_eq!(
         (balance.keys, balance.bytes.map(|bytes| bytes.total)),
         (2, Some(3))
