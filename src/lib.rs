@@ -19,6 +19,7 @@ mod log2;
 mod node;
 #[cfg(all(test, shuttle, feature = "shared"))]
 mod orders;
+mod regions;
 mod replicas;
 mod router;
 #[cfg(feature = "shared")]
@@ -30,12 +31,15 @@ mod sync;
 
 #[cfg(feature = "harness")]
 pub mod harness;
+#[cfg(feature = "plot")]
+pub mod plot;
 
 pub use bounded::{BoundedLoad, Lease};
 pub use error::Error;
 pub use hash::HashFunction;
 pub use key::{HashTag, KeyHash, KeyHasher};
 pub use node::{Node, NodeId, Nodes};
+pub use regions::{Region, Regions};
 pub use replicas::Spread;
 pub use router::{Change, Router};
 #[cfg(feature = "spec")]

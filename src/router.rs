@@ -9,7 +9,9 @@ use core::ops::ControlFlow;
 use smallvec::SmallVec;
 
 use crate::hash::scale;
-use crate::{Error, HashFunction, KeyHash, KeyHasher, Node, NodeId, Nodes, Spread, replicas};
+use crate::{
+    Error, HashFunction, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Spread, replicas,
+};
 
 /// A change of membership.
 ///
@@ -263,6 +265,22 @@ pub trait Router: Debug + Send + Sync {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     fn shares(&self) -> Option<Vec<f64>> {
+        None
+    }
+
+    /// The whole hash space by owner, where the structure gives it (arcs, cells, slots); `None`
+    /// where every hash has a way of its own (scores, jump, loads). [`Regions::owner`] of every
+    /// hash is [`route_hash`](Self::route_hash). Allocates.
+    ///
+    /// ```
+    /// # use hashroute::{KeyHash, Maglev, Node, Router};
+    /// let router = Maglev::new(["a", "b"].map(Node::new))?;
+    /// let regions = router.regions().expect("a table has cells");
+    /// let key = KeyHash::from_bytes(b"user:42");
+    /// assert_eq!(regions.owner(key), router.route_hash(key));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    fn regions(&self) -> Option<Regions> {
         None
     }
 

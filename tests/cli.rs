@@ -7,6 +7,8 @@ mod changes;
 mod check;
 #[path = "cli/dialects.rs"]
 mod dialects;
+#[path = "cli/draw.rs"]
+mod draw;
 #[path = "cli/dumps.rs"]
 mod dumps;
 #[path = "cli/inputs.rs"]

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
 use crate::strategy::{Points, Ring};
-use crate::{Error, KeyHash, NodeId};
+use crate::{Error, KeyHash, NodeId, Regions};
 
 /// Where the servers of a [`Pool`](super::Pool) are.
 ///
@@ -316,6 +316,21 @@ impl Placement {
                 }),
                 _ => None,
             },
+            Kind::Scores(..) | Kind::Buckets(..) => None,
+        }
+    }
+
+    /// The hash space by owner, where the structure has it.
+    pub(super) fn regions(&self) -> Option<Regions> {
+        match &self.0 {
+            Kind::Circle { points, bits } => {
+                let ends = points.iter().map(|(end, id)| (end >> (64 - bits), id));
+                Some(Regions::arcs(*bits, ends).with_lists())
+            }
+            Kind::Cells { cells, bits } => {
+                Some(Regions::cells(*bits, cells.iter().map(|owner| (1, *owner))))
+            }
+            Kind::Without(all, absent) => Some(all.regions()?.without(absent)),
             Kind::Scores(..) | Kind::Buckets(..) => None,
         }
     }

@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use super::Placement;
 use crate::bounded::{Counter, Lease};
-use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
+use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Router};
 
 /// A server as a system's configuration has it.
 ///
@@ -505,6 +505,11 @@ impl Router for Pool {
         // Under load there are none.
         self.loads.is_empty().then_some(())?;
         self.placement.shares(self.nodes.id_bound())
+    }
+
+    fn regions(&self) -> Option<Regions> {
+        self.loads.is_empty().then_some(())?;
+        self.placement.regions()
     }
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {

@@ -31,7 +31,7 @@ use core::ops::ControlFlow;
 
 use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights, cell_shares, draw, seed};
 use crate::hash::scale;
-use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
+use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Router};
 
 pub(super) const STRATEGY: Strategy = Strategy {
     name: "maglev",
@@ -347,6 +347,16 @@ impl Router for Maglev {
 
     fn shares(&self) -> Option<Vec<f64>> {
         Some(cell_shares(&self.nodes, &self.cells))
+    }
+
+    /// Cells are arcs here: a cell holds the hashes of one part of the circle.
+    fn regions(&self) -> Option<Regions> {
+        let count = self.cells.len() as u128;
+        // The last hash that is scaled to a cell is the one before the next cell's first.
+        let end = |cell: u128| u64::try_from(((cell + 1) << 64).div_ceil(count) - 1);
+        let ends = (0..).zip(&self.cells);
+        let ends = ends.filter_map(|(cell, owner)| Some((end(cell).ok()?, (*owner)?)));
+        Some(Regions::arcs(64, ends).with_lists())
     }
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {

@@ -15,7 +15,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Agree, Caps, Excess, Leave, Strategy, Weights};
-use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
+use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Router};
 
 pub(super) const STRATEGY: Strategy = Strategy {
     name: "modulo",
@@ -141,6 +141,14 @@ impl Router for Modulo {
                 f64::from(self.nodes.weight(id)) / self.nodes.total_weight() as f64;
         }
         Some(shares)
+    }
+
+    fn regions(&self) -> Option<Regions> {
+        let runs = self
+            .owners
+            .iter()
+            .map(|&id| (self.nodes.weight(id).into(), Some(id)));
+        Some(Regions::cells(self.hasher.function().bits(), runs))
     }
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {

@@ -29,7 +29,8 @@ use self::points::CIRCLE;
 pub(crate) use self::points::Points;
 use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights};
 use crate::{
-    Change, Error, HashFunction, KeyHash, KeyHasher, Node, NodeId, Nodes, Router, Spread, replicas,
+    Change, Error, HashFunction, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Router, Spread,
+    replicas,
 };
 
 pub(super) const STRATEGY: Strategy = Strategy {
@@ -411,6 +412,17 @@ impl Router for Ring {
 
     fn shares(&self) -> Option<Vec<f64>> {
         Some(self.points.shares(self.nodes.id_bound()))
+    }
+
+    fn regions(&self) -> Option<Regions> {
+        let before = match self.labels {
+            // Strictly beyond a hash: a point's arc ends before it.
+            Labels::Tutorial { .. } => 1,
+            _ => 0,
+        };
+        let ends = self.points.iter();
+        let ends = ends.map(|(point, id)| (point.wrapping_sub(before), id));
+        Some(Regions::arcs(64, ends).with_lists())
     }
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {

@@ -23,7 +23,7 @@ use core::cmp::Reverse;
 use core::ops::{Range, RangeInclusive};
 
 use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights, cell_shares};
-use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
+use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Router};
 
 pub(super) const STRATEGY: Strategy = Strategy {
     name: "slots",
@@ -393,6 +393,11 @@ impl Router for HashSlots {
 
     fn shares(&self) -> Option<Vec<f64>> {
         Some(cell_shares(&self.nodes, &self.owners))
+    }
+
+    fn regions(&self) -> Option<Regions> {
+        let slots = self.owners.iter().map(|owner| (1, *owner));
+        Some(Regions::cells(self.hasher.function().bits(), slots))
     }
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {

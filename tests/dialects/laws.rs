@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use hashroute::compat::{self, Dialect, Pool, Server};
 use hashroute::strategy::{self, Params};
-use hashroute::{Change, Error, Node, Router, Spread};
+use hashroute::{Change, Error, KeyHash, Node, Router, Spread};
 use proptest::collection::vec;
 use proptest::prelude::{Just, any, prop_oneof};
 
@@ -233,6 +233,28 @@ fn every_file_is_in_the_registry_and_has_a_page() {
             "no page says {named}"
         );
     }
+}
+
+#[test]
+fn regions_are_the_routes() -> Result<(), Error> {
+    let mut known = 0;
+    for dialect in compat::ALL {
+        let mut pool = pool(dialect, 7)?;
+        pool.apply(&Change::reweight(name(dialect, 2).as_str(), 0))?;
+        let Some(regions) = pool.regions() else {
+            continue;
+        };
+        known += 1;
+        let ends = regions.iter().step_by(regions.len() / 300 + 1);
+        let near = ends.flat_map(|region| [region.first, region.last]);
+        let keys = keys(dialect, 300).map(|key| pool.hash_key(&key));
+        for key in near.map(KeyHash::from_raw).chain(keys) {
+            let owners = [regions.owner(key), pool.route_hash(key)];
+            assert_eq!(owners[0], owners[1], "{} {key:?}", dialect.name);
+        }
+    }
+    assert!(known > 15, "{known}");
+    Ok(())
 }
 
 /// What is one of several words is no number, and the error says the words.

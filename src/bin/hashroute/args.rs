@@ -9,6 +9,7 @@ use hashroute::{HashFunction, Spread, compat, strategy};
 
 use crate::changes::ChangeArgs;
 use crate::commands::check::args::CheckArgs;
+use crate::commands::draw::args::DrawCommand;
 use crate::commands::slots::args::SlotsCommand;
 use crate::commands::spec::SpecCommand;
 use crate::nodes::MAX_COUNT;
@@ -47,6 +48,9 @@ pub(crate) enum Command {
     /// What peers must share, in one file: write it, check it, tell whether two agree
     #[command(subcommand, after_help = SPEC)]
     Spec(SpecCommand),
+    /// Draw: a ring, bars of a balance, what moves, slots, node counts
+    #[command(subcommand, after_help = DRAW)]
+    Draw(DrawCommand),
     /// List the strategies: what they can do, what peers must share, their parameters
     #[command(after_help = "Example:\n  hashroute strategies --format json")]
     Strategies(OutputArgs),
@@ -149,7 +153,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) output: OutputArgs,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Nodes (default: --count 10)")]
 pub(crate) struct NodeArgs {
     /// Names, each with an optional weight after its last '=': a,b=2,c
@@ -431,6 +435,10 @@ Examples:
   hashroute spec write --spec spec.toml --add d > next.toml
   hashroute spec fingerprint spec.toml next.toml
   hashroute spec check spec.toml --fingerprint 0123456789abcdef";
+const DRAW: &str = "\
+Examples:
+  hashroute draw ring --count 4 --set points=8 --add node-4 --out ring.svg
+  hashroute draw balance --count 10 > balance.svg";
 
 const SLOTS: &str = "\
 Examples:

@@ -117,6 +117,11 @@ fn dump(args: &KeyArgs) -> Option<(DumpFormat, &Path)> {
     given.next()
 }
 
+/// Where the keys come from, as it stands on the command line.
+pub(crate) fn named(args: &KeyArgs) -> Result<String, Failure> {
+    Ok(Source::of(args)?.named())
+}
+
 /// All keys, at least one.
 pub(crate) fn read(args: &KeyArgs) -> Result<Keys, Failure> {
     Ok(read_with_source(args)?.0)

@@ -3,6 +3,7 @@
 mod balance;
 pub(crate) mod check;
 mod compare;
+pub(crate) mod draw;
 mod explain;
 mod lists;
 mod remap;
@@ -26,5 +27,6 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Remap(args) => remap::run(args),
         Command::Slots(command) => slots::run(command),
         Command::Spec(command) => spec::run(command),
+        Command::Draw(command) => draw::run(command),
     }
 }

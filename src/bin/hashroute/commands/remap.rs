@@ -1,10 +1,12 @@
 //! `remap`: what moves when the nodes change.
 
+use std::path::Path;
+
 use hashroute::harness::{Flow, Remap, Scenario};
-use hashroute::{Change, Nodes};
+use hashroute::{Change, Node, Nodes};
 
 use crate::args::RemapArgs;
-use crate::changes::{self, words};
+use crate::changes::{self, ChangeArgs, words};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
@@ -16,16 +18,12 @@ const SHOWN: usize = 20;
 
 pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
-    let changes = match &args.to_nodes_file {
-        Some(path) => changes::between(&nodes, &nodes::from_file(path, "--to-nodes-file")?),
-        None if args.changes.0.is_empty() => {
-            return Err(Failure::input(
-                "nothing changes: expected --add, --remove, --reweight or --to-nodes-file",
-            ));
-        }
-        None => choice.resolve(&args.changes.0),
-    };
-    changes::check(&nodes, &changes)?;
+    let changes = changes(
+        &choice,
+        &nodes,
+        &args.changes,
+        args.to_nodes_file.as_deref(),
+    )?;
     choice.build(nodes.clone())?;
     let progress = Progress::start(args.output.quiet, "reading keys");
     let keys = keys::read(&args.keys)?;
@@ -45,6 +43,26 @@ pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
         keys => report.with_text([choice.unplaced(keys, weight(&scenario))]),
     };
     report.print(args.output.format)
+}
+
+/// What is to happen to the nodes, if it can.
+pub(crate) fn changes(
+    choice: &Choice,
+    nodes: &[Node],
+    changes: &ChangeArgs,
+    to: Option<&Path>,
+) -> Result<Vec<Change>, Failure> {
+    let changes = match to {
+        Some(path) => changes::between(nodes, &nodes::from_file(path, "--to-nodes-file")?),
+        None if changes.0.is_empty() => {
+            return Err(Failure::input(
+                "nothing changes: expected --add, --remove, --reweight or --to-nodes-file",
+            ));
+        }
+        None => choice.resolve(&changes.0),
+    };
+    changes::check(nodes, &changes)?;
+    Ok(changes)
 }
 
 /// Whether a node has weight after the changes.

@@ -10,7 +10,7 @@ mod script;
 mod show;
 mod simulate;
 mod simulation;
-mod table;
+pub(crate) mod table;
 
 use self::args::SlotsCommand;
 use crate::failure::Failure;

@@ -1,0 +1,122 @@
+//! `draw`: pictures of what the other commands print.
+
+pub(crate) mod args;
+mod counts;
+mod out;
+
+use hashroute::harness::{self, Measure, Placement, Remap, Scenario, balance};
+use hashroute::plot::{self, RingScene};
+use hashroute::{Error, Router};
+
+use self::args::{BalanceCommand, DrawCommand, RemapCommand, RingCommand, SlotsCommand};
+use super::remap::changes;
+use super::slots::args::Measure as By;
+use super::slots::table;
+use crate::failure::Failure;
+use crate::keys;
+use crate::progress::Progress;
+use crate::strategy::Choice;
+
+pub(crate) fn run(command: &DrawCommand) -> Result<(), Failure> {
+    match command {
+        DrawCommand::Ring(args) => ring(args),
+        DrawCommand::Balance(args) => bars(args),
+        DrawCommand::Remap(args) => matrix(args),
+        DrawCommand::Slots(args) => slots(args),
+        DrawCommand::NodeCounts(args) => counts::run(args),
+    }
+}
+
+fn ring(args: &RingCommand) -> Result<(), Failure> {
+    out::check(&args.picture)?;
+    let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
+    let changes = choice.resolve(&args.changes.0);
+    crate::changes::check(&nodes, &changes)?;
+    let refusal = |error: Error| choice.refusal(&error);
+    let router = choice.build(nodes.clone())?;
+    let progress = Progress::start(args.picture.quiet, "reading keys");
+    let keys = keys::read(&args.keys)?;
+    progress.message("placing keys");
+    let before = Placement::of(&*router, &keys);
+    let balance = balance(choice.way.name(), &*router, &keys, &before);
+    let scenario = Scenario {
+        nodes,
+        changes,
+        keys: &keys,
+    };
+    let changed: Option<(Box<dyn Router>, Remap)> = match scenario.changes.as_slice() {
+        [] => None,
+        _ => {
+            let router = scenario.after(&choice, &choice.params).map_err(refusal)?;
+            let after = Placement::of(&*router, &keys);
+            Some((router, harness::remap(&before, &after, &keys)))
+        }
+    };
+    let named = args.key.iter().map(|key| key.as_encoded_bytes());
+    let shown: Vec<_> = match args.key.len() {
+        0 => keys.iter().take(usize::from(args.shown)).collect(),
+        _ => named.collect(),
+    };
+    let picture = plot::ring(&RingScene {
+        router: &*router,
+        balance: &balance,
+        changed: changed.as_ref().map(|(router, remap)| (&**router, remap)),
+        keys: &shown,
+    });
+    drop(progress);
+    out::write(&picture.map_err(refusal)?, &args.picture)
+}
+
+fn bars(args: &BalanceCommand) -> Result<(), Failure> {
+    out::check(&args.picture)?;
+    let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
+    let router = choice.build(nodes)?;
+    let progress = Progress::start(args.picture.quiet, "reading keys");
+    let keys = keys::read(&args.keys)?;
+    progress.message("placing keys");
+    let placement = Placement::of(&*router, &keys);
+    let balance = balance(choice.way.name(), &*router, &keys, &placement);
+    drop(progress);
+    let measure = match args.by {
+        By::Keys => Measure::Keys,
+        By::Bytes => Measure::Bytes,
+        By::Requests => Measure::Requests,
+    };
+    let picture = plot::bars(&balance, measure).map_err(|_| {
+        Failure::Input(format!(
+            "--by {measure}: not known of these keys, expected --csv with that column"
+        ))
+    })?;
+    out::write(&picture, &args.picture)
+}
+
+fn matrix(args: &RemapCommand) -> Result<(), Failure> {
+    out::check(&args.picture)?;
+    let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
+    let changes = changes(
+        &choice,
+        &nodes,
+        &args.changes,
+        args.to_nodes_file.as_deref(),
+    )?;
+    choice.build(nodes.clone())?;
+    let progress = Progress::start(args.picture.quiet, "reading keys");
+    let keys = keys::read(&args.keys)?;
+    progress.message("placing keys");
+    let scenario = Scenario {
+        nodes,
+        changes,
+        keys: &keys,
+    };
+    let remap = scenario
+        .remap(&choice, &choice.params)
+        .map_err(|error| choice.refusal(&error))?;
+    drop(progress);
+    out::write(&plot::matrix(&remap), &args.picture)
+}
+
+fn slots(args: &SlotsCommand) -> Result<(), Failure> {
+    out::check(&args.picture)?;
+    let table = table::read(&args.table.file)?;
+    out::write(&plot::slots(&table), &args.picture)
+}

@@ -1,0 +1,250 @@
+//! How full each node is, beside what chance alone would do.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use super::canvas::{Anchor, Canvas, Pen};
+use super::{Picture, words};
+use crate::Error;
+use crate::harness::{Balance, Figures, Measure, NodeBalance};
+
+/// Up to so many nodes have a bar and a name each; more are drawn in order of fullness.
+const NAMED: usize = 40;
+/// How often an ideal router has a node outside the noise band.
+const SIGNIFICANCE: f64 = 0.01;
+
+/// What each node holds of its fair part, beside the band in which all nodes of an ideal router
+/// are 99 times in 100: binomial by node, Bonferroni over the nodes. Up to 40 nodes have a bar and
+/// a name each; more are drawn in order of fullness. O(nodes log nodes).
+///
+/// # Errors
+/// [`Error::Unsupported`] when the measure is not known of these keys.
+///
+/// ```
+/// use hashroute::harness::{Keys, Measure, Placement, balance};
+/// use hashroute::{Node, Ring, plot};
+///
+/// let keys = Keys::template("user:{i}", 0..100_000)?;
+/// let ring = Ring::with_points(["a", "b", "c"].map(Node::new), 8)?;
+/// let balance = balance("ring", &ring, &keys, &Placement::of(&ring, &keys));
+/// let picture = plot::bars(&balance, Measure::Keys)?;
+/// assert_eq!(picture.title(), "ring: 3 of 3 nodes hold more or fewer keys than chance explains");
+/// assert!(plot::bars(&balance, Measure::Bytes).is_err());
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+pub fn bars(balance: &Balance, measure: Measure) -> Result<Picture, Error> {
+    let figures = match measure {
+        Measure::Keys => Some(&balance.figures),
+        Measure::Bytes => balance.bytes.as_ref(),
+        Measure::Requests => balance.requests.as_ref(),
+    };
+    let figures = figures.ok_or(Error::Unsupported {
+        what: "what these keys hold is not known by this measure",
+        advice: "give the keys with their sizes or requests, or draw the keys themselves",
+    })?;
+    let chart = Chart::new(balance, figures, measure);
+    Ok(if chart.bars.len() <= NAMED {
+        chart.draw_named()
+    } else {
+        chart.draw_ranked()
+    })
+}
+
+/// A node with weight. All but the amount is over the fair part.
+#[derive(Debug)]
+struct Bar<'a> {
+    name: &'a str,
+    amount: u64,
+    share: f64,
+    load: f64,
+    /// The noise band.
+    band: (f64, f64),
+}
+
+impl Bar<'_> {
+    fn is_out(&self) -> bool {
+        self.load < self.band.0 || self.load > self.band.1
+    }
+}
+
+#[derive(Debug)]
+struct Chart<'a> {
+    bars: Vec<Bar<'a>>,
+    title: String,
+    lines: Vec<String>,
+    /// The largest figure drawn.
+    most: f64,
+}
+
+impl<'a> Chart<'a> {
+    fn new(balance: &'a Balance, figures: &Figures, measure: Measure) -> Self {
+        let live = balance.nodes.iter().filter(|node| node.weight > 0);
+        let count = live.clone().count();
+        let deviations = deviations(count);
+        let bar = |node: &'a NodeBalance| {
+            let amount = match measure {
+                Measure::Keys => node.keys,
+                Measure::Bytes => node.bytes.unwrap_or(0),
+                Measure::Requests => node.requests.unwrap_or(0),
+            };
+            let share = amount as f64 / (figures.total as f64).max(1.0);
+            let spread = (1.0 - node.fair_share) / (node.fair_share * figures.effective_keys);
+            let noise = if figures.total > 0 {
+                deviations * spread.sqrt()
+            } else {
+                1.0
+            };
+            Bar {
+                name: &node.name,
+                amount,
+                share,
+                load: share / node.fair_share,
+                band: ((1.0 - noise).max(0.0), 1.0 + noise),
+            }
+        };
+        let bars: Vec<_> = live.map(bar).collect();
+        let most = bars.iter().map(|bar| bar.load.max(bar.band.1));
+        Self {
+            title: title(balance, &bars, measure),
+            lines: lines(balance, figures, measure),
+            // A single node's band is narrow; what is endless has no bar.
+            most: most.filter(|most| most.is_finite()).fold(1.2, f64::max),
+            bars,
+        }
+    }
+
+    fn draw_named(&self) -> Picture {
+        const ROW: f64 = 22.0;
+        let (left, width, top) = (190.0, 560.0, 130.0);
+        let bottom = top + ROW * self.bars.len() as f64;
+        let mut canvas = Canvas::new(1000.0, bottom + 34.0, &self.title, &self.lines);
+        let x = |load: f64| left + width * (load / self.most).clamp(0.0, 1.0);
+        for step in words::steps(self.most) {
+            canvas.line("hr-thin hr-dash", (x(step), top - 6.0), (x(step), bottom));
+            let tick = (x(step), top - 12.0);
+            canvas.text(
+                tick,
+                "hr-small hr-soft",
+                Anchor::Middle,
+                &words::short(step),
+            );
+        }
+        for (row, bar) in self.bars.iter().enumerate() {
+            let y = top + ROW * row as f64;
+            canvas.name((left - 10.0, y + 15.0), Anchor::End, 168.0, bar.name);
+            let (low, high) = (x(bar.band.0), x(bar.band.1));
+            canvas.rectangle("hr-band", (low, y + 1.0), (high - low, ROW - 2.0));
+            let class = if bar.is_out() { "hr-alarm" } else { "hr-heat" };
+            canvas.rectangle(class, (left, y + 5.0), (x(bar.load) - left, ROW - 10.0));
+            let mark = match bar.load {
+                load if load > bar.band.1 => " ▲",
+                load if load < bar.band.0 => " ▼",
+                _ => "",
+            };
+            let amount = words::count(bar.amount);
+            let text = format!("{amount} ({}){mark}", words::percent(bar.share));
+            canvas.text((left + width + 14.0, y + 15.0), "", Anchor::Start, &text);
+        }
+        canvas.line("hr-line", (x(1.0), top - 6.0), (x(1.0), bottom));
+        canvas.finish()
+    }
+
+    fn draw_ranked(&self) -> Picture {
+        let (left, width, top, height) = (60.0, 910.0, 120.0, 320.0);
+        let bottom = top + height;
+        let mut ranked: Vec<_> = self.bars.iter().collect();
+        ranked.sort_by(|a, b| b.load.total_cmp(&a.load));
+        let mut canvas = Canvas::new(1000.0, bottom + 86.0, &self.title, &self.lines);
+        let y = |load: f64| bottom - height * (load / self.most).clamp(0.0, 1.0);
+        for step in words::steps(self.most) {
+            canvas.line("hr-thin hr-dash", (left, y(step)), (left + width, y(step)));
+            let tick = (left - 8.0, y(step) + 4.0);
+            canvas.text(tick, "hr-small hr-soft", Anchor::End, &words::short(step));
+        }
+        let [mut band, mut inside, mut outside] = [Pen::default(), Pen::default(), Pen::default()];
+        let step = width / ranked.len() as f64;
+        for (rank, bar) in ranked.iter().enumerate() {
+            let x = left + step * rank as f64;
+            let pen = if bar.is_out() {
+                &mut outside
+            } else {
+                &mut inside
+            };
+            pen.rectangle((x, y(bar.load)), (step * 0.9, bottom - y(bar.load)));
+            band.rectangle((x, y(bar.band.1)), (step, y(bar.band.0) - y(bar.band.1)));
+        }
+        canvas.path("hr-heat", &inside);
+        canvas.path("hr-alarm", &outside);
+        canvas.path("hr-band", &band);
+        canvas.line("hr-line", (left, y(1.0)), (left + width, y(1.0)));
+        let named = |bars: &[&Bar]| {
+            let names = bars.iter().map(|bar| {
+                let name = words::name(bar.name, 14.0);
+                format!("{name} ({:.2})", bar.load)
+            });
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let most = format!("Fullest: {}", named(&ranked[..ranked.len().min(4)]));
+        let least = format!(
+            "Emptiest: {}",
+            named(&ranked[ranked.len().saturating_sub(4)..])
+        );
+        canvas.text(
+            (left, bottom + 26.0),
+            "hr-soft",
+            Anchor::Start,
+            "Each bar is a node, the fullest first.",
+        );
+        canvas.text((left, bottom + 46.0), "", Anchor::Start, &most);
+        canvas.text((left, bottom + 66.0), "", Anchor::Start, &least);
+        canvas.finish()
+    }
+}
+
+/// How many standard deviations none of so many nodes is off, but for chance.
+fn deviations(nodes: usize) -> f64 {
+    let tail = SIGNIFICANCE / 2.0 / nodes.max(1) as f64;
+    Normal::new(0.0, 1.0).map_or(0.0, |normal| normal.inverse_cdf(1.0 - tail))
+}
+
+fn title(balance: &Balance, bars: &[Bar], measure: Measure) -> String {
+    let out = bars.iter().filter(|bar| bar.is_out()).count() as u64;
+    let (strategy, nodes) = (&balance.strategy, words::counted(bars.len() as u64, "node"));
+    let more = if measure == Measure::Bytes {
+        "less"
+    } else {
+        "fewer"
+    };
+    match out {
+        _ if bars.is_empty() => format!("{strategy}: no node has weight"),
+        0 => format!("{strategy}: the {measure} of {nodes} are as even as chance allows"),
+        _ => format!(
+            "{strategy}: {} of {nodes} hold more or {more} {measure} than chance explains",
+            words::count(out)
+        ),
+    }
+}
+
+fn lines(balance: &Balance, figures: &Figures, measure: Measure) -> Vec<String> {
+    let drained = balance.nodes.iter().filter(|node| node.weight == 0).count() as u64;
+    let drained = match drained {
+        0 => String::new(),
+        _ => format!(
+            " Not drawn: {} of weight 0.",
+            words::counted(drained, "node")
+        ),
+    };
+    let [cv, noise, most] = [figures.cv, figures.noise.cv, figures.max_over_mean];
+    Vec::from([
+        format!(
+            "{} {measure}: cv {cv:.4}, where chance alone gives {noise:.4}; the fullest node has {most:.3} times its part.",
+            words::count(figures.total)
+        ),
+        format!(
+            "Length: a node's {measure} over its fair part. Grey: where all nodes of an ideal router are, 99 times in 100.{drained}"
+        ),
+    ])
+}

@@ -1,0 +1,213 @@
+//! How even each number of nodes is.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::canvas::{Anchor, Canvas, Pen};
+use super::{Picture, words};
+
+/// The coefficient of variation for a number of nodes, beside that of chance alone.
+///
+/// ```
+/// use hashroute::plot::{CountPoint, counts};
+/// let point = CountPoint { nodes: 60, cv: 1.66, noise_cv: 0.24, noise_cv_p99: 0.30 };
+/// assert!(point.is_dangerous());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CountPoint {
+    /// How many nodes.
+    pub nodes: u64,
+    /// The coefficient of variation of what they hold.
+    pub cv: f64,
+    /// What chance alone gives.
+    pub noise_cv: f64,
+    /// What chance alone exceeds one time in a hundred.
+    pub noise_cv_p99: f64,
+}
+
+impl CountPoint {
+    /// Whether chance alone gives as much less than one time in a hundred.
+    ///
+    /// ```
+    /// # use hashroute::plot::CountPoint;
+    /// assert!(!CountPoint { nodes: 61, cv: 0.25, noise_cv: 0.24, noise_cv_p99: 0.30 }.is_dangerous());
+    /// ```
+    pub fn is_dangerous(&self) -> bool {
+        self.cv > self.noise_cv_p99
+    }
+}
+
+const LEFT: f64 = 64.0;
+const TOP: f64 = 120.0;
+const WIDTH: f64 = 900.0;
+const HEIGHT: f64 = 360.0;
+/// The most points that are looked at for a label.
+const LABELS: usize = 500;
+
+/// The coefficient of variation against the number of nodes, the noise band below, and the
+/// numbers beyond it by name, as far as there is room. `what` says of which keys and strategy.
+/// O(points log points).
+///
+/// ```
+/// use hashroute::plot::{CountPoint, counts};
+/// let even = CountPoint { nodes: 61, cv: 0.2, noise_cv: 0.24, noise_cv_p99: 0.3 };
+/// let uneven = CountPoint { nodes: 60, cv: 1.7, ..even };
+/// let picture = counts("metric:demo:{i} by twemproxy", &[uneven, even]);
+/// assert_eq!(picture.title(), "1 of 2 node counts is less even than chance explains");
+/// ```
+pub fn counts(what: &str, points: &[CountPoint]) -> Picture {
+    let mut points: Vec<_> = points
+        .iter()
+        .copied()
+        .filter(|point| point.cv.is_finite())
+        .collect();
+    points.sort_by_key(|point| point.nodes);
+    let chart = Chart::new(&points);
+    let lines = Vec::from([
+        words::name(what, 75.0),
+        String::from(
+            "Dots: cv of what the nodes hold. Line and grey: what chance alone gives, and exceeds 1 time in 100. Diamonds: beyond it.",
+        ),
+    ]);
+    let mut canvas = Canvas::new(1000.0, TOP + HEIGHT + 60.0, &title(&points), &lines);
+    chart.axes(&mut canvas);
+    chart.noise(&mut canvas);
+    chart.dots(&mut canvas);
+    chart.labels(&mut canvas);
+    canvas.finish()
+}
+
+#[derive(Debug)]
+struct Chart<'a> {
+    points: &'a [CountPoint],
+    nodes: (f64, f64),
+    most: f64,
+}
+
+impl<'a> Chart<'a> {
+    fn new(points: &'a [CountPoint]) -> Self {
+        let ends = (points.first(), points.last());
+        let nodes = |point: Option<&CountPoint>| point.map_or(0.0, |point| point.nodes as f64);
+        let first = nodes(ends.0);
+        let cvs = points.iter().map(|point| point.cv.max(point.noise_cv_p99));
+        Self {
+            points,
+            nodes: (first, nodes(ends.1).max(first + 1.0)),
+            most: cvs.fold(0.01, f64::max) * 1.12,
+        }
+    }
+
+    fn at(&self, nodes: u64, cv: f64) -> (f64, f64) {
+        let (first, last) = self.nodes;
+        let x = (nodes as f64 - first) / (last - first);
+        (
+            LEFT + WIDTH * x,
+            TOP + HEIGHT * (1.0 - (cv / self.most).min(1.0)),
+        )
+    }
+
+    fn axes(&self, canvas: &mut Canvas) {
+        let bottom = TOP + HEIGHT;
+        canvas.line("hr-line", (LEFT, bottom), (LEFT + WIDTH, bottom));
+        for cv in words::steps(self.most) {
+            let y = self.at(0, cv).1;
+            canvas.line("hr-thin hr-dash", (LEFT, y), (LEFT + WIDTH, y));
+            let at = (LEFT - 8.0, y + 4.0);
+            canvas.text(at, "hr-small hr-soft", Anchor::End, &words::short(cv));
+        }
+        let mut free = f64::NEG_INFINITY;
+        for point in self.points {
+            let x = self.at(point.nodes, 0.0).0;
+            let round = self.points.len() <= 20
+                || point.nodes % 8 == 0
+                || point.nodes == self.points[0].nodes;
+            if round && x > free {
+                canvas.text(
+                    (x, bottom + 18.0),
+                    "hr-small hr-soft",
+                    Anchor::Middle,
+                    &words::count(point.nodes),
+                );
+                free = x + 34.0;
+            }
+        }
+        canvas.text(
+            (LEFT + WIDTH / 2.0, bottom + 42.0),
+            "hr-soft",
+            Anchor::Middle,
+            "nodes",
+        );
+        canvas.text((LEFT - 44.0, TOP - 14.0), "hr-soft", Anchor::Start, "cv");
+    }
+
+    fn noise(&self, canvas: &mut Canvas) {
+        let (mut band, mut line) = (Pen::default(), Pen::default());
+        band.start((LEFT, TOP + HEIGHT));
+        for (rank, point) in self.points.iter().enumerate() {
+            band.to(self.at(point.nodes, point.noise_cv_p99));
+            let at = self.at(point.nodes, point.noise_cv);
+            if rank == 0 {
+                line.start(at)
+            } else {
+                line.to(at)
+            };
+        }
+        let last = self.points.last().map_or(0, |point| point.nodes);
+        band.to(self.at(last, 0.0)).close();
+        canvas.path("hr-band", &band);
+        canvas.path("hr-thin", &line);
+    }
+
+    fn dots(&self, canvas: &mut Canvas) {
+        let mut diamonds = Pen::default();
+        for point in self.points {
+            let (x, y) = self.at(point.nodes, point.cv);
+            if point.is_dangerous() {
+                let corners = [(x + 5.0, y), (x, y + 5.0), (x - 5.0, y)];
+                diamonds.start((x, y - 5.0));
+                for corner in corners {
+                    diamonds.to(corner);
+                }
+                diamonds.close();
+            } else {
+                canvas.circle("hr-heat", (x, y), 2.5);
+            }
+        }
+        canvas.path("hr-alarm", &diamonds);
+    }
+
+    /// The worst first, each where it covers neither another nor a diamond.
+    fn labels(&self, canvas: &mut Canvas) {
+        let dangerous = || self.points.iter().filter(|point| point.is_dangerous());
+        let place = |point: &CountPoint| self.at(point.nodes, point.cv);
+        let mut covered: Vec<(f64, f64)> = dangerous().map(place).collect();
+        let mut worst: Vec<_> = dangerous().collect();
+        worst.sort_by(|a, b| b.cv.total_cmp(&a.cv));
+        for point in worst.into_iter().take(LABELS) {
+            let (x, y) = place(point);
+            let at = (x, y - 13.0);
+            let near =
+                |other: &(f64, f64)| (other.0 - at.0).abs() < 20.0 && (other.1 - at.1).abs() < 11.0;
+            if covered.iter().any(near) {
+                continue;
+            }
+            covered.push(at);
+            let text = words::count(point.nodes);
+            canvas.text((x, y - 9.0), "hr-small hr-bold", Anchor::Middle, &text);
+        }
+    }
+}
+
+fn title(points: &[CountPoint]) -> String {
+    let bad = points.iter().filter(|point| point.is_dangerous()).count() as u64;
+    let are = if bad == 1 { "is" } else { "are" };
+    let all = words::counted(points.len() as u64, "node count");
+    match bad {
+        0 => format!("{all}: none is less even than chance explains"),
+        _ => format!(
+            "{} of {all} {are} less even than chance explains",
+            words::count(bad)
+        ),
+    }
+}

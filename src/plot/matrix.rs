@@ -1,0 +1,219 @@
+//! What moves, from which node to which.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use super::canvas::{Anchor, Canvas};
+use super::{Picture, words};
+use crate::harness::Remap;
+
+/// The most rows and columns; the rest are one more.
+const MOST: usize = 60;
+
+/// What moves: a row for each node that gives, a column for each that takes, the darker the more
+/// keys. Sixty of each at most, the largest; the others are taken together. O(flows log flows).
+///
+/// ```
+/// use hashroute::harness::{Keys, Placement, remap};
+/// use hashroute::{Change, Node, Ring, Router, plot};
+///
+/// let keys = Keys::template("user:{i}", 0..10_000)?;
+/// let mut ring = Ring::new(["a", "b", "c"].map(Node::new))?;
+/// let before = Placement::of(&ring, &keys);
+/// let still = remap(&before, &before, &keys);
+/// assert_eq!(plot::matrix(&still).title(), "No key moves");
+/// ring.apply(&Change::Add(Node::new("d")))?;
+/// let picture = plot::matrix(&remap(&before, &Placement::of(&ring, &keys), &keys));
+/// assert!(picture.title().ends_with("of the keys move, where 25.00% had to"));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+pub fn matrix(remap: &Remap) -> Picture {
+    let grid = Grid::new(remap);
+    let [rows, columns] = [grid.from.len(), grid.to.len()].map(|count| count.max(1) as f64);
+    let size = (
+        (640.0 / columns).clamp(11.0, 90.0),
+        (640.0 / rows).clamp(13.0, 28.0),
+    );
+    let (left, top) = (200.0, 100.0 + grid.head(size.0));
+    let (right, bottom) = (left + size.0 * columns, top + size.1 * rows);
+    let width = (right + 130.0).max(900.0);
+    let height = if grid.from.is_empty() {
+        110.0
+    } else {
+        bottom + 46.0
+    };
+    let mut canvas = Canvas::new(width, height, &title(remap), &lines(remap));
+    if !grid.from.is_empty() {
+        grid.draw(&mut canvas, (left, top), size);
+        let corner = (left - 10.0, top - 8.0);
+        canvas.text(corner, "hr-soft hr-small", Anchor::End, "from ↓  to →");
+    }
+    canvas.finish()
+}
+
+/// Keys by row and column.
+#[derive(Debug)]
+struct Grid<'a> {
+    from: Vec<Line<'a>>,
+    to: Vec<Line<'a>>,
+    cells: BTreeMap<(usize, usize), u64>,
+}
+
+#[derive(Clone, Debug)]
+struct Line<'a> {
+    name: &'a str,
+    keys: u64,
+}
+
+impl<'a> Grid<'a> {
+    fn new(remap: &'a Remap) -> Self {
+        let name = |name: &'a Option<String>| name.as_deref().unwrap_or(NOBODY);
+        let flows = || remap.flows.iter();
+        let (from, from_places) = axis(flows().map(|flow| (name(&flow.from), flow.keys)));
+        let (to, to_places) = axis(flows().map(|flow| (name(&flow.to), flow.keys)));
+        let mut cells = BTreeMap::new();
+        for flow in flows() {
+            let place = (from_places[name(&flow.from)], to_places[name(&flow.to)]);
+            *cells.entry(place).or_insert(0) += flow.keys;
+        }
+        Self { from, to, cells }
+    }
+
+    fn draw(&self, canvas: &mut Canvas, (left, top): (f64, f64), (width, height): (f64, f64)) {
+        let most = self.cells.values().max().copied().unwrap_or(1) as f64;
+        let x = |column: usize| left + width * column as f64;
+        let y = |row: usize| top + height * row as f64;
+        let whole = (
+            width * self.to.len() as f64,
+            height * self.from.len() as f64,
+        );
+        canvas.rectangle("hr-void", (left, top), whole);
+        for (&(row, column), &keys) in &self.cells {
+            let at = (x(column) + 0.5, y(row) + 0.5);
+            let heat = keys as f64 / most;
+            // What little there is shall be seen.
+            canvas.heat(0.12 + 0.88 * heat, at, (width - 1.0, height - 1.0));
+            let text = words::count(keys);
+            if words::width(&text) * 11.0 < width - 4.0 {
+                let class = if heat > 0.75 {
+                    "hr-small hr-on"
+                } else {
+                    "hr-small"
+                };
+                let at = (x(column) + width / 2.0, y(row) + height / 2.0 + 4.0);
+                canvas.text(at, class, Anchor::Middle, &text);
+            }
+        }
+        let end = left + width * self.to.len() as f64 + 10.0;
+        for (row, line) in self.from.iter().enumerate() {
+            let y = y(row) + height / 2.0 + 4.5;
+            canvas.name((left - 10.0, y), Anchor::End, 175.0, line.name);
+            canvas.text(
+                (end, y),
+                "hr-small",
+                Anchor::Start,
+                &words::count(line.keys),
+            );
+        }
+        for (column, line) in self.to.iter().enumerate() {
+            let name = words::name(line.name, HEAD);
+            if self.climbs(width) {
+                canvas.climbing((x(column) + width / 2.0 + 2.0, top - 8.0), &name);
+            } else {
+                let at = (x(column) + width / 2.0, top - 8.0);
+                canvas.text(at, "hr-small", Anchor::Middle, &name);
+            }
+        }
+        self.totals(canvas, left, top + height * self.from.len() as f64, width);
+    }
+
+    /// Whether the names of columns are too wide to lie above them.
+    fn climbs(&self, width: f64) -> bool {
+        self.widest() > width - 4.0
+    }
+
+    fn widest(&self) -> f64 {
+        let names = self.to.iter().map(|line| words::name(line.name, HEAD));
+        names
+            .map(|name| words::width(&name) * 11.0)
+            .fold(0.0, f64::max)
+    }
+
+    /// How much room the names of columns take.
+    fn head(&self, width: f64) -> f64 {
+        if self.climbs(width) {
+            self.widest() * 0.82 + 8.0 // the sine of 55 degrees
+        } else {
+            12.0
+        }
+    }
+
+    /// Below each column, where they fit.
+    fn totals(&self, canvas: &mut Canvas, left: f64, bottom: f64, width: f64) {
+        let texts: Vec<_> = self.to.iter().map(|line| words::count(line.keys)).collect();
+        if texts
+            .iter()
+            .any(|text| words::width(text) * 11.0 > width - 2.0)
+        {
+            return;
+        }
+        for (column, text) in texts.iter().enumerate() {
+            let at = (left + width * (column as f64 + 0.5), bottom + 18.0);
+            canvas.text(at, "hr-small", Anchor::Middle, text);
+        }
+    }
+}
+
+/// The room for the name of a column, in units of its size.
+const HEAD: f64 = 9.0;
+const NOBODY: &str = "(nobody)";
+const OTHERS: &str = "(all others)";
+
+/// The largest, in order of name, and for every name its place.
+fn axis<'a>(
+    flows: impl Iterator<Item = (&'a str, u64)>,
+) -> (Vec<Line<'a>>, BTreeMap<&'a str, usize>) {
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, keys) in flows {
+        *sums.entry(name).or_insert(0) += keys;
+    }
+    let mut lines: Vec<_> = sums
+        .iter()
+        .map(|(name, keys)| Line { name, keys: *keys })
+        .collect();
+    lines.sort_by_key(|line| Reverse(line.keys)); // stable: names stay in order
+    let rest = lines.split_off(lines.len().min(MOST));
+    lines.sort_by_key(|line| line.name);
+    if !rest.is_empty() {
+        lines.push(Line {
+            name: OTHERS,
+            keys: rest.iter().map(|line| line.keys).sum(),
+        });
+    }
+    let listed = lines.iter().enumerate();
+    let mut places: BTreeMap<_, _> = listed.map(|(place, line)| (line.name, place)).collect();
+    places.extend(rest.iter().map(|line| (line.name, lines.len() - 1)));
+    (lines, places)
+}
+
+fn title(remap: &Remap) -> String {
+    let [moved, ideal] = [remap.moved_share, remap.ideal_share].map(words::percent);
+    if remap.moved == 0 {
+        return "No key moves".into();
+    }
+    format!("{moved} of the keys move, where {ideal} had to")
+}
+
+fn lines(remap: &Remap) -> Vec<String> {
+    let [all, moved, excess] = [remap.keys, remap.moved, remap.excess].map(words::count);
+    let omitted = match remap.flows_omitted {
+        0 => String::new(),
+        flows => format!(" {} smaller flows are not drawn.", words::count(flows)),
+    };
+    Vec::from([format!(
+        "{moved} of {all} keys; {excess} in vain, between nodes that the change is not about. Totals at the right and below.{omitted}"
+    )])
+}

@@ -1,0 +1,223 @@
+//! Who owns the slots of a Redis Cluster.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::canvas::{Anchor, Canvas, Pen};
+use super::{Picture, words};
+use crate::cluster::{ClusterNode, Table};
+
+/// Slots in a row of the picture.
+const ROW: u32 = 128;
+const CELL: f64 = 4.5;
+/// The most owners that are listed.
+const LISTED: usize = 28;
+
+/// All slots in rows of 128, in the colours of their owners, each with its number in its longest
+/// run, and what each owns beside. O(slots).
+///
+/// ```
+/// use hashroute::cluster::{ClusterNode, SlotRule, Table};
+///
+/// let mut table = Table::with_nodes(SlotRule::REDIS, ["a", "b"].map(ClusterNode::new).into_iter().collect::<Result<Vec<_>, _>>()?)?;
+/// table.assign(0..=9999, "a")?;
+/// table.assign(10_000..=16_383, "b")?;
+/// let picture = hashroute::plot::slots(&table);
+/// assert_eq!(picture.title(), "Slots: 2 primaries own all 16,384");
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+pub fn slots(table: &Table) -> Picture {
+    let owners = owners(table);
+    let rows = table.rule().slots().div_ceil(ROW);
+    let top = 110.0;
+    let listed = owners.len().min(LISTED) + usize::from(owners.len() > LISTED) + 2;
+    let height = (top + CELL * f64::from(rows)).max(top + 20.0 * listed as f64) + 30.0;
+    let lines = Vec::from([format!(
+        "Rows of {ROW} slots, slot 0 at the top left. A number stands in the longest run of each owner."
+    )]);
+    let mut canvas = Canvas::new(1040.0, height, &title(table, &owners), &lines);
+    let left = 76.0;
+    for row in (0..rows).step_by(16) {
+        let y = top + CELL * f64::from(row);
+        canvas.text(
+            (left - 8.0, y + 4.0),
+            "hr-small hr-soft",
+            Anchor::End,
+            &words::count(u64::from(row * ROW)),
+        );
+        canvas.line("hr-thin", (left - 6.0, y), (left, y));
+    }
+    grid(&mut canvas, table, &owners, (left, top));
+    list(
+        &mut canvas,
+        table,
+        &owners,
+        (left + CELL * f64::from(ROW) + 36.0, top + 12.0),
+    );
+    canvas.finish()
+}
+
+/// The owners in order of their first slot, with how many they have.
+fn owners(table: &Table) -> Vec<(&ClusterNode, u32)> {
+    let mut places = BTreeMap::new();
+    let mut owners: Vec<(&ClusterNode, u32)> = Vec::new();
+    for (range, owner) in table.runs() {
+        let Some(owner) = owner else { continue };
+        let place = *places.entry(owner.id()).or_insert(owners.len());
+        if place == owners.len() {
+            owners.push((owner, 0));
+        }
+        owners[place].1 += range.end() - range.start() + 1;
+    }
+    owners
+}
+
+fn title(table: &Table, owners: &[(&ClusterNode, u32)]) -> String {
+    let all = table.rule().slots();
+    let owned: u32 = owners.iter().map(|(_, count)| count).sum();
+    let whole = words::count(u64::from(all));
+    match owners.len() {
+        0 => format!("Slots: nobody owns any of {whole}"),
+        count => {
+            let own = if count == 1 {
+                "primary owns"
+            } else {
+                "primaries own"
+            };
+            let how = if owned == all {
+                format!("all {whole}")
+            } else {
+                format!("{} of {whole}", words::count(u64::from(owned)))
+            };
+            format!("Slots: {} {own} {how}", words::count(count as u64))
+        }
+    }
+}
+
+/// A path for each owner, of the rows of its runs.
+fn grid(canvas: &mut Canvas, table: &Table, owners: &[(&ClusterNode, u32)], at: (f64, f64)) {
+    let places: BTreeMap<_, _> = owners
+        .iter()
+        .enumerate()
+        .map(|(place, (owner, _))| (owner.id(), place))
+        .collect();
+    let mut pens = alloc::vec![Pen::default(); owners.len()];
+    let mut nobody = Pen::default();
+    let mut longest = alloc::vec![(0, 0); owners.len()];
+    for (range, owner) in table.runs() {
+        let place = owner.and_then(|owner| places.get(owner.id()).copied());
+        let pen = place.map_or(&mut nobody, |place| &mut pens[place]);
+        run(pen, (*range.start(), *range.end()), at);
+        let length = range.end() - range.start() + 1;
+        if let Some(longest) = place.map(|place| &mut longest[place]) {
+            *longest = (*longest).max((length, u32::MAX - range.start()));
+        }
+    }
+    canvas.path("hr-void", &nobody);
+    for (place, pen) in pens.iter().enumerate() {
+        canvas.fill(place, pen);
+    }
+    for (place, (length, start)) in longest.into_iter().enumerate() {
+        let middle = u32::MAX - start + length / 2;
+        number(canvas, place, middle, length, at);
+    }
+}
+
+/// The run as rectangles: its first row, the whole rows, its last row.
+fn run(pen: &mut Pen, (first, last): (u32, u32), at: (f64, f64)) {
+    let mut start = first;
+    while start <= last {
+        let whole = (last + 1 - start) / ROW;
+        let (end, rows) = if start % ROW == 0 && whole > 0 {
+            (start + whole * ROW - 1, whole)
+        } else {
+            (last.min(start / ROW * ROW + ROW - 1), 1)
+        };
+        let corner = (
+            at.0 + CELL * f64::from(start % ROW),
+            at.1 + CELL * f64::from(start / ROW),
+        );
+        let width = f64::from((end - start + 1) / rows);
+        pen.rectangle(corner, (CELL * width, CELL * f64::from(rows)));
+        start = end + 1;
+    }
+}
+
+/// In runs of some rows there is room for it.
+fn number(canvas: &mut Canvas, place: usize, middle: u32, length: u32, at: (f64, f64)) {
+    if length < 4 * ROW {
+        return;
+    }
+    let at = (
+        at.0 + CELL * f64::from(ROW) / 2.0,
+        at.1 + CELL * f64::from(middle / ROW) + CELL / 2.0,
+    );
+    let number = format!("{}", place + 1);
+    let width = 9.0 * number.len() as f64 + 8.0;
+    canvas.rectangle("hr-paper", (at.0 - width / 2.0, at.1 - 8.0), (width, 16.0));
+    canvas.text((at.0, at.1 + 4.5), "hr-bold", Anchor::Middle, &number);
+}
+
+fn list(
+    canvas: &mut Canvas,
+    table: &Table,
+    owners: &[(&ClusterNode, u32)],
+    (x, mut y): (f64, f64),
+) {
+    let all = f64::from(table.rule().slots());
+    for (head, at) in [("slots", x + 270.0), ("share", x + 335.0)] {
+        canvas.text((at, y), "hr-bold", Anchor::End, head);
+    }
+    canvas.text((x, y), "hr-bold", Anchor::Start, "primary");
+    let line = |canvas: &mut Canvas, y: f64, name: &str, count: u32| {
+        canvas.name((x + 46.0, y), Anchor::Start, 165.0, name);
+        canvas.text(
+            (x + 270.0, y),
+            "",
+            Anchor::End,
+            &words::count(u64::from(count)),
+        );
+        let share = words::percent(f64::from(count) / all);
+        canvas.text((x + 335.0, y), "", Anchor::End, &share);
+    };
+    for (place, (owner, count)) in owners.iter().take(LISTED).enumerate() {
+        y += 20.0;
+        let mut swatch = Pen::default();
+        swatch.rectangle((x, y - 11.0), (13.0, 13.0));
+        canvas.fill(place, &swatch);
+        canvas.text(
+            (x + 20.0, y),
+            "hr-small",
+            Anchor::Start,
+            &format!("{}", place + 1),
+        );
+        line(canvas, y, &label(owner), *count);
+    }
+    let rest = owners.get(LISTED..).unwrap_or_default();
+    if !rest.is_empty() {
+        y += 20.0;
+        line(
+            canvas,
+            y,
+            &format!("{} more", rest.len()),
+            rest.iter().map(|(_, count)| count).sum(),
+        );
+    }
+    let owned: u32 = owners.iter().map(|(_, count)| count).sum();
+    if f64::from(owned) < all {
+        y += 20.0;
+        canvas.rectangle("hr-void", (x, y - 11.0), (13.0, 13.0));
+        line(canvas, y, "nobody", table.rule().slots() - owned);
+    }
+}
+
+/// The address, and the id where there is none.
+fn label(node: &ClusterNode) -> String {
+    if node.address().is_known() {
+        node.address().to_string()
+    } else {
+        node.id().to_string()
+    }
+}

@@ -1,0 +1,316 @@
+//! The hash space by owner, where a strategy's structure says who owns which part of it.
+
+use alloc::vec::Vec;
+
+use crate::{KeyHash, NodeId};
+
+/// The whole hash space, cut into regions of one owner each, in order.
+///
+/// A hash stands at a place: at itself on a circle ([`arcs`](Self::arcs)), at its remainder where
+/// a table is looked up by hash mod cells ([`cells`](Self::cells)). A region is a run of places.
+/// So rings, Maglev, slots and modulo, and the dialects that are one of these, all have the same
+/// form, and [`Router::route_hash`](crate::Router::route_hash) is [`owner`](Self::owner).
+///
+/// ```
+/// use hashroute::{KeyHash, Node, Ring, Router};
+///
+/// let ring = Ring::from_tokens(["a", "b"].map(Node::new), [(100, "a"), (200, "b")])?;
+/// let regions = ring.regions().expect("a ring has arcs");
+/// let arcs: Vec<_> = regions.iter().map(|region| (region.first, region.last, region.owner)).collect();
+/// let (a, b) = (ring.nodes().id("a"), ring.nodes().id("b"));
+/// assert_eq!(arcs, [(0, 100, a), (101, 200, b), (201, u64::MAX, a)]);
+/// assert_eq!(regions.owner(KeyHash::from_raw(101)), b);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Regions {
+    bits: u32,
+    /// What a hash is taken modulo; `None` where the whole hash is the place.
+    modulus: Option<u64>,
+    lists: bool,
+    /// The first place of each region, ascending from 0, and its owner.
+    starts: Vec<(u64, Option<NodeId>)>,
+}
+
+/// A run of places that one node owns, both ends included.
+///
+/// ```
+/// use hashroute::{HashSlots, Node, Router};
+///
+/// let table = HashSlots::new(["a", "b"].map(Node::new))?;
+/// let regions = table.regions().expect("slots");
+/// let last = regions.iter().last().expect("there is always one");
+/// assert_eq!((last.first, last.last, last.owner), (8192, 16_383, table.nodes().id("b")));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// The first place.
+    pub first: u64,
+    /// The last place.
+    pub last: u64,
+    /// Who owns it.
+    pub owner: Option<NodeId>,
+}
+
+impl Regions {
+    /// Arcs of a circle of 2^`bits` hashes (1 to 64; more count as 64, none as 1), each given by
+    /// its last place: a hash belongs to the first end at or after it, past the last one to the
+    /// first. Of equal ends the first given counts, and without any, nobody owns anything.
+    /// O(ends log ends), O(ends) when they are in order.
+    ///
+    /// ```
+    /// # use hashroute::{KeyHash, Node, Nodes, Regions};
+    /// let nodes = Nodes::new(["a", "b"].map(Node::new))?;
+    /// let [a, b] = ["a", "b"].map(|name| nodes.id(name).expect("a member"));
+    /// let regions = Regions::arcs(32, [(100, a), (200, b)]);
+    /// assert_eq!(regions.owner(KeyHash::from_raw(201)), Some(a));
+    /// assert_eq!(regions.owner(KeyHash::from_raw(1 << 32)), None); // wider than 32 bits
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn arcs(bits: u32, ends: impl IntoIterator<Item = (u64, NodeId)>) -> Self {
+        let bits = bits.clamp(1, 64);
+        let last = u64::MAX >> (64 - bits);
+        let mut ends: Vec<_> = ends.into_iter().map(|(end, id)| (end & last, id)).collect();
+        ends.sort_by_key(|(end, _)| *end); // stable: of equal ones the first stays first
+        ends.dedup_by_key(|(end, _)| *end);
+        let first = ends.first().map(|(_, id)| *id);
+        let mut starts = Vec::with_capacity(ends.len() + 1);
+        let mut start = Some(0);
+        for (end, id) in ends {
+            starts.extend(start.map(|start| (start, Some(id))));
+            start = (end < last).then(|| end + 1);
+        }
+        starts.extend(start.map(|start| (start, first)));
+        Self {
+            bits,
+            modulus: None,
+            lists: false,
+            starts,
+        }
+    }
+
+    /// Cells in runs of one owner, each with its length: a hash of `bits` bits (as for
+    /// [`arcs`](Self::arcs)) stands in the cell at its remainder modulo their number. Without
+    /// cells nobody owns anything. O(runs).
+    ///
+    /// ```
+    /// # use hashroute::{KeyHash, Node, Nodes, Regions};
+    /// let nodes = Nodes::new(["a", "b"].map(Node::new))?;
+    /// let regions = Regions::cells(64, [(2, nodes.id("a")), (1, nodes.id("b"))]);
+    /// assert_eq!(regions.owner(KeyHash::from_raw(5)), nodes.id("b")); // 5 mod 3 = 2
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn cells(bits: u32, runs: impl IntoIterator<Item = (u64, Option<NodeId>)>) -> Self {
+        let mut starts: Vec<(u64, Option<NodeId>)> = Vec::new();
+        let mut modulus = 0_u64;
+        for (length, owner) in runs.into_iter().filter(|(length, _)| *length > 0) {
+            if starts.last().is_none_or(|(_, last)| *last != owner) {
+                starts.push((modulus, owner));
+            }
+            modulus = modulus.saturating_add(length);
+        }
+        if starts.is_empty() {
+            starts.push((0, None));
+        }
+        Self {
+            bits: bits.clamp(1, 64),
+            modulus: Some(modulus.max(1)),
+            lists: false,
+            starts,
+        }
+    }
+
+    /// The same regions, in each of which all hashes share their whole
+    /// [walk](crate::Router::walk), not only their owner.
+    ///
+    /// ```
+    /// # use hashroute::{HashSlots, Node, Ring, Router};
+    /// assert!(Ring::new([Node::new("a")])?.regions().is_some_and(|regions| regions.has_lists()));
+    /// assert!(HashSlots::new([Node::new("a")])?.regions().is_some_and(|regions| !regions.has_lists()));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_lists(self) -> Self {
+        Self {
+            lists: true,
+            ..self
+        }
+    }
+
+    /// The same regions, of which these nodes own none.
+    #[cfg(feature = "compat")]
+    pub(crate) fn without(mut self, absent: &[NodeId]) -> Self {
+        for (_, owner) in &mut self.starts {
+            *owner = owner.filter(|id| !absent.contains(id));
+        }
+        self
+    }
+
+    /// Whether all hashes of a region share their preference list: replicas change at its ends
+    /// alone.
+    ///
+    /// ```
+    /// # use hashroute::Regions;
+    /// assert!(!Regions::cells(64, []).has_lists());
+    /// ```
+    pub fn has_lists(&self) -> bool {
+        self.lists
+    }
+
+    /// How many bits the hashes have.
+    ///
+    /// ```
+    /// # use hashroute::Regions;
+    /// assert_eq!(Regions::arcs(32, []).bits(), 32);
+    /// ```
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// What a hash is taken modulo to give its place; `None` on a circle.
+    ///
+    /// ```
+    /// # use hashroute::Regions;
+    /// assert_eq!(Regions::cells(64, [(7, None)]).modulus(), Some(7));
+    /// ```
+    pub fn modulus(&self) -> Option<u64> {
+        self.modulus
+    }
+
+    /// How many regions there are, at least one.
+    ///
+    /// ```
+    /// # use hashroute::Regions;
+    /// assert_eq!(Regions::arcs(64, []).len(), 1);
+    /// ```
+    #[expect(clippy::len_without_is_empty, reason = "there is always a region")]
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The regions in order, from place 0 to the last.
+    ///
+    /// ```
+    /// # use hashroute::Regions;
+    /// let only = Regions::arcs(64, []).iter().next().expect("always one");
+    /// assert_eq!((only.first, only.last, only.owner), (0, u64::MAX, None));
+    /// ```
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Region> + '_ {
+        (0..self.starts.len()).map(|at| self.region(at))
+    }
+
+    /// The place of a hash; `None` when it is wider than the hashes here.
+    ///
+    /// ```
+    /// # use hashroute::{KeyHash, Regions};
+    /// let cells = Regions::cells(32, [(7, None)]);
+    /// assert_eq!(cells.place(KeyHash::from_raw(10)), Some(3));
+    /// assert_eq!(cells.place(KeyHash::from_raw(1 << 32)), None);
+    /// ```
+    pub fn place(&self, key: KeyHash) -> Option<u64> {
+        let hash = key.get();
+        let fits = hash <= u64::MAX >> (64 - self.bits);
+        fits.then(|| self.modulus.map_or(hash, |modulus| hash % modulus))
+    }
+
+    /// Who owns a hash. O(log regions).
+    ///
+    /// ```
+    /// # use hashroute::{KeyHash, Regions};
+    /// assert_eq!(Regions::arcs(64, []).owner(KeyHash::from_raw(7)), None);
+    /// ```
+    pub fn owner(&self, key: KeyHash) -> Option<NodeId> {
+        let place = self.place(key)?;
+        let after = self.starts.partition_point(|(start, _)| *start <= place);
+        self.starts[after - 1].1
+    }
+
+    /// The share of all hashes that stand at these places, both ends included; exact up to the
+    /// rounding of the quotient.
+    ///
+    /// ```
+    /// # use hashroute::Regions;
+    /// assert_eq!(Regions::arcs(64, []).share(0, u64::MAX / 2), 0.5);
+    /// assert_eq!(Regions::cells(2, [(3, None)]).share(0, 0), 0.5); // 0 and 3 of 0, 1, 2, 3
+    /// ```
+    pub fn share(&self, first: u64, last: u64) -> f64 {
+        let hashes = 1_u128 << self.bits;
+        self.count(first, last) as f64 / hashes as f64
+    }
+
+    /// How many hashes stand at these places.
+    pub(crate) fn count(&self, first: u64, last: u64) -> u128 {
+        let hashes = 1_u128 << self.bits;
+        let whole = self.modulus.map_or(hashes, u128::from);
+        let (first, end) = (
+            u128::from(first).min(whole),
+            (u128::from(last) + 1).min(whole),
+        );
+        // Of `whole` places the first `hashes % whole` have one hash more than the others.
+        let (each, more) = (hashes / whole, hashes % whole);
+        let places = end.saturating_sub(first);
+        places * each + end.min(more).saturating_sub(first)
+    }
+
+    fn region(&self, at: usize) -> Region {
+        let (first, owner) = self.starts[at];
+        let end = match self.starts.get(at + 1) {
+            Some((next, _)) => next - 1,
+            None => self
+                .modulus
+                .map_or(u64::MAX >> (64 - self.bits), |modulus| modulus - 1),
+        };
+        Region {
+            first,
+            last: end,
+            owner,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(index: usize) -> NodeId {
+        NodeId::from_index(index).expect("an id")
+    }
+
+    #[test]
+    fn arcs_reach_around_the_circle() {
+        let (a, b) = (id(0), id(1));
+        let cut = |ends: &[(u64, NodeId)]| {
+            let regions = Regions::arcs(8, ends.iter().copied());
+            regions
+                .iter()
+                .map(|region| (region.first, region.last, region.owner))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(cut(&[]), [(0, 255, None)]);
+        assert_eq!(cut(&[(7, a)]), [(0, 7, Some(a)), (8, 255, Some(a))]);
+        assert_eq!(cut(&[(255, a)]), [(0, 255, Some(a))]);
+        assert_eq!(
+            cut(&[(255, b), (0, a), (0, b)]),
+            [(0, 0, Some(a)), (1, 255, Some(b))]
+        );
+    }
+
+    #[test]
+    fn every_hash_is_counted_once() {
+        for (bits, modulus) in [(8, 1), (8, 7), (8, 256), (8, 1000), (1, 3)] {
+            let regions = Regions::cells(bits, [(modulus, None)]);
+            let counted = |at: u64| (0..1_u64 << bits).filter(|h| h % modulus <= at).count();
+            for at in 0..modulus {
+                assert_eq!(
+                    regions.count(0, at),
+                    counted(at) as u128,
+                    "{bits} {modulus} {at}"
+                );
+            }
+        }
+        let circle = Regions::arcs(64, []);
+        assert_eq!(circle.count(0, u64::MAX), 1 << 64);
+        assert_eq!(circle.count(5, 5), 1);
+    }
+}

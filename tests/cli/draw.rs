@@ -1,0 +1,70 @@
+//! `draw`: where pictures go, and what is refused.
+
+use std::fs;
+
+use crate::slots::{STABLE, data};
+use crate::{file, run, stdout};
+
+/// Lines that draw something, a few keys each.
+const LINES: &[&str] = &[
+    "ring --count 4 --set points=8 --add node-4 --range 0..1000",
+    "ring --count 3 --dialect twemproxy --range 0..1000 user:1 user:2",
+    "balance --count 5 --strategy maglev --range 0..1000",
+    "remap --count 5 --remove node-2 --range 0..1000",
+    "node-counts --node-counts 2..=5,9 --strategy modulo --range 0..1000",
+];
+
+#[test]
+fn pictures_go_to_standard_output_and_to_files_alike() {
+    for line in LINES {
+        let svg = stdout(&format!("draw {line}"));
+        assert!(
+            svg.starts_with("<svg ") && svg.ends_with("</svg>\n"),
+            "{line}"
+        );
+        let path = file("picture.svg", "");
+        let line = format!("draw {line} --out '{}'", path.display());
+        assert_eq!(stdout(&line), "");
+        assert_eq!(fs::read_to_string(&path).expect("a picture"), svg, "{line}");
+    }
+}
+
+#[test]
+fn slots_are_drawn_of_what_a_server_printed() {
+    let svg = stdout(&format!("draw slots '{}'", data(STABLE)));
+    assert!(svg.contains("Slots: 3 primaries own all 16,384") && svg.contains("127.0.0.1:"));
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused_with_what_can() {
+    let mut cases = vec![
+        ("ring --strategy maglev --range 0..10", "dialect"),
+        ("ring --range 0..10 --shown 27", "--shown"),
+        ("balance --range 0..10 --by bytes", "--csv"),
+        ("remap --range 0..10", "nothing changes"),
+        ("node-counts --range 0..10 --node-counts 5..2", "2..=128"),
+        ("balance --out picture.gif", ".svg"),
+        ("balance --out picture", ".svg"),
+        (
+            "balance --range 0..10 --out /no/such/directory/a.svg",
+            "--out",
+        ),
+    ];
+    if cfg!(not(feature = "png")) {
+        cases.push(("balance --out picture.png", "--features cli,png"));
+    } else {
+        cases.push((
+            "balance --range 0..10 --out picture.png --scale 0",
+            "--scale",
+        ));
+    }
+    for (line, right) in cases {
+        let output = run(&format!("draw {line}"));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {errors}");
+        assert!(
+            errors.contains(right) && output.stdout.is_empty(),
+            "{line}: {errors}"
+        );
+    }
+}

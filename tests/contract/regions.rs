@@ -1,0 +1,84 @@
+//! Law 1 again, from the other side: regions say of every hash what a lookup says.
+
+use hashroute::strategy::ALL;
+use hashroute::{KeyHash, Router, Spread};
+use proptest::collection::vec;
+use proptest::prelude::any;
+
+use crate::common::{Cluster, Step, for_all};
+
+/// Where owners change, one to each side of it, and some hashes anywhere.
+fn hashes(router: &dyn Router, some: &[u64]) -> Vec<KeyHash> {
+    let regions = router.regions().expect("asked before");
+    let ends = regions.iter().step_by(regions.len() / 500 + 1);
+    let near = ends.flat_map(|region| [region.first, region.last]);
+    near.chain(some.iter().copied())
+        .map(KeyHash::from_raw)
+        .collect()
+}
+
+#[test]
+fn regions_are_the_routes() {
+    let weights = vec(0_u32..4, 0..9);
+    let inputs = (weights, any::<usize>(), vec(any::<u64>(), 200));
+    for strategy in ALL {
+        for_all(12, &inputs, |(weights, who, some)| {
+            let mut cluster = Cluster::new(strategy, &weights);
+            for step in [Step::Add(2), Step::Remove(who), Step::Reweight(who, 3)] {
+                if let Some(change) = cluster.change(step) {
+                    cluster.apply(&change);
+                }
+                let router = &*cluster.router;
+                let Some(regions) = router.regions() else {
+                    continue;
+                };
+                for key in hashes(router, &some) {
+                    assert_eq!(
+                        regions.owner(key),
+                        router.route_hash(key),
+                        "{} {key:?}",
+                        strategy.name
+                    );
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn regions_have_the_shares() {
+    for strategy in ALL {
+        let router = Cluster::new(strategy, &[1, 3, 0, 2, 1]).router;
+        let Some(regions) = router.regions() else {
+            continue;
+        };
+        let mut shares = vec![0.0; router.nodes().id_bound()];
+        let mut next = Some(0);
+        for region in regions.iter() {
+            assert_eq!(Some(region.first), next, "{}", strategy.name);
+            next = region.last.checked_add(1);
+            let id = region.owner.expect("a node has weight");
+            shares[id.index()] += regions.share(region.first, region.last);
+        }
+        let stated = router.shares().expect("where there are regions");
+        for (a, b) in shares.iter().zip(&stated) {
+            assert!((a - b).abs() < 1e-12, "{}: {a} {b}", strategy.name);
+        }
+    }
+}
+
+#[test]
+fn a_region_with_lists_has_one_list() {
+    for strategy in ALL {
+        let router = Cluster::new(strategy, &[1, 3, 0, 2, 1]).router;
+        let Some(regions) = router.regions().filter(|regions| regions.has_lists()) else {
+            continue;
+        };
+        for region in regions.iter().step_by(regions.len() / 300 + 1) {
+            let middle = region.first + (region.last - region.first) / 2;
+            let [list, other, last] = [region.first, middle, region.last]
+                .map(|hash| router.replicas(KeyHash::from_raw(hash), 4, Spread::Nodes));
+            assert!(list == other && other == last, "{}", strategy.name);
+        }
+    }
+}

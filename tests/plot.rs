@@ -1,0 +1,276 @@
+//! Pictures: what is drawn is what was measured, whatever the names, in files of modest size.
+
+use hashroute::cluster::{ClusterNode, SlotRule, Table};
+use hashroute::harness::{Keys, Measure, Placement, Remap, balance, remap};
+use hashroute::plot::{self, CountPoint, Picture, RingScene};
+use hashroute::{Change, Error, Modulo, Node, Ring, Router};
+use roxmltree::Document;
+
+type Outcome = Result<(), Box<dyn core::error::Error>>;
+
+/// Names that break what is put together without care.
+const HOSTILE: &[&str] = &[
+    "<script>alert(1)</script>",
+    "a&b",
+    "\"quoted\" 'twice'",
+    "]]>",
+    "bell\u{7} nul\u{0} feed\n",
+    "\u{ffff}\u{fffe}",
+    "\u{202e}backwards",
+    "ключ-日本語-🦀",
+    " ",
+];
+
+fn names(count: usize) -> impl Iterator<Item = Node> {
+    (0..count).map(|i| Node::new(format!("node-{i}")))
+}
+
+fn texts(picture: &Picture) -> Result<Vec<String>, roxmltree::Error> {
+    let document = Document::parse(picture.svg())?;
+    let nodes = document.descendants();
+    let texts = nodes.filter(|node| node.has_tag_name(("http://www.w3.org/2000/svg", "text")));
+    Ok(texts
+        .map(|node| node.text().unwrap_or_default().to_owned())
+        .collect())
+}
+
+/// How many elements have exactly this name and class.
+fn elements(picture: &Picture, name: &str, class: &str) -> usize {
+    let start = format!("<{name} class=\"{class}\"");
+    picture.svg().matches(&start).count()
+}
+
+fn draw(
+    ring: &Ring,
+    change: Option<Change>,
+    keys: &Keys,
+    shown: &[&[u8]],
+) -> Result<(Picture, Option<Remap>), Error> {
+    let before = Placement::of(ring, keys);
+    let balance = balance("ring", ring, keys, &before);
+    let mut after = ring.clone();
+    change.iter().try_for_each(|change| after.apply(change))?;
+    let remap = change.map(|_| remap(&before, &Placement::of(&after, keys), keys));
+    let picture = plot::ring(&RingScene {
+        router: ring,
+        balance: &balance,
+        changed: remap.as_ref().map(|remap| (&after as &dyn Router, remap)),
+        keys: shown,
+    })?;
+    Ok((picture, remap))
+}
+
+#[test]
+fn a_ring_has_its_tokens_its_keys_and_its_figures() -> Outcome {
+    let keys = Keys::template("user:{i}", 0..5000)?;
+    let ring = Ring::with_points(names(4), 8)?;
+    let shown: [&[u8]; 2] = [b"user:1", b"user:2"];
+    let (plain, _) = draw(&ring, None, &keys, &shown)?;
+    assert_eq!(elements(&plain, "line", "hr-line"), 32 + 1); // and the top
+    assert_eq!(elements(&plain, "line", "hr-line hr-dash"), 0);
+    assert_eq!(elements(&plain, "circle", "hr-ink"), 2);
+    let add = Change::Add(Node::new("new"));
+    let (changed, remap) = draw(&ring, Some(add), &keys, &shown)?;
+    let remap = remap.ok_or("a change")?;
+    assert_eq!(elements(&changed, "line", "hr-line hr-dash"), 8);
+    let texts = texts(&changed)?;
+    let share = format!("{:.2}%", remap.moved_share * 100.0);
+    assert!(changed.title().contains(&share), "{}", changed.title());
+    assert!(
+        texts
+            .iter()
+            .any(|text| text.ends_with(&format!(" ({share})")))
+    );
+    for node in balance("ring", &ring, &keys, &Placement::of(&ring, &keys)).nodes {
+        let exact = node.exact_share.ok_or("a ring has shares")?;
+        for figure in [exact, node.share] {
+            let figure = format!("{:.2}%", figure * 100.0);
+            assert!(texts.contains(&figure), "{figure} of {}", node.name);
+        }
+    }
+    for key in ["user:1", "user:2"] {
+        assert!(texts.iter().any(|text| text == key));
+    }
+    Ok(())
+}
+
+#[test]
+fn many_tokens_are_counted_and_not_drawn() -> Outcome {
+    let keys = Keys::template("user:{i}", 0..5000)?;
+    for (nodes, points) in [(100, 160), (1000, 160)] {
+        let ring = Ring::with_points(names(nodes), points)?;
+        let (picture, _) = draw(&ring, Some(Change::Add(Node::new("new"))), &keys, &[b"k"])?;
+        assert_eq!(elements(&picture, "line", "hr-line"), 1);
+        assert!(picture.svg().len() < 120_000, "{}", picture.svg().len());
+    }
+    Ok(())
+}
+
+#[test]
+fn every_picture_is_well_formed_titled_and_the_same_again() -> Outcome {
+    let keys = Keys::template("{i}", 0..500)?;
+    let nodes = || HOSTILE.iter().map(|name| Node::new(*name));
+    let ring = Ring::with_points(nodes(), 4)?;
+    let hostile: Vec<&[u8]> = HOSTILE
+        .iter()
+        .map(|name| name.as_bytes())
+        .chain([&b"\xff\x00<&"[..]])
+        .collect();
+    let pictures = || -> Result<Vec<Picture>, Error> {
+        let add = Change::Add(Node::new("</text><script>"));
+        let (drawn, moved) = draw(&ring, Some(add), &keys, &hostile)?;
+        let leave = draw(&ring, Some(Change::remove("a&b")), &keys, &hostile)?.0;
+        let balance = balance("<&\">", &ring, &keys, &Placement::of(&ring, &keys));
+        let point = CountPoint {
+            nodes: 3,
+            cv: f64::NAN,
+            noise_cv: 0.1,
+            noise_cv_p99: 0.2,
+        };
+        Ok(vec![
+            drawn,
+            leave,
+            plot::bars(&balance, Measure::Keys)?,
+            plot::matrix(&moved.expect("a change")),
+            plot::counts("<&\">\u{0}", &[point, CountPoint { cv: 0.3, ..point }]),
+            plot::counts("", &[]),
+            plot::slots(&table(&[("<&>", 0..=9000), ("\"b\"", 9001..=16_000)])?),
+        ])
+    };
+    for (picture, again) in pictures()?.iter().zip(pictures()?) {
+        assert_eq!(*picture, again);
+        let document = Document::parse(picture.svg())?;
+        let mut first = document
+            .root_element()
+            .children()
+            .filter(|node| node.is_element());
+        let title = first.next().ok_or("a title")?;
+        assert_eq!(
+            (title.tag_name().name(), title.text()),
+            ("title", Some(picture.title()))
+        );
+        assert!(
+            first
+                .next()
+                .is_some_and(|next| next.has_tag_name("desc") || next.tag_name().name() == "desc")
+        );
+        let scripts = document
+            .descendants()
+            .filter(|node| node.tag_name().name() == "script");
+        assert_eq!(scripts.count(), 0);
+        assert!(!picture.svg().contains("NaN") && !picture.svg().contains("inf"));
+    }
+    Ok(())
+}
+
+#[test]
+fn the_smallest_and_the_emptiest_rings_are_drawn() -> Outcome {
+    for (nodes, weight) in [(0, 1), (1, 1), (3, 0)] {
+        let ring = Ring::with_points(names(nodes).map(|node| node.with_weight(weight)), 1)?;
+        let (picture, _) = draw(&ring, None, &Keys::default(), &[])?;
+        Document::parse(picture.svg())?;
+        let (picture, _) = draw(
+            &ring,
+            Some(Change::Add(Node::new("first"))),
+            &Keys::default(),
+            &[b"k"],
+        )?;
+        Document::parse(picture.svg())?;
+        assert!(!picture.svg().contains("NaN") && !picture.svg().contains("inf"));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_matrix_of_everything_that_moves_stays_small() -> Outcome {
+    let keys = Keys::template("user:{i}", 0..50_000)?;
+    let mut router = Modulo::new(names(200))?;
+    let before = Placement::of(&router, &keys);
+    router.apply(&Change::Add(Node::new("new")))?;
+    let remap = remap(&before, &Placement::of(&router, &keys), &keys);
+    assert!(remap.flows.len() > 20_000);
+    let picture = plot::matrix(&remap);
+    assert!(picture.svg().len() < 500_000, "{}", picture.svg().len());
+    assert!(texts(&picture)?.iter().any(|text| text == "(all others)"));
+    Ok(())
+}
+
+fn table(slots: &[(&str, core::ops::RangeInclusive<u32>)]) -> Result<Table, Error> {
+    let nodes: Result<Vec<_>, _> = slots.iter().map(|(id, _)| ClusterNode::new(*id)).collect();
+    let mut table = Table::with_nodes(SlotRule::REDIS, nodes?)?;
+    for (id, slots) in slots {
+        table.assign(slots.clone(), id)?;
+    }
+    Ok(table)
+}
+
+#[test]
+fn slots_are_drawn_each_once() -> Outcome {
+    let mut table = table(&[("a", 0..=100), ("b", 101..=16_000)])?;
+    for slot in (2000..6000).step_by(2) {
+        table.assign(slot..=slot, "a")?;
+    }
+    let picture = plot::slots(&table);
+    assert_eq!(picture.title(), "Slots: 2 primaries own 16,001 of 16,384");
+    let cells = |class: &str| {
+        let paths = picture.svg().split("<path class=\"").skip(1);
+        let path = paths.filter(|path| path.starts_with(class)).map(|path| {
+            let d = path.split("d=\"").nth(1).and_then(|d| d.split('"').next());
+            d.map_or(0.0, area)
+        });
+        path.sum::<f64>() / (4.5 * 4.5)
+    };
+    for (class, count) in [
+        ("hr-0\"", 2101.0),
+        ("hr-1\"", 13_900.0),
+        ("hr-void\"", 383.0),
+    ] {
+        assert!(
+            (cells(class) - count).abs() < 0.5,
+            "{class} {}",
+            cells(class)
+        );
+    }
+    assert!(picture.svg().len() < 150_000, "{}", picture.svg().len());
+    Ok(())
+}
+
+/// Of rectangles "Mx yhWvHh-WZ".
+fn area(d: &str) -> f64 {
+    let rectangles = d.split('M').filter(|piece| !piece.is_empty());
+    let side = |piece: &str, from: char, to: char| {
+        let side = piece
+            .split(from)
+            .nth(1)
+            .and_then(|rest| rest.split(to).next());
+        side.and_then(|side| side.parse::<f64>().ok())
+            .unwrap_or(f64::NAN)
+    };
+    rectangles
+        .map(|piece| side(piece, 'h', 'v') * side(piece, 'v', 'h'))
+        .sum()
+}
+
+#[cfg(feature = "png")]
+#[test]
+fn a_png_has_the_size_asked_for_and_is_refused_beyond_reason() -> Outcome {
+    let picture = plot::slots(&table(&[("a", 0..=16_383)])?);
+    let size = |png: &[u8]| {
+        let side = |at: usize| {
+            png.get(at..at + 4)
+                .and_then(|four| four.try_into().ok())
+                .map(u32::from_be_bytes)
+        };
+        (side(16), side(20))
+    };
+    let [one, two] = [picture.png(1.0)?, picture.png(2.0)?];
+    assert_eq!(size(&one).0, Some(1040));
+    assert_eq!(size(&two).0, Some(2080));
+    for scale in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e-9, 1e9] {
+        assert!(
+            matches!(picture.png(scale), Err(Error::Parameter { .. })),
+            "{scale}"
+        );
+    }
+    Ok(())
+}
