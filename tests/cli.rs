@@ -19,6 +19,8 @@ mod messages;
 mod reports;
 #[path = "cli/routes.rs"]
 mod routes;
+#[path = "cli/skew.rs"]
+mod skew;
 #[path = "cli/slots.rs"]
 mod slots;
 #[path = "cli/slots_messages.rs"]

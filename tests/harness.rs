@@ -12,6 +12,8 @@ mod inputs;
 mod moves;
 #[path = "harness/reports.rs"]
 mod reports;
+#[path = "harness/skew.rs"]
+mod skew;
 #[path = "harness/verdicts.rs"]
 mod verdicts;
 

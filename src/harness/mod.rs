@@ -26,6 +26,7 @@ mod noise;
 mod remap;
 mod report;
 mod scenario;
+pub mod skew;
 mod verdict;
 
 pub use balance::{Balance, ExactFigures, Figures, KeyShare, NodeBalance, TopShare, balance};

@@ -15,6 +15,7 @@ fn help_and_version_succeed() {
         "route",
         "balance",
         "remap",
+        "skew",
         "explain",
         "strategies",
         "hashes",

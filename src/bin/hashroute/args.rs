@@ -39,6 +39,9 @@ pub(crate) enum Command {
     /// Hold the balance against thresholds and a baseline, for CI; exit 1 when one does not hold
     #[command(after_help = CHECK)]
     Check(CheckArgs),
+    /// Say why the keys lie unevenly: whether it is real, which stage is at fault, what would help
+    #[command(after_help = SKEW)]
+    Skew(SkewArgs),
     /// Tell the whole way of a key, from its bytes to its node
     #[command(after_help = EXPLAIN)]
     Explain(ExplainArgs),
@@ -108,6 +111,21 @@ pub(crate) struct RouteArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BalanceArgs {
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SkewArgs {
+    /// Say which of these numbers of nodes are dangerous too: 8,16 or 2..=128
+    #[arg(long, value_name = "LIST", value_parser = crate::nodes::counts)]
+    pub(crate) node_counts: Option<crate::nodes::Counts>,
     #[command(flatten)]
     pub(crate) nodes: NodeArgs,
     #[command(flatten)]
@@ -408,6 +426,13 @@ Examples:
   hashroute check --csv keys.csv --node-counts 8,16,32..=64 --max-cv 0.1 --max-empty 0
   hashroute check --max-top 20%@1 --junit hashroute.xml --save-baseline baseline.json
   hashroute check --max-cv 0.1 --baseline baseline.json --max-moved 10%";
+
+const SKEW: &str = "\
+Examples:
+  hashroute skew --count 60 --strategy modulo --hash twemproxy-fnv1a-64 --template 'metric:demo:{i}' --range 0..1000
+  hashroute skew --csv keys.csv --count 10
+  hashroute skew --dialect twemproxy --config nutcracker.yml --pool alpha --keys keys.txt
+  hashroute skew --count 64 --node-counts 2..=128 --keys keys.txt --format json";
 
 const REMAP: &str = "\
 Changes are applied in the order in which they stand on the command line.

@@ -60,6 +60,15 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.2}%", share * 100.0)
 }
 
+/// A probability: 0.042, < 0.001.
+pub(crate) fn chance(p: f64) -> String {
+    if p < 0.0005 {
+        "< 0.001".into()
+    } else {
+        format!("{p:.3}")
+    }
+}
+
 fn scaled(value: f64, step: f64, units: &[&'static str]) -> String {
     let (value, unit) = in_units(value, step, units);
     format!("{} {unit}", significant(value))

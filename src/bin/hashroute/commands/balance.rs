@@ -187,15 +187,7 @@ fn figure_lines(figures: &Figures, bytes: bool) -> Vec<[String; 3]> {
         "chi² / degrees",
         format!("{:.2} / {}", figures.chi2, figures.df),
     ));
-    let p = figures.p_value;
-    lines.push(plain(
-        "p",
-        if p < 0.0005 {
-            "< 0.001".into()
-        } else {
-            format!("{p:.3}")
-        },
-    ));
+    lines.push(plain("p", units::chance(figures.p_value)));
     lines
 }
 

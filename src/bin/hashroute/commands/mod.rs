@@ -8,6 +8,7 @@ mod explain;
 mod lists;
 mod remap;
 mod route;
+mod skew;
 pub(crate) mod slots;
 pub(crate) mod spec;
 
@@ -25,6 +26,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Hashes(args) => lists::hashes(args),
         Command::Compare(args) => compare::run(args),
         Command::Remap(args) => remap::run(args),
+        Command::Skew(args) => skew::run(args),
         Command::Slots(command) => slots::run(command),
         Command::Spec(command) => spec::run(command),
         Command::Draw(command) => draw::run(command),

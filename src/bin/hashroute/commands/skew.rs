@@ -1,0 +1,218 @@
+//! `skew`: why the keys lie unevenly on the nodes.
+
+use hashroute::harness::skew::{CountRow, Finding, MeasureSkew, Remedy, Setup, Skew};
+
+use crate::args::SkewArgs;
+use crate::failure::Failure;
+use crate::output::{Cell, Column, Report, Table};
+use crate::progress::Progress;
+use crate::strategy::Choice;
+use crate::{keys, units};
+
+/// How many remedies people see, and how many dangerous numbers of nodes.
+const REMEDIES: usize = 10;
+const ROWS: usize = 10;
+
+pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
+    let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
+    choice.build(nodes.clone())?;
+    let counts = args
+        .node_counts
+        .as_ref()
+        .map_or(&[][..], |counts| &counts.0);
+    let counts: Vec<_> = counts.iter().map(|&count| count as usize).collect();
+    let setup = Setup {
+        name: choice.way.name(),
+        recipe: &choice,
+        params: &choice.params,
+        nodes: &nodes,
+        node_counts: &counts,
+    };
+    let progress = Progress::start(args.output.quiet, "reading keys");
+    let keys = keys::read(&args.keys)?;
+    progress.message("looking for what is uneven");
+    let skew = setup
+        .analyse(&keys)
+        .map_err(|error| choice.refusal(&error))?;
+    drop(progress);
+    report(&skew, &choice)?.print(args.output.format)
+}
+
+fn report(skew: &Skew, choice: &Choice) -> Result<Report, Failure> {
+    let mut verdict = vec![skew.verdict.clone(), skew.advice.clone()];
+    if skew.unplaced > 0 {
+        verdict.push(choice.unplaced(skew.unplaced, skew.nodes > 0));
+    }
+    let report = Report::new(skew, count_table(&skew.node_counts.rows))?
+        .with_text(verdict)
+        .with_table(measures(skew))
+        .with_table(stages(skew));
+    let report = with_counts(report, skew);
+    let report = if skew.remedies.is_empty() {
+        report
+    } else {
+        report
+            .with_text(["What was tried, the best first:"])
+            .with_table(remedies(skew))
+    };
+    Ok(report.with_text([notes(skew)]))
+}
+
+/// The dangerous numbers of nodes, or that there are none.
+fn with_counts(report: Report, skew: &Skew) -> Report {
+    let counts = &skew.node_counts;
+    let (Some(first), Some(last)) = (counts.rows.first(), counts.rows.last()) else {
+        return report;
+    };
+    let looked = format!("{} to {} nodes", first.nodes, last.nodes);
+    let bad: Vec<_> = counts
+        .rows
+        .iter()
+        .filter(|row| row.dangerous)
+        .cloned()
+        .collect();
+    if bad.is_empty() {
+        return report.with_text([format!(
+            "Of {looked}, none of {} is dangerous for these keys.",
+            counts.rows.len()
+        )]);
+    }
+    let numbers: Vec<_> = bad.iter().map(|row| row.nodes.to_string()).collect();
+    let mut worst = bad.clone();
+    worst.sort_by(|a, b| b.cv.total_cmp(&a.cv));
+    worst.truncate(ROWS);
+    let which = if worst.len() < bad.len() {
+        " The worst of them:"
+    } else {
+        ""
+    };
+    let lines = [format!(
+        "Of {looked}, {} of {} are dangerous for these keys: {}.{which}",
+        bad.len(),
+        counts.rows.len(),
+        numbers.join(" ")
+    )];
+    report.with_text(lines).with_table(count_table(&worst))
+}
+
+fn notes(skew: &Skew) -> String {
+    let looked = if skew.sampled_keys < skew.distinct_keys {
+        format!(
+            "a sample of {} of some {}",
+            units::count(skew.sampled_keys),
+            units::count(skew.distinct_keys)
+        )
+    } else {
+        units::count(skew.distinct_keys)
+    };
+    format!(
+        "{looked} distinct keys; {} tests, of which even data fails any one time in {:.0} (each counts below p = {:.2e}).",
+        skew.tests,
+        1.0 / skew.significance,
+        skew.threshold
+    )
+}
+
+fn measures(skew: &Skew) -> Table {
+    let table = Table::new([
+        Column::text("", "measure"),
+        Column::number("", "cv"),
+        Column::number("", "by chance"),
+        Column::number("", "99% below"),
+        Column::number("", "most / mean"),
+        Column::text("", "fullest"),
+        Column::number("", "p"),
+        Column::text("", "verdict"),
+    ]);
+    let row = |one: &MeasureSkew| {
+        [
+            one.measure.to_string(),
+            format!("{:.4}", one.cv),
+            format!("{:.4}", one.noise_cv),
+            format!("{:.4}", one.noise_cv_p99),
+            format!("{:.3}", one.max_over_mean),
+            one.fullest.clone(),
+            units::chance(one.p_value),
+            if one.uneven { "uneven" } else { "even" }.into(),
+        ]
+        .map(Cell::text)
+        .into()
+    };
+    table.with_rows(skew.measures.iter().map(row))
+}
+
+fn stages(skew: &Skew) -> Table {
+    let table = Table::new([
+        Column::text("", "stage"),
+        Column::text("", "verdict"),
+        Column::number("", "adds cv"),
+        Column::number("", "p"),
+        Column::text("", "what was found"),
+    ]);
+    let row = |one: &Finding| {
+        [
+            one.stage.to_string(),
+            one.status.to_string(),
+            format!("{:.4}", one.cv),
+            one.p_value.map_or_else(|| "-".into(), units::chance),
+            one.words.clone(),
+        ]
+        .map(Cell::text)
+        .into()
+    };
+    table.with_rows(skew.stages.iter().map(row))
+}
+
+fn count_table(rows: &[CountRow]) -> Table {
+    let table = Table::new([
+        Column::number("nodes", "nodes"),
+        Column::number("used", "used"),
+        Column::number("max", "most"),
+        Column::number("cv", "cv"),
+        Column::number("noise_cv", "by chance"),
+        Column::number("noise_cv_p99", "99% below"),
+        Column::number("p_value", "p"),
+        Column::text("dangerous", ""),
+        Column::text("because", "divisors"),
+    ]);
+    let row = |row: &CountRow| {
+        let figure = |figure: f64| Cell::new(figure, format!("{figure:.4}"));
+        let because: Vec<_> = row.because.iter().map(u64::to_string).collect();
+        vec![
+            Cell::new(row.nodes, units::count(row.nodes)),
+            Cell::new(row.used, units::count(row.used)),
+            Cell::new(row.max, units::count(row.max)),
+            figure(row.cv),
+            figure(row.noise_cv),
+            figure(row.noise_cv_p99),
+            Cell::new(row.p_value, units::chance(row.p_value)),
+            Cell::new(row.dangerous, ""),
+            Cell::text(because.join(" ")),
+        ]
+    };
+    table.with_rows(rows.iter().map(row))
+}
+
+fn remedies(skew: &Skew) -> Table {
+    let table = Table::new([
+        Column::text("", "change"),
+        Column::number("", "cv"),
+        Column::number("", "by chance"),
+        Column::number("", "p"),
+        Column::text("", "even"),
+        Column::number("", "keys that move"),
+    ]);
+    let row = |one: &Remedy| {
+        [
+            one.what.clone(),
+            format!("{:.4}", one.cv),
+            format!("{:.4}", one.noise_cv),
+            units::chance(one.p_value),
+            if one.even { "yes" } else { "no" }.into(),
+            units::percent(one.moved_share),
+        ]
+        .map(Cell::text)
+        .into()
+    };
+    table.with_rows(skew.remedies.iter().take(REMEDIES).map(row))
+}

@@ -1,0 +1,335 @@
+//! What one pass over the keys leaves behind.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::super::{Keys, Measure, place_key};
+use crate::{Error, Node, Router};
+
+/// What lies on a node, or what a key carries. Sums stay at 2^64 - 1 rather than wrap.
+///
+/// ```
+/// use hashroute::harness::skew::Load;
+/// let mut load = Load { keys: 1, bytes: 10, requests: 0 };
+/// load += load;
+/// assert_eq!((load.keys, load.bytes), (2, 20));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Load {
+    /// Keys, each as often as it comes.
+    pub keys: u64,
+    /// Bytes stored, 0 where sizes are not known.
+    pub bytes: u64,
+    /// Requests, 0 where they are not known.
+    pub requests: u64,
+}
+
+impl Load {
+    /// One of the three.
+    ///
+    /// ```
+    /// use hashroute::harness::{Measure, skew::Load};
+    /// assert_eq!(Load { keys: 1, bytes: 10, requests: 0 }.of(Measure::Bytes), 10);
+    /// ```
+    pub fn of(&self, measure: Measure) -> u64 {
+        match measure {
+            Measure::Keys => self.keys,
+            Measure::Bytes => self.bytes,
+            Measure::Requests => self.requests,
+        }
+    }
+}
+
+impl AddAssign for Load {
+    fn add_assign(&mut self, other: Self) {
+        self.keys = self.keys.saturating_add(other.keys);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.requests = self.requests.saturating_add(other.requests);
+    }
+}
+
+/// Everything that a judgement on skew needs to know of the keys, gathered in one pass.
+///
+/// The loads of the nodes are of all keys. What asks for the keys themselves looks at a sample:
+/// all distinct keys while there are at most [`MOST`](Self::MOST), else those whose own hash
+/// (XXH3-128, which routes nothing) is smallest. That is a fair sample of distinct keys, whatever
+/// their order and however often each comes, and what a sampled key carries is exact. So two
+/// halves [merge](Self::merge) into exactly what one pass gives. Source: Beyer et al., "On
+/// synopses for distinct-value estimation", SIGMOD 2007.
+///
+/// Memory: a hundred bytes and the key for each sampled key. O(log sample) a key.
+///
+/// ```
+/// use hashroute::harness::{Keys, skew::Evidence};
+/// use hashroute::{Node, Rendezvous};
+///
+/// let router = Rendezvous::new(["a", "b"].map(Node::new))?;
+/// let mut evidence = Evidence::of(&router, &Keys::template("user:{i}", 0..100)?);
+/// evidence.merge(Evidence::of(&router, &Keys::template("user:{i}", 50..150)?))?;
+/// assert_eq!((evidence.total().keys, evidence.distinct_keys()), (200, 150.0));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// In order of name, each with what lies on it.
+    nodes: Vec<(Node, Load)>,
+    /// By id of the router: the place in `nodes`.
+    ranks: Vec<usize>,
+    unplaced: Load,
+    sizes: bool,
+    requests: bool,
+    sample: BTreeMap<u128, Sampled>,
+    /// Keys of a larger number are not in the sample.
+    limit: u128,
+}
+
+/// A sampled key and all that it carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Sampled {
+    pub(super) key: Box<[u8]>,
+    pub(super) load: Load,
+}
+
+impl Evidence {
+    /// The most keys that a sample holds: a million.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::harness::skew::Evidence::MOST, 1 << 20);
+    /// ```
+    pub const MOST: usize = 1 << 20;
+
+    /// Nothing yet, for keys that this router is to place.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::skew::Evidence};
+    /// assert_eq!(Evidence::new(&Ring::new([Node::new("a")])?).total().keys, 0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn new(router: &dyn Router) -> Self {
+        let nodes = router.nodes();
+        let mut ranks = vec![usize::MAX; nodes.id_bound()];
+        for (rank, (id, _)) in nodes.iter().enumerate() {
+            ranks[id.index()] = rank;
+        }
+        let nodes = nodes.iter();
+        Self {
+            nodes: nodes
+                .map(|(_, node)| (node.clone(), Load::default()))
+                .collect(),
+            ranks,
+            unplaced: Load::default(),
+            sizes: false,
+            requests: false,
+            sample: BTreeMap::new(),
+            limit: u128::MAX,
+        }
+    }
+
+    /// That of all these keys.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::{Keys, skew::Evidence}};
+    /// let evidence = Evidence::of(&Ring::new([Node::new("a")])?, &Keys::template("{i}", 0..9)?);
+    /// assert_eq!(evidence.total().keys, 9);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn of(router: &dyn Router, keys: &Keys) -> Self {
+        let mut evidence = Self::new(router);
+        let at = |numbers: Option<&[u64]>, index: usize| {
+            numbers.and_then(|numbers| numbers.get(index).copied())
+        };
+        for (index, key) in keys.iter().enumerate() {
+            let (size, requests) = (at(keys.sizes(), index), at(keys.requests(), index));
+            evidence.add(router, key, size, requests);
+        }
+        evidence
+    }
+
+    /// One more key, with the bytes that it stores and the requests that it gets where known.
+    /// `router` is the one that the evidence was made for.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::skew::Evidence};
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// let mut evidence = Evidence::new(&ring);
+    /// evidence.add(&ring, b"user:1", Some(100), None);
+    /// assert_eq!(evidence.total().bytes, 100);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn add(
+        &mut self,
+        router: &dyn Router,
+        key: &[u8],
+        size: Option<u64>,
+        requests: Option<u64>,
+    ) {
+        let load = Load {
+            keys: 1,
+            bytes: size.unwrap_or(0),
+            requests: requests.unwrap_or(0),
+        };
+        self.sizes |= size.is_some();
+        self.requests |= requests.is_some();
+        let rank = place_key(router, key).and_then(|id| self.ranks.get(id.index()).copied());
+        match rank.and_then(|rank| self.nodes.get_mut(rank)) {
+            Some((_, on_node)) => *on_node += load,
+            None => self.unplaced += load,
+        }
+        self.take(xxh3_128(key), load, || key.into());
+    }
+
+    /// Into the sample, if it belongs there.
+    fn take(&mut self, number: u128, load: Load, key: impl FnOnce() -> Box<[u8]>) {
+        if number > self.limit {
+            return;
+        }
+        let sampled = self.sample.entry(number).or_insert_with(|| Sampled {
+            key: key(),
+            load: Load::default(),
+        });
+        sampled.load += load;
+        self.shrink();
+    }
+
+    fn shrink(&mut self) {
+        while self.sample.len() > Self::MOST {
+            if let Some((number, _)) = self.sample.pop_last() {
+                self.limit = number.saturating_sub(1);
+            }
+        }
+    }
+
+    /// Add what another pass found on the same nodes: the result is that of one pass over both,
+    /// bit for bit, unless the router keeps loads.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] when the nodes are not the same; nothing has changed then.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::skew::Evidence};
+    /// let [a, b] = ["a", "b"].map(|name| Ring::new([Node::new(name)]));
+    /// assert!(Evidence::new(&a?).merge(Evidence::new(&b?)).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn merge(&mut self, other: Self) -> Result<(), Error> {
+        let nodes = self.nodes.iter().map(|(node, _)| node);
+        same(nodes, other.nodes.iter().map(|(node, _)| node))?;
+        for ((_, load), (_, more)) in self.nodes.iter_mut().zip(&other.nodes) {
+            *load += *more;
+        }
+        self.unplaced += other.unplaced;
+        self.sizes |= other.sizes;
+        self.requests |= other.requests;
+        self.limit = self.limit.min(other.limit);
+        self.sample.split_off(&self.limit.saturating_add(1));
+        for (number, sampled) in other.sample {
+            self.take(number, sampled.load, || sampled.key);
+        }
+        Ok(())
+    }
+
+    /// Refuse a router that it is not about.
+    pub(super) fn check(&self, router: &dyn Router) -> Result<(), Error> {
+        let nodes = self.nodes.iter().map(|(node, _)| node);
+        same(nodes, router.nodes().iter().map(|(_, node)| node))
+    }
+
+    /// What all keys carry together, those that found no place among them.
+    ///
+    /// ```
+    /// # use hashroute::{Ring, harness::skew::Evidence};
+    /// assert_eq!(Evidence::new(&Ring::new([])?).total().bytes, 0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn total(&self) -> Load {
+        let mut total = self.unplaced;
+        self.nodes.iter().for_each(|(_, load)| total += *load);
+        total
+    }
+
+    /// What lies on each node, in order of name.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::skew::Evidence};
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// assert_eq!(Evidence::new(&ring).loads().len(), 1);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn loads(&self) -> &[(Node, Load)] {
+        &self.nodes
+    }
+
+    /// How many keys found no node.
+    ///
+    /// ```
+    /// # use hashroute::{Ring, harness::{Keys, skew::Evidence}};
+    /// assert_eq!(Evidence::of(&Ring::new([])?, &Keys::template("{i}", 0..3)?).unplaced(), 3);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn unplaced(&self) -> u64 {
+        self.unplaced.keys
+    }
+
+    /// Whether all distinct keys are in the sample.
+    ///
+    /// ```
+    /// # use hashroute::{Ring, harness::skew::Evidence};
+    /// assert!(Evidence::new(&Ring::new([])?).is_whole());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn is_whole(&self) -> bool {
+        self.limit == u128::MAX
+    }
+
+    /// How many distinct keys there are: exact while all are in the sample, else estimated with a
+    /// relative standard error of a thousandth, 1 / sqrt([`MOST`](Self::MOST)).
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::{Keys, skew::Evidence}};
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// assert_eq!(Evidence::of(&ring, &Keys::lines(&b"x\nx\ny\n"[..]).unwrap_or_default()).distinct_keys(), 2.0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn distinct_keys(&self) -> f64 {
+        self.sample.len() as f64 / self.sampled_share()
+    }
+
+    /// The share of the distinct keys that is in the sample.
+    fn sampled_share(&self) -> f64 {
+        if self.is_whole() {
+            1.0
+        } else {
+            self.limit as f64 / u128::MAX as f64
+        }
+    }
+
+    /// The sample, in an order that says nothing about the keys.
+    pub(super) fn sample(&self) -> impl ExactSizeIterator<Item = &Sampled> {
+        self.sample.values()
+    }
+
+    /// The measures that are known.
+    pub(super) fn measures(&self) -> impl Iterator<Item = Measure> + use<> {
+        let bytes = self.sizes.then_some(Measure::Bytes);
+        let requests = self.requests.then_some(Measure::Requests);
+        [Some(Measure::Keys), bytes, requests].into_iter().flatten()
+    }
+}
+
+fn same<'a>(
+    nodes: impl ExactSizeIterator<Item = &'a Node>,
+    others: impl Iterator<Item = &'a Node>,
+) -> Result<(), Error> {
+    let count = nodes.len();
+    if nodes.eq(others) {
+        return Ok(());
+    }
+    let expected = "the same nodes with the same weights as the evidence is of";
+    Err(Error::parameter("nodes", count, expected))
+}

@@ -1,0 +1,168 @@
+//! Keys, bytes, requests: which is uneven, and who carries it.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::noise::{Sample, ratio};
+use super::super::{KeyShare, Measure};
+use super::chance::{self, beyond};
+use super::evidence::Evidence;
+use super::placed::Cluster;
+use super::stages::Stage;
+use super::templates::{self, TemplateShare};
+
+/// How uneven one measure is, beside what chance alone gives.
+///
+/// ```
+/// use hashroute::harness::{Keys, Measure, skew::Setup};
+/// use hashroute::{Node, strategy::{self, Params}};
+///
+/// let mut sizes = vec![1; 10_000];
+/// sizes[7] = 20_000;
+/// let keys = Keys::template("user:{i}", 0..10_000)?.with_sizes(sizes)?;
+/// let nodes = ["a", "b", "c"].map(Node::new);
+/// let setup = Setup { name: "rendezvous", recipe: strategy::find("rendezvous")?, params: &Params::default(), nodes: &nodes, node_counts: &[] };
+/// let measures = setup.analyse(&keys)?.measures;
+/// assert!(!measures[0].uneven && measures[1].uneven);
+/// assert_eq!((measures[1].measure, measures[1].top_keys[0].key.as_str()), (Measure::Bytes, "user:7"));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasureSkew {
+    /// What is counted.
+    pub measure: Measure,
+    /// All of it that lies on nodes.
+    pub total: u64,
+    /// The coefficient of variation of what nodes hold for their weight.
+    pub cv: f64,
+    /// What chance alone gives these keys with what each carries.
+    pub noise_cv: f64,
+    /// What it gives as many keys that all carry the same.
+    pub equal_noise_cv: f64,
+    /// What chance exceeds one time in a hundred, with what each carries.
+    pub noise_cv_p99: f64,
+    /// What the fullest node has over its fair part.
+    pub max_over_mean: f64,
+    /// That node.
+    pub fullest: String,
+    /// How often chance alone gives as much when all keys carry the same.
+    pub p_value: f64,
+    /// Whether it is more than chance and more than a hundredth.
+    pub uneven: bool,
+    /// The stages that make half of it, or the one that makes most: none where it is even.
+    pub because: Vec<Stage>,
+    /// What is added to the noise because some keys carry more than others; 0 while that is less
+    /// than the noise of equal keys.
+    pub heavy_cv: f64,
+    /// How many of the sampled keys carry half.
+    pub keys_for_half: u64,
+    /// The sampled keys that carry most, up to five; empty when all carry the same.
+    pub top_keys: Vec<KeyShare>,
+    /// The templates that carry most, up to five, of those with at least two keys.
+    pub templates: Vec<TemplateShare>,
+}
+
+/// Of each measure that is known; what is uneven is not said yet.
+pub(super) fn measures(cluster: &Cluster, evidence: &Evidence) -> Vec<MeasureSkew> {
+    let templates: Vec<_> = evidence
+        .sample()
+        .map(|one| templates::of(&one.key))
+        .collect();
+    evidence
+        .measures()
+        .map(|measure| of(measure, cluster, evidence, &templates))
+        .collect()
+}
+
+fn of(
+    measure: Measure,
+    cluster: &Cluster,
+    evidence: &Evidence,
+    templates: &[String],
+) -> MeasureSkew {
+    let on_nodes = evidence
+        .loads()
+        .iter()
+        .filter(|(node, _)| node.weight() > 0);
+    let loads: Vec<_> = on_nodes.map(|(_, load)| load.of(measure) as f64).collect();
+    let sums = evidence.sample().map(|one| one.load.of(measure));
+    let sample = Sample::new(sums.zip(0..).collect());
+    let noise = sample.noise(&cluster.weights);
+    // So many more keys there are than in the sample.
+    let scale = ratio(evidence.distinct_keys(), evidence.sample().len() as f64).max(1.0);
+    let carriers = sample.carriers as f64 * scale;
+    let equal = cluster.noise(carriers);
+    let noise_cv = noise.cv / scale.sqrt();
+    let total: f64 = loads.iter().sum();
+    let of_fair = loads
+        .iter()
+        .zip(&cluster.fair)
+        .map(|(load, fair)| ratio(*load, total * fair));
+    let fullest = of_fair.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let heavy_cv = beyond(noise_cv, equal);
+    MeasureSkew {
+        measure,
+        total: sum(evidence, measure),
+        cv: chance::cv(&loads, &cluster.fair),
+        noise_cv,
+        equal_noise_cv: equal,
+        noise_cv_p99: noise.cv_p99 / scale.sqrt(),
+        max_over_mean: fullest.map_or(0.0, |(_, of_fair)| of_fair),
+        fullest: fullest.map_or_else(String::new, |(rank, _)| cluster.names[rank].clone()),
+        p_value: chance::p_value(&loads, &cluster.fair, carriers),
+        uneven: false,
+        because: Vec::new(),
+        heavy_cv: if heavy_cv > equal { heavy_cv } else { 0.0 },
+        keys_for_half: sample.half as u64,
+        top_keys: top_keys(&sample, evidence, total),
+        templates: top_templates(measure, evidence, templates),
+    }
+}
+
+fn sum(evidence: &Evidence, measure: Measure) -> u64 {
+    let on_nodes = evidence.loads().iter();
+    on_nodes.fold(0, |sum, (_, load)| sum.saturating_add(load.of(measure)))
+}
+
+fn top_keys(sample: &Sample, evidence: &Evidence, total: f64) -> Vec<KeyShare> {
+    let keys: Vec<_> = evidence.sample().collect();
+    let share = |&(amount, index): &(u64, usize)| KeyShare {
+        key: templates::text(&keys[index].key).into_owned(),
+        share: ratio(amount as f64, total),
+    };
+    sample.heavy.iter().take(5).map(share).collect()
+}
+
+fn top_templates(
+    measure: Measure,
+    evidence: &Evidence,
+    templates: &[String],
+) -> Vec<TemplateShare> {
+    let mut sums: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
+    let mut total = 0.0;
+    for (one, template) in evidence.sample().zip(templates) {
+        let amount = one.load.of(measure) as f64;
+        let (keys, sum) = sums.entry(template).or_default();
+        (*keys, *sum, total) = (*keys + 1, *sum + amount, total + amount);
+    }
+    let mut sums: Vec<_> = sums
+        .into_iter()
+        .filter(|(_, (keys, _))| *keys > 1)
+        .collect();
+    sums.sort_by(|a, b| b.1.1.total_cmp(&a.1.1).then(a.0.cmp(b.0)));
+    let share = |(template, (keys, sum)): (&str, (u64, f64))| TemplateShare {
+        template: template.into(),
+        keys,
+        share: ratio(sum, total),
+    };
+    sums.into_iter().take(5).map(share).collect()
+}
+
+/// The most uneven of those that are uneven.
+pub(super) fn worst(measures: &[MeasureSkew]) -> Option<&MeasureSkew> {
+    let uneven = measures.iter().filter(|measure| measure.uneven);
+    uneven.max_by(|a, b| a.cv.total_cmp(&b.cv))
+}

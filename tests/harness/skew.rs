@@ -1,0 +1,398 @@
+//! Skew: planted faults, each named and no other; even data; known answers.
+
+use core::error::Error;
+use hashroute::harness::skew::{Evidence, Setup, Skew, Stage, Status};
+use hashroute::harness::{Keys, Measure, Recipe};
+use hashroute::strategy::{self, Params};
+use hashroute::{HashFunction, HashTag, KeyHash, KeyHasher, Modulo, Node, NodeId, Nodes, Router};
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+use crate::{draws, nodes};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// Each fault is planted so often, in other keys each time.
+const SEEDS: u64 = 16;
+
+fn skew(
+    name: &str,
+    params: &Params,
+    nodes: &[Node],
+    counts: &[usize],
+    keys: &Keys,
+) -> Result<Skew, Box<dyn Error>> {
+    let setup = Setup {
+        name,
+        recipe: strategy::find(name)?,
+        params,
+        nodes,
+        node_counts: counts,
+    };
+    Ok(setup.analyse(keys)?)
+}
+
+fn at_fault(skew: &Skew) -> Vec<Stage> {
+    let faults = skew
+        .stages
+        .iter()
+        .filter(|one| one.status == Status::AtFault);
+    faults.map(|one| one.stage).collect()
+}
+
+fn hashed(function: HashFunction) -> Params {
+    Params::default().with_hasher(KeyHasher::new(function))
+}
+
+/// Other keys for each seed.
+fn keys(seed: u64, count: u64) -> Result<Keys, Box<dyn Error>> {
+    Ok(Keys::template(&format!("planted:{seed}:{{i}}"), 0..count)?)
+}
+
+#[test]
+fn a_bad_tag_is_named_and_nothing_else() -> Outcome {
+    let hasher = KeyHasher::default().with_tag(HashTag::BRACES);
+    let params = Params::default().with_hasher(hasher);
+    for seed in 0..SEEDS {
+        let mut keys = Keys::default();
+        (0..3000).for_each(|i| keys.push(format!("{{t{seed}:{}}}:{i}", i % 7).as_bytes()));
+        let skew = skew("rendezvous", &params, &nodes(10), &[10], &keys)?;
+        assert_eq!(at_fault(&skew), [Stage::Tag], "{seed} {}", skew.verdict);
+        assert!(skew.advice.contains("tag"), "{}", skew.advice);
+        let best = skew.remedies.first().ok_or("no remedy")?;
+        assert!(best.even && best.what.contains("tag"), "{best:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_bad_hash_is_named_and_nothing_else() -> Outcome {
+    let params = hashed(HashFunction::TwemproxyFnv1a64);
+    for seed in 0..SEEDS {
+        let keys = keys(seed, 1000)?;
+        for count in [60, 87, 29] {
+            let skew = skew("modulo", &params, &nodes(count), &[], &keys)?;
+            assert_eq!(at_fault(&skew), [Stage::Hash], "{seed} {}", skew.verdict);
+            assert!(skew.remedies.first().is_some_and(|best| best.even));
+            let divides = |q: &u64| count as u64 % q == 0;
+            assert!(skew.bunched.iter().any(divides), "{:?}", skew.bunched);
+        }
+    }
+    Ok(())
+}
+
+/// A hash that only knows a few values.
+#[derive(Debug)]
+struct Narrow(Modulo);
+
+impl Router for Narrow {
+    fn nodes(&self) -> &Nodes {
+        self.0.nodes()
+    }
+    fn hasher(&self) -> Option<&KeyHasher> {
+        None
+    }
+    fn hash_key(&self, key: &[u8]) -> KeyHash {
+        let hash = KeyHash::from_bytes(key).get();
+        // Values far apart, but sixteen of them.
+        KeyHash::from_raw(KeyHash::from_integer(hash % 16).get())
+    }
+    fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
+        self.0.route_hash(key)
+    }
+    fn apply(&mut self, change: &hashroute::Change) -> Result<(), hashroute::Error> {
+        self.0.apply(change)
+    }
+}
+
+struct NarrowRecipe;
+
+impl Recipe for NarrowRecipe {
+    fn make(&self, nodes: Vec<Node>, _: &Params) -> Result<Box<dyn Router>, hashroute::Error> {
+        Ok(Box::new(Narrow(Modulo::new(nodes)?)))
+    }
+}
+
+#[test]
+fn a_hash_that_repeats_is_named_and_nothing_else() -> Outcome {
+    for seed in 0..SEEDS {
+        let setup = Setup {
+            name: "narrow",
+            recipe: &NarrowRecipe,
+            params: &Params::default(),
+            nodes: &nodes(10),
+            node_counts: &[10],
+        };
+        let skew = setup.analyse(&keys(seed, 3000)?)?;
+        assert_eq!(at_fault(&skew), [Stage::Hash], "{seed} {}", skew.verdict);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_bad_weight_is_named_and_nothing_else() -> Outcome {
+    for seed in 0..SEEDS {
+        let mut nodes = nodes(10);
+        nodes[3] = Node::new("n3").with_weight(10);
+        let skew = skew(
+            "rendezvous",
+            &Params::default(),
+            &nodes,
+            &[10],
+            &keys(seed, 3000)?,
+        )?;
+        assert_eq!(at_fault(&skew), [Stage::Nodes], "{seed} {}", skew.verdict);
+        assert!(
+            skew.verdict.contains("n3 weighs 10 of 19"),
+            "{}",
+            skew.verdict
+        );
+        assert!(skew.worst().is_none());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_strategy_with_too_few_points_is_named_and_nothing_else() -> Outcome {
+    for seed in 0..SEEDS {
+        let params = Params::default().with("points", "1");
+        let skew = skew("ring", &params, &nodes(10), &[10], &keys(seed, 3000)?)?;
+        assert_eq!(at_fault(&skew), [Stage::Routing], "{seed} {}", skew.verdict);
+        assert!(skew.remedies.first().is_some_and(|best| best.even));
+    }
+    Ok(())
+}
+
+#[test]
+fn one_huge_key_is_named_and_nothing_else() -> Outcome {
+    for seed in 0..SEEDS {
+        let mut sizes = vec![10; 3000];
+        sizes[usize::try_from(seed)?] = 30_000;
+        let keys = keys(seed, 3000)?.with_sizes(sizes)?;
+        let skew = skew("rendezvous", &Params::default(), &nodes(10), &[10], &keys)?;
+        assert_eq!(at_fault(&skew), [Stage::Keys], "{seed} {}", skew.verdict);
+        assert_eq!(
+            skew.worst().map(|worst| worst.measure),
+            Some(Measure::Bytes)
+        );
+        let name = format!("planted:{seed}:{seed}");
+        assert!(
+            skew.verdict.contains(&format!("{name} 50.0%")),
+            "{}",
+            skew.verdict
+        );
+        assert!(skew.remedies.first().is_some_and(|best| best.even));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_hot_key_is_named_and_nothing_else() -> Outcome {
+    for seed in 0..SEEDS {
+        let mut stream = keys(seed, 3000)?;
+        (0..2000).for_each(|_| stream.push(b"hot"));
+        let mut requests = vec![2; 3000];
+        requests[5] = 3000;
+        let counted = keys(seed, 3000)?.with_requests(requests)?;
+        for (keys, measure) in [(stream, Measure::Keys), (counted, Measure::Requests)] {
+            let skew = skew("jump", &Params::default(), &nodes(10), &[10], &keys)?;
+            assert_eq!(at_fault(&skew), [Stage::Keys], "{seed} {}", skew.verdict);
+            assert_eq!(skew.worst().map(|worst| worst.measure), Some(measure));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn plain_luck_is_nobodys_fault() -> Outcome {
+    for seed in 0..5 * SEEDS {
+        let skew = skew(
+            "rendezvous",
+            &Params::default(),
+            &nodes(20),
+            &[20],
+            &keys(seed, 100)?,
+        )?;
+        assert!(
+            skew.verdict.starts_with("Even, within noise"),
+            "{}",
+            skew.verdict
+        );
+        assert!(at_fault(&skew).is_empty() && skew.remedies.is_empty());
+        assert!(skew.measures[0].cv > 0.2); // and yet visibly uneven
+    }
+    Ok(())
+}
+
+fn any_alarm(skew: &Skew) -> bool {
+    skew.worst().is_some()
+        || skew.stages.iter().any(|one| one.status != Status::Ok)
+        || skew.node_counts.rows.iter().any(|row| row.dangerous)
+        || !skew.bunched.is_empty()
+}
+
+#[test]
+fn even_data_gives_no_more_alarms_than_stated() -> Outcome {
+    const RUNS: u64 = 300;
+    let names = ["modulo", "rendezvous", "jump", "modulo"];
+    let mut alarms = 0;
+    for (run, draw) in (0..RUNS).zip(draws(77)) {
+        let name = names[(run % 4) as usize];
+        let keys = keys(draw, 40 + draw % 1500)?;
+        let count = 2 + (draw >> 32) as usize % 60;
+        let skew = skew(name, &Params::default(), &nodes(count), &[], &keys)?;
+        alarms += u64::from(any_alarm(&skew));
+        assert!(skew.tests > 30);
+    }
+    // More than this comes less than once in ten thousand times at the stated significance.
+    let chance = Binomial::new(hashroute::harness::skew::SIGNIFICANCE, RUNS)?;
+    assert!(
+        chance.sf(alarms.saturating_sub(1)) > 1e-4,
+        "{alarms} of {RUNS}"
+    );
+    Ok(())
+}
+
+/// Nodes, nodes in use, most keys on one, cv in thousandths.
+type Known = [(usize, u64, u64, u64); 4];
+
+#[test]
+fn the_known_rows_of_twemproxy() -> Outcome {
+    let rows: [(&str, Known); 3] = [
+        (
+            "{i}:metric:demo",
+            [
+                (60, 60, 26, 214),
+                (61, 61, 24, 279),
+                (64, 64, 20, 154),
+                (87, 87, 20, 236),
+            ],
+        ),
+        (
+            "metric:{i}:demo",
+            [
+                (60, 60, 26, 251),
+                (61, 61, 26, 218),
+                (64, 64, 20, 139),
+                (87, 87, 19, 251),
+            ],
+        ),
+        (
+            "metric:demo:{i}",
+            [
+                (60, 16, 200, 2979),
+                (61, 61, 22, 208),
+                (64, 64, 24, 210),
+                (87, 3, 890, 8294),
+            ],
+        ),
+    ];
+    let params = hashed(HashFunction::TwemproxyFnv1a64);
+    for (template, known) in rows {
+        let keys = Keys::template(template, 0..1000)?;
+        let counts: Vec<_> = known.iter().map(|row| row.0).collect();
+        let skew = skew("modulo", &params, &nodes(61), &counts, &keys)?;
+        assert_eq!(skew.node_counts.rows.len(), known.len());
+        for (row, (nodes, used, max, thousandths)) in skew.node_counts.rows.iter().zip(known) {
+            let found = (row.nodes, row.used, row.max);
+            assert_eq!(found, (nodes as u64, used, max), "{template}");
+            let off = row.cv * 1000.0 - thousandths as f64;
+            assert!(off.abs() <= 0.5, "{template} {nodes}: {}", row.cv);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_dangerous_numbers_of_nodes() -> Outcome {
+    let params = hashed(HashFunction::TwemproxyFnv1a64);
+    let counts: Vec<_> = (2..=128).collect();
+    let dangerous = |template: &str| -> Result<Vec<u64>, Box<dyn Error>> {
+        let keys = Keys::template(template, 0..1000)?;
+        let skew = skew("modulo", &params, &nodes(61), &counts, &keys)?;
+        let rows = skew.node_counts.rows.iter().filter(|row| row.dangerous);
+        Ok(rows.map(|row| row.nodes).collect())
+    };
+    let multiples: Vec<u64> = (2..=128)
+        .filter(|nodes| [3, 5, 29].iter().any(|prime| nodes % prime == 0))
+        .collect();
+    assert_eq!(dangerous("metric:demo:{i}")?, multiples);
+    assert!(dangerous("{i}:metric:demo")?.is_empty());
+    Ok(())
+}
+
+#[test]
+fn a_weakness_without_harm_is_no_fault() -> Outcome {
+    let params = hashed(HashFunction::TwemproxyFnv1a64);
+    let keys = Keys::template("metric:demo:{i}", 0..1000)?;
+    let skew = skew("modulo", &params, &nodes(61), &[], &keys)?;
+    assert!(at_fault(&skew).is_empty() && skew.worst().is_none());
+    let hash = skew.stages.iter().find(|one| one.stage == Stage::Hash);
+    assert!(hash.is_some_and(|hash| hash.status == Status::Weak));
+    let step = skew.steps.first().ok_or("no step")?;
+    assert_eq!(
+        (step.difference, step.factors.as_slice()),
+        (435, &[3, 5, 29][..])
+    );
+    Ok(())
+}
+
+#[test]
+fn real_keys_are_even_and_their_bytes_are_not() -> Outcome {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/debian-packages.csv"
+    );
+    let keys = Keys::csv(std::fs::File::open(path)?)?;
+    let skew = skew("rendezvous", &Params::default(), &nodes(10), &[], &keys)?;
+    assert_eq!((skew.keys, skew.distinct_keys), (63_681, 63_681));
+    assert_eq!(at_fault(&skew), [Stage::Keys], "{}", skew.verdict);
+    let uneven = skew.measures.iter().filter(|measure| measure.uneven);
+    assert!(uneven.map(|measure| measure.measure).eq([Measure::Bytes]));
+    assert_eq!(skew.worst().map(|worst| worst.keys_for_half), Some(154));
+    Ok(())
+}
+
+#[test]
+fn parts_merge_into_the_whole() -> Outcome {
+    let router = Modulo::new(nodes(7))?;
+    let keys = Keys::template("user:{i}", 0..5000)?.with_sizes((0..5000).collect())?;
+    let whole = Evidence::of(&router, &keys);
+    let (mut even, mut odd) = (Evidence::new(&router), Evidence::new(&router));
+    for (index, key) in keys.iter().enumerate() {
+        let part = if index % 2 == 0 { &mut even } else { &mut odd };
+        part.add(&router, key, Some(index as u64), None);
+    }
+    let mut other = odd.clone();
+    other.merge(even.clone())?;
+    even.merge(odd)?;
+    assert!(even == whole && other == whole);
+    Ok(())
+}
+
+#[test]
+fn nothing_and_nobody_is_no_panic() -> Outcome {
+    for (count, keys) in [(0, 10), (1, 0), (1, 1), (3, 0), (3, 1), (1, 1000)] {
+        for name in [
+            "modulo",
+            "ring",
+            "rendezvous",
+            "bounded",
+            "slots",
+            "maglev",
+            "jump",
+        ] {
+            let keys = keys_of(keys)?;
+            let skew = skew(name, &Params::default(), &nodes(count), &[], &keys)?;
+            assert!(
+                at_fault(&skew).is_empty(),
+                "{name} {count} {}",
+                skew.verdict
+            );
+        }
+    }
+    Ok(())
+}
+
+fn keys_of(count: u64) -> Result<Keys, Box<dyn Error>> {
+    keys(1, count)
+}
