@@ -7,6 +7,7 @@ pub(crate) mod draw;
 mod explain;
 mod lists;
 mod remap;
+pub(crate) mod report;
 mod route;
 mod skew;
 pub(crate) mod slots;
@@ -30,5 +31,6 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Slots(command) => slots::run(command),
         Command::Spec(command) => spec::run(command),
         Command::Draw(command) => draw::run(command),
+        Command::Report(args) => report::run(args),
     }
 }

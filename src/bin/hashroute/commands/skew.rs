@@ -1,9 +1,12 @@
 //! `skew`: why the keys lie unevenly on the nodes.
 
+use hashroute::Node;
+use hashroute::harness::Keys;
 use hashroute::harness::skew::{CountRow, Finding, MeasureSkew, Remedy, Setup, Skew};
 
 use crate::args::SkewArgs;
 use crate::failure::Failure;
+use crate::nodes::Counts;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
 use crate::strategy::Choice;
@@ -16,26 +19,31 @@ const ROWS: usize = 10;
 pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     choice.build(nodes.clone())?;
-    let counts = args
-        .node_counts
-        .as_ref()
-        .map_or(&[][..], |counts| &counts.0);
-    let counts: Vec<_> = counts.iter().map(|&count| count as usize).collect();
-    let setup = Setup {
-        name: choice.way.name(),
-        recipe: &choice,
-        params: &choice.params,
-        nodes: &nodes,
-        node_counts: &counts,
-    };
     let progress = Progress::start(args.output.quiet, "reading keys");
     let keys = keys::read(&args.keys)?;
     progress.message("looking for what is uneven");
-    let skew = setup
-        .analyse(&keys)
-        .map_err(|error| choice.refusal(&error))?;
+    let skew = analyse(&choice, &nodes, args.node_counts.as_ref(), &keys)?;
     drop(progress);
     report(&skew, &choice)?.print(args.output.format)
+}
+
+pub(crate) fn analyse(
+    choice: &Choice,
+    nodes: &[Node],
+    counts: Option<&Counts>,
+    keys: &Keys,
+) -> Result<Skew, Failure> {
+    let counts = counts.map_or(&[][..], |counts| &counts.0);
+    let counts: Vec<_> = counts.iter().map(|&count| count as usize).collect();
+    let setup = Setup {
+        name: choice.way.name(),
+        recipe: choice,
+        params: &choice.params,
+        nodes,
+        node_counts: &counts,
+    };
+    let skew = setup.analyse(keys);
+    skew.map_err(|error| choice.refusal(&error))
 }
 
 fn report(skew: &Skew, choice: &Choice) -> Result<Report, Failure> {
@@ -95,7 +103,7 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
     report.with_text(lines).with_table(count_table(&worst))
 }
 
-fn notes(skew: &Skew) -> String {
+pub(crate) fn notes(skew: &Skew) -> String {
     let looked = if skew.sampled_keys < skew.distinct_keys {
         format!(
             "a sample of {} of some {}",
