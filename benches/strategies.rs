@@ -1,4 +1,4 @@
-//! Every strategy of the registry: route, batch, build and change, at powers of two and their
+//! Every strategy of the registry: route, batch, build, change and diff, at powers of two and their
 //! neighbours as well as at round sizes, since some algorithms are flattered by the former.
 //!
 //! `cargo bench`, or `cargo bench -- 'ring/route'` for a part of it.
@@ -91,12 +91,26 @@ fn change(c: &mut Criterion) {
     }
 }
 
+/// What a node that joins moves; exact by regions, else from a sample.
+fn diff(c: &mut Criterion) {
+    for strategy in strategy::ALL {
+        let mut group = c.benchmark_group(format!("{}/diff", strategy.name));
+        let size = 1_000;
+        let (old, mut new) = (router(strategy, size), router(strategy, size));
+        new.apply(&Change::Add(Node::new("one-more")))
+            .expect("every strategy takes one more");
+        group.bench_function(BenchmarkId::from_parameter(size), |b| {
+            b.iter(|| hashroute::diff(black_box(&*old), black_box(&*new)));
+        });
+    }
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default()
         .sample_size(10)
         .warm_up_time(Duration::from_millis(100))
         .measurement_time(Duration::from_millis(400));
-    targets = route, batch, build, change
+    targets = route, batch, build, change, diff
 }
 criterion_main!(benches);

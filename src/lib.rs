@@ -10,15 +10,18 @@ mod bounded;
 pub mod cluster;
 #[cfg(feature = "compat")]
 pub mod compat;
+mod diff;
 mod error;
 pub mod hash;
 #[cfg(target_has_atomic = "64")]
 pub mod health;
 mod key;
 mod log2;
+mod members;
 mod node;
 #[cfg(all(test, shuttle, feature = "shared"))]
 mod orders;
+pub mod plan;
 mod regions;
 mod replicas;
 mod router;
@@ -35,6 +38,7 @@ pub mod harness;
 pub mod plot;
 
 pub use bounded::{BoundedLoad, Lease};
+pub use diff::{Basis, Diff, Flow, MovedRange, diff, diff_keys};
 pub use error::Error;
 pub use hash::HashFunction;
 pub use key::{HashTag, KeyHash, KeyHasher};

@@ -24,9 +24,7 @@ use crate::{KeyHash, NodeId};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Regions {
-    bits: u32,
-    /// What a hash is taken modulo; `None` where the whole hash is the place.
-    modulus: Option<u64>,
+    space: Space,
     lists: bool,
     /// The first place of each region, ascending from 0, and its owner.
     starts: Vec<(u64, Option<NodeId>)>,
@@ -83,8 +81,10 @@ impl Regions {
         }
         starts.extend(start.map(|start| (start, first)));
         Self {
-            bits,
-            modulus: None,
+            space: Space {
+                bits,
+                modulus: None,
+            },
             lists: false,
             starts,
         }
@@ -114,8 +114,10 @@ impl Regions {
             starts.push((0, None));
         }
         Self {
-            bits: bits.clamp(1, 64),
-            modulus: Some(modulus.max(1)),
+            space: Space {
+                bits: bits.clamp(1, 64),
+                modulus: Some(modulus.max(1)),
+            },
             lists: false,
             starts,
         }
@@ -165,7 +167,7 @@ impl Regions {
     /// assert_eq!(Regions::arcs(32, []).bits(), 32);
     /// ```
     pub fn bits(&self) -> u32 {
-        self.bits
+        self.space.bits
     }
 
     /// What a hash is taken modulo to give its place; `None` on a circle.
@@ -175,7 +177,7 @@ impl Regions {
     /// assert_eq!(Regions::cells(64, [(7, None)]).modulus(), Some(7));
     /// ```
     pub fn modulus(&self) -> Option<u64> {
-        self.modulus
+        self.space.modulus
     }
 
     /// How many regions there are, at least one.
@@ -209,9 +211,7 @@ impl Regions {
     /// assert_eq!(cells.place(KeyHash::from_raw(1 << 32)), None);
     /// ```
     pub fn place(&self, key: KeyHash) -> Option<u64> {
-        let hash = key.get();
-        let fits = hash <= u64::MAX >> (64 - self.bits);
-        fits.then(|| self.modulus.map_or(hash, |modulus| hash % modulus))
+        self.space.place(key)
     }
 
     /// Who owns a hash. O(log regions).
@@ -235,36 +235,163 @@ impl Regions {
     /// assert_eq!(Regions::cells(2, [(3, None)]).share(0, 0), 0.5); // 0 and 3 of 0, 1, 2, 3
     /// ```
     pub fn share(&self, first: u64, last: u64) -> f64 {
-        let hashes = 1_u128 << self.bits;
-        self.count(first, last) as f64 / hashes as f64
-    }
-
-    /// How many hashes stand at these places.
-    pub(crate) fn count(&self, first: u64, last: u64) -> u128 {
-        let hashes = 1_u128 << self.bits;
-        let whole = self.modulus.map_or(hashes, u128::from);
-        let (first, end) = (
-            u128::from(first).min(whole),
-            (u128::from(last) + 1).min(whole),
-        );
-        // Of `whole` places the first `hashes % whole` have one hash more than the others.
-        let (each, more) = (hashes / whole, hashes % whole);
-        let places = end.saturating_sub(first);
-        places * each + end.min(more).saturating_sub(first)
+        self.space.count(first, last) as f64 / self.space.hashes() as f64
     }
 
     fn region(&self, at: usize) -> Region {
         let (first, owner) = self.starts[at];
-        let end = match self.starts.get(at + 1) {
-            Some((next, _)) => next - 1,
-            None => self
-                .modulus
-                .map_or(u64::MAX >> (64 - self.bits), |modulus| modulus - 1),
-        };
+        let next = self.starts.get(at + 1);
         Region {
             first,
-            last: end,
+            last: next.map_or(self.space.last(), |(next, _)| next - 1),
             owner,
+        }
+    }
+}
+
+/// Hashes of so many bits, and the places at which they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Space {
+    /// From 1 to 64.
+    bits: u32,
+    /// What a hash is taken modulo, at least 1; `None` where the whole hash is the place.
+    modulus: Option<u64>,
+}
+
+impl Space {
+    /// Every hash at its own place.
+    pub(crate) const CIRCLE: Self = Self {
+        bits: 64,
+        modulus: None,
+    };
+
+    pub(crate) fn modulus(self) -> Option<u64> {
+        self.modulus
+    }
+
+    /// How many hashes there are.
+    pub(crate) fn hashes(self) -> u128 {
+        1 << self.bits
+    }
+
+    /// The last place.
+    pub(crate) fn last(self) -> u64 {
+        self.modulus.map_or(self.widest(), |modulus| modulus - 1)
+    }
+
+    fn widest(self) -> u64 {
+        u64::MAX >> (64 - self.bits)
+    }
+
+    pub(crate) fn place(self, key: KeyHash) -> Option<u64> {
+        let hash = key.get();
+        (hash <= self.widest()).then(|| self.modulus.map_or(hash, |modulus| hash % modulus))
+    }
+
+    /// How many hashes stand at these places, both ends included.
+    pub(crate) fn count(self, first: u64, last: u64) -> u128 {
+        let whole = u128::from(self.last()) + 1;
+        let start = u128::from(first).min(whole);
+        let end = (u128::from(last) + 1).min(whole);
+        // Of all places the first `more` have one hash more than the others.
+        let (each, more) = (self.hashes() / whole, self.hashes() % whole);
+        end.saturating_sub(start) * each + end.min(more).saturating_sub(start)
+    }
+
+    /// The most hashes that stand at one place.
+    pub(crate) fn largest(self) -> u128 {
+        self.count(0, 0)
+    }
+
+    /// The places in which both cuts are runs: those of the circle, or the remainders modulo the
+    /// least common multiple. `None` where there are none, or too many to look at.
+    fn common(a: &Regions, b: &Regions) -> Option<Self> {
+        let (from, to) = (a.space, b.space);
+        if from == to {
+            return Some(from);
+        }
+        let (m, n) = (from.modulus?, to.modulus?);
+        if from.bits != to.bits {
+            return None;
+        }
+        let modulus = (m / divisor(m, n)).checked_mul(n)?;
+        let runs = |regions: &Regions, own: u64| (modulus / own).checked_mul(regions.len() as u64);
+        let total = runs(a, m)?.checked_add(runs(b, n)?)?;
+        (total <= MAX_RUNS).then_some(Self {
+            modulus: Some(modulus),
+            ..from
+        })
+    }
+}
+
+/// Where two tables have to be cut at a common multiple, the most runs: 0.1 s of them.
+const MAX_RUNS: u64 = 1 << 22;
+
+/// The greatest common divisor; both are at least 1.
+fn divisor(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// Visit all places in runs, first and last, of one owner in each; both must be cuts of the same
+/// hashes. The space in which the places are; `None`, and nothing is visited, where no such runs
+/// exist. O(regions of both).
+pub(crate) fn overlay(
+    a: &Regions,
+    b: &Regions,
+    mut visit: impl FnMut(u64, u64, [Option<NodeId>; 2]),
+) -> Option<Space> {
+    let space = Space::common(a, b)?;
+    let (mut a, mut b) = (Turns::new(a), Turns::new(b));
+    let mut first = 0;
+    loop {
+        let end = a.end().min(b.end()).min(space.last());
+        visit(first, end, [a.owner(), b.owner()]);
+        if end == space.last() {
+            return Some(space);
+        }
+        a.pass(end);
+        b.pass(end);
+        first = end + 1;
+    }
+}
+
+/// Regions once after the other, and again from the start.
+struct Turns<'a> {
+    regions: &'a Regions,
+    at: usize,
+    /// The first place of this turn.
+    base: u64,
+}
+
+impl<'a> Turns<'a> {
+    fn new(regions: &'a Regions) -> Self {
+        Self {
+            regions,
+            at: 0,
+            base: 0,
+        }
+    }
+
+    fn owner(&self) -> Option<NodeId> {
+        self.regions.region(self.at).owner
+    }
+
+    fn end(&self) -> u64 {
+        self.base.saturating_add(self.regions.region(self.at).last)
+    }
+
+    /// Go on where this is the end of a region.
+    fn pass(&mut self, end: u64) {
+        if self.end() > end {
+            return;
+        }
+        self.at += 1;
+        if self.at == self.regions.len() {
+            self.at = 0;
+            self.base = end + 1;
         }
     }
 }
@@ -303,14 +430,52 @@ mod tests {
             let counted = |at: u64| (0..1_u64 << bits).filter(|h| h % modulus <= at).count();
             for at in 0..modulus {
                 assert_eq!(
-                    regions.count(0, at),
+                    regions.space.count(0, at),
                     counted(at) as u128,
                     "{bits} {modulus} {at}"
                 );
             }
         }
         let circle = Regions::arcs(64, []);
-        assert_eq!(circle.count(0, u64::MAX), 1 << 64);
-        assert_eq!(circle.count(5, 5), 1);
+        assert_eq!(circle.space.count(0, u64::MAX), 1 << 64);
+        assert_eq!(circle.space.count(5, 5), 1);
+    }
+
+    #[test]
+    fn an_overlay_has_both_owners_everywhere() {
+        let (a, b) = (Some(id(0)), Some(id(1)));
+        let pairs = [
+            (
+                Regions::arcs(8, [(7, id(0)), (100, id(1))]),
+                Regions::arcs(8, [(7, id(1)), (99, id(0))]),
+            ),
+            (
+                Regions::cells(8, [(2, a), (1, b)]),
+                Regions::cells(8, [(1, b), (3, a)]),
+            ),
+            (Regions::cells(8, [(5, a)]), Regions::cells(8, [])),
+        ];
+        for (from, to) in pairs {
+            let mut runs = Vec::new();
+            let space = overlay(&from, &to, |first, last, owners| {
+                runs.push((first, last, owners));
+            });
+            let space = space.expect("alike");
+            for hash in (0..256).map(KeyHash::from_raw) {
+                let place = space.place(hash).expect("8 bits");
+                let run = runs.iter().find(|run| (run.0..=run.1).contains(&place));
+                assert_eq!(
+                    run.map(|run| run.2),
+                    Some([from.owner(hash), to.owner(hash)])
+                );
+            }
+        }
+        let unlike = overlay(&Regions::arcs(8, []), &Regions::cells(8, []), |_, _, _| ());
+        assert_eq!(unlike, None);
+        let large = Regions::cells(64, [(u64::MAX, a)]);
+        assert_eq!(
+            overlay(&large, &Regions::cells(64, [(2, a)]), |_, _, _| ()),
+            None
+        );
     }
 }

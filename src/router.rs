@@ -366,6 +366,10 @@ impl<R: Router + ?Sized> Router for Box<R> {
         (**self).shares()
     }
 
+    fn regions(&self) -> Option<Regions> {
+        (**self).regions()
+    }
+
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
         (**self).explain(key)
     }

@@ -7,6 +7,8 @@ mod changes;
 mod check;
 #[path = "cli/dialects.rs"]
 mod dialects;
+#[path = "cli/diffs_and_plans.rs"]
+mod diffs_and_plans;
 #[path = "cli/draw.rs"]
 mod draw;
 #[path = "cli/dumps.rs"]

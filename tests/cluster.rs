@@ -9,6 +9,7 @@
 //! | a client's decisions | `clients` |
 //! | failover, claims, coverage | `failovers` |
 //! | plans: the fewest moves, budgets, going on, commands | `plans` |
+//! | what a resharding that stopped has left | `finishes` |
 //! | all of it together: moves, failovers, stale clients | `model` |
 //! | hot slots and tags | `heats` |
 
@@ -20,6 +21,8 @@ mod clients;
 mod decisions;
 #[path = "cluster/failovers.rs"]
 mod failovers;
+#[path = "cluster/finishes.rs"]
+mod finishes;
 #[path = "cluster/heats.rs"]
 mod heats;
 #[path = "cluster/keys.rs"]

@@ -9,15 +9,18 @@ use core::hint::black_box;
 use core::ops::ControlFlow;
 use core::time::Duration;
 use std::alloc::System;
+use std::sync::Arc;
 
 use common::{Outcome, fit, keys, nodes};
 use hashroute::cluster::{
     Address, Command, Health, Mark, Policy, Request, SlotMap, SlotRule, Table,
 };
 use hashroute::health::{self, Liveness};
+use hashroute::plan::{Budget, Plan, Replicas, Transition};
 use hashroute::strategy::{ALL, Strategy};
 use hashroute::{
-    BoundedLoad, HashFunction, HashTag, Jump, KeyHash, KeyHasher, Node, Rendezvous, Router, Spread,
+    BoundedLoad, HashFunction, HashTag, Jump, KeyHash, KeyHasher, Node, Rendezvous, Ring, Router,
+    Spread,
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -159,6 +162,34 @@ fn shared(keys: &[KeyHash]) -> Outcome {
     Ok(())
 }
 
+/// Both epochs of a key, at every moment of a change.
+fn epochs(keys: &[KeyHash]) -> Outcome {
+    let ring = |count| Ring::new((0..count).map(|i| Node::new(format!("node-{i}"))));
+    let (old, new) = (Arc::new(ring(30)?), Arc::new(ring(31)?));
+    let replicas = Replicas {
+        n: 3,
+        ..Replicas::default()
+    };
+    let plan = Plan::new(&*old, &*new, replicas, Budget::default())?;
+    let mut change = Transition::new(old, new, &plan)?;
+    loop {
+        for &key in keys {
+            free_of_charge("epochs", || {
+                let text = key.get().to_le_bytes();
+                black_box((
+                    change.owners(&text),
+                    change.lists(&text),
+                    change.sources(&text),
+                ));
+                black_box(change.router().and_then(|router| router.route_hash(key)));
+            });
+        }
+        if !change.advance() {
+            return Ok(());
+        }
+    }
+}
+
 fn main() -> Outcome {
     let keys = keys(50, 20);
     let counted = Region::new(ALLOCATOR);
@@ -191,6 +222,7 @@ fn main() -> Outcome {
         }
     }
     cluster()?;
+    epochs(&keys)?;
     leases(
         "bounded over rendezvous",
         Rendezvous::new(nodes(30))?,

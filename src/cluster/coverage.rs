@@ -156,12 +156,7 @@ impl Table {
                 Some(_) => &mut coverage.served,
             };
             // Neighbours of two owners are one range here.
-            match found.last_mut() {
-                Some(before) if before.end() + 1 == *range.start() => {
-                    *before = *before.start()..=*range.end();
-                }
-                _ => found.push(range),
-            }
+            range.for_each(|slot| push(found, slot));
         }
         coverage
     }

@@ -102,14 +102,14 @@ impl Canvas {
     pub(super) fn text(&mut self, at: (f64, f64), class: &str, anchor: Anchor, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "",
-            Anchor::Middle => " hr-mid",
-            Anchor::End => " hr-end",
+            Anchor::Middle => "hr-mid",
+            Anchor::End => "hr-end",
         };
-        let text = Text::new("")
-            .set("class", format!("hr-t {class}{anchor}"))
+        let class = format!("hr-t {class} {anchor}");
+        let text = Text::new(text)
+            .set("class", class.trim_end().replace("  ", " "))
             .set("x", number(at.0))
-            .set("y", number(at.1))
-            .add(Words::new(text));
+            .set("y", number(at.1));
         self.add(text);
     }
 
@@ -131,10 +131,9 @@ impl Canvas {
     /// Text that climbs from its point to the upper right.
     pub(super) fn climbing(&mut self, at: (f64, f64), text: &str) {
         let (x, y) = (shown(at.0), shown(at.1));
-        let text = Text::new("")
+        let text = Text::new(text)
             .set("class", "hr-t hr-small")
-            .set("transform", format!("translate({x} {y}) rotate(-55)"))
-            .add(Words::new(text));
+            .set("transform", format!("translate({x} {y}) rotate(-55)"));
         self.add(text);
     }
 

@@ -42,7 +42,7 @@ const DISTINCT: usize = 400;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct RingScene<'a> {
-    /// A ring, or a dialect of one.
+    /// A ring, or a dialect of one. Maglev's cells are arcs too, each ending in a token.
     pub router: &'a dyn Router,
     /// How keys fall on its nodes.
     pub balance: &'a Balance,
@@ -57,19 +57,20 @@ pub struct RingScene<'a> {
 /// Up to 400 tokens are drawn one by one; more are counted by sectors. O(tokens + nodes log nodes).
 ///
 /// # Errors
-/// [`Error::Unsupported`] when a router has no arcs: Maglev, slots, rendezvous, jump and others.
+/// [`Error::Unsupported`] when the [regions](Router::regions) of a router are no arcs: rendezvous,
+/// jump, slots, modulo and others.
 ///
 /// ```
 /// # use hashroute::harness::{Keys, Placement, balance};
 /// # use hashroute::plot::{RingScene, ring};
-/// # use hashroute::{Maglev, Node, Ring, Router};
+/// # use hashroute::{Node, Rendezvous, Ring, Router};
 /// let keys = Keys::template("user:{i}", 0..1000)?;
 /// let draw = |router: &dyn Router| {
 ///     let balance = balance("router", router, &keys, &Placement::of(router, &keys));
 ///     ring(&RingScene { router, balance: &balance, changed: None, keys: &[] })
 /// };
 /// assert!(draw(&Ring::new(["a", "b"].map(Node::new))?).is_ok());
-/// assert!(draw(&Maglev::new(["a", "b"].map(Node::new))?).is_err());
+/// assert!(draw(&Rendezvous::new(["a", "b"].map(Node::new))?).is_err());
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 pub fn ring(scene: &RingScene) -> Result<Picture, Error> {

@@ -93,6 +93,8 @@ fn fitting(letters: impl Iterator<Item = char>, mut room: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     #[test]

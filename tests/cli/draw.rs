@@ -38,7 +38,7 @@ fn slots_are_drawn_of_what_a_server_printed() {
 #[test]
 fn what_cannot_be_drawn_is_refused_with_what_can() {
     let mut cases = vec![
-        ("ring --strategy maglev --range 0..10", "dialect"),
+        ("ring --strategy rendezvous --range 0..10", "dialect"),
         ("ring --range 0..10 --shown 27", "--shown"),
         ("balance --range 0..10 --by bytes", "--csv"),
         ("remap --range 0..10", "nothing changes"),

@@ -16,6 +16,8 @@ fn help_and_version_succeed() {
         "balance",
         "remap",
         "skew",
+        "diff",
+        "plan",
         "explain",
         "strategies",
         "hashes",

@@ -342,3 +342,20 @@ fn a_table_may_come_from_a_pipe() {
     let output = child.stdin(input).output().expect("runs");
     assert!(String::from_utf8_lossy(&output.stdout).contains("16,384 of 16,384 served"));
 }
+
+/// As many primaries as slots, each asked for its ranges once.
+#[test]
+fn the_largest_cluster_is_shown() {
+    let node = |i: u32| format!("n{i} 10.0.0.1:{}@1 master - 0 0 {i} connected {i}\n", i + 1);
+    let path = file("largest.txt", each(0..16_384, node));
+    let shown = json(&format!("slots show {}", path.display()));
+    let nodes = shown["nodes"].as_array().expect("an array");
+    let ranges = |node: &Value| node["ranges"][0][0].clone();
+    let slots: Vec<_> = nodes.iter().map(ranges).collect();
+    assert_eq!(slots, (0..16_384).map(Value::from).collect::<Vec<_>>());
+    let facts = stdout(&format!("slots show {}", path.display()));
+    assert!(
+        facts.contains("16,384 of 16,384 voting primaries reachable"),
+        "{facts}"
+    );
+}

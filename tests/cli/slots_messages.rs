@@ -17,6 +17,7 @@ slots check DIR/slots-none.txt => KEYS-FILE | no keys
 slots check f --csv g => --csv | KEYS-FILE
 slots check --csv DIR/missing.csv => --csv | missing.csv | os error
 slots check --csv DIR/slots-bad.csv => --csv | line 2 | whole number
+slots check --csv f --max-cross 3 => --csv | --max-cross
 slots check f --max-tag 2 => --max-tag | from 0 to 1
 slots check f --max-slot many => --max-slot | from 0 to 1
 slots check f --max-cross -1 => -1
@@ -32,10 +33,17 @@ slots plan DATA/nodes_migrating.txt --even => 1 slot is on the move | --finish
 slots plan DATA/nodes_stable.txt --add 127.0.0.1:27004 => --add | no primary
 slots plan DATA/nodes_stable.txt --add n4=0 => --add n4=0 | at least 1
 slots plan DATA/nodes_stable.txt --add n4=x => --add n4=x | whole number
-slots plan DATA/nodes_stable.txt --add n4@nowhere => --add n4@nowhere | host:port
-slots plan DATA/nodes_stable.txt --add 'two words' => --add two words | id
+slots plan DATA/nodes_stable.txt --add n4@nowhere => --add n4@nowhere | HOST:PORT
+slots plan DATA/nodes_stable.txt --add 'two words' => --add two words | HOST:PORT
+slots plan DATA/nodes_stable.txt --add 'two words@h:1' => --add two words@h:1 | id
 slots plan DATA/nodes_stable.txt --add @10.0.0.4:6379 => --add | name
-slots plan DATA/nodes_stable.txt --add n4 --add n4 => --add n4 | already
+slots plan DATA/nodes_stable.txt --add n4@h:1 --add n4@h:1 => --add n4@h:1 | already
+slots plan DATA/nodes_stable.txt --add fac8 => --add fac8 | no node of the table | ID@HOST:PORT
+slots plan DATA/nodes_stable.txt --add 10.0.0.4: => --add 10.0.0.4: | HOST:PORT
+slots plan DATA/nodes_stable.txt --add n4@127.0.0.1:27001 => --add n4@127.0.0.1:27001 | that is where fac98630
+slots plan DATA/nodes_stable.txt --add n4@127.0.0.1:027001 => that is where fac98630
+slots plan DATA/nodes_stable.txt --add n4@h:1 --add n5@h:01 => --add n5@h:01 | that is where n4
+slots plan DIR/slots-twins.txt --add node-a@10.0.0.9:1 => --add node-a@10.0.0.9:1 | has it at 10.0.0.1:1
 slots plan DATA/nodes_stable.txt --remove n4 => --remove n4 | no such node | host:port
 slots plan DATA/nodes_stable.txt --remove fac => --remove fac | no such node | 4
 slots plan DATA/nodes_stable.txt --remove fac9 --weight fac9=2 => --weight fac9=2 | --remove already
@@ -45,10 +53,19 @@ slots plan DATA/nodes_stable.txt --weight fac9=0 --weight 5559=0 --weight f74f=0
 slots plan DATA/nodes_failed.txt --even => promote its replica first
 slots plan DATA/nodes_failed.txt --weight f74f=2 => --weight f74f=2 | failed
 slots plan DIR/slots-twins.txt --remove node => --remove node | node-a and node-b
+slots plan DATA/nodes_importing.txt --finish --commands atomic => on the move already | classic
+slots plan DIR/slots-dead.txt --finish --commands classic => bbbb | bring it back
 slots plan DATA/nodes_stable.txt --even --finish => --finish | --even
 slots plan DATA/nodes_stable.txt --even --budget 0 => --budget
-slots plan DATA/nodes_stable.txt --add n4 --budget 4000 --step 3 => --step 3 | 2 steps
-slots plan DATA/nodes_stable.txt --add n4 --step 0 => --step 0 | counted from 1
+slots plan DATA/nodes_stable.txt --add n4@h:1 --budget 4000 --step 3 => --step 3 | 2 steps
+slots plan DATA/nodes_stable.txt --add n4@h:1 --step 0 => --step 0 | counted from 1
+slots plan DATA/nodes_stable.txt --even --batch 9 => --commands
+slots plan DATA/nodes_stable.txt --even --timeout 9 => --commands
+slots plan DATA/nodes_stable.txt --even --commands atomic --batch 9 => --batch | atomic
+slots plan DATA/nodes_stable.txt --even --commands atomic --timeout 9 => --timeout | atomic
+slots plan DATA/nodes_stable.txt --even --load-budget 9 => --loads
+slots plan DATA/nodes_stable.txt --even --loads DIR/slots-loads.csv --by keys => line 1 | slot,load | --by keys
+slots plan DATA/nodes_stable.txt --even --loads DIR/slots-keys.csv --by requests => line 1: no column "requests"
 slots plan DATA/nodes_stable.txt --even --by keys => --loads
 slots plan DATA/nodes_stable.txt --even --loads DIR/missing.csv => --loads | missing.csv | os error
 slots plan DATA/nodes_stable.txt --even --loads DIR/slots-high.csv => --loads | line 3 | 16384,1 | 0 to 16383
@@ -57,13 +74,12 @@ slots plan DATA/nodes_stable.txt --even --loads DIR/slots-load.csv => --loads | 
 slots plan DATA/nodes_stable.txt --even --loads DIR/slots-half.csv => --loads | no column "load"
 slots plan DATA/nodes_stable.txt --even --loads DIR/slots-keys.csv --by bytes => --loads | "size" | --by bytes
 slots plan DATA/nodes_stable.txt --add 10.0.0.4:6379 --commands classic => id is not known | ID@10.0.0.4:6379
-slots plan DATA/nodes_stable.txt --add n4 --commands atomic => address of node | n4
-slots plan DATA/nodes_stable.txt --add n4 --commands magic => magic | classic | atomic
+slots plan DATA/nodes_stable.txt --add n4@h:1 --commands magic => magic | classic | atomic
 slots plan DATA/nodes_stable.txt --add n4@h:1 --commands classic --format csv => --format | table or json
 slots plan DATA/nodes_stable.txt --add n4@h:1 --commands classic --batch 0 => --batch
 slots simulate DATA/nodes_stable.txt => nothing to plan | --add
-slots simulate DATA/nodes_failed.txt --add n4 => 10923-15494 | not served
-slots simulate DATA/nodes_migrating.txt --add n4 => 15495 | on the move
+slots simulate DATA/nodes_failed.txt --add n4@h:1 => 10923-15494 | not served
+slots simulate DATA/nodes_migrating.txt --add n4@h:1 => 15495 | on the move
 slots simulate --keys 3 => --keys
 slots simulate --clients 0 => --clients
 slots simulate --mistake magic => magic | keys-left
@@ -79,6 +95,11 @@ fn every_bad_input_has_one_clear_message() {
         ("slots-high.csv", b"slot,load\n1,1\n16384,1\n"),
         ("slots-twice.csv", b"slot,load\n1,1\n1,2\n"),
         ("slots-load.csv", b"slot,load\n1,much\n"),
+        ("slots-loads.csv", b"slot,load\n1,1\n"),
+        (
+            "slots-dead.txt",
+            b"aaaa 10.0.0.1:1@2 myself,master - 0 0 1 connected 0-16383 [7->-bbbb]\nbbbb 10.0.0.2:1@2 master,fail - 0 0 2 connected\n",
+        ),
         ("slots-half.csv", b"slot\n1\n"),
         ("slots-keys.csv", b"key\na\n"),
         (

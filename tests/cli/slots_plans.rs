@@ -51,7 +51,8 @@ fn a_plan_has_fields_that_stay() {
             "nodes",
             "slots",
             "step",
-            "steps"
+            "steps",
+            "stray"
         ]
     );
     assert_eq!(
@@ -73,7 +74,7 @@ fn a_plan_has_fields_that_stay() {
         })
     );
     let csv = stdout(&format!(
-        "slots plan {} --add n4 --format csv",
+        "slots plan {} --add n4@10.0.0.4:6379 --format csv",
         data(STABLE)
     ));
     assert!(csv.starts_with(&format!("step,slot,from,to,load\n1,9557,{SECOND},n4,1\n")));
@@ -128,7 +129,10 @@ fn slots_weigh_what_they_hold() {
 
 #[test]
 fn steps_follow_one_another() {
-    let line = format!("slots plan {} --add n4 --budget 1500", data(STABLE));
+    let line = format!(
+        "slots plan {} --add n4@10.0.0.4:6379 --budget 1500",
+        data(STABLE)
+    );
     let whole = json(&line);
     let mut moves = Vec::new();
     for step in 1..=3 {
@@ -177,7 +181,8 @@ fn the_classic_commands_come_in_order() {
     );
     let expected = format!(
         "\
-# before all: 127.0.0.1:27002> CLUSTER MEET 10.0.0.4 6379
+# before all
+127.0.0.1:27002> CLUSTER MEET 10.0.0.4 6379
 # step 2 of 4096: 1 slot
 10.0.0.4:6379> CLUSTER SETSLOT 9558 IMPORTING {SECOND}
 127.0.0.1:27002> CLUSTER SETSLOT 9558 MIGRATING n4
@@ -202,10 +207,16 @@ fn the_classic_commands_come_in_order() {
         .collect();
     assert_eq!(
         kinds,
-        ["send", "send", "empty", "send", "send", "send", "send"]
+        [
+            "send", "send", "send", "empty", "send", "send", "send", "send"
+        ]
     );
+    let meet = json!({
+        "step": 0, "kind": "send", "at": "127.0.0.1:27002", "command": "CLUSTER MEET 10.0.0.4 6379",
+    });
+    assert_eq!((&actions[0], &actions[1]["step"]), (&meet, &json!(2)));
     assert_eq!(
-        keys_of(&actions[2]),
+        keys_of(&actions[3]),
         ["at", "count", "kind", "list", "migrate", "step"]
     );
 }
@@ -223,8 +234,9 @@ fn the_atomic_commands_are_one_for_each_pair() {
     );
     assert_eq!(text.matches("MIGRATION STATUS ID").count(), 3);
     let actions = json(&line);
+    assert_eq!(actions[0]["step"], 0);
     assert_eq!(
-        keys_of(&actions[0]),
+        keys_of(&actions[1]),
         ["at", "import", "kind", "status", "step"]
     );
 }
@@ -241,6 +253,92 @@ fn what_is_on_the_move_is_finished_first() {
     )));
     let none = stdout(&format!("slots plan {} --finish --step 1", data(STABLE)));
     assert!(none.contains("0 slots move"), "{none}");
+}
+
+/// The target has the slot, the source was not told: the only thing left is one mark.
+#[test]
+fn marks_that_fit_no_owner_become_commands() {
+    let stopped = "\
+aaaa 10.0.0.1:6379@1 myself,master - 0 0 1 connected 0-9 [7->-bbbb] [12->-bbbb]
+bbbb 10.0.0.2:6379@1 master - 0 0 2 connected 10-16383
+";
+    let path = file("stray.txt", stopped);
+    let line = format!("slots plan {} --finish", path.display());
+    let text = stdout(&format!("{line} --commands classic"));
+    let (first, rest) = text.split_once("# step 1 of 1: 1 slot\n").expect(&text);
+    assert_eq!(
+        first,
+        "# before all\n10.0.0.1:6379> CLUSTER SETSLOT 12 STABLE\n"
+    );
+    assert!(rest.contains("CLUSTER SETSLOT 7 NODE bbbb"));
+    let stable = json!({
+        "step": 0, "kind": "send", "at": "10.0.0.1:6379", "command": "CLUSTER SETSLOT 12 STABLE",
+    });
+    let actions = json(&format!("{line} --commands classic"));
+    assert_eq!(actions[0], stable);
+    assert_eq!(
+        json(&line)["stray"],
+        json!([{ "slot": 12, "node": "aaaa" }])
+    );
+    assert!(stdout(&line).contains("slot 12 at 10.0.0.1:6379"));
+    // Nothing else is open.
+    let path = file("stray.txt", stopped.replace("[7->-bbbb] ", ""));
+    let line = format!("slots plan {} --finish --commands", path.display());
+    for way in ["classic", "atomic"] {
+        assert_eq!(stdout(&format!("{line} {way}")), first);
+        assert_eq!(json(&format!("{line} {way}")), json!([stable]));
+    }
+}
+
+/// A name, an address with a zero before the port, or in brackets: the same node.
+#[test]
+fn addresses_name_nodes_however_they_are_written() {
+    let nodes = "\
+aaaa ::1:7000@17000,one.example master - 0 0 1 connected 0-16383
+bbbb ::1:7001@17001 master - 0 0 2 connected
+";
+    let path = file("brackets.txt", nodes);
+    let plan = |goal: &str| json(&format!("slots plan {} {goal}", path.display()))["moved"].clone();
+    for name in [
+        "bbbb",
+        "::1:7001",
+        "[::1]:7001",
+        "::1:07001",
+        "bbbb@[::1]:7001",
+    ] {
+        assert_eq!(plan(&format!("--add {name}")), 8192, "{name}");
+    }
+    for name in ["[::1]:7000", "one.example:7000"] {
+        assert_eq!(
+            plan(&format!("--remove {name} --add bbbb")),
+            16_384,
+            "{name}"
+        );
+    }
+    // One that came back under another id where it failed.
+    let failed = nodes.replace("7001@17001 master", "7001@17001 master,fail");
+    let path = file("back.txt", failed);
+    let line = format!("slots plan {} --add cccc@[::1]:7001", path.display());
+    assert_eq!(json(&line)["moved"], 8192);
+}
+
+/// Command by command: all at once would be some hundred bytes for each of a third of a million.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_commands_of_a_large_plan_take_little_memory() {
+    let empty = (1..=20).map(|i| format!("n{i} 10.0.1.{i}:6379@16379 master - 0 0 0 connected\n"));
+    let all = "n0 10.0.0.1:6379@16379 myself,master - 0 0 1 connected 0-16383\n";
+    let path = file("twenty.txt", all.to_owned() + &empty.collect::<String>());
+    for format in ["table", "json"] {
+        let status = std::process::Command::new("sh")
+            .args(["-c", "ulimit -v 40000 && exec \"$0\" \"$@\" > /dev/null"])
+            .arg(env!("CARGO_BIN_EXE_hashroute"))
+            .args(["slots", "plan", &path.display().to_string()])
+            .args(["--even", "--commands", "classic", "--format", format])
+            .status()
+            .expect("a shell");
+        assert!(status.success(), "{format}: {status}");
+    }
 }
 
 // --- simulate ---

@@ -1,7 +1,7 @@
 //! Law 1 again, from the other side: regions say of every hash what a lookup says.
 
 use hashroute::strategy::ALL;
-use hashroute::{KeyHash, Router, Spread};
+use hashroute::{KeyHash, Regions, Router, Spread};
 use proptest::collection::vec;
 use proptest::prelude::any;
 
@@ -71,14 +71,14 @@ fn regions_have_the_shares() {
 fn a_region_with_lists_has_one_list() {
     for strategy in ALL {
         let router = Cluster::new(strategy, &[1, 3, 0, 2, 1]).router;
-        let Some(regions) = router.regions().filter(|regions| regions.has_lists()) else {
+        let Some(regions) = router.regions().filter(Regions::has_lists) else {
             continue;
         };
         for region in regions.iter().step_by(regions.len() / 300 + 1) {
             let middle = region.first + (region.last - region.first) / 2;
-            let [list, other, last] = [region.first, middle, region.last]
+            let [start, inside, end] = [region.first, middle, region.last]
                 .map(|hash| router.replicas(KeyHash::from_raw(hash), 4, Spread::Nodes));
-            assert!(list == other && other == last, "{}", strategy.name);
+            assert!(start == inside && inside == end, "{}", strategy.name);
         }
     }
 }

@@ -240,7 +240,9 @@ fn regions_are_the_routes() -> Result<(), Error> {
     let mut known = 0;
     for dialect in compat::ALL {
         let mut pool = pool(dialect, 7)?;
-        pool.apply(&Change::reweight(name(dialect, 2).as_str(), 0))?;
+        // Some systems let only the last one go.
+        let down = [2, 6].map(|i| Change::reweight(name(dialect, i).as_str(), 0));
+        assert!(down.iter().any(|change| pool.apply(change).is_ok()));
         let Some(regions) = pool.regions() else {
             continue;
         };

@@ -15,6 +15,7 @@ use crate::commands::slots::args::SlotsCommand;
 use crate::commands::spec::SpecCommand;
 use crate::nodes::MAX_COUNT;
 use crate::output::Format;
+use crate::target::TargetArgs;
 
 #[derive(Debug, Parser)]
 #[command(name = "hashroute", version, about = "Given a key and a set of nodes, which node?", after_help = TOP)]
@@ -37,27 +38,33 @@ pub(crate) enum Command {
     /// Say which keys move when nodes join, leave or change weight
     #[command(after_help = REMAP)]
     Remap(RemapArgs),
-    /// Hold the balance against thresholds and a baseline, for CI; exit 1 when one does not hold
-    #[command(after_help = CHECK)]
-    Check(CheckArgs),
-    /// Say why the keys lie unevenly: whether it is real, which stage is at fault, what would help
+    /// Say why keys lie unevenly: is it real, which stage is at fault, what would help
     #[command(after_help = SKEW)]
     Skew(SkewArgs),
+    /// Say what moves between two set-ups, which may differ in all: nodes, strategy, hash
+    #[command(after_help = DIFF)]
+    Diff(DiffArgs),
+    /// Cut what moves into steps under a budget: who copies what to whom, who may delete it
+    #[command(after_help = PLAN)]
+    Plan(PlanArgs),
+    /// Hold the balance against thresholds and a baseline, for CI; exit 1 when one fails
+    #[command(after_help = CHECK)]
+    Check(CheckArgs),
     /// Tell the whole way of a key, from its bytes to its node
     #[command(after_help = EXPLAIN)]
     Explain(ExplainArgs),
     /// Redis Cluster's slots: keys, tables, plans of what moves, a resharding in memory
     #[command(subcommand, after_help = SLOTS)]
     Slots(SlotsCommand),
-    /// What peers must share, in one file: write it, check it, tell whether two agree
-    #[command(subcommand, after_help = SPEC)]
-    Spec(SpecCommand),
     /// Draw: a ring, bars of a balance, what moves, slots, node counts
     #[command(subcommand, after_help = DRAW)]
     Draw(DrawCommand),
     /// Write a page for the browser: a whole comparison, or with --skew why the keys lie unevenly
     #[command(after_help = REPORT)]
     Report(ReportArgs),
+    /// What peers must share, in one file: write it, check it, tell whether two agree
+    #[command(subcommand, after_help = SPEC)]
+    Spec(SpecCommand),
     /// List the strategies: what they can do, what peers must share, their parameters
     #[command(after_help = "Example:\n  hashroute strategies --format json")]
     Strategies(OutputArgs),
@@ -164,6 +171,49 @@ pub(crate) struct RemapArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// List the ranges of hashes that move, in place of the flows
+    #[arg(long, help_heading = "Output")]
+    pub(crate) ranges: bool,
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The share of all keys that a step may move: 0.05, or 5%
+    #[arg(long, value_name = "SHARE", default_value = "1", help_heading = "Budget", value_parser = share)]
+    pub(crate) max_step: f64,
+    /// The share of all keys that a node may take in during a step
+    #[arg(long, value_name = "SHARE", default_value = "1", help_heading = "Budget", value_parser = share)]
+    pub(crate) max_in: f64,
+    /// The share of all keys that a node may copy to others during a step
+    #[arg(long, value_name = "SHARE", default_value = "1", help_heading = "Budget", value_parser = share)]
+    pub(crate) max_out: f64,
+    #[command(flatten)]
+    pub(crate) replicas: ReplicaArgs,
+    /// Show this step alone, from 1, with its copies and ranges
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    pub(crate) step: Option<usize>,
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
     /// Keys to explain
     #[arg(value_name = "KEY", required = true)]
@@ -181,7 +231,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) output: OutputArgs,
 }
 
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Nodes (default: --count 10)")]
 pub(crate) struct NodeArgs {
     /// Names, each with an optional weight after its last '=': a,b=2,c
@@ -233,7 +283,7 @@ pub(crate) const SPECIFIED: [&str; 8] = [
     "dialect",
 ];
 
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Strategy")]
 pub(crate) struct TuningArgs {
     /// A parameter of the strategy, such as points=160 (repeatable)
@@ -379,20 +429,30 @@ fn count(text: &str) -> Result<u32, String> {
     count.ok_or_else(|| format!("expected a whole number from 1 to {MAX_COUNT}"))
 }
 
+/// A share of all keys, as a fraction or in percent.
+fn share(text: &str) -> Result<f64, String> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.parse().map(|percent: f64| percent / 100.0),
+        None => text.parse(),
+    };
+    let share = share.ok().filter(|share| *share > 0.0 && *share <= 1.0);
+    share.ok_or_else(|| "expected a share above 0, at most 1, such as 0.05 or 5%".into())
+}
+
 fn replicas(text: &str) -> Result<u32, String> {
     let count = text.parse().ok().filter(|&count| count > 0);
     count.ok_or_else(|| format!("expected a whole number from 1 to {}", u32::MAX))
 }
 
-fn strategy_names() -> impl Iterator<Item = &'static str> {
+pub(crate) fn strategy_names() -> impl Iterator<Item = &'static str> {
     strategy::ALL.iter().map(|strategy| strategy.name)
 }
 
-fn dialect_names() -> impl Iterator<Item = &'static str> {
+pub(crate) fn dialect_names() -> impl Iterator<Item = &'static str> {
     compat::ALL.iter().map(|dialect| dialect.name)
 }
 
-fn hash_names() -> impl Iterator<Item = &'static str> {
+pub(crate) fn hash_names() -> impl Iterator<Item = &'static str> {
     HashFunction::ALL.iter().map(|function| function.name())
 }
 
@@ -428,6 +488,13 @@ Examples:
   hashroute balance --strategy maglev --count 100 --csv keys.csv
   hashroute balance --strategy modulo --hash crc32 --template 'metric:{i}' --range 0..1000";
 
+const SKEW: &str = "\
+Examples:
+  hashroute skew --count 60 --strategy modulo --hash twemproxy-fnv1a-64 --template 'metric:demo:{i}' --range 0..1000
+  hashroute skew --csv keys.csv --count 10
+  hashroute skew --dialect twemproxy --config nutcracker.yml --pool alpha --keys keys.txt
+  hashroute skew --count 64 --node-counts 2..=128 --keys keys.txt --format json";
+
 const CHECK: &str = "\
 A figure that equals its limit holds. Exit codes: 0 all hold, 1 some do not, 2 bad input.
 
@@ -437,13 +504,6 @@ Examples:
   hashroute check --max-top 20%@1 --junit hashroute.xml --save-baseline baseline.json
   hashroute check --max-cv 0.1 --baseline baseline.json --max-moved 10%";
 
-const SKEW: &str = "\
-Examples:
-  hashroute skew --count 60 --strategy modulo --hash twemproxy-fnv1a-64 --template 'metric:demo:{i}' --range 0..1000
-  hashroute skew --csv keys.csv --count 10
-  hashroute skew --dialect twemproxy --config nutcracker.yml --pool alpha --keys keys.txt
-  hashroute skew --count 64 --node-counts 2..=128 --keys keys.txt --format json";
-
 const REMAP: &str = "\
 Changes are applied in the order in which they stand on the command line.
 
@@ -451,6 +511,21 @@ Examples:
   hashroute remap --nodes a,b,c --add d=2
   hashroute remap --count 10 --reweight node-3=0 --remove node-4
   hashroute remap --nodes-file now.json --to-nodes-file next.json --keys keys.txt";
+
+const DIFF: &str = "\
+Exact where the structure tells: ring and maglev, slots and modulo, with one hash function. Else
+from a sample of keys, or for the keys given. What is not said of the second set-up stays.
+
+Examples:
+  hashroute diff --nodes a,b,c --add d=2
+  hashroute diff --count 10 --remove node-3 --ranges --format csv
+  hashroute diff --dialect twemproxy --nodes-file now.csv --to-strategy ring --keys keys.txt";
+
+const PLAN: &str = "\
+Examples:
+  hashroute plan --count 10 --add node-10 --max-step 2%
+  hashroute plan --nodes-file now.toml --to-nodes-file next.toml --replicas 3 --spread zones
+  hashroute plan --count 10 --to-strategy maglev --max-in 1% --step 1";
 
 const EXPLAIN: &str = "\
 Keys of a file or template are those that are on the nodes already: they count where a strategy
@@ -461,15 +536,6 @@ Examples:
   hashroute explain --strategy slots --hash crc16 --hash-tag '{}' '{user1000}.following'
   hashroute explain --strategy bounded --range 0..1000 user:1 --replicas 3";
 
-const SPEC: &str = "\
-FILE is TOML or JSON as `write` prints it; - is standard input. It holds the secret key of a keyed
-hash. Other commands take it as --spec FILE.
-
-Examples:
-  hashroute spec write --nodes a,b=2,c --strategy maglev > spec.toml
-  hashroute spec write --spec spec.toml --add d > next.toml
-  hashroute spec fingerprint spec.toml next.toml
-  hashroute spec check spec.toml --fingerprint 0123456789abcdef";
 const DRAW: &str = "\
 Examples:
   hashroute draw ring --count 4 --set points=8 --add node-4 --out ring.svg
@@ -482,6 +548,16 @@ Examples:
   hashroute report --out report.html
   hashroute report --strategy ring,maglev --nodes a,b,c --add d --keys keys.txt --out report.html
   hashroute report --skew --strategy modulo --count 60 --keys keys.txt --out skew.html";
+
+const SPEC: &str = "\
+FILE is TOML or JSON as `write` prints it; - is standard input. It holds the secret key of a keyed
+hash. Other commands take it as --spec FILE.
+
+Examples:
+  hashroute spec write --nodes a,b=2,c --strategy maglev > spec.toml
+  hashroute spec write --spec spec.toml --add d > next.toml
+  hashroute spec fingerprint spec.toml next.toml
+  hashroute spec check spec.toml --fingerprint 0123456789abcdef";
 
 const SLOTS: &str = "\
 Examples:

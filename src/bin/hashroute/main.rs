@@ -11,6 +11,7 @@ mod nodes;
 mod output;
 mod progress;
 mod strategy;
+mod target;
 mod text;
 mod units;
 

@@ -30,7 +30,7 @@ impl Way {
         }
     }
 
-    fn is_dialect(&self) -> bool {
+    pub(crate) fn is_dialect(&self) -> bool {
         match self {
             Self::Strategy(_) => false,
             Self::Dialect(_) | Self::Config(_) => true,
@@ -193,7 +193,7 @@ impl Choice {
         format!("{} went nowhere: {why}.", units::counted(keys, "key"))
     }
 
-    fn what(&self) -> String {
+    pub(crate) fn what(&self) -> String {
         let kind = if self.way.is_dialect() {
             "dialect"
         } else {

@@ -8,10 +8,10 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-use super::{Move, Plan};
+use super::{Move, Plan, State};
 use crate::Error;
 use crate::cluster::claims::push;
-use crate::cluster::{Address, ClusterNode, Role, SlotRange, Table};
+use crate::cluster::{Address, Role, SlotRange, Table};
 
 /// The most ranges in one command, so that no line grows without bound.
 const RANGES: usize = 256;
@@ -48,7 +48,7 @@ pub enum Action {
         count: Box<str>,
     },
     /// Send `import`, then `status` with the id of its answer behind it until the task's state
-    /// is `completed`.
+    /// is `completed`; one that is `failed` or `canceled` stays so, and stops the plan.
     Import {
         /// Where: at the target.
         at: Address,
@@ -74,7 +74,7 @@ impl fmt::Display for Action {
             ),
             Self::Import { at, import, status } => write!(
                 f,
-                "{at}> {import}\n{at}> {status} <task>  # until the state is completed"
+                "{at}> {import}\n{at}> {status} <task>  # until the state is completed; stop if it is failed or canceled"
             ),
         }
     }
@@ -88,7 +88,8 @@ impl Plan {
     /// `MIGRATE`, in milliseconds. O(moves x primaries).
     ///
     /// A key that is at the target already stops `MIGRATE` with `BUSYKEY`: `REPLACE` is not
-    /// given, since it is the newer one that would be lost.
+    /// given, since it is the newer one that would be lost. Nor is a password: where servers want
+    /// one, `AUTH2` and `AUTH` of a `MIGRATE` come before `KEYS`.
     ///
     /// Source: Redis Cluster specification, "Live reconfiguration"; sent to Redis 7.0.15.
     ///
@@ -119,9 +120,7 @@ impl Plan {
         batch: u32,
         timeout: u32,
     ) -> Result<Vec<Action>, Error> {
-        if batch == 0 {
-            return Err(Error::parameter("batch", batch, "at least 1 key"));
-        }
+        check_batch(batch)?;
         let mut actions = Vec::new();
         for step in self.some(table, moves)? {
             move_slot(&mut actions, table, &step, batch, timeout)?;
@@ -137,7 +136,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// As [`classic`](Self::classic).
+    /// As [`classic`](Self::classic); [`Error::Unsupported`] for a slot with a mark, which such
+    /// servers refuse: the classic commands finish it.
     ///
     /// ```
     /// use hashroute::cluster::{Goal, Plan, SlotRule, Table};
@@ -152,6 +152,12 @@ impl Plan {
     pub fn atomic(&self, table: &Table, moves: Range<usize>) -> Result<Vec<Action>, Error> {
         let mut pairs: BTreeMap<(Option<&str>, &str), Vec<u32>> = BTreeMap::new();
         for step in self.some(table, moves)? {
+            if table.marks.contains_key(&step.slot) {
+                return Err(Error::Unsupported {
+                    what: "an atomic move of a slot that is on the move already",
+                    advice: "finish it by the classic commands",
+                });
+            }
             pairs
                 .entry((step.from, step.to))
                 .or_default()
@@ -192,12 +198,8 @@ impl Plan {
         };
         self.check(table, steps)?;
         let steps = steps.iter().map(|step| self.show(step));
-        let is_left = |step: &Move<'_>| {
-            let owner = table.owner(step.slot).map(ClusterNode::id);
-            let ends = [step.from.unwrap_or_default(), step.to];
-            owner != Some(step.to) || ends.iter().any(|id| table.mark_of(step.slot, id).is_some())
-        };
-        Ok(steps.filter(is_left).collect())
+        let left = steps.filter(|step| State::of(step, table) != State::Done);
+        Ok(left.collect())
     }
 }
 
@@ -226,13 +228,7 @@ fn move_slot(
             format!("CLUSTER SETSLOT {slot} MIGRATING {to}"),
         ));
     }
-    let (host, port) = (target.host(), target.port());
-    actions.push(Action::Empty {
-        at: source.clone(),
-        list: format!("CLUSTER GETKEYSINSLOT {slot} {batch}").into(),
-        migrate: format!("MIGRATE {host} {port} \"\" 0 {timeout} KEYS").into(),
-        count: format!("CLUSTER COUNTKEYSINSLOT {slot}").into(),
-    });
+    actions.push(empty(&source, &target, slot, batch, timeout));
     let last = format!("CLUSTER SETSLOT {slot} NODE {to}");
     actions.push(send(&target, last.clone()));
     actions.push(send(&source, last.clone()));
@@ -244,14 +240,32 @@ fn move_slot(
     Ok(())
 }
 
-fn send(at: &Address, command: String) -> Action {
+/// All keys of a slot from one server to another.
+pub(super) fn empty(from: &Address, to: &Address, slot: u32, batch: u32, timeout: u32) -> Action {
+    let (host, port) = (to.host(), to.port());
+    Action::Empty {
+        at: from.clone(),
+        list: format!("CLUSTER GETKEYSINSLOT {slot} {batch}").into(),
+        migrate: format!("MIGRATE {host} {port} \"\" 0 {timeout} KEYS").into(),
+        count: format!("CLUSTER COUNTKEYSINSLOT {slot}").into(),
+    }
+}
+
+pub(super) fn check_batch(batch: u32) -> Result<(), Error> {
+    if batch == 0 {
+        return Err(Error::parameter("batch", batch, "at least 1 key"));
+    }
+    Ok(())
+}
+
+pub(super) fn send(at: &Address, command: String) -> Action {
     Action::Send {
         at: at.clone(),
         command: command.into(),
     }
 }
 
-fn address(table: &Table, id: &str) -> Result<Address, Error> {
+pub(super) fn address(table: &Table, id: &str) -> Result<Address, Error> {
     let node = &table.nodes()[table.known(id)?];
     if node.address().is_known() {
         return Ok(node.address().clone());

@@ -8,8 +8,9 @@ use super::{NOBODY, Step, place};
 use crate::cluster::Table;
 
 /// Shares by largest remainder, then slots from over to under. Slots of one owner go in
-/// contiguous pieces, the highest first, so that tables stay readable.
-pub(super) fn steps(table: &Table, weights: &[u32]) -> Vec<Step> {
+/// contiguous pieces, the highest first, so that tables stay readable. Each move is said to carry
+/// `load`.
+pub(super) fn steps(table: &Table, weights: &[u32], load: u64) -> Vec<Step> {
     let owned = table.counts();
     let quotas = quotas(table.rule().slots(), weights, &owned);
     let mut givers = vec![Vec::new(); owned.len()];
@@ -41,7 +42,7 @@ pub(super) fn steps(table: &Table, weights: &[u32]) -> Vec<Step> {
                 slot,
                 from,
                 to,
-                load: 1,
+                load,
             })
         })
         .collect()

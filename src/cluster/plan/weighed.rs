@@ -2,7 +2,8 @@
 //!
 //! Fewest moves to even loads is bin packing, so this is a heuristic: slots of nobody and of nodes
 //! that are drained go to the emptiest node, the heaviest first; then the fullest node gives the
-//! emptiest the heaviest slot that both gain from, until no such slot is left.
+//! emptiest the slot that brings both closest to their shares, until no slot does. A slot without
+//! load stays where it is.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
@@ -130,8 +131,8 @@ impl<'t> State<'t> {
         }
     }
 
-    /// The slot that brings the two closest: the heaviest that neither overshoots with, else the
-    /// lightest above if that still leaves both better than the worse of them was.
+    /// The slot that brings the two closest: of the heaviest that neither overshoots with and the
+    /// lightest above it the better; none where neither makes it better.
     fn best(&self, giver: usize, taker: usize) -> Option<u32> {
         let (surplus, lack) = (self.excess[giver], -self.excess[taker]);
         if surplus <= 0 || lack <= 0 {
@@ -140,17 +141,14 @@ impl<'t> State<'t> {
         let fits = u64::try_from(surplus.min(lack) / self.unit).unwrap_or(u64::MAX);
         let own = &self.own[giver];
         let below = own.range(..=(fits, Reverse(0))).next_back();
-        if let Some((load, slot)) = below {
-            if *load > 0 {
-                return Some(slot.0);
-            }
-        }
-        let (load, slot) = own
-            .range((fits.checked_add(1)?, Reverse(u32::MAX))..)
-            .next()?;
-        let moved = Load::from(*load) * self.unit;
-        let after = (surplus - moved).abs() + (lack - moved).abs();
-        let worst = (surplus - moved).abs().max((lack - moved).abs());
-        (after < surplus + lack && worst < surplus.max(lack)).then_some(slot.0)
+        let above = fits.checked_add(1);
+        let above = above.and_then(|least| own.range((least, Reverse(u32::MAX))..).next());
+        let after = |load: u64| {
+            let moved = Load::from(load) * self.unit;
+            (surplus - moved).abs() + (lack - moved).abs()
+        };
+        let both = below.into_iter().chain(above);
+        let (load, slot) = both.min_by_key(|(load, _)| after(*load))?;
+        (after(*load) < surplus + lack).then_some(slot.0)
     }
 }

@@ -55,18 +55,21 @@ pub(super) fn shown(stage: &Stage, scene: &RingScene) -> Vec<Shown> {
 
 pub(super) fn draw(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
     let mut levels: [Vec<(f64, f64)>; LEVELS] = Default::default();
+    let mut dots = Vec::new();
     for key in &stage.keys {
         let Some((turn, end)) = key.place else {
             continue;
         };
         let radius = OUTERMOST - LEVEL * free_level(&mut levels, (turn, end)) as f64;
-        let at = around(centre, radius, turn);
+        dots.push((key.letter, around(centre, radius, turn)));
         arrow(canvas, centre, radius, (turn, end), key.moves());
+    }
+    // Above all arrows, so that every letter can be read.
+    for (letter, at) in dots {
         canvas.circle("hr-ink", at, 9.0);
-        let mut letter = [0; 4];
-        let letter = key.letter.encode_utf8(&mut letter);
         let below = (at.0, at.1 + 4.0);
-        canvas.text(below, "hr-small hr-on", Anchor::Middle, letter);
+        let letter = letter.to_string();
+        canvas.text(below, "hr-small hr-on", Anchor::Middle, &letter);
     }
 }
 

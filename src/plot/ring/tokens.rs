@@ -76,7 +76,10 @@ fn cross(canvas: &mut Canvas, centre: (f64, f64), token: &Token) {
 fn numbers(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64), joining: &[Token]) {
     let mut taken: alloc::vec::Vec<f64> = alloc::vec::Vec::new();
     for token in joining.iter().chain(&stage.before.tokens) {
-        let near = |turn: &f64| (turn - token.turn).abs() < ROOM;
+        let near = |turn: &f64| {
+            let apart = (turn - token.turn).abs();
+            apart.min(1.0 - apart) < ROOM // the top is beside itself
+        };
         if taken.iter().any(near) {
             continue;
         }

@@ -3,9 +3,11 @@
 mod balance;
 pub(crate) mod check;
 mod compare;
+mod diff;
 pub(crate) mod draw;
 mod explain;
 mod lists;
+mod plan;
 mod remap;
 pub(crate) mod report;
 mod route;
@@ -28,9 +30,11 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Compare(args) => compare::run(args),
         Command::Remap(args) => remap::run(args),
         Command::Skew(args) => skew::run(args),
+        Command::Diff(args) => diff::run(args),
+        Command::Plan(args) => plan::run(args),
         Command::Slots(command) => slots::run(command),
-        Command::Spec(command) => spec::run(command),
         Command::Draw(command) => draw::run(command),
         Command::Report(args) => report::run(args),
+        Command::Spec(command) => spec::run(command),
     }
 }

@@ -92,8 +92,10 @@ pub(crate) struct SlotsCommand {
 #[derive(Debug, Args)]
 pub(crate) struct CountsCommand {
     /// Numbers of nodes, node-0 and so on: 8,16 or 2..=128
-    #[arg(long, value_name = "LIST", default_value = "2..=64", value_parser = nodes::counts)]
+    #[arg(long, value_name = "LIST", value_parser = nodes::counts, conflicts_with_all = ["members", "spec"])]
     pub(crate) node_counts: nodes::Counts,
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
     #[command(flatten)]
     pub(crate) strategy: StrategyArgs,
     #[command(flatten)]
@@ -140,5 +142,5 @@ Example:
 
 const COUNTS: &str = "\
 Examples:
-  hashroute draw node-counts --strategy modulo --hash fnv1a-32 --template 'metric:{i}' --range 0..1000 --out counts.svg
+  hashroute draw node-counts --strategy modulo --hash fnv1a-32 --range 0..1000 --node-counts 2..=64
   hashroute draw node-counts --dialect twemproxy --set distribution=modula --node-counts 2..=128 --range 0..1000";

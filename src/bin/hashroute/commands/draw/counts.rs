@@ -5,7 +5,6 @@ use hashroute::plot::{self, CountPoint};
 
 use super::args::CountsCommand;
 use super::out;
-use crate::args::NodeArgs;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::strategy::Choice;
@@ -13,7 +12,7 @@ use crate::{keys, nodes, units};
 
 pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;
-    let (choice, _) = Choice::read(&args.strategy, &NodeArgs::default())?;
+    let (choice, _) = Choice::read(&args.strategy, &args.nodes)?;
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let keys = keys::read(&args.keys)?;
     progress.message("placing keys");

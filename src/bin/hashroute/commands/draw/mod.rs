@@ -4,9 +4,9 @@ pub(crate) mod args;
 mod counts;
 mod out;
 
+use hashroute::Router;
 use hashroute::harness::{self, Measure, Placement, Remap, Scenario, balance};
 use hashroute::plot::{self, RingScene};
-use hashroute::{Error, Router};
 
 use self::args::{BalanceCommand, DrawCommand, RemapCommand, RingCommand, SlotsCommand};
 use super::remap::changes;
@@ -32,26 +32,17 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let changes = choice.resolve(&args.changes.0);
     crate::changes::check(&nodes, &changes)?;
-    let refusal = |error: Error| choice.refusal(&error);
     let router = choice.build(nodes.clone())?;
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let keys = keys::read(&args.keys)?;
     progress.message("placing keys");
     let before = Placement::of(&*router, &keys);
-    let balance = balance(choice.way.name(), &*router, &keys, &before);
     let scenario = Scenario {
         nodes,
         changes,
         keys: &keys,
     };
-    let changed: Option<(Box<dyn Router>, Remap)> = match scenario.changes.as_slice() {
-        [] => None,
-        _ => {
-            let router = scenario.after(&choice, &choice.params).map_err(refusal)?;
-            let after = Placement::of(&*router, &keys);
-            Some((router, harness::remap(&before, &after, &keys)))
-        }
-    };
+    let moved = moved(&choice, &scenario, &before)?;
     let named = args.key.iter().map(|key| key.as_encoded_bytes());
     let shown: Vec<_> = match args.key.len() {
         0 => keys.iter().take(usize::from(args.shown)).collect(),
@@ -59,12 +50,32 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
     };
     let picture = plot::ring(&RingScene {
         router: &*router,
-        balance: &balance,
-        changed: changed.as_ref().map(|(router, remap)| (&**router, remap)),
+        balance: &balance(choice.way.name(), &*router, &keys, &before),
+        changed: moved.as_ref().map(|(router, remap)| (&**router, remap)),
         keys: &shown,
     });
     drop(progress);
-    out::write(&picture.map_err(refusal)?, &args.picture)
+    let picture = picture.map_err(|error| choice.refusal(&error))?;
+    out::write(&picture, &args.picture)
+}
+
+/// The router after the changes, and what moves.
+type Moved = (Box<dyn Router>, Remap);
+
+/// `None` when nothing changes.
+fn moved(
+    choice: &Choice,
+    scenario: &Scenario,
+    before: &Placement,
+) -> Result<Option<Moved>, Failure> {
+    if scenario.changes.is_empty() {
+        return Ok(None);
+    }
+    let router = scenario.after(choice, &choice.params);
+    let router = router.map_err(|error| choice.refusal(&error))?;
+    let after = Placement::of(&*router, scenario.keys);
+    let remap = harness::remap(before, &after, scenario.keys);
+    Ok(Some((router, remap)))
 }
 
 fn bars(args: &BalanceCommand) -> Result<(), Failure> {

@@ -64,7 +64,7 @@ pub(crate) struct CheckCommand {
 #[command(next_help_heading = "Limits (beyond one of them, the exit code is 1)")]
 pub(crate) struct Limits {
     /// The most groups whose keys may fall into several slots
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "csv")]
     pub(crate) max_cross: u64,
     /// The most that one tag may hold of the keys, bytes or requests
     #[arg(long, value_name = "SHARE", default_value_t = 0.5, value_parser = share)]
@@ -112,7 +112,7 @@ pub(crate) struct PlanCommand {
     pub(crate) table: TableArg,
     #[command(flatten)]
     pub(crate) goal: GoalArgs,
-    /// Only what is on the move already: plans begin when it is done
+    /// Only what is on the move already: other plans begin when it is done
     #[arg(long, help_heading = GOAL, conflicts_with_all = ["add", "remove", "weight", "even", "loads"])]
     pub(crate) finish: bool,
     #[command(flatten)]
@@ -153,9 +153,9 @@ pub(crate) struct StepArgs {
     #[arg(long, value_name = "SLOTS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) budget: Option<u32>,
     /// The most load in a step; a slot with more has one for itself
-    #[arg(long, value_name = "LOAD", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "LOAD", requires = "loads", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) load_budget: Option<u64>,
-    /// Only this step, from 1; after it, plan again from the new table and take the first
+    /// Only this step, from 1; then the next, or the first of a plan from the new table
     #[arg(long, value_name = "N")]
     pub(crate) step: Option<usize>,
 }
@@ -174,12 +174,12 @@ pub(crate) struct CommandArgs {
     /// Print the commands, in order, each behind the address of the server that gets it
     #[arg(long, value_name = "HOW")]
     pub(crate) commands: Option<Way>,
-    /// Keys in one MIGRATE
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) batch: u32,
-    /// The time limit of one MIGRATE, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) timeout: u32,
+    /// Keys in one MIGRATE, of --commands classic [default: 100]
+    #[arg(long, value_name = "N", requires = "commands", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) batch: Option<u32>,
+    /// The time limit of one MIGRATE, in milliseconds [default: 5000]
+    #[arg(long, value_name = "MS", requires = "commands", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) timeout: Option<u32>,
 }
 
 #[derive(Debug, Args)]
@@ -257,7 +257,8 @@ Examples:
   hashroute slots show /var/lib/redis/nodes.conf --format json";
 
 const PLAN: &str = "\
-Slots of nobody move first, then those of nodes that leave, then surplus; never more than must.
+Slots of nobody move first, then those of nodes that leave, then surplus. Where slots are counted,
+no plan for the goal moves fewer; with --loads it moves few, and may take more than must be.
 
 Examples:
   hashroute slots plan nodes.txt --add 10.0.0.4:6379

@@ -61,10 +61,7 @@ impl Wanted {
         if option == "add" && weight == 0 {
             return Err("weight 0 takes nothing: expected at least 1".into());
         }
-        // Once the node has joined, the same words mean the same one.
-        let known = name.split_once('@').and_then(|(id, _)| self.table.node(id));
-        let node = known.map_or_else(|| table::find(&self.table, name), |node| Ok(Some(node)))?;
-        let Some(node) = node else {
+        let Some(node) = self.find(name)? else {
             if option != "add" {
                 return Err("no such node in the table: expected an id, its first 4 or more characters, or host:port".into());
             }
@@ -80,27 +77,41 @@ impl Wanted {
         Ok((id, weight))
     }
 
+    /// Once a node has joined, the words by which it was added mean the same one.
+    fn find(&self, name: &str) -> Result<Option<&ClusterNode>, String> {
+        let Some((node, place)) = name
+            .split_once('@')
+            .and_then(|(id, place)| Some((self.table.node(id)?, place)))
+        else {
+            return table::find(&self.table, name);
+        };
+        if node.address().is_known() && !table::is_at(node, &address(place)?) {
+            return Err(format!("the table has it at {}", node.address()));
+        }
+        Ok(Some(node))
+    }
+
     /// A primary that no server of the table knows.
     fn join(&mut self, name: &str) -> Result<String, String> {
+        let (id, place) = match name.split_once('@') {
+            Some((id, place)) => (id, address(place)?),
+            None => (name, address(name)?),
+        };
+        let mut nodes = self.table.nodes().iter();
+        // One that failed may have come back there under another id.
+        let is_taken = |node: &&ClusterNode| !node.flags().failed && table::is_at(node, &place);
+        if let Some(node) = nodes.find(is_taken) {
+            return Err(format!("that is where {} is", node.id()));
+        }
         let error = |error: hashroute::Error| error.to_string();
-        let address = |text: &str| {
-            let address: Address = text.parse().map_err(error)?;
-            if address.is_known() {
-                Ok(address)
-            } else {
-                Err(format!(
-                    "\"{text}\" is no address to connect to: expected HOST:PORT"
-                ))
-            }
+        let nameless = !name.contains('@');
+        // What is made up is written in one way.
+        let id = if nameless {
+            place.to_string()
+        } else {
+            id.to_owned()
         };
-        let node = |id: &str| ClusterNode::new(id).map_err(error);
-        let (node, nameless) = match name.split_once('@') {
-            Some((id, place)) => (node(id)?.with_address(address(place)?), false),
-            None => match address(name) {
-                Ok(place) => (node(name)?.with_address(place), true),
-                Err(_) => (node(name)?, false),
-            },
-        };
+        let node = ClusterNode::new(id).map_err(error)?.with_address(place);
         let id = node.id().to_owned();
         self.table.add(node).map_err(error)?;
         self.strangers.push(Stranger {
@@ -116,6 +127,14 @@ impl Wanted {
             goal.with_weight(id.as_str(), *weight)
         })
     }
+}
+
+/// The address of one that is new.
+fn address(text: &str) -> Result<Address, String> {
+    let address = text.parse().ok().filter(Address::is_known);
+    address.ok_or_else(|| {
+        format!("\"{text}\" is no node of the table and no address: expected HOST:PORT or ID@HOST:PORT of a new one")
+    })
 }
 
 /// Whether anything is asked for.

@@ -41,10 +41,17 @@ fn read_file(path: &Path, by: Option<Measure>) -> Result<Loads, InputError> {
     let is_slots = header
         .split(|byte| *byte == b',')
         .any(|field| field.trim_ascii() == b"slot");
-    if is_slots && by.is_none() {
-        return of_slots(input);
+    match by {
+        _ if !is_slots => of_keys(input, by),
+        None => of_slots(input),
+        Some(by) => Err(InputError::Line {
+            line: 1,
+            problem: format!(
+                "slot,load says what slots weigh: --by {} is for key,size,requests",
+                name(by)
+            ),
+        }),
     }
-    of_keys(input, by)
 }
 
 fn of_slots(input: impl Read) -> Result<Loads, InputError> {
@@ -88,23 +95,21 @@ fn of_keys(input: impl Read, by: Option<Measure>) -> Result<Loads, InputError> {
         (false, false) => Measure::Keys,
     };
     let by = by.unwrap_or(best);
+    let column = match by {
+        Measure::Keys => 0,
+        Measure::Bytes => 1,
+        Measure::Requests => 2,
+    };
+    if !rows.has(column) {
+        let (what, by) = (Keys::COLUMNS[column], name(by));
+        return Err(rows.wrong(format!("no column \"{what}\": --by {by} needs it")));
+    }
     let mut heat = Heat::new(SlotRule::REDIS, 1);
     loop {
         let keys = Keys::from_rows(&mut rows, BATCH)?;
-        let Some(amounts) = amounts(by, &keys) else {
-            let column = if by == Measure::Bytes {
-                "size"
-            } else {
-                "requests"
-            };
-            return Err(rows.wrong(format!(
-                "no column \"{column}\": --by {} needs it",
-                name(by)
-            )));
-        };
-        if keys.is_empty() {
+        let Some(amounts) = amounts(by, &keys).filter(|_| !keys.is_empty()) else {
             break;
-        }
+        };
         for (key, amount) in keys.iter().zip(amounts) {
             heat.feed(key, amount);
         }

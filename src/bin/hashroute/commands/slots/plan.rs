@@ -1,7 +1,7 @@
 //! `slots plan`: which slots move, in which order.
 
 use core::ops::Range;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use hashroute::cluster::{Budget, ClusterNode, Plan, Role, SlotRange, Table};
 use serde_json::{Value, json};
@@ -17,13 +17,13 @@ use crate::units;
 
 /// Rows that people see of a table.
 const ROWS: usize = 50;
-/// Marks without sense that are told.
+/// Nodes or marks that are told of.
 const STRAY: usize = 10;
 
 pub(crate) fn run(args: &PlanCommand) -> Result<(), Failure> {
     let table = table::read(&args.table.file)?;
     let planned = if args.finish {
-        Planned::finish(table)
+        Planned::finish(table)?
     } else {
         Planned::new(table, args)?
     };
@@ -91,19 +91,19 @@ impl Planned {
         })
     }
 
-    fn finish(table: Table) -> Self {
-        let plan = Plan::finish(&table);
+    fn finish(table: Table) -> Result<Self, Failure> {
+        let plan = Plan::finish(&table)?;
         let wanted = Wanted {
             table,
             weights: BTreeMap::new(),
             strangers: Vec::new(),
         };
-        Self {
+        Ok(Self {
             wanted,
             plan,
             loads: None,
             finish: true,
-        }
+        })
     }
 
     fn steps(&self, args: &StepArgs) -> Result<Steps, Failure> {
@@ -373,21 +373,23 @@ fn strangers(planned: &Planned) -> Option<String> {
 }
 
 /// Marks that fit no owner: nothing moves by them.
-fn stray(planned: &Planned) -> Vec<String> {
-    if !planned.finish {
-        return Vec::new();
-    }
-    let moving: BTreeSet<_> = planned.plan.moves().map(|step| step.slot).collect();
+fn stray(planned: &Planned) -> Option<String> {
     let table = &planned.wanted.table;
     let names = Names::of(table);
-    let stray = table.marks().filter(|(slot, ..)| !moving.contains(slot));
-    let lines = stray.map(|(slot, id, _)| {
-        let at = table
-            .node(id)
-            .map_or_else(String::new, |node| names.place(node));
-        format!("A mark that fits no owner; take it back: {at}> CLUSTER SETSLOT {slot} STABLE")
+    let places = planned.plan.stray(table).map(|(slot, id, _)| {
+        let node = table.node(id);
+        let at = node.map_or_else(String::new, |node| names.place(node));
+        format!("slot {slot} at {at}")
     });
-    lines.take(STRAY).collect()
+    let places: Vec<_> = places.collect();
+    let shown = places[..places.len().min(STRAY)].join(", ");
+    let more = match places.len().saturating_sub(STRAY) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!places.is_empty()).then(|| {
+        format!("Marks that fit no owner, which --commands classic takes back: {shown}{more}.")
+    })
 }
 
 /// A line for each slot.
@@ -454,5 +456,8 @@ fn json(planned: &Planned, steps: &Steps, nodes: &[Change<'_>], flows: &[Flow<'_
             "ranges": ranges_json(&flow.ranges),
         })).collect::<Value>(),
         "moves": moves,
+        "stray": planned.plan.stray(&planned.wanted.table)
+            .map(|(slot, id, _)| json!({ "slot": slot, "node": id }))
+            .collect::<Value>(),
     })
 }

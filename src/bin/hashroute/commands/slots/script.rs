@@ -1,15 +1,31 @@
 //! A plan as the commands that carry it out.
 
+use core::ops::Range;
 use std::io::Write;
 
-use hashroute::cluster::{Action, ClusterNode, Role, Table};
+use hashroute::cluster::{Action, ClusterNode, Role};
+use serde::Serializer;
+use serde::ser::SerializeSeq;
 use serde_json::{Value, json};
 
-use super::args::{PlanCommand, Way};
+use super::args::{CommandArgs, PlanCommand, Way};
 use super::plan::{Planned, Steps};
 use crate::failure::Failure;
 use crate::output::{self, Format};
 use crate::units;
+
+/// What a `MIGRATE` carries and how long it may take, unless told.
+const BATCH: u32 = 100;
+const TIMEOUT: u32 = 5000;
+
+/// What a script consists of.
+enum Line<'a> {
+    /// A step begins; 0 is what comes before all.
+    Step(usize, Range<usize>),
+    Action(usize, &'a Action),
+}
+
+type Take<'a> = &'a mut dyn FnMut(&Line<'_>) -> Result<(), Failure>;
 
 pub(super) fn print(
     planned: &Planned,
@@ -18,59 +34,112 @@ pub(super) fn print(
     args: &PlanCommand,
 ) -> Result<(), Failure> {
     check_names(planned)?;
-    let json = match args.output.format {
-        Format::Table => false,
-        Format::Json => true,
+    check_options(way, &args.commands)?;
+    let script = Script {
+        planned,
+        steps,
+        way,
+        batch: args.commands.batch.unwrap_or(BATCH),
+        timeout: args.commands.timeout.unwrap_or(TIMEOUT),
+    };
+    let print = match args.output.format {
+        Format::Table => Script::text,
+        Format::Json => Script::json,
         Format::Csv | Format::Markdown => {
             return Err(Failure::input(
                 "--format: expected table or json for --commands",
             ));
         }
     };
-    // All before the first line, since half a script is worse than none.
-    let mut scripts = Vec::new();
-    let mut table = planned.after(steps.shown.first().map_or(0, |(_, range)| range.start))?;
-    for (number, range) in &steps.shown {
-        let actions = actions(planned, &table, way, range.clone(), args)?;
-        scripts.push((*number, range.len() as u64, actions));
-        planned.plan.apply(&mut table, range.clone())?;
-    }
-    let mut out = output::stdout();
-    if json {
-        let objects = scripts.iter().flat_map(|(number, _, actions)| {
-            let objects = actions.iter().map(|action| object(*number, action));
-            objects.collect::<Vec<_>>()
-        });
-        serde_json::to_writer_pretty(&mut out, &objects.collect::<Vec<_>>())?;
-        writeln!(out)?;
-        return Ok(out.flush()?);
-    }
-    out.write_all(meetings(planned).as_bytes())?;
-    for (number, slots, actions) in &scripts {
-        let slots = units::counted(*slots, "slot");
-        writeln!(out, "# step {number} of {}: {slots}", steps.all)?;
-        actions
-            .iter()
-            .try_for_each(|action| writeln!(out, "{action}"))?;
-    }
-    Ok(out.flush()?)
+    // Once for nobody, since half a script is worse than none.
+    script.walk(&mut |_| Ok(()))?;
+    print(&script)
 }
 
-fn actions(
-    planned: &Planned,
-    table: &Table,
+/// What is printed, line by line: a plan among many nodes has millions of commands.
+struct Script<'p> {
+    planned: &'p Planned,
+    steps: &'p Steps,
     way: Way,
-    moves: core::ops::Range<usize>,
-    args: &PlanCommand,
-) -> Result<Vec<Action>, Failure> {
-    Ok(match way {
-        Way::Classic => {
-            planned
-                .plan
-                .classic(table, moves, args.commands.batch, args.commands.timeout)?
+    batch: u32,
+    timeout: u32,
+}
+
+impl Script<'_> {
+    fn text(&self) -> Result<(), Failure> {
+        let mut out = output::stdout();
+        self.walk(&mut |line| {
+            match line {
+                Line::Step(0, _) => writeln!(out, "# before all")?,
+                Line::Step(number, moves) => {
+                    let slots = units::counted(moves.len() as u64, "slot");
+                    writeln!(out, "# step {number} of {}: {slots}", self.steps.all)?;
+                }
+                Line::Action(_, action) => writeln!(out, "{action}")?,
+            }
+            Ok(())
+        })?;
+        Ok(out.flush()?)
+    }
+
+    fn json(&self) -> Result<(), Failure> {
+        let mut out = output::stdout();
+        let mut writer = serde_json::Serializer::pretty(&mut out);
+        let mut list = writer.serialize_seq(None)?;
+        self.walk(&mut |line| {
+            if let Line::Action(step, action) = line {
+                list.serialize_element(&object(*step, action))?;
+            }
+            Ok(())
+        })?;
+        list.end()?;
+        writeln!(out)?;
+        Ok(out.flush()?)
+    }
+
+    fn walk(&self, take: Take<'_>) -> Result<(), Failure> {
+        let mut first = meetings(self.planned);
+        let (plan, table) = (&self.planned.plan, &self.planned.wanted.table);
+        first.extend(plan.stable(table, self.batch, self.timeout)?);
+        if !first.is_empty() {
+            take(&Line::Step(0, 0..0))?;
         }
-        Way::Atomic => planned.plan.atomic(table, moves)?,
-    })
+        give(0, &first, take)?;
+        let start = self.steps.shown.first().map_or(0, |(_, range)| range.start);
+        let mut table = self.planned.after(start)?;
+        for (number, moves) in &self.steps.shown {
+            take(&Line::Step(*number, moves.clone()))?;
+            match self.way {
+                Way::Atomic => give(*number, &plan.atomic(&table, moves.clone())?, take)?,
+                Way::Classic => {
+                    for one in moves.clone() {
+                        let one = one..one + 1;
+                        let actions = plan.classic(&table, one, self.batch, self.timeout)?;
+                        give(*number, &actions, take)?;
+                    }
+                }
+            }
+            plan.apply(&mut table, moves.clone())?;
+        }
+        Ok(())
+    }
+}
+
+fn give(step: usize, actions: &[Action], take: Take<'_>) -> Result<(), Failure> {
+    let mut actions = actions.iter();
+    actions.try_for_each(|action| take(&Line::Action(step, action)))
+}
+
+/// Nothing that is typed goes unheard.
+fn check_options(way: Way, args: &CommandArgs) -> Result<(), Failure> {
+    for (option, value) in [("batch", args.batch), ("timeout", args.timeout)] {
+        if way == Way::Atomic && value.is_some() {
+            return Err(Failure::Input(format!(
+                "--{option}: it is of MIGRATE, which --commands atomic does not use"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Commands name nodes by their ids, which an address alone does not tell.
@@ -85,8 +154,8 @@ fn check_names(planned: &Planned) -> Result<(), Failure> {
     }
 }
 
-/// What must come before the commands.
-fn meetings(planned: &Planned) -> String {
+/// Who joins must be known to the others first.
+fn meetings(planned: &Planned) -> Vec<Action> {
     let table = &planned.wanted.table;
     let is_stranger = |id: &str| planned.wanted.strangers.iter().any(|node| node.id == id);
     let works = |node: &&ClusterNode| {
@@ -94,12 +163,15 @@ fn meetings(planned: &Planned) -> String {
         is_primary && node.address().is_known() && !is_stranger(node.id())
     };
     let host = table.nodes().iter().find(works);
-    let lines = planned.wanted.strangers.iter().filter_map(|stranger| {
+    let actions = planned.wanted.strangers.iter().filter_map(|stranger| {
         let (at, to) = (host?.address(), table.node(&stranger.id)?.address());
         let (host, port) = (to.host(), to.port());
-        Some(format!("# before all: {at}> CLUSTER MEET {host} {port}\n"))
+        Some(Action::Send {
+            at: at.clone(),
+            command: format!("CLUSTER MEET {host} {port}").into(),
+        })
     });
-    lines.collect()
+    actions.collect()
 }
 
 fn object(step: usize, action: &Action) -> Value {

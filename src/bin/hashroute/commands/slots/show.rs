@@ -1,8 +1,10 @@
 //! `slots show`: who owns what, and whether all is well.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use hashroute::cluster::{ClusterNode, Coverage, Health, Link, Mark, Policy, Role, Table};
+use hashroute::cluster::{
+    ClusterNode, Coverage, Health, Link, Mark, Policy, Role, SlotRange, Table,
+};
 use serde_json::{Value, json};
 
 use super::args::ShowCommand;
@@ -24,6 +26,8 @@ struct View<'t> {
     table: &'t Table,
     names: Names,
     counts: Vec<u32>,
+    /// Of all at once: a table has as many runs as nodes, or more.
+    ranges: BTreeMap<&'t str, Vec<SlotRange>>,
     coverage: Coverage,
     moves: Vec<Open<'t>>,
 }
@@ -38,7 +42,14 @@ struct Open<'t> {
 
 impl<'t> View<'t> {
     fn of(table: &'t Table) -> Self {
+        let mut ranges: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (range, owner) in table.runs() {
+            if let Some(owner) = owner {
+                ranges.entry(owner.id()).or_default().push(range);
+            }
+        }
         Self {
+            ranges,
             table,
             names: Names::of(table),
             counts: table.counts(),
@@ -50,17 +61,11 @@ impl<'t> View<'t> {
     /// Primaries in the order of their slots, each before its replicas; then the rest.
     fn order(&self) -> Vec<(&'t ClusterNode, u32)> {
         let nodes = self.table.nodes().iter().zip(self.counts.iter().copied());
-        let mut first = BTreeMap::new();
-        for (range, owner) in self.table.runs() {
-            if let Some(owner) = owner {
-                first.entry(owner.id()).or_insert(*range.start());
-            }
-        }
         let place = |node: &ClusterNode| {
             let leader = node.primary().unwrap_or(node.id());
-            let first = first.get(leader).copied().unwrap_or(u32::MAX);
+            let first = self.ranges(leader).first().map(SlotRange::start);
             (
-                first,
+                first.copied().unwrap_or(u32::MAX),
                 leader.to_owned(),
                 node.primary().is_some(),
                 node.id().to_owned(),
@@ -69,6 +74,10 @@ impl<'t> View<'t> {
         let mut nodes: Vec<_> = nodes.collect();
         nodes.sort_by_cached_key(|(node, _)| place(node));
         nodes
+    }
+
+    fn ranges(&self, id: &str) -> &[SlotRange] {
+        self.ranges.get(id).map_or(&[], Vec::as_slice)
     }
 
     /// Slots of the primaries that have any.
@@ -157,7 +166,7 @@ fn node_table(view: &View<'_>) -> Lines {
                     "-".into()
                 },
             ),
-            ranges_cell(&view.table.ranges(node.id())),
+            ranges_cell(view.ranges(node.id())),
         ]
     }))
 }
@@ -197,9 +206,13 @@ fn facts(view: &View<'_>) -> Vec<String> {
     let votes = table.votes();
     facts.push(format!(
         "Majority: {} of {} reachable, {} needed. Cluster state: {}.",
-        votes.reachable,
-        units::counted(votes.primaries as u64, "voting primary").replace("primarys", "primaries"),
-        votes.needed(),
+        units::count(votes.reachable as u64),
+        if votes.primaries == 1 {
+            "1 voting primary".into()
+        } else {
+            format!("{} voting primaries", units::count(votes.primaries as u64))
+        },
+        units::count(votes.needed() as u64),
         match health(view) {
             "ok" => "ok",
             "uncovered" => "down, since not all slots are served",
@@ -248,7 +261,7 @@ fn balance_text(view: &View<'_>) -> String {
         if loads.len() == 1 {
             "the one primary".into()
         } else {
-            format!("{} primaries", loads.len())
+            format!("{} primaries", units::count(loads.len() as u64))
         },
         units::rounded(mean),
         f64::from(*most) / mean
@@ -302,20 +315,18 @@ fn warnings(view: &View<'_>) -> Vec<String> {
     }
     let failed = view.table.nodes().iter().zip(&view.counts);
     let failed = failed.filter(|(node, count)| node.flags().failed && **count > 0);
+    let works = view
+        .table
+        .nodes()
+        .iter()
+        .filter(|node| !node.flags().failed);
+    let with_heirs: BTreeSet<_> = works.filter_map(ClusterNode::primary).collect();
     for (node, _) in failed {
-        let heirs = view
-            .table
-            .replicas(node.id())
-            .filter(|heir| !heir.flags().failed);
-        warnings.push(match heirs.count() {
-            0 => format!(
-                "{} failed and no replica can take its place.",
-                view.names.place(node)
-            ),
-            _ => format!(
-                "{} failed; a replica can take its place.",
-                view.names.place(node)
-            ),
+        let place = view.names.place(node);
+        warnings.push(if with_heirs.contains(node.id()) {
+            format!("{place} failed; a replica can take its place.")
+        } else {
+            format!("{place} failed and no replica can take its place.")
         });
     }
     warnings
@@ -374,7 +385,7 @@ fn node_json(view: &View<'_>, node: &ClusterNode, count: u32) -> Value {
         "myself": node.flags().myself,
         "slots": count,
         "share": f64::from(count) / f64::from(view.slots()),
-        "ranges": ranges_json(&view.table.ranges(node.id())),
+        "ranges": ranges_json(view.ranges(node.id())),
     })
 }
 

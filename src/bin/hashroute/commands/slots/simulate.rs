@@ -39,7 +39,7 @@ fn planned(args: &SimulateCommand) -> Result<(Wanted, Plan), Failure> {
         None => three()?,
     };
     let fourth = GoalArgs {
-        add: vec!["node-3".into()],
+        add: vec!["node-3@node-3:6379".into()],
         ..GoalArgs::default()
     };
     let goal = match (goal::is_given(&args.goal), &args.table) {

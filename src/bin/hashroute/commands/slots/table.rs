@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hashroute::cluster::{ClusterNode, SlotRange, SlotRule, Table};
+use hashroute::cluster::{Address, ClusterNode, SlotRange, SlotRule, Table};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -29,13 +29,8 @@ pub(crate) fn find<'t>(table: &'t Table, word: &str) -> Result<Option<&'t Cluste
         return Ok(Some(node));
     }
     let starts = |node: &&ClusterNode| word.len() >= SHORT && node.id().starts_with(word);
-    let is_there = |node: &&ClusterNode| {
-        let named = node.hostname().map(|name| {
-            let port = node.address().port();
-            format!("{name}:{port}")
-        });
-        node.address().to_string() == word || named.as_deref() == Some(word)
-    };
+    let address = word.parse::<Address>().ok();
+    let is_there = |node: &&ClusterNode| address.as_ref().is_some_and(|there| is_at(node, there));
     let mut found = table
         .nodes()
         .iter()
@@ -48,6 +43,12 @@ pub(crate) fn find<'t>(table: &'t Table, word: &str) -> Result<Option<&'t Cluste
         )),
         (found, _) => Ok(found),
     }
+}
+
+/// Whether a node listens there, by its address or by the name that it announces.
+pub(crate) fn is_at(node: &ClusterNode, there: &Address) -> bool {
+    let is_named = node.hostname() == Some(there.host());
+    node.address() == there || is_named && node.address().port() == there.port()
 }
 
 /// Names of nodes as people read them.

@@ -1,0 +1,175 @@
+//! `diff`: what has to move between two set-ups.
+
+use hashroute::{Basis, Diff, Flow, diff, diff_keys};
+use serde_json::{Value, json};
+
+use crate::args::DiffArgs;
+use crate::failure::Failure;
+use crate::output::{Cell, Column, Report, Table};
+use crate::progress::Progress;
+use crate::target::Setups;
+use crate::{keys, units};
+
+/// How many rows people see.
+const SHOWN: usize = 20;
+
+pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
+    let Setups { old, new, words } = Setups::read(&args.strategy, &args.nodes, &args.target)?;
+    let progress = Progress::start(args.output.quiet, "comparing");
+    let diff = if keys::are_given(&args.keys) {
+        diff_keys(&*old, &*new, keys::read(&args.keys)?.iter())?
+    } else {
+        diff(&*old, &*new)?
+    };
+    drop(progress);
+    if args.ranges && diff.basis() != Basis::Hashes {
+        return Err(Failure::input(
+            "--ranges: only hashes have ranges, of ring and maglev, or of slots and modulo, with one hash function for both and no keys given",
+        ));
+    }
+    report(&diff, &words, args.ranges)?.print(args.output.format)
+}
+
+fn report(diff: &Diff, words: &str, ranges: bool) -> Result<Report, Failure> {
+    let main = |shown: usize| {
+        if ranges {
+            range_table(diff, shown)
+        } else {
+            flow_table(diff, shown)
+        }
+    };
+    let (all, what) = if ranges {
+        (diff.ranges().len(), "first")
+    } else {
+        (diff.flows().len(), "largest")
+    };
+    let report = Report::new(&json_of(diff, ranges), main(usize::MAX))?
+        .with_text([words])
+        .with_table(figure_table(diff))
+        .with_text([basis(diff)]);
+    Ok(match all {
+        0 => report,
+        all if all > SHOWN => report
+            .with_text([format!(
+                "The {what} {SHOWN} of {all} (--format csv or json has all):"
+            )])
+            .with_table(main(SHOWN)),
+        _ => report.with_table(main(SHOWN)),
+    })
+}
+
+/// What the shares are of, in words.
+fn basis(diff: &Diff) -> String {
+    match diff.basis() {
+        Basis::Hashes => {
+            let count = units::counted(diff.ranges().len() as u64, "range");
+            let of = match diff.modulus() {
+                None => "of the hash space".into(),
+                Some(modulus) => format!("of the hash mod {}", units::count(modulus)),
+            };
+            format!("Exact: {count} {of}.")
+        }
+        Basis::Sample => format!(
+            "Estimated from {} keys: each share is right to ±{} or better, 99 times in 100.",
+            units::count(keys_of(diff)),
+            units::percent(diff.error(0.5))
+        ),
+        _ => format!("Exact for these {} keys.", units::count(keys_of(diff))),
+    }
+}
+
+fn keys_of(diff: &Diff) -> u64 {
+    u64::try_from(diff.total()).unwrap_or(u64::MAX)
+}
+
+fn figure_table(diff: &Diff) -> Table {
+    let line = |name: &str, share: f64| vec![Cell::text(name), Cell::text(units::percent(share))];
+    let columns = [Column::text("", "figure"), Column::number("", "of all")];
+    Table::new(columns).with_rows([line("moved", diff.moved()), line("kept", diff.kept())])
+}
+
+fn node(name: Option<&str>) -> Cell {
+    name.map_or_else(|| Cell::new((), "(nobody)"), Cell::text)
+}
+
+fn flow_table(diff: &Diff, shown: usize) -> Table {
+    let sampled = diff.basis() == Basis::Sample;
+    let keyed = diff.basis() != Basis::Hashes;
+    let table = Table::new([
+        Column::text("from", "from"),
+        Column::text("to", "to"),
+        Column::number("share", "of all"),
+        Column::number("error", if sampled { "±" } else { "" }),
+        Column::number("keys", if keyed { "keys" } else { "" }),
+    ]);
+    table.with_rows(diff.flows().take(shown).map(|flow| {
+        let share = diff.share(flow.count);
+        vec![
+            node(flow.from),
+            node(flow.to),
+            Cell::new(share, units::percent(share)),
+            Cell::new(diff.error(share), units::percent(diff.error(share))),
+            count(diff, &flow)
+                .map_or_else(Cell::missing, |keys| Cell::new(keys, units::count(keys))),
+        ]
+    }))
+}
+
+/// Keys, where keys are counted.
+fn count(diff: &Diff, flow: &Flow) -> Option<u64> {
+    let keys = u64::try_from(flow.count).ok();
+    keys.filter(|_| diff.basis() != Basis::Hashes)
+}
+
+fn range_table(diff: &Diff, shown: usize) -> Table {
+    let table = Table::new([
+        Column::number("first", "first"),
+        Column::number("last", "last"),
+        Column::text("from", "from"),
+        Column::text("to", "to"),
+    ]);
+    table.with_rows(diff.ranges().take(shown).map(|range| {
+        vec![
+            place(range.first, diff.modulus()),
+            place(range.last, diff.modulus()),
+            node(range.from),
+            node(range.to),
+        ]
+    }))
+}
+
+/// A hash in hexadecimal digits, a cell as a number.
+pub(super) fn place(place: u64, modulus: Option<u64>) -> Cell {
+    let shown = match modulus {
+        None => format!("{place:016x}"),
+        Some(_) => units::count(place),
+    };
+    Cell::new(place, shown)
+}
+
+fn json_of(diff: &Diff, ranges: bool) -> Value {
+    let flow = |flow: Flow| {
+        let share = diff.share(flow.count);
+        json!({ "from": flow.from, "to": flow.to, "share": share, "error": diff.error(share), "keys": count(diff, &flow) })
+    };
+    let mut value = json!({
+        "basis": match diff.basis() {
+            Basis::Hashes => "hashes",
+            Basis::Sample => "sample",
+            _ => "keys",
+        },
+        "keys": (diff.basis() != Basis::Hashes).then(|| keys_of(diff)),
+        "moved_share": diff.moved(),
+        "moved_error": diff.error(diff.moved()),
+        "kept_share": diff.kept(),
+        "modulus": diff.modulus(),
+        "flows": diff.flows().map(flow).collect::<Vec<_>>(),
+    });
+    if ranges {
+        let ranges = diff.ranges().map(|range| {
+            json!({ "first": range.first, "last": range.last, "from": range.from, "to": range.to })
+        });
+        value["ranges"] = ranges.collect();
+    }
+    value
+}

@@ -1,0 +1,248 @@
+//! `plan`: in which steps one set-up becomes the other.
+
+use std::collections::BTreeMap;
+
+use hashroute::Error;
+use hashroute::plan::{Budget, Plan, Replicas, Step, Transfer};
+use serde_json::{Value, json};
+
+use super::diff::place;
+use crate::args::PlanArgs;
+use crate::failure::Failure;
+use crate::output::{Cell, Column, Report, Table};
+use crate::progress::Progress;
+use crate::target::Setups;
+use crate::units;
+
+/// How many rows people see of a table.
+const SHOWN: usize = 30;
+
+pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
+    let Setups { old, new, words } = Setups::read(&args.strategy, &args.nodes, &args.target)?;
+    let replicas = Replicas {
+        n: args.replicas.replicas.unwrap_or(1) as usize,
+        spread: args.replicas.spread.into(),
+    };
+    let budget = Budget {
+        step: args.max_step,
+        node_in: args.max_in,
+        node_out: args.max_out,
+    };
+    let progress = Progress::start(args.output.quiet, "planning");
+    let plan = Plan::new(&*old, &*new, replicas, budget).map_err(|error| refusal(&error))?;
+    drop(progress);
+    let steps: Vec<_> = (1..).zip(plan.steps()).collect();
+    let shown = match args.step {
+        None => &steps[..],
+        Some(number) => match steps.get(number.wrapping_sub(1)..number) {
+            Some(one) => one,
+            None => {
+                return Err(Failure::Input(format!(
+                    "--step {number}: the plan has {}, expected one of them, from 1",
+                    units::counted(steps.len() as u64, "step")
+                )));
+            }
+        },
+    };
+    report(&plan, shown, &words, args.step.is_some())?.print(args.output.format)
+}
+
+/// The error with the option that caused it.
+fn refusal(error: &Error) -> Failure {
+    let Error::Parameter {
+        name,
+        value,
+        expected,
+    } = error
+    else {
+        return Failure::Input(error.to_string());
+    };
+    let option = match &**name {
+        "step" => "--max-step",
+        "node_in" => "--max-in",
+        "node_out" => "--max-out",
+        _ => "--replicas",
+    };
+    Failure::Input(format!("{option} {value}: expected {expected}"))
+}
+
+type Numbered<'a> = (usize, Step<'a>);
+
+fn report(plan: &Plan, steps: &[Numbered], words: &str, detail: bool) -> Result<Report, Failure> {
+    let report = Report::new(&json_of(plan, steps), range_table(plan, steps, usize::MAX))?
+        .with_text([words.to_owned(), summary(plan)]);
+    if plan.steps().len() == 0 {
+        return Ok(report);
+    }
+    let report = cut(report, step_table(steps), steps.len(), "steps");
+    let Some((_, step)) = steps.first().filter(|_| detail) else {
+        return Ok(report);
+    };
+    let transfers = step.transfers();
+    let report = cut(
+        report,
+        transfer_table(&transfers),
+        transfers.len(),
+        "copies",
+    );
+    if !plan.is_exact() {
+        return Ok(report);
+    }
+    let table = range_table(plan, steps, SHOWN);
+    Ok(cut(report, table, step.ranges().len(), "ranges"))
+}
+
+/// The table, and how much of it people do not see.
+fn cut(report: Report, table: Table, all: usize, what: &str) -> Report {
+    let report = report.with_table(table);
+    if all <= SHOWN {
+        return report;
+    }
+    report.with_text([format!(
+        "The first {SHOWN} of {} {what} (--format csv or json has all).",
+        units::count(all as u64)
+    )])
+}
+
+fn summary(plan: &Plan) -> String {
+    let moved: f64 = plan.steps().map(|step| step.moved()).sum();
+    let steps = units::counted(plan.steps().len() as u64, "step");
+    let of = match (plan.is_exact(), plan.modulus()) {
+        (false, _) => {
+            "estimated from a sample; a range is a part of all keys, chosen by hash".into()
+        }
+        (true, None) => "exact; ranges are of the hash".into(),
+        (true, Some(modulus)) => format!(
+            "exact; ranges are of the hash mod {}",
+            units::count(modulus)
+        ),
+    };
+    format!(
+        "{} of all keys change nodes, in {steps}: {of}.",
+        units::percent(moved)
+    )
+}
+
+/// The node that has most to do on one side, and how much.
+fn busiest<'a>(
+    transfers: &[Transfer<'a>],
+    side: fn(&Transfer<'a>) -> &'a str,
+) -> Option<(&'a str, f64)> {
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for transfer in transfers {
+        *sums.entry(side(transfer)).or_default() += transfer.share;
+    }
+    sums.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn step_table(steps: &[Numbered]) -> Table {
+    let table = Table::new([
+        Column::number("", "step"),
+        Column::number("", "moved"),
+        Column::number("", "copied"),
+        Column::number("", "ranges"),
+        Column::text("", "takes most"),
+        Column::number("", "in"),
+        Column::text("", "gives most"),
+        Column::number("", "out"),
+    ]);
+    table.with_rows(steps.iter().take(SHOWN).map(|(number, step)| {
+        let transfers = step.transfers();
+        let most = |side| {
+            let busiest = busiest(&transfers, side);
+            busiest.map_or_else(
+                || [Cell::missing(), Cell::missing()],
+                |(name, share)| [name.to_owned(), units::percent(share)].map(Cell::text),
+            )
+        };
+        let copied = transfers.iter().map(|transfer| transfer.share).sum();
+        let mut row = vec![
+            Cell::text(units::count(*number as u64)),
+            Cell::text(units::percent(step.moved())),
+            Cell::text(units::percent(copied)),
+            Cell::text(units::count(step.ranges().len() as u64)),
+        ];
+        row.extend(most(|transfer| transfer.to));
+        row.extend(most(|transfer| transfer.from));
+        row
+    }))
+}
+
+fn transfer_table(transfers: &[Transfer]) -> Table {
+    let table = Table::new([
+        Column::text("", "copy from"),
+        Column::text("", "to"),
+        Column::number("", "of all"),
+    ]);
+    table.with_rows(transfers.iter().take(SHOWN).map(|transfer| {
+        [
+            transfer.from.into(),
+            transfer.to.into(),
+            units::percent(transfer.share),
+        ]
+        .map(Cell::text)
+        .into()
+    }))
+}
+
+/// A row for every range, with its copies as `from>to`.
+fn range_table(plan: &Plan, steps: &[Numbered], shown: usize) -> Table {
+    let table = Table::new([
+        Column::number("step", ""),
+        Column::number("first", "first"),
+        Column::number("last", "last"),
+        Column::number("share", "of all"),
+        Column::text("copies", "copies"),
+        Column::text("deletes", "then deletes"),
+    ]);
+    let ranges = steps
+        .iter()
+        .flat_map(|(number, step)| step.ranges().map(move |range| (*number, range)));
+    table.with_rows(ranges.take(shown).map(|(number, range)| {
+        let copies = range.transfers();
+        let copies: Vec<_> = copies
+            .map(|copy| format!("{}>{}", copy.from, copy.to))
+            .collect();
+        let deletes: Vec<_> = range.deletes().map(|(name, _)| name).collect();
+        let modulus = plan.modulus();
+        vec![
+            Cell::new(number, number.to_string()),
+            place(range.first(), modulus),
+            place(range.last(), modulus),
+            Cell::new(range.moved(), format!("{:.4}%", range.moved() * 100.0)),
+            Cell::text(copies.join(" ")),
+            Cell::text(deletes.join(" ")),
+        ]
+    }))
+}
+
+fn json_of(plan: &Plan, steps: &[Numbered]) -> Value {
+    let transfer = |transfer: Transfer| json!({ "from": transfer.from, "to": transfer.to, "share": transfer.share });
+    let steps = steps.iter().map(|(number, step)| {
+        let ranges = step.ranges().map(|range| {
+            let deletes = range
+                .deletes()
+                .map(|(name, share)| json!({ "node": name, "share": share }));
+            json!({
+                "first": range.first(),
+                "last": range.last(),
+                "share": range.moved(),
+                "copies": range.transfers().map(transfer).collect::<Vec<_>>(),
+                "deletes": deletes.collect::<Vec<_>>(),
+            })
+        });
+        json!({
+            "step": number,
+            "moved_share": step.moved(),
+            "copies": step.transfers().into_iter().map(transfer).collect::<Vec<_>>(),
+            "ranges": ranges.collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "exact": plan.is_exact(),
+        "modulus": plan.modulus(),
+        "replicas": plan.replicas().n,
+        "moved_share": plan.steps().map(|step| step.moved()).sum::<f64>(),
+        "steps": steps.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,83 @@
+//! A moment of a change as a router.
+
+use core::ops::ControlFlow;
+
+use super::{State, Transition};
+use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router, Spread};
+
+/// A moment of a [`Transition`] as a router: each key to the node that is read.
+///
+/// It takes no change of membership: plan anew for that.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage<'a>(pub(super) &'a Transition);
+
+impl Stage<'_> {
+    /// Which router decides about a key, and which is the other.
+    fn sides(self, key: KeyHash) -> [usize; 2] {
+        match self.0.state_of_hash(key) {
+            State::Waiting | State::Copying => [0, 1],
+            State::Switched | State::Done => [1, 0],
+        }
+    }
+}
+
+impl Router for Stage<'_> {
+    fn nodes(&self) -> &Nodes {
+        self.0.nodes()
+    }
+
+    fn hasher(&self) -> Option<&KeyHasher> {
+        self.0.side(0).hasher()
+    }
+
+    fn hash_key(&self, key: &[u8]) -> KeyHash {
+        self.0.side(0).hash_key(key)
+    }
+
+    fn route(&self, key: &[u8]) -> Option<&Node> {
+        self.nodes().get(self.route_hash(self.hash_key(key))?)
+    }
+
+    fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
+        let [side, _] = self.sides(key);
+        let id = self.0.side(side).route_hash(key)?;
+        self.0.id(side, id)
+    }
+
+    fn apply(&mut self, _: &Change) -> Result<(), Error> {
+        Err(Error::Unsupported {
+            what: "a change on its way takes no other",
+            advice: "finish it, or plan anew from where it stands",
+        })
+    }
+
+    /// The deciding router's walk, then the other's.
+    fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
+        let mut stopped = false;
+        for side in self.sides(key) {
+            self.0.side(side).walk(key, &mut |id| {
+                let known = self.0.id(side, id);
+                let flow = known.map_or(ControlFlow::Continue(()), &mut *visit);
+                stopped |= flow.is_break();
+                flow
+            });
+            if stopped {
+                return;
+            }
+        }
+    }
+
+    /// The deciding router's own list.
+    fn replicas_into(&self, key: KeyHash, spread: Spread, out: &mut [Option<NodeId>]) -> usize {
+        let [side, _] = self.sides(key);
+        let count = self.0.side(side).replicas_into(key, spread, out);
+        for id in &mut out[..count] {
+            *id = id.and_then(|id| self.0.id(side, id));
+        }
+        count
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.0.heap_bytes()
+    }
+}

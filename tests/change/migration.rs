@@ -1,0 +1,187 @@
+//! Keys that are really stored, moved while they are read and written, by clients that do not
+//! hear of the next phase at the same time: nothing is lost, nothing read is stale.
+
+use std::collections::BTreeMap;
+
+use hashroute::plan::{Budget, Plan, Replicas, Transition};
+use hashroute::strategy::{ALL, Params};
+use hashroute::{Node, NodeId, Ring, Router, Spread, compat};
+use proptest::prelude::RngCore;
+use proptest::test_runner::{RngAlgorithm, TestRng};
+use std::sync::Arc;
+
+use crate::common::{Outcome, Step, nodes};
+use crate::states;
+
+/// What a node holds of a key: the version, and whether the key exists or was deleted.
+type Value = (u64, bool);
+
+struct World {
+    nodes: BTreeMap<NodeId, BTreeMap<String, Value>>,
+    truth: BTreeMap<String, Value>,
+    clients: Vec<Transition>,
+    random: TestRng,
+    reads: u32,
+}
+
+impl World {
+    fn new(change: &Transition) -> Self {
+        Self {
+            nodes: change
+                .nodes()
+                .iter()
+                .map(|(id, _)| (id, BTreeMap::new()))
+                .collect(),
+            truth: BTreeMap::new(),
+            clients: vec![change.clone(), change.clone(), change.clone()],
+            random: TestRng::deterministic_rng(RngAlgorithm::ChaCha),
+            reads: 0,
+        }
+    }
+
+    fn draw(&mut self, below: usize) -> usize {
+        usize::try_from(self.random.next_u64() % below as u64).unwrap_or(0)
+    }
+
+    /// Some client writes, deletes or reads some key.
+    fn act(&mut self) {
+        let key = format!("user:{}", self.draw(150));
+        let client = self.draw(self.clients.len());
+        let lists = self.clients[client].lists(key.as_bytes());
+        if self.draw(2) == 0 {
+            let version = self.truth.get(&key).map_or(0, |value| value.0) + 1;
+            let value = (version, self.draw(5) > 0);
+            for id in lists.writers() {
+                self.hold(id, &key, value);
+            }
+            self.truth.insert(key, value);
+            return;
+        }
+        self.reads += 1;
+        for id in &lists.now {
+            let found = self.nodes[id].get(&key);
+            assert_eq!(found, self.truth.get(&key), "{key} on {id:?}");
+        }
+        let owners = self.clients[client].owners(key.as_bytes());
+        assert_eq!(owners.now, lists.now.first().copied());
+    }
+
+    /// A node keeps the newest version that it has seen.
+    fn hold(&mut self, id: NodeId, key: &str, value: Value) {
+        let held = self.nodes.entry(id).or_default();
+        let known = held.entry(key.to_owned()).or_insert(value);
+        *known = value.max(*known);
+    }
+
+    /// The work after an odd phase, with others reading and writing in between.
+    fn work(&mut self) {
+        let change = self.clients[0].clone();
+        let keys: Vec<_> = self.truth.keys().cloned().collect();
+        for key in keys {
+            for [from, to] in change.sources(key.as_bytes()) {
+                let value = self.nodes[&from].get(&key).copied();
+                self.hold(to, &key, value.expect("a source has the key"));
+            }
+            for (id, held) in &mut self.nodes {
+                if change.may_delete(*id, key.as_bytes()) {
+                    held.remove(&key);
+                }
+            }
+            self.act();
+        }
+    }
+
+    /// The next phase comes to one client after the other, in any order.
+    fn advance(&mut self) -> bool {
+        let mut waiting: Vec<_> = (0..self.clients.len()).collect();
+        let mut more = false;
+        while !waiting.is_empty() {
+            let next = self.draw(waiting.len());
+            let client = waiting.swap_remove(next);
+            more = self.clients[client].advance();
+            (0..20).for_each(|_| self.act());
+        }
+        more
+    }
+
+    fn run(mut self, what: &str) {
+        (0..1000).for_each(|_| self.act());
+        while self.advance() {
+            if self.clients[0].phase() % 2 == 1 {
+                self.work();
+            }
+            (0..100).for_each(|_| self.act());
+        }
+        assert!(self.reads > 500);
+        // Every node has what the new router gives it, and no more.
+        let change = &self.clients[0];
+        for (id, held) in &self.nodes {
+            let own = self
+                .truth
+                .iter()
+                .filter(|(key, _)| change.lists(key.as_bytes()).now.contains(id));
+            let own: BTreeMap<_, _> = own.map(|(key, value)| (key.clone(), *value)).collect();
+            assert_eq!(*held, own, "{what}: {id:?}");
+        }
+    }
+}
+
+fn migrate(what: &str, old: Arc<dyn Router>, new: Arc<dyn Router>, replicas: Replicas) -> Outcome {
+    let budget = Budget {
+        step: 0.25,
+        node_in: 0.2,
+        ..Budget::default()
+    };
+    let plan = Plan::new(&*old, &*new, replicas, budget)?;
+    assert!(plan.steps().len() > 0, "{what}: nothing moves");
+    World::new(&Transition::new(old, new, &plan)?).run(what);
+    Ok(())
+}
+
+#[test]
+fn a_migration_loses_nothing_and_reads_nothing_stale() -> Outcome {
+    for strategy in ALL {
+        for n in [1, 3] {
+            let change = [Step::Add(2), Step::Remove(1), Step::Add(1)];
+            let [old, new] = states(strategy, &[1, 2, 1, 3, 1], &change);
+            migrate(
+                strategy.name,
+                old,
+                new,
+                Replicas {
+                    n,
+                    spread: Spread::Nodes,
+                },
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// From twemproxy's ring to ours: other points, other hashes, another set of nodes.
+#[test]
+fn a_migration_between_hash_functions() -> Outcome {
+    let twemproxy = compat::find("twemproxy")?;
+    for n in [1, 2] {
+        let pool = twemproxy.build(nodes(5), &Params::default())?;
+        let ring = Ring::new(
+            nodes(6)
+                .into_iter()
+                .skip(1)
+                .map(|node: Node| node.with_weight(2)),
+        )?;
+        let replicas = Replicas {
+            n,
+            spread: Spread::Nodes,
+        };
+        let (old, new) = (Arc::new(pool), Arc::new(ring));
+        let plan = Plan::new(&*old, &*new, replicas, Budget::default())?;
+        assert!(
+            Transition::new(old.clone(), new.clone(), &plan)?
+                .router()
+                .is_none()
+        );
+        migrate("twemproxy to a ring", old, new, replicas)?;
+    }
+    Ok(())
+}

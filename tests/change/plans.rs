@@ -1,0 +1,307 @@
+//! Steps within their budget that make up the whole, every range with an owner and a source.
+
+use std::collections::BTreeMap;
+
+use hashroute::plan::{Budget, Plan, Replicas, State, Transition};
+use hashroute::strategy::ALL;
+use hashroute::{
+    Error, HashSlots, KeyHasher, Maglev, Node, NodeId, Nodes, Ring, Router, Spread, diff,
+};
+use proptest::collection::vec;
+use proptest::prelude::{Just, any, prop_oneof};
+
+use crate::common::{Outcome, Step, for_all, nodes};
+use crate::{states, texts};
+
+/// What rounding in sums of shares may do.
+const ROUNDING: f64 = 1e-9;
+
+fn replicas(n: usize, spread: Spread) -> Replicas {
+    Replicas { n, spread }
+}
+
+/// Every figure of every step within the budget, and all ranges apart.
+fn check_steps(what: &str, plan: &Plan, budget: Budget) -> f64 {
+    let (mut ranges, mut moved) = (Vec::new(), 0.0);
+    for step in plan.steps() {
+        let mut sums: [BTreeMap<&str, f64>; 2] = Default::default();
+        for transfer in step.transfers() {
+            assert_ne!(transfer.from, transfer.to, "{what}");
+            *sums[0].entry(transfer.to).or_default() += transfer.share;
+            *sums[1].entry(transfer.from).or_default() += transfer.share;
+        }
+        for (sums, limit) in sums.iter().zip([budget.node_in, budget.node_out]) {
+            let held = sums.values().all(|share| *share <= limit + ROUNDING);
+            assert!(held, "{what}: {sums:?} over {limit}");
+        }
+        assert!(step.moved() <= budget.step, "{what}: {}", step.moved());
+        assert!(
+            step.ranges().len() > 0 && step.moved() > 0.0,
+            "{what}: an empty step"
+        );
+        moved += step.moved();
+        ranges.extend(step.ranges().map(|range| (range.first(), range.last())));
+    }
+    ranges.sort_unstable();
+    assert!(ranges.iter().all(|(first, last)| first <= last));
+    assert!(
+        ranges.windows(2).all(|pair| pair[0].1 < pair[1].0),
+        "{what}: ranges overlap"
+    );
+    moved
+}
+
+#[test]
+fn steps_keep_the_budget_and_make_up_the_whole() {
+    let share = || prop_oneof![Just(1.0), 0.03..1.0_f64];
+    let weights = vec(0_u32..4, 1..8);
+    let steps = (any::<usize>(), 0_u32..4);
+    let spread = prop_oneof![Just(Spread::Nodes), Just(Spread::Zones)];
+    let budget = (share(), share(), share());
+    let inputs = (weights, steps, 1_usize..4, spread, budget);
+    for strategy in ALL {
+        for_all(3, &inputs, |(weights, (who, weight), n, spread, budget)| {
+            let change = [
+                Step::Add(weight),
+                Step::Reweight(who, weight),
+                Step::Remove(who),
+                Step::Add(2),
+            ];
+            let [old, new] = states(strategy, &weights, &change);
+            let (step, node_in, node_out) = budget;
+            let budget = Budget {
+                step,
+                node_in,
+                node_out,
+            };
+            let plan = Plan::new(&*old, &*new, replicas(n, spread), budget).expect("a budget");
+            let moved = check_steps(strategy.name, &plan, budget);
+            let diff = diff(&*old, &*new).expect("few nodes");
+            // Five standard errors of the difference of two samples.
+            let sampled = 5.0 * (0.25_f64 / 16_384.0 + 0.25 / 65_536.0).sqrt();
+            let error = if plan.is_exact() { ROUNDING } else { sampled };
+            if n == 1 {
+                assert!(
+                    (moved - diff.moved()).abs() < error,
+                    "{}: {moved}",
+                    strategy.name
+                );
+            } else {
+                assert!(moved > diff.moved() - error, "{}: {moved}", strategy.name);
+            }
+            let again = Plan::new(&*old, &*new, replicas(n, spread), budget).expect("a budget");
+            assert_eq!(format!("{plan:?}"), format!("{again:?}"));
+            // Whoever may delete a range is not among those who get it.
+            for range in plan
+                .steps()
+                .flat_map(|step| step.ranges())
+                .filter(|_| plan.is_exact())
+            {
+                let deletes: Vec<_> = range.deletes().map(|(name, _)| name).collect();
+                assert!(
+                    range
+                        .transfers()
+                        .all(|transfer| !deletes.contains(&transfer.to))
+                );
+            }
+        });
+    }
+}
+
+/// The lists of a key in both routers, by name.
+fn lists(routers: [&dyn Router; 2], key: &[u8], replicas: Replicas) -> [Vec<String>; 2] {
+    routers.map(|router| {
+        let list = router.replicas(router.hash_key(key), replicas.n, replicas.spread);
+        names(router.nodes(), &list)
+    })
+}
+
+fn names(nodes: &Nodes, list: &[NodeId]) -> Vec<String> {
+    list.iter().map(|id| nodes.name(*id).to_owned()).collect()
+}
+
+/// What a change says of a key in its present state.
+fn check_key(change: &Transition, key: &[u8], [before, after]: [Vec<String>; 2], plan: &Plan) {
+    let state = change.state(key);
+    let lists = change.lists(key);
+    let (now, other) = match state {
+        State::Waiting => (&before, &vec![]),
+        State::Copying => (&before, &after),
+        State::Switched => (&after, &before),
+        State::Done => (&after, &vec![]),
+    };
+    assert_eq!(names(change.nodes(), &lists.now), *now);
+    assert_eq!(names(change.nodes(), &lists.other), *other);
+    let owners = change.owners(key);
+    assert_eq!(owners.now, lists.now.first().copied());
+    let next = lists.other.first().filter(|id| owners.now != Some(**id));
+    assert_eq!(owners.other, next.copied());
+    let (router, Replicas { n, spread }) = (change.router().expect("one hash"), plan.replicas());
+    let hash = router.hash_key(key);
+    assert_eq!(router.route_hash(hash), owners.now);
+    assert_eq!(router.replicas(hash, n, spread), lists.now);
+
+    let sources = change.sources(key);
+    let gained = after.iter().filter(|name| !before.contains(name)).count();
+    assert_eq!(
+        sources.len(),
+        if state == State::Copying { gained } else { 0 }
+    );
+    for [from, to] in sources {
+        assert!(lists.now.contains(&from) && lists.other.contains(&to));
+    }
+    for (id, node) in change.nodes().iter() {
+        let name = node.name().to_owned();
+        let needless = before.contains(&name) && !after.contains(&name);
+        assert_eq!(change.may_delete(id, key), state == State::Done && needless);
+    }
+}
+
+/// At every moment each key has the owner and the list of the one router or of the other; in the
+/// end the new one's; and every node that gets a key has somebody to get it from.
+#[test]
+fn every_key_has_an_owner_and_a_source_at_every_moment() -> Outcome {
+    let keys = texts(200);
+    let budget = Budget {
+        step: 0.2,
+        ..Budget::default()
+    };
+    for strategy in ALL {
+        for (n, spread) in [(1, Spread::Nodes), (3, Spread::Nodes), (2, Spread::Zones)] {
+            let replicas = replicas(n, spread);
+            let change = [
+                Step::Add(2),
+                Step::Add(1),
+                Step::Remove(1),
+                Step::Reweight(0, 3),
+            ];
+            let [old, new] = states(strategy, &[1, 2, 1, 1, 1], &change);
+            let plan = Plan::new(&*old, &*new, replicas, budget)?;
+            let mut change = Transition::new(old.clone(), new.clone(), &plan)?;
+            let mut states = vec![State::Waiting; keys.len()];
+            loop {
+                for (key, state) in keys.iter().zip(&mut states) {
+                    let key = key.as_bytes();
+                    assert!(change.state(key) >= *state, "{}: back again", strategy.name);
+                    *state = change.state(key);
+                    check_key(&change, key, lists([&*old, &*new], key, replicas), &plan);
+                }
+                if !change.advance() {
+                    break;
+                }
+            }
+            assert!(change.is_done() && states.iter().all(|state| *state == State::Done));
+            let steps = u32::try_from(plan.steps().len())?;
+            assert_eq!(change.phase(), 2 * steps + 1, "{}", strategy.name);
+            assert!(change.at(2 * steps + 2).is_err());
+        }
+    }
+    Ok(())
+}
+
+/// Rack before zone before anything else.
+#[test]
+fn the_nearest_old_replica_is_the_source() -> Result<(), Error> {
+    let place = |name: &'static str, zone: &'static str, rack: &'static str| {
+        Node::new(name).with_place(zone, rack)
+    };
+    let old = [
+        place("a", "z1", "r1"),
+        place("b", "z1", "r2"),
+        place("c", "z2", "r1"),
+    ];
+    let source = |new: Node| {
+        let mut list = old.to_vec();
+        let router = Ring::new(list.clone())?;
+        list.push(new);
+        let after = Ring::new(list)?;
+        let plan = Plan::new(
+            &router,
+            &after,
+            replicas(3, Spread::Nodes),
+            Budget::default(),
+        )?;
+        let step = plan.steps().next().expect("one");
+        let mut from: Vec<_> = step
+            .transfers()
+            .iter()
+            .map(|one| one.from.to_owned())
+            .collect();
+        from.sort();
+        Ok::<_, Error>(from)
+    };
+    assert_eq!(source(place("n", "z1", "r2"))?, ["b"]);
+    assert_eq!(source(place("n", "z2", "r9"))?, ["c"]);
+    assert_eq!(
+        source(place("n", "z1", "r9"))?,
+        ["a", "b"],
+        "whichever comes first"
+    );
+    assert_eq!(source(place("n", "z9", "r1"))?, ["a", "b", "c"]);
+    Ok(())
+}
+
+#[test]
+fn a_range_is_kept_while_a_new_list_needs_it() -> Result<(), Error> {
+    // Of two lists of all three nodes only the order changes: nothing is copied, nobody deletes.
+    let (old, new) = (Ring::new(nodes(3))?, Maglev::new(nodes(3))?);
+    let plan = Plan::new(&old, &new, replicas(3, Spread::Nodes), Budget::default())?;
+    assert!(plan.is_exact() && plan.steps().len() == 1);
+    for range in plan.steps().flat_map(|step| step.ranges()) {
+        assert_eq!((range.transfers().count(), range.deletes().count()), (0, 0));
+    }
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_words() -> Outcome {
+    let table = |count| {
+        Ok::<_, Error>(HashSlots::with_slots(nodes(count), 100)?.with_hasher(KeyHasher::REDIS))
+    };
+    let (old, new) = (table(2)?, table(3)?);
+    let plan = |budget: Budget, n| {
+        Plan::new(&old, &new, replicas(n, Spread::Nodes), budget).map_err(|error| error.to_string())
+    };
+    let budget = |step: f64, node_in: f64, node_out: f64| Budget {
+        step,
+        node_in,
+        node_out,
+    };
+    // The least that is named is the least that will do: the 36 first of 100 slots have 656 hashes.
+    let least = 656.0 / 65_536.0;
+    for (at, name) in ["step", "node_in", "node_out"].into_iter().enumerate() {
+        let one = |share: f64| {
+            let mut shares = [1.0; 3];
+            shares[at] = share;
+            budget(shares[0], shares[1], shares[2])
+        };
+        let error = plan(one(least * 0.999), 1).expect_err("too small");
+        assert!(
+            error.contains(&format!("at least {least}")) && error.starts_with(name),
+            "{error}"
+        );
+        let steps = plan(one(least), 1)?;
+        check_steps(name, &steps, one(least));
+        for share in [0.0, -1.0, 1.5, f64::NAN, f64::INFINITY] {
+            assert!(plan(one(share), 1).is_err(), "{name} {share}");
+        }
+    }
+    assert!(plan(Budget::default(), 0).is_err() && plan(Budget::default(), 33).is_err());
+    let (full, empty) = (Ring::new(nodes(3))?, Ring::new([])?);
+    let default = (Replicas::default(), Budget::default());
+    assert!(Plan::new(&full, &empty, default.0, default.1).is_err());
+    assert_eq!(
+        Plan::new(&empty, &full, default.0, default.1)?
+            .steps()
+            .len(),
+        1
+    );
+    let tiny = budget(1e-12, 1.0, 1.0);
+    let error =
+        Plan::new(&full, &Ring::new(nodes(4))?, default.0, tiny).expect_err("no end of steps");
+    assert!(
+        matches!(error, Error::Capacity { what: "steps", .. }),
+        "{error}"
+    );
+    Ok(())
+}

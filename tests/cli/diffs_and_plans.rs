@@ -1,0 +1,144 @@
+//! What `diff` and `plan` are asked, and what they say.
+
+use serde_json::Value;
+
+use crate::{json, run, stdout};
+
+fn sum(values: &Value, field: &str) -> f64 {
+    let values = values.as_array().expect("an array");
+    values
+        .iter()
+        .filter_map(|value| value[field].as_f64())
+        .sum()
+}
+
+fn refused(line: &str, message: &str) {
+    let output = run(line);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert!(errors.contains(message), "{line}: {errors}");
+}
+
+#[test]
+fn a_diff_says_what_it_counts() {
+    let exact = json("diff --nodes a,b --add c");
+    assert_eq!(
+        (&exact["basis"], &exact["keys"]),
+        (&"hashes".into(), &Value::Null)
+    );
+    assert!(
+        (sum(&exact["flows"], "share") - exact["moved_share"].as_f64().expect("a share")).abs()
+            < 1e-9
+    );
+    assert_eq!(exact["flows"][0]["to"], "c");
+    let sampled = json("diff --strategy rendezvous --nodes a,b --add c");
+    assert_eq!(
+        (&sampled["basis"], &sampled["keys"]),
+        (&"sample".into(), &65_536.into())
+    );
+    assert!(sampled["moved_error"].as_f64() > Some(0.001));
+    let given = json("diff --strategy rendezvous --nodes a,b --add c --range 0..300");
+    assert_eq!(
+        (&given["basis"], &given["keys"]),
+        (&"keys".into(), &300.into())
+    );
+    let remap = json("remap --strategy rendezvous --nodes a,b --add c --range 0..300");
+    assert_eq!(given["moved_share"], remap["moved_share"]);
+}
+
+#[test]
+fn ranges_are_listed_where_they_are() {
+    let line = "diff --strategy modulo --nodes a --add b --ranges";
+    assert_eq!(
+        stdout(&format!("{line} --format csv")),
+        "first,last,from,to\n1,1,a,b\n"
+    );
+    assert_eq!(json(line)["modulus"], 2);
+    refused(
+        "diff --strategy jump --nodes a --add b --ranges",
+        "only hashes have ranges",
+    );
+}
+
+#[test]
+fn the_second_set_up_differs_where_it_is_said_to() {
+    let text = stdout("diff --nodes a,b --add c --to-set points=20 --range 0..99");
+    assert_eq!(
+        text.lines().next(),
+        Some("strategy ring to strategy ring points=20, add c")
+    );
+    let same = json("diff --count 5 --set points=20 --to-set points=20");
+    assert_eq!(same["moved_share"], 0.0);
+    let kept = json("diff --count 5 --hash md5 --to-strategy maglev");
+    assert_eq!(kept["basis"], "hashes");
+    let other = json("diff --count 5 --dialect twemproxy --to-strategy ring --range 0..500");
+    assert!(other["moved_share"].as_f64() > Some(0.5));
+    refused("diff --count 5", "--to-strategy");
+    refused(
+        "diff --count 5 --to-set pionts=1",
+        "--to-set pionts=1: unknown parameter",
+    );
+    refused(
+        "diff --count 5 --dialect twemproxy --to-hash md5",
+        "--to-hash md5: a dialect",
+    );
+    refused(
+        "diff --nodes a,b --to-strategy jump --reweight a=2",
+        "strategy jump",
+    );
+}
+
+#[test]
+fn a_plan_keeps_its_limits() {
+    let plan = json("plan --count 5 --add node-5 --max-step 5% --max-out 0.02 --replicas 2");
+    assert_eq!(
+        (&plan["exact"], &plan["replicas"]),
+        (&true.into(), &2.into())
+    );
+    let steps = plan["steps"].as_array().expect("steps");
+    assert!(steps.len() > 5);
+    for (number, step) in (1..).zip(steps) {
+        assert_eq!(step["step"], number);
+        assert!(step["moved_share"].as_f64() <= Some(0.05));
+        let ranges = step["ranges"].as_array().expect("ranges");
+        assert!(ranges.iter().all(|range| range["deletes"].is_array()));
+    }
+    assert!(
+        (sum(&plan["steps"], "moved_share") - plan["moved_share"].as_f64().expect("a share")).abs()
+            < 1e-9
+    );
+    let one =
+        json("plan --count 5 --add node-5 --max-step 5% --max-out 0.02 --replicas 2 --step 3");
+    assert_eq!(one["steps"][0], steps[2]);
+    let csv = stdout("plan --strategy slots --nodes a --set slots=2 --add b --format csv");
+    assert_eq!(
+        csv,
+        "step,first,last,share,copies,deletes\n1,0,0,0.5,a>b,a\n"
+    );
+}
+
+#[test]
+fn limits_that_cannot_be_kept_are_refused() {
+    refused(
+        "plan --nodes a --strategy slots --add b --max-step 0.00001",
+        "--max-step 0.00001: expected at least 0.00006103515625",
+    );
+    refused("plan --nodes a --add b --max-in 101%", "a share above 0");
+    refused(
+        "plan --nodes a --add b --replicas 33",
+        "--replicas 33: expected a whole number from 1 to 32",
+    );
+    refused(
+        "plan --nodes a --add b --step 9",
+        "--step 9: the plan has 1 step",
+    );
+    refused(
+        "plan --nodes a --reweight a=0",
+        "nobody could hold the keys",
+    );
+    let none = stdout("plan --nodes a --to-set points=7");
+    assert!(
+        none.contains("0.00% of all keys change nodes, in 0 steps"),
+        "{none}"
+    );
+}
