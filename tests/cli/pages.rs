@@ -40,7 +40,10 @@ fn a_comparison_is_the_same_each_time_and_says_what_compare_says() {
         "hashroute draw remap --count 4 --strategy modulo --range 0..500 --remove node-3",
         "hashroute compare --count 4 --strategy ring,jump,modulo --range 0..500 --format json",
     ] {
-        assert!(page.contains(&format!("<code>{command}</code>")), "{command}");
+        assert!(
+            page.contains(&format!("<code>{command}</code>")),
+            "{command}"
+        );
     }
 }
 
@@ -116,9 +119,18 @@ fn a_secret_stays_out_of_the_page() {
 #[test]
 fn what_makes_no_page_is_refused() {
     for (line, message) in [
-        ("report --out r.png", "--out r.png: expected a name that ends in .html"),
-        ("report --dialect nginx", "--dialect nginx: only strategies are compared"),
-        ("report --skew --strategy ring,jump", "--strategy ring,jump: expected one with --skew"),
+        (
+            "report --out r.png",
+            "--out r.png: expected a name that ends in .html",
+        ),
+        (
+            "report --dialect nginx",
+            "--dialect nginx: only strategies are compared",
+        ),
+        (
+            "report --skew --strategy ring,jump",
+            "--strategy ring,jump: expected one with --skew",
+        ),
         ("report --skew --add d", "--add"),
         ("report --node-counts 2,3", "--skew"),
     ] {

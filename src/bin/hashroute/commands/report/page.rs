@@ -117,7 +117,8 @@ body{margin:0 auto;padding:1rem;max-width:72rem;background:var(--paper);color:va
 h1{font-size:1.7rem;line-height:1.25;margin:.5rem 0}
 h2{font-size:1.35rem;margin:2.5rem 0 .75rem;padding-top:.75rem;border-top:1px solid var(--line)}
 h3{font-size:1.1rem;margin:2rem 0 .5rem}
-p{margin:.5rem 0;max-width:46rem}
+p,li{max-width:46rem}
+p{margin:.5rem 0}
 header p,caption,footer{color:var(--soft)}
 a{color:var(--link)}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
@@ -131,7 +132,6 @@ main:focus{outline:none}
 table{border-collapse:collapse;font-size:.92rem;overflow-wrap:normal}
 caption{text-align:left;padding:.25rem 0}
 th,td{padding:.3rem .75rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
-td:last-child{min-width:8rem}
 th:first-child{padding-left:0}
 tbody th{font-weight:600}
 thead th{vertical-align:bottom;border-bottom:2px solid var(--line)}
@@ -139,14 +139,15 @@ thead th{vertical-align:bottom;border-bottom:2px solid var(--line)}
 thead .number{white-space:normal}
 figure{margin:1rem 0}
 figure .scroll{border:1px solid var(--line);border-radius:4px}
-svg{display:block;width:100%;height:auto;min-width:46rem}
-.command{max-width:none}
+svg{display:block;max-width:100%;height:auto;min-width:46rem}
+.command,nav li{max-width:none}
 code{font:.85rem/1.5 ui-monospace,'DejaVu Sans Mono',monospace;padding:.15rem .4rem;background:var(--tint);border-radius:3px;white-space:pre-wrap}
 details{margin:.75rem 0}
 summary{cursor:pointer}
 footer{margin-top:3rem;border-top:1px solid var(--line)}
+@media (max-width:40rem){td:last-child:not(.number){min-width:14rem}}
 @media print{:root{--paper:#fff;--ink:#000;--soft:#444;--line:#bbb;--tint:#f3f3f3;--link:#000}
 body{max-width:none;padding:0;font-size:10pt}nav,.skip{display:none}
-.scroll{overflow:visible}svg{min-width:0}table{font-size:8.5pt}th,td{padding:.2rem .4rem}
-h2,h3{break-after:avoid}figure,tr,.verdict{break-inside:avoid}thead{display:table-header-group}}
+.scroll{overflow:visible}svg{min-width:0}details:not([open]){display:none}table{font-size:8.5pt}th,td{padding:.2rem .4rem}
+h2,h3,h3+p,summary{break-after:avoid}figure,tr,.verdict{break-inside:avoid}thead{display:table-header-group}}
 ";

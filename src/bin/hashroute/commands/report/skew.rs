@@ -18,6 +18,11 @@ use crate::progress::Progress;
 use crate::strategy::Choice;
 use crate::{keys, units};
 
+/// Keys of a ring that are drawn on their way.
+const SHOWN: usize = 6;
+/// How many dangerous numbers of nodes have a row.
+const WORST: usize = 20;
+
 pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
     let strategy = args.strategy()?;
     let (choice, nodes) = Choice::read(&strategy, &args.contest.nodes)?;
@@ -121,7 +126,7 @@ impl View<'_> {
     }
 
     fn nodes(&self, gallery: &mut Gallery, router: &dyn Router, keys: &Keys) -> Markup {
-        let shown: Vec<_> = keys.iter().take(6).collect();
+        let shown: Vec<_> = keys.iter().take(SHOWN).collect();
         let ring = plot::ring(&RingScene {
             router,
             balance: self.balance,
@@ -156,21 +161,23 @@ impl View<'_> {
             self.skew.strategy,
             units::counted(counts.keys, "key")
         );
-        let all = rows(self.json, "/skew/node_counts/rows")
-            .into_iter()
-            .zip(&counts.rows);
-        let bad: Vec<_> = all
-            .filter(|(_, row)| row.dangerous)
-            .map(|(at, _)| at)
-            .collect();
+        let all = rows(self.json, "/skew/node_counts/rows");
+        let all = all.into_iter().zip(&counts.rows);
+        let bad: Vec<_> = all.filter(|(_, row)| row.dangerous).collect();
+        let numbers: Vec<_> = bad.iter().map(|(_, row)| row.nodes.to_string()).collect();
+        let mut worst = bad;
+        worst.sort_by(|(_, a), (_, b)| b.cv.total_cmp(&a.cv));
+        let worst: Vec<_> = worst.into_iter().map(|(at, _)| at).take(WORST).collect();
         html! {
             p {
-                @if bad.is_empty() { "None of the " } @else { (bad.len()) " of the " }
-                (counts.rows.len()) " numbers of nodes that were looked at " (if bad.len() == 1 { "is" } else { "are" }) " dangerous for these keys."
+                "Dangerous for these keys, which is far beyond chance with all tests taken together: "
+                (units::count(numbers.len() as u64)) " of " (units::counted(counts.rows.len() as u64, "number"))
+                " of nodes. The picture marks all above the band, where chance alone puts one in a hundred."
             }
+            @if !numbers.is_empty() { p { "Dangerous numbers: " (numbers.join(" ")) "." } }
             (gallery.show(&plot::counts(&what, &points), &self.shell("skew", true).with("--format", Some("json"))))
-            @if !bad.is_empty() {
-                (table(self.json, "Dangerous numbers of nodes", &bad, &COUNTS))
+            @if !worst.is_empty() {
+                (table(self.json, "Dangerous numbers of nodes, the worst first", &worst, &COUNTS))
                 (self.printed())
             }
         }
