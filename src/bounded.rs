@@ -460,6 +460,10 @@ impl<R: Router> Router for BoundedLoad<R> {
         self.acquire(key).map(|lease| lease.node())
     }
 
+    fn keeps_loads(&self) -> bool {
+        true
+    }
+
     fn apply(&mut self, change: &Change) -> Result<(), Error> {
         let leaves = match change {
             Change::Remove(name) => self.router.nodes().id(name),

@@ -255,6 +255,19 @@ pub trait Router: Debug + Send + Sync {
         self.route_hash(key)
     }
 
+    /// Whether a key's node depends on the loads that the keys placed before it are: then
+    /// [`place`](Self::place) counts, and the order of keys matters.
+    ///
+    /// ```
+    /// # use hashroute::{BoundedLoad, Node, Ring, Router};
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// assert!(!ring.keeps_loads() && BoundedLoad::new(ring, 1.25)?.keeps_loads());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    fn keeps_loads(&self) -> bool {
+        false
+    }
+
     /// The exact share of the hash space that each node owns, by [`NodeId::index`], where the
     /// structure gives it (arcs, cells, slots); the shares sum to 1 when a node has weight.
     ///

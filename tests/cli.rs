@@ -23,6 +23,8 @@ mod pages;
 mod reports;
 #[path = "cli/routes.rs"]
 mod routes;
+#[path = "cli/scale.rs"]
+mod scale;
 #[path = "cli/skew.rs"]
 mod skew;
 #[path = "cli/slots.rs"]

@@ -14,6 +14,8 @@ mod moves;
 mod reports;
 #[path = "harness/skew.rs"]
 mod skew;
+#[path = "harness/stream.rs"]
+mod stream;
 #[path = "harness/verdicts.rs"]
 mod verdicts;
 

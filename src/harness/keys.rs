@@ -19,8 +19,10 @@ mod dump;
 mod input;
 mod rows;
 
+pub(super) use dump::DumpKeys;
 pub use dump::{BadLine, Dump, DumpFormat, DumpReader, DumpRow, DumpSource};
 pub use input::InputError;
+pub(super) use input::bytes_of_hex;
 pub use rows::Rows;
 
 /// Keys, in order; the same one may come many times.
@@ -167,6 +169,46 @@ impl Keys {
         self.distinct = OnceLock::new();
     }
 
+    /// All keys of another behind these, with their sizes and requests.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] when only one of the two knows sizes or requests, unless these are
+    /// none yet, and when they add up to 2^64 or more. Nothing has changed then.
+    ///
+    /// ```
+    /// # use hashroute::harness::Keys;
+    /// let mut keys = Keys::template("a{i}", 0..2)?;
+    /// keys.append(&Keys::template("b{i}", 0..1)?)?;
+    /// assert!(keys.iter().eq([b"a0", b"a1", b"b0"]));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn append(&mut self, other: &Self) -> Result<(), Error> {
+        let first = self.is_empty();
+        let both = |name: &str, mine: &Option<Vec<u64>>, others: &Option<Vec<u64>>| {
+            let numbers = match (mine, others) {
+                (Some(mine), Some(others)) => mine.iter().chain(others),
+                (None, None) => return Ok(()),
+                (None, Some(others)) if first => others.iter().chain(&[]),
+                _ => return Err(Error::parameter(name, "some", "one for every key, or none")),
+            };
+            check_sum(name, numbers)
+        };
+        both("sizes", &self.sizes, &other.sizes)?;
+        both("requests", &self.requests, &other.requests)?;
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&other.bytes);
+        self.ends.extend(other.ends.iter().map(|end| start + end));
+        let add = |mine: &mut Option<Vec<u64>>, others: &Option<Vec<u64>>| {
+            if let Some(others) = others {
+                mine.get_or_insert_default().extend_from_slice(others);
+            }
+        };
+        add(&mut self.sizes, &other.sizes);
+        add(&mut self.requests, &other.requests);
+        self.distinct = OnceLock::new();
+        Ok(())
+    }
+
     /// The same keys with the bytes that each stores.
     ///
     /// # Errors
@@ -207,11 +249,7 @@ impl Keys {
             let expected = format!("one a key, so {}", self.len());
             return Err(Error::parameter(name, numbers.len(), expected));
         }
-        let total: u128 = numbers.iter().copied().map(u128::from).sum();
-        match u64::try_from(total) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(Error::parameter(name, total, "a sum below 2^64")),
-        }
+        check_sum(name, numbers.iter())
     }
 
     /// How many keys there are, repeated ones each time.
@@ -339,6 +377,14 @@ impl Keys {
             });
             Distinct { count, numbers }
         })
+    }
+}
+
+fn check_sum<'n>(name: &str, numbers: impl Iterator<Item = &'n u64>) -> Result<(), Error> {
+    let total: u128 = numbers.copied().map(u128::from).sum();
+    match u64::try_from(total) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Error::parameter(name, total, "a sum below 2^64")),
     }
 }
 

@@ -27,9 +27,13 @@ mod remap;
 mod report;
 mod scenario;
 pub mod skew;
+pub mod stream;
 mod verdict;
+mod yardstick;
 
-pub use balance::{Balance, ExactFigures, Figures, KeyShare, NodeBalance, TopShare, balance};
+pub use balance::{
+    Balance, Estimated, ExactFigures, Figures, KeyShare, NodeBalance, TopShare, balance,
+};
 pub use cost::{Cost, cost};
 pub use keys::{
     BadLine, Dump, DumpFormat, DumpReader, DumpRow, DumpSource, InputError, Keys, Rows,

@@ -64,6 +64,16 @@ const SEED: u64 = 0x6e01_5e00;
 /// they are thrown as equal ones of the same variance.
 const HEAVY: usize = 2048;
 
+/// What is known of the amounts of many keys: their sum, how many there are above 0, the sum of
+/// their squares, and the relative standard error of the latter two together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moments {
+    pub(super) total: f64,
+    pub(super) carriers: f64,
+    pub(super) squares: f64,
+    pub(super) error: f64,
+}
+
 /// What the distinct keys carry of one measure.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
@@ -74,9 +84,8 @@ pub(super) struct Sample {
     pub(super) effective: f64,
     /// How many of the largest keys carry half.
     pub(super) half: usize,
-    /// The largest amounts, each with the place of its key, the largest first; empty when all
-    /// are equal.
-    pub(super) heavy: Vec<(u64, usize)>,
+    /// The largest amounts, the largest first; empty when all are equal.
+    pub(super) heavy: Vec<u64>,
     /// The rest, as this many keys …
     units: u64,
     /// … of this amount each.
@@ -84,31 +93,88 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// `sums`: what each distinct key carries, and its place.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "between 0 and the number of keys"
-    )]
-    pub(super) fn new(mut sums: Vec<(u64, usize)>) -> Self {
-        sums.retain(|(amount, _)| *amount > 0);
-        let (total, effective) = effective(&sums);
-        let all_equal = sums.windows(2).all(|pair| pair[0].0 == pair[1].0);
-        let carriers = sums.len();
-        sums.sort_unstable_by_key(|&(amount, index)| (Reverse(amount), index));
-        let half = half(&sums, total);
-        let heavy = if all_equal { 0 } else { HEAVY.min(carriers) };
-        let rest = sums.split_off(heavy);
+    /// `amounts`: what each distinct key carries, in any order.
+    pub(super) fn new(mut amounts: Vec<u64>) -> Self {
+        amounts.retain(|amount| *amount > 0);
+        // In order, so that the sums are the same to the last bit whatever the order was.
+        amounts.sort_unstable_by_key(|&amount| Reverse(amount));
+        let (total, effective) = effective(&amounts);
+        let carriers = amounts.len();
+        let half = half(&amounts, total);
+        let heavy = if amounts.first() == amounts.last() {
+            0
+        } else {
+            HEAVY.min(carriers)
+        };
+        let rest = amounts.split_off(heavy);
         let (rest_total, rest_effective) = self::effective(&rest);
-        let units = (rest_effective + 0.5) as u64;
         Self {
             total,
             carriers,
             effective,
             half,
-            heavy: sums,
+            heavy: amounts,
+            ..Self::equal(rest_total, rest_effective)
+        }
+    }
+
+    /// From what is known of a stream, the amounts of its heaviest keys, and those of a uniform
+    /// sample of the others.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 0 and the number of keys"
+    )]
+    pub(super) fn estimated(of: &Moments, mut heavy: Vec<u64>, mut light: Vec<u64>) -> Self {
+        let effective = ratio(of.total * of.total, of.squares).min(of.carriers);
+        if of.carriers <= effective * (1.0 + 3.0 * of.error) {
+            return Self::equal(of.total, of.carriers);
+        }
+        heavy.sort_unstable_by_key(|&amount| Reverse(amount));
+        light.sort_unstable_by_key(|&amount| Reverse(amount));
+        let heavy_total: f64 = heavy.iter().map(|&amount| amount as f64).sum();
+        let heavy_squares: f64 = heavy
+            .iter()
+            .map(|&amount| amount as f64 * amount as f64)
+            .sum();
+        let rest = (of.total - heavy_total).max(0.0);
+        let rest_carriers = (of.carriers - heavy.len() as f64).max(1.0);
+        let half = match of.total / 2.0 - heavy_total {
+            missing if missing > 0.0 => {
+                let light_total: f64 = light.iter().map(|&amount| amount as f64).sum();
+                let count = half(&light, 2.0 * light_total * missing / rest);
+                heavy.len() + (ratio(count as f64, light.len() as f64) * rest_carriers) as usize
+            }
+            _ => half(&heavy, of.total),
+        };
+        let rest_squares = (of.squares - heavy_squares).max(rest * rest / rest_carriers);
+        heavy.truncate(HEAVY);
+        Self {
+            total: of.total,
+            carriers: (of.carriers + 0.5) as usize,
+            effective,
+            half,
+            heavy,
+            ..Self::equal(rest, ratio(rest * rest, rest_squares))
+        }
+    }
+
+    /// What is as noisy as `effective` keys that carry the same.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 0 and the number of keys"
+    )]
+    fn equal(total: f64, effective: f64) -> Self {
+        let units = (effective + 0.5) as u64;
+        Self {
+            total,
+            effective,
             units,
-            unit: rest_total / units.max(1) as f64,
+            carriers: units as usize,
+            half: units.div_ceil(2) as usize,
+            heavy: Vec::new(),
+            unit: total / units.max(1) as f64,
         }
     }
 
@@ -164,7 +230,7 @@ impl Sample {
                 .iter()
                 .map(|&units| units as f64 * self.unit)
                 .collect();
-            for &(amount, _) in &self.heavy {
+            for &amount in &self.heavy {
                 let number = random.random_range(0..whole);
                 loads[ends.partition_point(|&end| end <= number)] += amount as f64;
             }
@@ -175,8 +241,8 @@ impl Sample {
 }
 
 /// Σs, and E = (Σs)² / Σs².
-fn effective(sums: &[(u64, usize)]) -> (f64, f64) {
-    let amounts = || sums.iter().map(|(amount, _)| *amount as f64);
+fn effective(sums: &[u64]) -> (f64, f64) {
+    let amounts = || sums.iter().map(|&amount| amount as f64);
     let total: f64 = amounts().sum();
     (
         total,
@@ -185,10 +251,10 @@ fn effective(sums: &[(u64, usize)]) -> (f64, f64) {
 }
 
 /// How many of the largest make up half of the total. `sums` in descending order.
-fn half(sums: &[(u64, usize)], total: f64) -> usize {
+fn half(sums: &[u64], total: f64) -> usize {
     let mut so_far = 0.0;
-    let within = |(amount, _): &&(u64, usize)| {
-        so_far += *amount as f64;
+    let within = |amount: &&u64| {
+        so_far += **amount as f64;
         2.0 * so_far < total
     };
     sums.iter().take_while(within).count() + usize::from(!sums.is_empty())

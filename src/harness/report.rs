@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::balance::Yardstick;
 use super::scenario::words;
+use super::yardstick::Yardstick;
 use super::{Balance, Cost, Keys, Placement, Remap, Scenario, cost, remap};
 use crate::strategy::{Params, Strategy};
 use crate::{Change, Error, Node};

@@ -298,11 +298,6 @@ impl Placement {
             .iter()
             .map(|&rank| (rank != NOBODY).then_some(rank as usize))
     }
-
-    /// The sum of all weights.
-    pub(super) fn total_weight(&self) -> u64 {
-        self.nodes.iter().map(|node| u64::from(node.weight())).sum()
-    }
 }
 
 /// A change in the words of the command line: `add d=2`, `remove a`, `reweight a=3`.

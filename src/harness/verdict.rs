@@ -7,7 +7,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::balance::{Figures, KeyShare, Measured};
+use super::balance::{Figures, KeyShare};
+use super::yardstick::Measured;
 
 /// What is counted on the nodes.
 ///

@@ -144,7 +144,10 @@ fn lines_are_counted_through_all_batches() {
             ("--jsonl", &jsonl, "line 30001:"),
             ("--csv", &csv, "line 60002:"),
         ] {
-            let output = run(&format!("{command} --nodes n {option} {}", path.display()));
+            let output = run(&format!(
+                "{command} --strict --nodes n {option} {}",
+                path.display()
+            ));
             let message = String::from_utf8_lossy(&output.stderr);
             assert!(message.contains(line), "{command}: {message}");
         }

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
+use hashroute::harness::stream::{BadLines, KeySource};
 use hashroute::harness::{Dump, DumpFormat, DumpReader, InputError, Keys};
 use proptest::prelude::*;
 
@@ -342,5 +344,39 @@ proptest! {
             let dump = Keys::dump(format, bytes.as_slice(), false).expect("no strictness");
             prop_assert_eq!(dump.keys.len() as u64, dump.source.keys_listed);
         }
+    }
+}
+
+/// Some bytes at a time, as a pipe may give them.
+struct Drops<'a>(&'a [u8]);
+
+impl Read for Drops<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = buffer.len().min(97);
+        self.0.read(&mut buffer[..count])
+    }
+}
+
+#[test]
+fn a_stream_gives_what_reading_at_once_does() {
+    for &(name, format) in FILES {
+        let text = [text(name), b"what is this\n\x00\n".to_vec()].concat();
+        let whole = Keys::dump(format, text.as_slice(), false).expect("bytes");
+        let mut end = None;
+        let mut source = KeySource::dump(format, Drops(&text), |list| end = Some(list));
+        let (mut keys, mut bad) = (Keys::default(), BadLines::default());
+        while let Some(batch) = source.next_keys(&mut bad).expect("bytes") {
+            keys.append(&batch).expect("all with sizes, or none");
+        }
+        drop(source);
+        assert!(keys.iter().eq(whole.keys.iter()), "{name}");
+        assert_eq!(keys.sizes(), whole.keys.sizes(), "{name}");
+        let list = end.expect("the end");
+        assert_eq!(
+            (bad.count, &bad.first),
+            (list.bad_lines, &list.first_bad),
+            "{name}"
+        );
+        assert_eq!(list, whole.source, "{name}");
     }
 }

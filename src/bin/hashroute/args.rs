@@ -35,6 +35,9 @@ pub(crate) enum Command {
     /// Say how evenly the keys fall on the nodes
     #[command(after_help = BALANCE)]
     Balance(BalanceArgs),
+    /// Add up what `balance --partial` wrote, and say what one run over everything would have said
+    #[command(after_help = MERGE)]
+    Merge(MergeArgs),
     /// Say which keys move when nodes join, leave or change weight
     #[command(after_help = REMAP)]
     Remap(RemapArgs),
@@ -134,6 +137,27 @@ pub(crate) struct BalanceArgs {
     pub(crate) strategy: StrategyArgs,
     #[command(flatten)]
     pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) partial: PartialArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Counts")]
+pub(crate) struct PartialArgs {
+    /// Write the counts as well, for `hashroute merge`; - writes them in place of the report
+    #[arg(long, value_name = "FILE")]
+    pub(crate) partial: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// Files that `--partial` wrote, or several of these one after the other; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) partial: PartialArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -341,6 +365,9 @@ pub(crate) struct KeyArgs {
     /// The numbers of the template: from the first, up to but without the second
     #[arg(long, value_name = "A..B", conflicts_with_all = FILES, allow_hyphen_values = true)]
     pub(crate) range: Option<String>,
+    /// Refuse lines that cannot be read; without it they are counted and told
+    #[arg(long)]
+    pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) dump: DumpArgs,
 }
@@ -364,9 +391,6 @@ pub(crate) struct DumpArgs {
     /// What memcached answered to `lru_crawler metadump all`: keys with their bytes
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) metadump: Option<PathBuf>,
-    /// Refuse lines that cannot be read; without it they are counted and told
-    #[arg(long)]
-    pub(crate) strict: bool,
 }
 
 impl KeyArgs {
@@ -487,6 +511,14 @@ Examples:
   hashroute balance --nodes a,b=2,c
   hashroute balance --strategy maglev --count 100 --csv keys.csv
   hashroute balance --strategy modulo --hash crc32 --template 'metric:{i}' --range 0..1000";
+
+const MERGE: &str = "\
+Counts of parts add up to those of the whole, exactly, when every part was routed in the same way.
+
+Examples:
+  hashroute balance --count 60 --keys part-1.txt --partial part-1.counts
+  hashroute merge part-*.counts
+  ls part-*.txt | xargs -P 8 -I @ hashroute balance --keys @ --partial @.counts > /dev/null";
 
 const SKEW: &str = "\
 Examples:

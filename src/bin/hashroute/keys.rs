@@ -1,32 +1,30 @@
 //! The keys: from a file, standard input or a template; all at once, or a batch at a time.
 
+use core::cell::OnceCell;
+use core::num::NonZero;
 use core::ops::Range;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
-use hashroute::Error;
-use hashroute::harness::{
-    Dump, DumpFormat, DumpReader, DumpSource, InputError, Keys, Rows, printable,
-};
+use hashroute::harness::stream::{self, BadLines, Consumer, KeySource, Reading};
+use hashroute::harness::{DumpFormat, DumpSource, InputError, Keys, printable};
+use hashroute::{Error, Router};
 
 use crate::args::KeyArgs;
 use crate::failure::Failure;
-use crate::units;
+use crate::progress::{Progress, Size};
 
 const DEFAULT_TEMPLATE: &str = "user:{i}";
 const DEFAULT_RANGE: Range<u64> = 0..1_000_000;
 
 /// The most keys that a template makes at once: a few gigabytes of them.
 const MAX_KEYS: u64 = 100_000_000;
-/// How many a template makes for a batch.
-const BATCH: usize = 16_384;
+/// The most that it makes in batches: what takes a day.
+const MAX_STREAMED: u64 = 1 << 40;
 
 /// What keys are read from.
 pub(crate) type Input = BufReader<Box<dyn Read>>;
-
-/// What is done with a batch of keys.
-type Take<'a> = &'a mut dyn FnMut(&Keys) -> Result<(), Failure>;
 
 /// Where keys come from.
 enum Source<'a> {
@@ -62,6 +60,90 @@ impl<'a> Source<'a> {
             Self::Json(path) => format!("--jsonl {}", path.display()),
             Self::Dump(format, path) => format!("--{format} {}", path.display()),
             Self::Template(template, _) => format!("--template '{template}'"),
+        }
+    }
+
+    fn path(&self) -> Option<&'a Path> {
+        match self {
+            Self::Lines(path) | Self::Csv(path) | Self::Json(path) | Self::Dump(_, path) => {
+                Some(path)
+            }
+            Self::Template(..) => None,
+        }
+    }
+
+    /// How much there is to read.
+    fn size(&self) -> Size {
+        match self {
+            Self::Template(_, range) => Size::Keys(range.end - range.start),
+            _ => self
+                .path()
+                .map_or(Size::Unknown, |path| match fs::metadata(path) {
+                    Ok(data) if data.is_file() => Size::Bytes(data.len()),
+                    _ => Size::Unknown,
+                }),
+        }
+    }
+
+    /// The keys in batches; `wrap` is put around the input, and what a list of keys says of itself
+    /// is in `list` at its end.
+    fn open<'s>(
+        &self,
+        list: &'s OnceCell<DumpSource>,
+        wrap: impl FnOnce(Box<dyn Read>) -> Box<dyn Read>,
+    ) -> Result<KeySource<'s>, Failure> {
+        let open = |path: &Path| open_raw(path).map(wrap).map_err(InputError::Io);
+        let source = match self {
+            Self::Lines(path) => open(path).map(KeySource::lines),
+            Self::Json(path) => open(path).map(KeySource::jsonl),
+            Self::Csv(path) => open(path).and_then(KeySource::csv),
+            Self::Dump(format, path) => open(path).map(|input| {
+                // A text ends once.
+                KeySource::dump(*format, input, |end| drop(list.set(end)))
+            }),
+            Self::Template(template, range) => {
+                check_count(range, MAX_STREAMED)?;
+                return KeySource::template(template, range.clone())
+                    .map_err(|error| about_template(template, error));
+            }
+        };
+        source.map_err(|error| self.wrong(&error))
+    }
+
+    /// Tell of lines that were passed over, or refuse the first.
+    fn tell(&self, bad: &BadLines, strict: bool) -> Result<(), Failure> {
+        let name = self.named();
+        let lines = || {
+            bad.first
+                .iter()
+                .map(|bad| format!("line {}: {}", bad.line, bad.problem))
+        };
+        if let Some(line) = lines().next().filter(|_| strict) {
+            return Err(Failure::Input(format!("{name}: {line}")));
+        }
+        let more = bad.count - bad.first.len() as u64;
+        let more =
+            (more > 0).then(|| format!("{more} more such lines (--strict makes them an error)"));
+        for line in lines().chain(more) {
+            // Standard error may be closed; there is no other place to say so.
+            let _ = writeln!(
+                io::stderr(),
+                "passed over: {}",
+                printable(&format!("{name}: {line}"))
+            );
+        }
+        Ok(())
+    }
+
+    /// Tell what a list of keys does not hold.
+    fn tell_limits(&self, list: Option<&DumpSource>) {
+        for limit in list.iter().flat_map(|list| &list.limits) {
+            // Standard error may be closed; there is no other place to say so.
+            let _ = writeln!(
+                io::stderr(),
+                "note: {}",
+                printable(&format!("{}: {limit}", self.named()))
+            );
         }
     }
 
@@ -130,195 +212,134 @@ pub(crate) fn read(args: &KeyArgs) -> Result<Keys, Failure> {
 /// All keys, at least one, and what a list of them says of itself.
 pub(crate) fn read_with_source(args: &KeyArgs) -> Result<(Keys, Option<DumpSource>), Failure> {
     let source = Source::of(args)?;
-    let mut about = None;
-    let read = |path: &Path, parse: fn(Input) -> Result<Keys, InputError>| {
-        let keys = open(path).map_err(InputError::Io).and_then(parse);
-        keys.map_err(|error| source.wrong(&error))
-    };
-    let keys = match &source {
-        Source::Lines(path) => read(path, Keys::lines)?,
-        Source::Csv(path) => read(path, Keys::csv)?,
-        Source::Json(path) => read(path, Keys::jsonl)?,
-        Source::Dump(format, path) => {
-            let input = open(path).map_err(InputError::Io);
-            let dump = input.and_then(|input| Keys::dump(*format, input, args.dump.strict));
-            let Dump { keys, source: list } = dump.map_err(|error| source.wrong(&error))?;
-            tell(&source, &list);
-            about = Some(list);
-            keys
-        }
-        Source::Template(template, range) => {
-            check_count(range)?;
-            from_template(template, range.clone())?
-        }
-    };
-    if keys.is_empty() {
-        return Err(source.empty());
+    if let Source::Template(template, range) = &source {
+        check_count(range, MAX_KEYS)?;
+        let keys = Keys::template(template, range.clone());
+        return Ok((keys.map_err(|error| about_template(template, error))?, None));
     }
-    Ok((keys, about))
+    let mut keys = Keys::default();
+    let list = stream(args, &mut |batch| Ok(keys.append(batch)?))?;
+    Ok((keys, list))
 }
 
-/// Says on standard error what a list of keys does not hold, and which of its lines are bad.
-fn tell(source: &Source, list: &DumpSource) {
-    let name = source.named();
-    for limit in &list.limits {
-        eprintln!("note: {name}: {}", printable(limit));
-    }
-    for bad in &list.first_bad {
-        eprintln!(
-            "note: {name}: line {}: {}",
-            bad.line,
-            printable(&bad.problem)
-        );
-    }
-    if list.bad_lines > 0 {
-        let lines = units::counted(list.bad_lines, "line");
-        eprintln!("note: {name}: {lines} could not be read and were passed over");
-    }
-}
-
-fn check_count(range: &Range<u64>) -> Result<(), Failure> {
+fn check_count(range: &Range<u64>, most: u64) -> Result<(), Failure> {
     let Range { start, end } = range;
     match end - start {
-        0..=MAX_KEYS => Ok(()),
+        count if count <= most => Ok(()),
         count => Err(Failure::Input(format!(
-            "--range {start}..{end}: {count} keys are more than memory should be spent on, expected at most {MAX_KEYS}"
+            "--range {start}..{end}: {count} keys are more than this should be spent on, expected at most {most}"
         ))),
     }
 }
 
-/// All keys, at least one, a batch at a time, so that they need not fit into memory.
-pub(crate) fn stream(args: &KeyArgs, take: Take) -> Result<(), Failure> {
+/// All keys, at least one, in order, a batch at a time, so that they need not fit into memory.
+pub(crate) fn stream(
+    args: &KeyArgs,
+    take: &mut dyn FnMut(&Keys) -> Result<(), Failure>,
+) -> Result<Option<DumpSource>, Failure> {
     let source = Source::of(args)?;
-    let mut none = true;
-    let strict = args.dump.strict;
-    stream_all(&source, strict, &mut |keys| {
+    let list = OnceCell::new();
+    let mut batches = source.open(&list, |input| input)?;
+    let (mut none, mut bad) = (true, BadLines::default());
+    while let Some(keys) = batches
+        .next_keys(&mut bad)
+        .map_err(|error| source.wrong(&error))?
+    {
+        if args.strict {
+            source.tell(&bad, true)?;
+        }
         none &= keys.is_empty();
-        take(keys)
-    })?;
-    if none { Err(source.empty()) } else { Ok(()) }
+        take(&keys)?;
+    }
+    drop(batches);
+    source.tell(&bad, args.strict)?;
+    let list = list.into_inner();
+    source.tell_limits(list.as_ref());
+    if none { Err(source.empty()) } else { Ok(list) }
 }
 
-fn stream_all(source: &Source, strict: bool, take: Take) -> Result<(), Failure> {
-    match source {
-        Source::Dump(format, path) => stream_dump(*format, path, source, strict, take),
-        Source::Lines(path) => stream_lines(path, source, &|lines| Keys::lines(lines), take),
-        Source::Json(path) => stream_lines(path, source, &|lines| Keys::jsonl(lines), take),
-        Source::Csv(path) => stream_csv(path, source, take),
-        Source::Template(template, range) => {
-            let mut start = range.start;
-            while start < range.end {
-                let end = range.end.min(start.saturating_add(BATCH as u64));
-                take(&from_template(template, start..end)?)?;
-                start = end;
-            }
-            Ok(())
+/// How to count keys.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counting {
+    /// By one thread, in their order.
+    pub(crate) in_order: bool,
+    /// Whether none at all is an answer too.
+    pub(crate) may_be_empty: bool,
+    pub(crate) quiet: bool,
+}
+
+impl Counting {
+    /// Of at least one key, in order where this router needs that.
+    pub(crate) fn of(router: &dyn Router, quiet: bool) -> Self {
+        Self {
+            in_order: router.keeps_loads(),
+            may_be_empty: false,
+            quiet,
         }
     }
 }
 
-fn from_template(template: &str, range: Range<u64>) -> Result<Keys, Failure> {
-    Keys::template(template, range).map_err(|error| match error {
+/// What was read, the keys aside.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    /// How many lines were passed over.
+    pub(crate) unreadable: u64,
+    /// What a list of keys says of itself.
+    pub(crate) source: Option<DumpSource>,
+}
+
+/// Let copies of `consumer` count all keys on every core. Memory does not grow with the keys.
+pub(crate) fn count<C: Consumer>(
+    args: &KeyArgs,
+    consumer: &C,
+    how: Counting,
+) -> Result<(C, Counted), Failure> {
+    let source = Source::of(args)?;
+    let progress = Progress::reading(how.quiet, source.size());
+    let list = OnceCell::new();
+    let batches = source.open(&list, |input| progress.wrap(input))?;
+    let count = |keys| progress.add_keys(keys);
+    let reading = Reading {
+        threads: how.in_order.then_some(NonZero::<usize>::MIN),
+        strict: args.strict,
+        progress: Some(&count),
+    };
+    let (found, bad) =
+        stream::read(batches, consumer, &reading).map_err(|error| source.wrong(&error))?;
+    let none = progress.keys() == 0;
+    drop(progress);
+    source.tell(&bad, false)?;
+    let list = list.into_inner();
+    source.tell_limits(list.as_ref());
+    if none && !how.may_be_empty {
+        return Err(source.empty());
+    }
+    let counted = Counted {
+        unreadable: bad.count,
+        source: list,
+    };
+    Ok((found, counted))
+}
+
+fn about_template(template: &str, error: Error) -> Failure {
+    match error {
         Error::Parameter { expected, .. } => {
             Failure::Input(format!("--template '{template}': expected {expected}"))
         }
         other => Failure::Input(format!("--template '{template}': {other}")),
-    })
-}
-
-fn stream_lines(
-    path: &Path,
-    source: &Source,
-    parse: &dyn Fn(&[u8]) -> Result<Keys, InputError>,
-    take: Take,
-) -> Result<(), Failure> {
-    let wrong = |error| source.wrong(&error);
-    let mut input = open(path).map_err(InputError::Io).map_err(wrong)?;
-    let mut lines = Vec::new();
-    let mut before = 0;
-    while next_lines(&mut input, &mut lines)
-        .map_err(InputError::Io)
-        .map_err(wrong)?
-    {
-        let keys = parse(&lines).map_err(|error| match error {
-            InputError::Line { line, problem } => wrong(InputError::Line {
-                line: line + before,
-                problem,
-            }),
-            other => wrong(other),
-        })?;
-        take(&keys)?;
-        before += keys.len() as u64;
     }
-    Ok(())
-}
-
-/// The next line and those that have arrived with it; `false` at the end.
-fn next_lines(input: &mut Input, lines: &mut Vec<u8>) -> io::Result<bool> {
-    lines.clear();
-    input.read_until(b'\n', lines)?;
-    let ready = input.buffer();
-    let end = ready
-        .iter()
-        .rposition(|&byte| byte == b'\n')
-        .map_or(0, |last| last + 1);
-    lines.extend_from_slice(&ready[..end]);
-    input.consume(end);
-    Ok(!lines.is_empty())
-}
-
-fn stream_csv(path: &Path, source: &Source, take: Take) -> Result<(), Failure> {
-    let wrong = |error| source.wrong(&error);
-    let input = open(path).map_err(InputError::Io).map_err(wrong)?;
-    let mut rows = Rows::new(input, &Keys::COLUMNS).map_err(wrong)?;
-    loop {
-        let keys = Keys::from_rows(&mut rows, BATCH).map_err(wrong)?;
-        if keys.is_empty() {
-            return Ok(());
-        }
-        take(&keys)?;
-    }
-}
-
-fn stream_dump(
-    format: DumpFormat,
-    path: &Path,
-    source: &Source,
-    strict: bool,
-    take: Take,
-) -> Result<(), Failure> {
-    let wrong = |error| source.wrong(&error);
-    let mut input = open(path).map_err(InputError::Io).map_err(wrong)?;
-    let mut reader = DumpReader::new(format);
-    let (mut lines, mut keys) = (Vec::new(), Keys::default());
-    while next_lines(&mut input, &mut lines)
-        .map_err(InputError::Io)
-        .map_err(wrong)?
-    {
-        for line in lines
-            .strip_suffix(b"\n")
-            .unwrap_or(&lines)
-            .split(|byte| *byte == b'\n')
-        {
-            match reader.line(line) {
-                Ok(Some(row)) => keys.push(&row.key),
-                Err(error) if strict => return Err(wrong(error)),
-                Ok(None) | Err(_) => {}
-            }
-        }
-        take(&core::mem::take(&mut keys))?;
-    }
-    tell(source, &reader.finish());
-    Ok(())
 }
 
 pub(crate) fn open(path: &Path) -> io::Result<Input> {
-    let input: Box<dyn Read> = if path.as_os_str() == "-" {
+    Ok(BufReader::with_capacity(1 << 16, open_raw(path)?))
+}
+
+fn open_raw(path: &Path) -> io::Result<Box<dyn Read>> {
+    Ok(if path.as_os_str() == "-" {
         Box::new(io::stdin())
     } else {
         Box::new(File::open(path)?)
-    };
-    Ok(BufReader::with_capacity(1 << 16, input))
+    })
 }
 
 /// `A..B` with A below B.

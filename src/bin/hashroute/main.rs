@@ -9,6 +9,7 @@ mod key_text;
 mod keys;
 mod nodes;
 mod output;
+mod partial;
 mod progress;
 mod strategy;
 mod target;

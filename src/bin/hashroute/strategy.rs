@@ -183,14 +183,7 @@ impl Choice {
 
     /// How many keys have no node, and why.
     pub(crate) fn unplaced(&self, keys: u64, weight: bool) -> String {
-        let why = if !weight {
-            "no node has weight"
-        } else if self.way.is_dialect() {
-            "the system does not route them by their bytes, or to a node that is down"
-        } else {
-            "no node has room"
-        };
-        format!("{} went nowhere: {why}.", units::counted(keys, "key"))
+        unplaced(self.way.name(), keys, weight)
     }
 
     pub(crate) fn what(&self) -> String {
@@ -201,6 +194,16 @@ impl Choice {
         };
         format!("{kind} {}", self.way.name())
     }
+}
+
+/// How many keys the strategy or dialect of this name gave no node, and why.
+pub(crate) fn unplaced(name: &str, keys: u64, weight: bool) -> String {
+    let why = match strategy::find(name) {
+        _ if !weight => "no node has weight",
+        Ok(_) => "no node has room",
+        Err(_) => "the system does not route them by their bytes, or to a node that is down",
+    };
+    format!("{} went nowhere: {why}.", units::counted(keys, "key"))
 }
 
 /// The preference list of a key; empty when the key has no place, though a router that is full

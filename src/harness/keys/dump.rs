@@ -20,6 +20,7 @@ use std::io::BufRead;
 
 use serde::{Deserialize, Serialize};
 
+use super::input::Bad;
 use super::{InputError, Keys};
 
 mod biggest;
@@ -53,6 +54,13 @@ pub enum DumpFormat {
     Scan,
     /// memcached's `lru_crawler metadump all`.
     Metadump,
+}
+
+impl DumpFormat {
+    /// Whether it lists the largest keys alone, which are few.
+    pub(crate) fn is_short(self) -> bool {
+        !matches!(self, Self::Scan | Self::Metadump)
+    }
 }
 
 impl fmt::Display for DumpFormat {
@@ -166,27 +174,55 @@ impl Keys {
     /// assert!(Keys::dump(DumpFormat::Scan, text.as_bytes(), true).is_err());
     /// # Ok::<(), hashroute::harness::InputError>(())
     /// ```
-    pub fn dump(
-        format: DumpFormat,
-        mut input: impl BufRead,
-        strict: bool,
-    ) -> Result<Dump, InputError> {
-        let mut reader = DumpReader::new(format);
-        let (mut keys, mut sizes, mut line) = (Self::default(), Vec::new(), Vec::new());
-        while input.read_until(b'\n', &mut line)? > 0 {
+    pub fn dump(format: DumpFormat, input: impl BufRead, strict: bool) -> Result<Dump, InputError> {
+        let (mut reader, mut keys) = (DumpReader::new(format), DumpKeys::default());
+        let mut bad = |error| if strict { Err(error) } else { Ok(()) };
+        keys.read(&mut reader, input, &mut bad)?;
+        let (keys, source) = (keys.finish(), reader.finish());
+        Ok(Dump { keys, source })
+    }
+}
+
+/// Keys as they are read.
+#[derive(Debug, Default)]
+pub(crate) struct DumpKeys {
+    keys: Keys,
+    /// Of those that have one.
+    sizes: Vec<u64>,
+}
+
+impl DumpKeys {
+    /// The keys of these lines too; `bad` says what to do with a line that cannot be used.
+    pub(crate) fn read(
+        &mut self,
+        reader: &mut DumpReader,
+        mut lines: impl BufRead,
+        bad: Bad,
+    ) -> Result<(), InputError> {
+        let mut line = Vec::new();
+        while lines.read_until(b'\n', &mut line)? > 0 {
             match reader.line(line.strip_suffix(b"\n").unwrap_or(&line)) {
                 Ok(Some(row)) => {
-                    keys.push(&row.key);
-                    sizes.extend(row.size);
+                    self.keys.push(&row.key);
+                    self.sizes.extend(row.size);
                 }
-                Err(error) if strict => return Err(error),
-                Ok(None) | Err(_) => {}
+                Ok(None) => {}
+                Err(error) => bad(error)?,
             }
             line.clear();
         }
-        let source = reader.finish();
-        keys.sizes = source.bytes_listed.map(|_| sizes);
-        Ok(Dump { keys, source })
+        Ok(())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// With sizes where every key has one.
+    pub(crate) fn finish(self) -> Keys {
+        let Self { mut keys, sizes } = self;
+        keys.sizes = (!keys.is_empty() && sizes.len() == keys.len()).then_some(sizes);
+        keys
     }
 }
 

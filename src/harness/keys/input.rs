@@ -127,19 +127,42 @@ impl Keys {
     /// # Ok::<(), hashroute::harness::InputError>(())
     /// ```
     pub fn from_rows(rows: &mut Rows<impl Read>, most: usize) -> Result<Self, InputError> {
+        Ok(Self::read_rows(rows, most, &mut Err)?.0)
+    }
+
+    /// As [`from_rows`](Self::from_rows), and whether there may be more rows; `bad` says what to
+    /// do with a row that cannot be used: go on without it, or end with an error.
+    pub(crate) fn read_rows(
+        rows: &mut Rows<impl Read>,
+        most: usize,
+        bad: Bad,
+    ) -> Result<(Self, bool), InputError> {
         let mut keys = Self::default();
-        let mut numbers = [1, 2].map(|column| rows.has(column).then(Numbers::default));
-        while keys.len() < most && rows.advance()? {
-            keys.push(rows.field(0).unwrap_or_default());
-            for (column, numbers) in (1..).zip(&mut numbers) {
-                if let (Some(numbers), Some(field)) = (numbers, rows.field(column)) {
-                    let pushed = numbers.push(field, Self::COLUMNS[column]);
+        let mut columns = [1, 2].map(|column| rows.has(column).then(Numbers::default));
+        let mut more = true;
+        for _ in 0..most {
+            let numbers = match next_numbers(rows) {
+                Ok(Some(numbers)) => numbers,
+                Ok(None) => {
+                    more = false;
+                    break;
+                }
+                Err(error) => {
+                    bad(error)?;
+                    continue;
+                }
+            };
+            for ((column, number), name) in columns.iter_mut().zip(numbers).zip(&Self::COLUMNS[1..])
+            {
+                if let (Some(column), Some(number)) = (column, number) {
+                    let pushed = column.push(number, name);
                     pushed.map_err(|problem| rows.wrong(problem))?;
                 }
             }
+            keys.push(rows.field(0).unwrap_or_default());
         }
-        [keys.sizes, keys.requests] = numbers.map(|numbers| Some(numbers?.all));
-        Ok(keys)
+        [keys.sizes, keys.requests] = columns.map(|numbers| Some(numbers?.all));
+        Ok((keys, more))
     }
 
     /// One JSON value a line: a string means its UTF-8 bytes, `{"hex":"8b"}` raw bytes. A byte
@@ -155,16 +178,44 @@ impl Keys {
     /// # Ok::<(), hashroute::harness::InputError>(())
     /// ```
     pub fn jsonl(input: impl BufRead) -> Result<Self, InputError> {
+        Self::read_jsonl(input, 1, &mut Err)
+    }
+
+    /// As [`jsonl`](Self::jsonl), from line `first` of a file on; `bad` says what to do with a
+    /// line that cannot be used: go on without it, or end with an error.
+    pub(crate) fn read_jsonl(
+        input: impl BufRead,
+        first: u64,
+        bad: Bad,
+    ) -> Result<Self, InputError> {
         let mut keys = Self::default();
-        for (line, text) in (1..).zip(input.split(b'\n')) {
+        for (line, text) in (first..).zip(input.split(b'\n')) {
             let text = text?;
             let marked = text.strip_prefix(BYTE_ORDER_MARK).filter(|_| line == 1);
-            let key = json_key(marked.unwrap_or(&text))
-                .map_err(|problem| InputError::Line { line, problem })?;
-            keys.push(&key);
+            match json_key(marked.unwrap_or(&text)) {
+                Ok(key) => keys.push(&key),
+                Err(problem) => bad(InputError::Line { line, problem })?,
+            }
         }
         Ok(keys)
     }
+}
+
+/// What to do with a line that cannot be used.
+pub(crate) type Bad<'a> = &'a mut dyn FnMut(InputError) -> Result<(), InputError>;
+
+/// The size and the requests of the next row, where known; `None` at the end.
+fn next_numbers(rows: &mut Rows<impl Read>) -> Result<Option<[Option<u64>; 2]>, InputError> {
+    if !rows.advance()? {
+        return Ok(None);
+    }
+    let number = |column: usize| {
+        let number = rows
+            .field(column)
+            .map(|field| number(field, Keys::COLUMNS[column]));
+        number.transpose().map_err(|problem| rows.wrong(problem))
+    };
+    Ok(Some([number(1)?, number(2)?]))
 }
 
 /// The numbers of a column, and their sum.
@@ -175,8 +226,7 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn push(&mut self, field: &[u8], name: &str) -> Result<(), String> {
-        let number = number(field, name)?;
+    fn push(&mut self, number: u64, name: &str) -> Result<(), String> {
         let sum = self.sum.checked_add(number);
         self.sum = sum
             .ok_or_else(|| format!("with this {name} the sum is beyond {}, the most", u64::MAX))?;
@@ -209,7 +259,7 @@ fn json_key(line: &[u8]) -> Result<Vec<u8>, String> {
     }
 }
 
-fn bytes_of_hex(hex: &str) -> Option<Vec<u8>> {
+pub(crate) fn bytes_of_hex(hex: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let byte = |pair: &[u8]| match *pair {
         [high, low] => u8::try_from(digit(high)? << 4 | digit(low)?).ok(),

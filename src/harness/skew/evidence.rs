@@ -141,14 +141,18 @@ impl Evidence {
     /// ```
     pub fn of(router: &dyn Router, keys: &Keys) -> Self {
         let mut evidence = Self::new(router);
+        evidence.add_all(router, keys);
+        evidence
+    }
+
+    pub(super) fn add_all(&mut self, router: &dyn Router, keys: &Keys) {
         let at = |numbers: Option<&[u64]>, index: usize| {
             numbers.and_then(|numbers| numbers.get(index).copied())
         };
         for (index, key) in keys.iter().enumerate() {
             let (size, requests) = (at(keys.sizes(), index), at(keys.requests(), index));
-            evidence.add(router, key, size, requests);
+            self.add(router, key, size, requests);
         }
-        evidence
     }
 
     /// One more key, with the bytes that it stores and the requests that it gets where known.
@@ -220,6 +224,12 @@ impl Evidence {
     pub fn merge(&mut self, other: Self) -> Result<(), Error> {
         let nodes = self.nodes.iter().map(|(node, _)| node);
         same(nodes, other.nodes.iter().map(|(node, _)| node))?;
+        self.absorb(other);
+        Ok(())
+    }
+
+    /// Of the same nodes.
+    pub(super) fn absorb(&mut self, other: Self) {
         for ((_, load), (_, more)) in self.nodes.iter_mut().zip(&other.nodes) {
             *load += *more;
         }
@@ -231,7 +241,6 @@ impl Evidence {
         for (number, sampled) in other.sample {
             self.take(number, sampled.load, || sampled.key);
         }
-        Ok(())
     }
 
     /// Refuse a router that it is not about.

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::noise::{Sample, ratio};
+use super::super::noise::ratio;
+use super::super::yardstick::Carried;
 use super::super::{KeyShare, Measure};
 use super::chance::{self, beyond};
 use super::evidence::Evidence;
@@ -88,8 +89,10 @@ fn of(
         .iter()
         .filter(|(node, _)| node.weight() > 0);
     let loads: Vec<_> = on_nodes.map(|(_, load)| load.of(measure) as f64).collect();
-    let sums = evidence.sample().map(|one| one.load.of(measure));
-    let sample = Sample::new(sums.zip(0..).collect());
+    let sums = evidence
+        .sample()
+        .map(|one| (one.load.of(measure), &*one.key));
+    let Carried { sample, largest } = Carried::all(sums.collect(), |key| *key);
     let noise = sample.noise(&cluster.weights);
     // So many more keys there are than in the sample.
     let scale = ratio(evidence.distinct_keys(), evidence.sample().len() as f64).max(1.0);
@@ -117,7 +120,7 @@ fn of(
         because: Vec::new(),
         heavy_cv: if heavy_cv > equal { heavy_cv } else { 0.0 },
         keys_for_half: sample.half as u64,
-        top_keys: top_keys(&sample, evidence, total),
+        top_keys: top_keys(largest, ratio(sample.total, total)),
         templates: top_templates(measure, evidence, templates),
     }
 }
@@ -127,13 +130,13 @@ fn sum(evidence: &Evidence, measure: Measure) -> u64 {
     on_nodes.fold(0, |sum, (_, load)| sum.saturating_add(load.of(measure)))
 }
 
-fn top_keys(sample: &Sample, evidence: &Evidence, total: f64) -> Vec<KeyShare> {
-    let keys: Vec<_> = evidence.sample().collect();
-    let share = |&(amount, index): &(u64, usize)| KeyShare {
-        key: templates::text(&keys[index].key).into_owned(),
-        share: ratio(amount as f64, total),
+/// The largest keys of the sample, which carries this part of all.
+fn top_keys(largest: Vec<KeyShare>, part: f64) -> Vec<KeyShare> {
+    let of_all = |one: KeyShare| KeyShare {
+        share: one.share * part,
+        ..one
     };
-    sample.heavy.iter().take(5).map(share).collect()
+    largest.into_iter().map(of_all).collect()
 }
 
 fn top_templates(

@@ -1,7 +1,8 @@
 //! Skew explained: is it real, of what, by whose fault, on which numbers of nodes, and what helps.
 //!
 //! Gathering and judging are apart: [`Evidence`] takes one pass over the keys in bounded memory
-//! and merges with that of other passes; [`Setup::judge`] does the rest.
+//! and merges with that of other passes; [`Setup::judge`] does the rest. A [`Gatherer`] takes it of
+//! keys beyond memory.
 //!
 //! Many things are tested at once. Each p-value stands as it is; an alarm needs one below
 //! [`Skew::threshold`], the family-wise significance over the number of tests (Bonferroni), so
@@ -43,6 +44,7 @@ use crate::{Error, Node, Router};
 mod chance;
 mod counts;
 mod evidence;
+mod gatherer;
 mod hashes;
 mod measures;
 mod placed;
@@ -53,6 +55,7 @@ mod words;
 
 pub use counts::{CountRow, NodeCounts};
 pub use evidence::{Evidence, Load};
+pub use gatherer::Gatherer;
 pub use hashes::{Residue, Step};
 pub use measures::MeasureSkew;
 pub use remedies::Remedy;

@@ -119,7 +119,8 @@ impl Circle {
             .iter()
             .map(|region| Arc {
                 from: region.first as f64 / whole,
-                to: (region.last as f64 + 1.0) / whole,
+                // Rounded as the start of the next, so that nothing lies between.
+                to: region.last.checked_add(1).map_or(whole, |end| end as f64) / whole,
                 owner: owner(region.owner),
             })
             .collect();
@@ -234,7 +235,7 @@ mod tests {
             let ends = circle
                 .arcs
                 .windows(2)
-                .all(|pair| pair[0].to == pair[1].from);
+                .all(|pair| pair[0].to.to_bits() == pair[1].from.to_bits());
             assert!(ends && circle.arcs[0].from == 0.0);
             assert_eq!(circle.arcs.last().map(|arc| arc.to), Some(1.0));
             let exact = ring.shares().unwrap_or_default();

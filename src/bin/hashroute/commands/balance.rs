@@ -1,14 +1,16 @@
 //! `balance`: how the keys fall on the nodes.
 
-use hashroute::harness::{Balance, DumpSource, Figures, NodeBalance, Placement, balance};
+use hashroute::harness::stream::{Counter, Tally};
+use hashroute::harness::{Balance, DumpSource, Estimated, Figures, NodeBalance};
 use serde::Serialize;
 
-use crate::args::BalanceArgs;
+use crate::args::{BalanceArgs, OutputArgs, PartialArgs};
 use crate::failure::Failure;
+use crate::keys::{self, Counting};
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
-use crate::strategy::Choice;
-use crate::{keys, units};
+use crate::strategy::{self, Choice};
+use crate::{partial, units};
 
 /// Up to this many nodes people see all, else the most and the least loaded.
 const ALL: usize = 50;
@@ -17,14 +19,38 @@ const SOME: usize = 10;
 pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let router = choice.build(nodes)?;
-    let progress = Progress::start(args.output.quiet, "reading keys");
-    let (keys, source) = keys::read_with_source(&args.keys)?;
-    progress.message("placing keys");
-    let placement = Placement::of(&*router, &keys);
-    progress.message("judging the balance");
-    let balance = balance(choice.way.name(), &*router, &keys, &placement);
+    let name = choice.way.name();
+    let in_order = router.keeps_loads() && args.partial.partial.is_none();
+    let counter = if in_order {
+        Counter::in_order(name, &*router)
+    } else {
+        Counter::new(name, &*router)?
+    };
+    let counting = Counting {
+        in_order,
+        may_be_empty: args.partial.partial.is_some(),
+        quiet: args.output.quiet,
+    };
+    let (counter, read) = keys::count(&args.keys, &counter, counting)?;
+    let mut tally = counter.into_tally();
+    tally.add_unreadable(read.unreadable);
+    finish(&tally, read.source, &args.partial, &args.output)
+}
+
+/// Write the counts where that is asked for, and the report.
+pub(super) fn finish(
+    tally: &Tally,
+    source: Option<DumpSource>,
+    partial: &PartialArgs,
+    output: &OutputArgs,
+) -> Result<(), Failure> {
+    if partial::write(tally, partial)? {
+        return Ok(());
+    }
+    let progress = Progress::start(output.quiet, "judging the balance");
+    let balance = tally.balance()?;
     drop(progress);
-    report(&balance, source, &choice)?.print(args.output.format)
+    report(&balance, source)?.print(output.format)
 }
 
 /// The figures, and what a list of keys says of itself.
@@ -36,11 +62,7 @@ struct Answer<'a> {
     source: Option<DumpSource>,
 }
 
-fn report(
-    balance: &Balance,
-    source: Option<DumpSource>,
-    choice: &Choice,
-) -> Result<Report, Failure> {
+fn report(balance: &Balance, source: Option<DumpSource>) -> Result<Report, Failure> {
     let all: Vec<_> = balance.nodes.iter().collect();
     let answer = Answer { balance, source };
     let report = Report::new(&answer, node_table(balance, &all))?;
@@ -59,11 +81,11 @@ fn report(
             .with_table(node_table(balance, &least))
     };
     let report = report.with_table(figure_table(balance));
-    Ok(report.with_text(notes(balance, choice)))
+    Ok(report.with_text(notes(balance)))
 }
 
 /// What the figures mean, and what is the matter.
-fn notes(balance: &Balance, choice: &Choice) -> Vec<String> {
+fn notes(balance: &Balance) -> Vec<String> {
     let mut notes = Vec::new();
     let mut weights = balance
         .nodes
@@ -76,8 +98,22 @@ fn notes(balance: &Balance, choice: &Choice) -> Vec<String> {
             .push("Weights differ: least, mean and most are for a node of the mean weight.".into());
     }
     if balance.unplaced > 0 {
-        notes.push(choice.unplaced(balance.unplaced, first.is_some()));
+        notes.push(strategy::unplaced(
+            &balance.strategy,
+            balance.unplaced,
+            first.is_some(),
+        ));
     }
+    if balance.unreadable > 0 {
+        let lines = units::counted(balance.unreadable, "line");
+        notes.push(format!("{lines} could not be read and are not counted."));
+    }
+    notes.extend(
+        balance
+            .estimated
+            .as_ref()
+            .map(|errors| estimates(balance, errors)),
+    );
     if balance.bytes.is_some() || balance.requests.is_some() {
         notes.push(match balance.verdict.matter {
             Some(measure) => format!("What is most uneven are the {measure}."),
@@ -86,6 +122,18 @@ fn notes(balance: &Balance, choice: &Choice) -> Vec<String> {
     }
     notes.extend(balance.verdict.words.lines().map(str::to_owned));
     notes
+}
+
+/// Which figures are estimates, and how good they are.
+fn estimates(balance: &Balance, errors: &Estimated) -> String {
+    format!(
+        "What nodes hold is exact. Of the keys, estimates: {} distinct (standard error {}), what \
+         chance gives (its keys: {}); named from {} of all on.",
+        units::count(balance.distinct_keys),
+        units::percent(errors.distinct_keys_error),
+        units::percent(errors.effective_keys_error),
+        units::percent(errors.largest_from),
+    )
 }
 
 /// The nodes that hold most and least for their weight, at ties in order of name.

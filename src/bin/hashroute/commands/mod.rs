@@ -7,6 +7,7 @@ mod diff;
 pub(crate) mod draw;
 mod explain;
 mod lists;
+mod merge;
 mod plan;
 mod remap;
 pub(crate) mod report;
@@ -22,6 +23,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Route(args) => route::run(args),
         Command::Balance(args) => balance::run(args),
+        Command::Merge(args) => merge::run(args),
         Command::Check(args) => check::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Strategies(args) => lists::strategies(args),

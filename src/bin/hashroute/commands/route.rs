@@ -18,7 +18,8 @@ pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
     let router = choice.build(nodes)?;
     let mut lines = Routes::new(&*router, &args.replicas, args.output.format);
     if args.key.is_empty() {
-        return keys::stream(&args.keys, &mut |keys| lines.write(keys));
+        keys::stream(&args.keys, &mut |keys| lines.write(keys))?;
+        return Ok(());
     }
     let mut keys = Keys::default();
     args.key

@@ -1,16 +1,14 @@
 //! `skew`: why the keys lie unevenly on the nodes.
 
-use hashroute::Node;
-use hashroute::harness::Keys;
-use hashroute::harness::skew::{CountRow, Finding, MeasureSkew, Remedy, Setup, Skew};
+use hashroute::harness::skew::{CountRow, Finding, Gatherer, MeasureSkew, Remedy, Setup, Skew};
 
 use crate::args::SkewArgs;
 use crate::failure::Failure;
-use crate::nodes::Counts;
+use crate::keys::{self, Counting};
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
 use crate::strategy::Choice;
-use crate::{keys, units};
+use crate::units;
 
 /// How many remedies people see, and how many dangerous numbers of nodes.
 const REMEDIES: usize = 10;
@@ -18,32 +16,27 @@ const ROWS: usize = 10;
 
 pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
-    choice.build(nodes.clone())?;
-    let progress = Progress::start(args.output.quiet, "reading keys");
-    let keys = keys::read(&args.keys)?;
-    progress.message("looking for what is uneven");
-    let skew = analyse(&choice, &nodes, args.node_counts.as_ref(), &keys)?;
-    drop(progress);
-    report(&skew, &choice)?.print(args.output.format)
-}
-
-pub(crate) fn analyse(
-    choice: &Choice,
-    nodes: &[Node],
-    counts: Option<&Counts>,
-    keys: &Keys,
-) -> Result<Skew, Failure> {
-    let counts = counts.map_or(&[][..], |counts| &counts.0);
+    let router = choice.build(nodes.clone())?;
+    let counts = args
+        .node_counts
+        .as_ref()
+        .map_or(&[][..], |counts| &counts.0);
     let counts: Vec<_> = counts.iter().map(|&count| count as usize).collect();
     let setup = Setup {
         name: choice.way.name(),
-        recipe: choice,
+        recipe: &choice,
         params: &choice.params,
-        nodes,
+        nodes: &nodes,
         node_counts: &counts,
     };
-    let skew = setup.analyse(keys);
-    skew.map_err(|error| choice.refusal(&error))
+    let counting = Counting::of(&*router, args.output.quiet);
+    let (gatherer, _) = keys::count(&args.keys, &Gatherer::new(&*router), counting)?;
+    let progress = Progress::start(args.output.quiet, "looking for what is uneven");
+    let skew = setup
+        .judge(&gatherer.into_evidence())
+        .map_err(|error| choice.refusal(&error))?;
+    drop(progress);
+    report(&skew, &choice)?.print(args.output.format)
 }
 
 fn report(skew: &Skew, choice: &Choice) -> Result<Report, Failure> {

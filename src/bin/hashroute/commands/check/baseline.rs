@@ -5,9 +5,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use hashroute::Node;
+use hashroute::harness::stream::Consumer;
 use hashroute::harness::{Balance, Keys};
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::args::CheckArgs;
 use crate::args::{StrategyArgs, TuningArgs};
@@ -64,11 +65,11 @@ pub(super) struct KeySource {
     template: Option<String>,
     range: Option<(u64, u64)>,
     count: u64,
-    /// Of all keys in order, in hexadecimal.
+    /// Of all keys in any order, in hexadecimal.
     fingerprint: String,
 }
 
-pub(super) fn set_up(args: &CheckArgs, keys: &Keys) -> Result<SetUp, Failure> {
+pub(super) fn set_up(args: &CheckArgs, read: &Fingerprint) -> Result<SetUp, Failure> {
     let tuning = &args.strategy.tuning;
     let keys::Origin { from, template } = keys::origin(&args.keys)?;
     let (template, range) = template.unzip();
@@ -87,19 +88,30 @@ pub(super) fn set_up(args: &CheckArgs, keys: &Keys) -> Result<SetUp, Failure> {
             from,
             template,
             range: range.map(|range| (range.start, range.end)),
-            count: keys.len() as u64,
-            fingerprint: fingerprint(keys),
+            count: read.keys,
+            fingerprint: format!("{:016x}", read.sum),
         },
     })
 }
 
-fn fingerprint(keys: &Keys) -> String {
-    let mut hash = Xxh3::new();
-    for key in keys.iter() {
-        hash.update(&(key.len() as u64).to_le_bytes());
-        hash.update(key);
+/// Which keys there are, and how often: their number, and the sum of their hashes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fingerprint {
+    keys: u64,
+    sum: u64,
+}
+
+impl Consumer for Fingerprint {
+    fn add(&mut self, keys: &Keys) {
+        self.keys += keys.len() as u64;
+        let hashes = keys.iter().map(xxh3_64);
+        self.sum = hashes.fold(self.sum, u64::wrapping_add);
     }
-    format!("{:016x}", hash.digest())
+
+    fn merge(&mut self, other: Self) {
+        self.keys += other.keys;
+        self.sum = self.sum.wrapping_add(other.sum);
+    }
 }
 
 pub(super) fn read(path: &Path) -> Result<Baseline, Failure> {

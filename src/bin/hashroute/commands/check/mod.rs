@@ -8,16 +8,18 @@ mod limits;
 mod report;
 
 use hashroute::Node;
-use hashroute::harness::{Balance, DumpSource, Keys, Measure, Placement, balance};
+use hashroute::harness::stream::{Consumer, Counter};
+use hashroute::harness::{Balance, DumpSource, Keys, Measure, Placement};
 
 use self::args::CheckArgs;
-use self::baseline::Baseline;
+use self::baseline::{Baseline, Fingerprint, SetUp};
 use self::compare::{Comparison, Now};
 use self::limits::{Check, Limit};
 use crate::failure::Failure;
+use crate::keys::{self, Counting};
+use crate::nodes;
 use crate::progress::Progress;
 use crate::strategy::Choice;
-use crate::{keys, nodes};
 
 /// All that is known at the end.
 #[derive(Debug)]
@@ -29,6 +31,35 @@ struct Findings {
 }
 
 impl Findings {
+    fn of(source: Option<DumpSource>, comparison: Option<Comparison>) -> Self {
+        Self {
+            balances: Vec::new(),
+            checks: Vec::new(),
+            comparison,
+            source,
+        }
+    }
+
+    /// One more balance, and what the limits make of it.
+    fn add(
+        &mut self,
+        args: &CheckArgs,
+        limits: &[Limit],
+        choice: &Choice,
+        balance: Balance,
+    ) -> Result<(), Failure> {
+        if balance.figures.total == 0 {
+            let weight = balance.nodes.iter().any(|node| node.weight > 0);
+            let why = choice.unplaced(balance.unplaced, weight);
+            return Err(Failure::Input(format!("nothing to check: {why}")));
+        }
+        let measures: Vec<Measure> = args.measure.iter().map(|&one| one.into()).collect();
+        self.checks
+            .extend(limits::hold(&balance, &measures, limits)?);
+        self.balances.push(balance);
+        Ok(())
+    }
+
     fn failed(&self) -> usize {
         self.checks.iter().filter(|check| !check.passed).count()
     }
@@ -39,33 +70,57 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     limits::refuse_none(args, &limits)?;
     let before = args.baseline.as_deref().map(baseline::read).transpose()?;
     let (choice, sets) = sets(args)?;
+    let (set_up, findings) = match (sets.as_slice(), &before) {
+        ([nodes], None) => streamed(args, &limits, &choice, nodes)?,
+        _ => in_memory(args, &limits, &choice, &sets, before.as_ref())?,
+    };
+    let baseline = Baseline::new(set_up, sets, &findings.balances);
+    finish(args, &baseline, &findings)
+}
+
+/// One set of nodes by itself: any number of keys.
+fn streamed(
+    args: &CheckArgs,
+    limits: &[Limit],
+    choice: &Choice,
+    nodes: &[Node],
+) -> Result<(SetUp, Findings), Failure> {
+    let router = choice.build(nodes.to_vec())?;
+    let consumer = (
+        Fingerprint::default(),
+        Counter::in_order(choice.way.name(), &*router),
+    );
+    let counting = Counting::of(&*router, args.output.quiet);
+    let ((keys, counter), read) = keys::count(&args.keys, &consumer, counting)?;
+    let progress = Progress::start(args.output.quiet, "judging the balance");
+    let balance = counter.into_tally().balance()?;
+    drop(progress);
+    let mut findings = Findings::of(read.source, None);
+    findings.add(args, limits, choice, balance)?;
+    Ok((baseline::set_up(args, &keys)?, findings))
+}
+
+/// Several sets of nodes, or what moved: that takes all keys more than once.
+fn in_memory(
+    args: &CheckArgs,
+    limits: &[Limit],
+    choice: &Choice,
+    sets: &[Vec<Node>],
+    before: Option<&Baseline>,
+) -> Result<(SetUp, Findings), Failure> {
     let progress = Progress::steps(args.output.quiet, sets.len());
     progress.message("reading keys");
     let (keys, source) = keys::read_with_source(&args.keys)?;
-    let set_up = baseline::set_up(args, &keys)?;
-    let mut findings = Findings {
-        balances: Vec::new(),
-        checks: Vec::new(),
-        comparison: before
-            .as_ref()
-            .map(|before| Comparison::new(before, &set_up)),
-        source,
-    };
+    let mut fingerprint = Fingerprint::default();
+    fingerprint.add(&keys);
+    let set_up = baseline::set_up(args, &fingerprint)?;
+    let comparison = before.map(|before| Comparison::new(before, &set_up));
+    let mut findings = Findings::of(source, comparison);
     for (done, set) in sets.iter().enumerate() {
         progress.step(done, format!("placing keys on {} nodes", set.len()));
-        measure(
-            args,
-            &limits,
-            &choice,
-            set,
-            &keys,
-            before.as_ref(),
-            &mut findings,
-        )?;
+        measure(args, limits, choice, set, &keys, before, &mut findings)?;
     }
-    drop(progress);
-    let baseline = Baseline::new(set_up, sets, &findings.balances);
-    finish(args, &baseline, &findings)
+    Ok((set_up, findings))
 }
 
 /// What routes, and each set of nodes to check.
@@ -90,27 +145,25 @@ fn measure(
     findings: &mut Findings,
 ) -> Result<(), Failure> {
     let router = choice.build(nodes.to_vec())?;
-    let placement = Placement::of(&*router, keys);
-    let balance = balance(choice.way.name(), &*router, keys, &placement);
-    if balance.figures.total == 0 {
-        let why = choice.unplaced(balance.unplaced, nodes.iter().any(|node| node.weight() > 0));
-        return Err(Failure::Input(format!("nothing to check: {why}")));
-    }
-    let measures: Vec<Measure> = args.measure.iter().map(|&one| one.into()).collect();
-    findings
-        .checks
-        .extend(limits::hold(&balance, &measures, limits)?);
-    if let (Some(before), Some(comparison)) = (before, &mut findings.comparison) {
+    let mut counter = Counter::in_order(choice.way.name(), &*router);
+    counter.add(keys);
+    findings.add(args, limits, choice, counter.into_tally().balance()?)?;
+    let balance = findings.balances.last();
+    if let (Some(before), Some(comparison), Some(balance)) =
+        (before, &mut findings.comparison, balance)
+    {
+        // Another router, since one that keeps loads is full by now.
+        let router = choice.build(nodes.to_vec())?;
+        let placement = Placement::of(&*router, keys);
         let now = Now {
             args,
             nodes,
             keys,
             placement: &placement,
-            balance: &balance,
+            balance,
         };
         findings.checks.extend(comparison.add(before, &now)?);
     }
-    findings.balances.push(balance);
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! The page of why keys lie unevenly.
 
 use hashroute::Router;
-use hashroute::harness::skew::Skew;
+use hashroute::harness::skew::{Setup, Skew};
 use hashroute::harness::{Balance, Keys, Measure, Placement, balance, printable};
 use hashroute::plot::{self, CountPoint, RingScene};
 use maud::{Markup, html};
@@ -12,7 +12,7 @@ use super::page::{Gallery, Page, Section, command};
 use super::shell::Shell;
 use super::table::{Field, four, rows, table};
 use crate::args::StrategyArgs;
-use crate::commands::skew::{analyse, notes};
+use crate::commands::skew::notes;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::strategy::Choice;
@@ -30,7 +30,20 @@ pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
     let progress = Progress::start(args.page.quiet, "reading keys");
     let keys = keys::read(&args.contest.keys)?;
     progress.message("looking for what is uneven");
-    let skew = analyse(&choice, &nodes, args.node_counts.as_ref(), &keys)?;
+    let counts = args
+        .node_counts
+        .as_ref()
+        .map_or(&[][..], |counts| &counts.0);
+    let counts: Vec<_> = counts.iter().map(|&count| count as usize).collect();
+    let setup = Setup {
+        name: choice.way.name(),
+        recipe: &choice,
+        params: &choice.params,
+        nodes: &nodes,
+        node_counts: &counts,
+    };
+    let skew = setup.analyse(&keys);
+    let skew = skew.map_err(|error| choice.refusal(&error))?;
     let placement = Placement::of(&*router, &keys);
     let balance = balance(choice.way.name(), &*router, &keys, &placement);
     drop(progress);

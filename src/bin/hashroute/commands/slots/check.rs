@@ -107,7 +107,8 @@ impl Found {
                 self.feed(measure, keys);
             }
             Ok(())
-        })
+        })?;
+        Ok(())
     }
 
     fn feed(&mut self, measure: Measure, keys: &Keys) {

@@ -1,0 +1,93 @@
+//! Evidence of keys beyond memory.
+
+use super::super::Keys;
+use super::super::stream::Consumer;
+use super::Evidence;
+use crate::Router;
+
+/// Gathers [`Evidence`] of a stream of keys, on any number of threads.
+///
+/// Memory: that of the evidence, for each thread.
+///
+/// ```
+/// use hashroute::harness::skew::Gatherer;
+/// use hashroute::harness::stream::{KeySource, Reading, read};
+/// use hashroute::{Node, Rendezvous};
+///
+/// let router = Rendezvous::new(["a", "b"].map(Node::new))?;
+/// let source = KeySource::template("user:{i}", 0..100_000)?;
+/// let (gatherer, _) = read(source, &Gatherer::new(&router), &Reading::default())?;
+/// assert_eq!(gatherer.into_evidence().distinct_keys(), 100_000.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Gatherer<'a> {
+    router: &'a dyn Router,
+    evidence: Evidence,
+}
+
+impl<'a> Gatherer<'a> {
+    /// Nothing yet, for keys that this router is to place. Where it keeps loads, keys have to
+    /// come in order, to one thread.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::skew::Gatherer};
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// assert_eq!(Gatherer::new(&ring).into_evidence().total().keys, 0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn new(router: &'a dyn Router) -> Self {
+        Self {
+            router,
+            evidence: Evidence::new(router),
+        }
+    }
+
+    /// What was gathered.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::{Keys, skew::Gatherer, stream::Consumer}};
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// let mut gatherer = Gatherer::new(&ring);
+    /// gatherer.add(&Keys::template("{i}", 0..9)?);
+    /// assert_eq!(gatherer.into_evidence().total().keys, 9);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn into_evidence(self) -> Evidence {
+        self.evidence
+    }
+}
+
+impl Consumer for Gatherer<'_> {
+    fn add(&mut self, keys: &Keys) {
+        self.evidence.add_all(self.router, keys);
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.evidence.absorb(other.evidence);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Node, Ring};
+
+    #[test]
+    fn parts_add_up_to_one_pass_beyond_the_sample() {
+        let ring = Ring::new(["a", "b", "c"].map(Node::new)).expect("a ring");
+        let most = Evidence::MOST as u64;
+        let keys = |range| Keys::template("k{i}", range).expect("keys");
+        let mut parts = [0..most / 2, most / 3..most + 9000].map(|range| {
+            let mut part = Gatherer::new(&ring);
+            part.add(&keys(range));
+            part
+        });
+        let mut whole = Evidence::of(&ring, &keys(0..most + 9000));
+        whole.add_all(&ring, &keys(most / 3..most / 2));
+        let [first, second] = &mut parts;
+        second.merge(first.clone());
+        assert!(!whole.is_whole());
+        assert_eq!(second.evidence, whole);
+    }
+}

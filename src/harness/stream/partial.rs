@@ -1,0 +1,301 @@
+//! Tallies on paper: JSON, one a line, so that they can be written by many and merged by one.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use std::io::{self, Read, Write};
+
+use serde::{Deserialize, Serialize};
+
+use super::census::{Amounts, Census, MEASURES, Row, id};
+use super::sketch::{MOST, ROWS, Sketch, WIDTH};
+use super::tally::{KEYS, TEMPLATES};
+use super::{Setup, Tally};
+use crate::Nodes;
+use crate::harness::InputError;
+
+/// What the first field says.
+const FORMAT: &str = "hashroute counts";
+/// Of the fields, and of the ids: a change of either is a new one.
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Paper {
+    format: String,
+    version: u32,
+    setup: Setup,
+    keys: u64,
+    unreadable: u64,
+    /// Whether sizes and requests are known.
+    known: [bool; 2],
+    loads: [Vec<u64>; MEASURES],
+    totals: [u128; MEASURES],
+    census: CensusPaper,
+    templates: CensusPaper,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CensusPaper {
+    /// In order of their ids, with amounts without zeros at the end.
+    rows: Vec<(KeyPaper, Vec<u64>)>,
+    sketch: Option<SketchPaper>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SketchPaper {
+    cells: [Vec<u64>; MEASURES],
+    candidates: Vec<KeyPaper>,
+}
+
+/// As in JSON lines of keys: text, or bytes that are none.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum KeyPaper {
+    Text(String),
+    Bytes { hex: String },
+}
+
+impl KeyPaper {
+    fn of(key: &[u8]) -> Self {
+        if let Ok(text) = core::str::from_utf8(key) {
+            return Self::Text(text.into());
+        }
+        let digit = |digit: u8| char::from_digit(digit.into(), 16).unwrap_or('0');
+        let digits = key.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        Self::Bytes {
+            hex: digits.map(digit).collect(),
+        }
+    }
+
+    fn read(self) -> Result<Box<[u8]>, String> {
+        match self {
+            Self::Text(text) => Ok(text.into_bytes().into()),
+            Self::Bytes { hex } => crate::harness::keys::bytes_of_hex(&hex)
+                .map(Into::into)
+                .ok_or_else(|| format!("hex {hex:?}: expected two digits a byte")),
+        }
+    }
+}
+
+impl Tally {
+    /// Write all counts as one line of JSON that says what it is, its version and the set-up.
+    /// Some 3 MB for 65,536 keys or more, and 1 to 2 MB more for each measure beyond.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    ///
+    /// ```
+    /// use hashroute::harness::{Keys, stream::{Consumer, Counter, Tally}};
+    /// use hashroute::{Node, Ring};
+    ///
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// let mut counter = Counter::new("ring", &ring)?;
+    /// counter.add(&Keys::template("user:{i}", 0..1000)?);
+    /// let (tally, mut file) = (counter.into_tally(), Vec::new());
+    /// tally.write(&mut file)?;
+    /// let read = Tally::read_all(&file[..]).next().expect("one")?;
+    /// assert_eq!(read.balance()?, tally.balance()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+        let paper = Paper {
+            format: FORMAT.into(),
+            version: VERSION,
+            setup: self.setup.clone(),
+            keys: self.keys,
+            unreadable: self.unreadable,
+            known: self.known,
+            loads: self.loads.clone(),
+            totals: self.totals,
+            census: CensusPaper::of(&self.census),
+            templates: CensusPaper::of(&self.templates),
+        };
+        serde_json::to_writer(&mut out, &paper)?;
+        out.write_all(b"\n")?;
+        out.flush()
+    }
+
+    /// Read all tallies that were written one after the other.
+    ///
+    /// Each item is an error where one cannot be read, was written by another version, or
+    /// contradicts itself; it ends there.
+    pub fn read_all(input: impl Read) -> impl Iterator<Item = Result<Self, InputError>> {
+        let papers =
+            serde_json::Deserializer::from_reader(io::BufReader::new(input)).into_iter::<Paper>();
+        papers.zip(1..).map(|(paper, number): (_, u64)| {
+            let paper = paper.map_err(|error| InputError::Line {
+                line: error.line() as u64,
+                problem: format!(
+                    "{error}: expected counts that `hashroute balance --partial` wrote"
+                ),
+            })?;
+            paper.read().map_err(|problem| InputError::Line {
+                line: number,
+                problem,
+            })
+        })
+    }
+}
+
+impl CensusPaper {
+    fn of(census: &Census) -> Self {
+        let row = |(key, amounts): (&[u8], Amounts)| {
+            let some = amounts
+                .iter()
+                .rposition(|&amount| amount > 0)
+                .map_or(0, |last| last + 1);
+            (KeyPaper::of(key), amounts[..some].to_vec())
+        };
+        let paper = |sketch: &Sketch| {
+            let mut candidates: Vec<_> = sketch.candidates.iter().collect();
+            candidates.sort_unstable_by_key(|(id, _)| **id);
+            SketchPaper {
+                cells: sketch.cells.clone(),
+                candidates: candidates
+                    .into_iter()
+                    .map(|(_, key)| KeyPaper::of(key))
+                    .collect(),
+            }
+        };
+        Self {
+            rows: census.in_order().into_iter().map(row).collect(),
+            sketch: census.sketch.as_deref().map(paper),
+        }
+    }
+
+    /// `held`: what all keys carry together.
+    fn read(self, capacity: usize, held: &[u128; MEASURES]) -> Result<Census, String> {
+        let count = self.rows.len();
+        let fits = match self.sketch {
+            Some(_) => count == capacity,
+            None => count <= capacity,
+        };
+        if !fits {
+            return Err(format!("{count} rows of keys, where {capacity} were kept"));
+        }
+        let mut sums = [0; MEASURES];
+        let rows: Vec<_> = self
+            .rows
+            .into_iter()
+            .map(|(key, amounts)| {
+                let mut row = Row {
+                    key: key.read()?,
+                    amounts: [0; MEASURES],
+                };
+                if amounts.len() > MEASURES {
+                    return Err(format!(
+                        "{} amounts of a key: expected keys, bytes, requests",
+                        amounts.len()
+                    ));
+                }
+                row.amounts[..amounts.len()].copy_from_slice(&amounts);
+                add(&mut sums, row.amounts);
+                Ok(row)
+            })
+            .collect::<Result<_, _>>()?;
+        let sketch = self.sketch.map(SketchPaper::read).transpose()?;
+        let sums = sketch
+            .as_ref()
+            .map_or(sums, |sketch| sketch.totals.map(u128::from));
+        if sums != *held {
+            return Err("what the keys carry is not what the nodes hold".into());
+        }
+        let census = Census::from_parts(capacity, rows, sketch);
+        if census.rows.len() < count {
+            return Err("a key is there twice".into());
+        }
+        Ok(census)
+    }
+}
+
+impl SketchPaper {
+    fn read(self) -> Result<Sketch, String> {
+        let mut sketch = Sketch::new();
+        for (measure, cells) in self.cells.into_iter().enumerate() {
+            if !cells.is_empty() && cells.len() != ROWS * WIDTH {
+                return Err(format!(
+                    "{} cells: expected {} or none",
+                    cells.len(),
+                    ROWS * WIDTH
+                ));
+            }
+            let mut sums = cells
+                .chunks(WIDTH)
+                .map(|row| row.iter().copied().fold(0, u64::saturating_add));
+            sketch.totals[measure] = sums.next().unwrap_or(0);
+            if sums.any(|sum| sum != sketch.totals[measure]) {
+                return Err("the rows of cells do not add up to the same".into());
+            }
+            sketch.cells[measure] = cells;
+        }
+        if self.candidates.len() > MOST {
+            return Err(format!(
+                "{} candidates: expected at most {MOST}",
+                self.candidates.len()
+            ));
+        }
+        for key in self.candidates {
+            let key = key.read()?;
+            sketch.candidates.insert(id(&key), key);
+        }
+        Ok(sketch)
+    }
+}
+
+fn add(sums: &mut [u128; MEASURES], amounts: Amounts) {
+    for (sum, amount) in sums.iter_mut().zip(amounts) {
+        *sum += u128::from(amount);
+    }
+}
+
+impl Paper {
+    fn read(self) -> Result<Tally, String> {
+        if (&*self.format, self.version) != (FORMAT, VERSION) {
+            return Err(format!(
+                "{:?} version {}: expected {FORMAT:?} version {VERSION}, which this `hashroute balance --partial` writes",
+                self.format, self.version
+            ));
+        }
+        let nodes = &self.setup.nodes;
+        let sorted = nodes.windows(2).all(|pair| pair[0].name() < pair[1].name());
+        if !sorted || Nodes::new(nodes.iter().cloned()).is_err() {
+            return Err("the nodes are not in order, each with a name of its own".into());
+        }
+        let shares = self.setup.shares.iter();
+        if shares
+            .map(Vec::len)
+            .chain(self.loads.iter().map(Vec::len))
+            .any(|len| len != nodes.len())
+        {
+            return Err(format!(
+                "not every list has a figure for each of {} nodes",
+                nodes.len()
+            ));
+        }
+        let mut held = [0; MEASURES];
+        for (sum, loads) in held.iter_mut().zip(&self.loads) {
+            *sum = loads.iter().copied().map(u128::from).sum();
+        }
+        let beyond = held
+            .iter()
+            .zip(&self.totals)
+            .any(|(held, total)| held > total);
+        if beyond || self.totals[0] != u128::from(self.keys) {
+            return Err("the nodes hold more than there is".into());
+        }
+        Ok(Tally {
+            census: self.census.read(KEYS, &held)?,
+            templates: self.templates.read(TEMPLATES, &held)?,
+            setup: self.setup,
+            keys: self.keys,
+            unreadable: self.unreadable,
+            known: self.known,
+            loads: self.loads,
+            totals: self.totals,
+        })
+    }
+}

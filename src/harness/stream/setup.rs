@@ -1,0 +1,137 @@
+//! What keys were routed with: counts of different set-ups cannot be added.
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::harness::yardstick::{exact_shares, hash_name};
+use crate::harness::{Keys, place_key};
+use crate::{Error, Node, Router};
+
+/// How keys were routed, in words and by the routes of some keys: all that a report says of it,
+/// and enough to tell two apart. It holds no secret: of a hash's key, only what it does.
+///
+/// ```
+/// use hashroute::{Node, Ring, harness::stream::Setup};
+///
+/// let ring = |names: &[&str]| Ring::new(names.iter().map(|name| Node::new(*name)));
+/// let setup = Setup::new("ring", &ring(&["a", "b"])?)?;
+/// assert!(setup.check(&Setup::new("ring", &ring(&["b", "a"])?)?).is_ok());
+/// let error = setup.check(&Setup::new("ring", &ring(&["a", "c"])?)?).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "node = \"c=1\" cannot be used: expected \"b=1\", as in the counts that these are added to"
+/// );
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setup {
+    /// The name of the strategy or dialect.
+    pub strategy: String,
+    /// The key hash's name.
+    pub hash: String,
+    /// The nodes, in order of name.
+    pub nodes: Vec<Node>,
+    /// The exact share of each node, where the router gives them.
+    pub shares: Option<Vec<f64>>,
+    /// A hash over the nodes of a thousand fixed keys: parameters, seeds and tags show in it.
+    pub routes: String,
+}
+
+/// How many keys are routed to tell set-ups apart.
+const PROBES: u64 = 1000;
+
+impl Setup {
+    /// How `router` routes; `strategy` is a name for the reader.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a router that keeps loads: where a key goes depends on those
+    /// before it, so counts of parts do not add up to those of the whole.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::stream::Setup};
+    /// assert_eq!(Setup::new("ring", &Ring::new([Node::new("a")])?)?.hash, "xxh3");
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn new(strategy: &str, router: &dyn Router) -> Result<Self, Error> {
+        if router.keeps_loads() {
+            let expected = "one that keeps no loads: with them a key goes where those before it \
+                            leave room, and counts of parts do not add up to those of the whole";
+            return Err(Error::parameter("strategy", strategy, expected));
+        }
+        let mut probes = Xxh3::new();
+        for key in Keys::template("{i}", 0..PROBES)?.iter() {
+            let node = place_key(router, key).map(|id| router.nodes().name(id));
+            probes.update(node.unwrap_or_default().as_bytes());
+            probes.update(b"\0");
+        }
+        Ok(Self {
+            routes: format!("{:016x}", probes.digest()),
+            ..Self::in_order(strategy, router)
+        })
+    }
+
+    /// Of a router that may keep loads: its counts are never added to others.
+    pub(super) fn in_order(strategy: &str, router: &dyn Router) -> Self {
+        let nodes: Vec<_> = router
+            .nodes()
+            .iter()
+            .map(|(_, node)| node.clone())
+            .collect();
+        Self {
+            strategy: strategy.to_owned(),
+            hash: hash_name(router).to_owned(),
+            shares: exact_shares(router, &nodes),
+            nodes,
+            routes: String::new(),
+        }
+    }
+
+    /// That the other is the same.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] that says what differs.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, harness::stream::Setup};
+    /// let [few, many] = [10, 160].map(|points| Ring::with_points(["a", "b"].map(Node::new), points));
+    /// assert!(Setup::new("ring", &few?)?.check(&Setup::new("ring", &many?)?).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn check(&self, other: &Self) -> Result<(), Error> {
+        let differ = |what: &str, here: &str, there: &str| {
+            let expected = format!("{here:?}, as in the counts that these are added to");
+            Err(Error::parameter(what, there, expected))
+        };
+        if self.strategy != other.strategy {
+            return differ("strategy", &self.strategy, &other.strategy);
+        }
+        if self.hash != other.hash {
+            return differ("hash", &self.hash, &other.hash);
+        }
+        let mut pairs = self.nodes.iter().zip(&other.nodes);
+        let pair = pairs.find(|(here, there)| here != there);
+        if let Some((here, there)) = pair {
+            let [here, there] =
+                [here, there].map(|node| format!("{}={}", node.name(), node.weight()));
+            return differ("node", &here, &there);
+        }
+        let [here, there] = [self, other].map(|setup| format!("{}", setup.nodes.len()));
+        if here != there {
+            return differ("number of nodes", &here, &there);
+        }
+        if self != other {
+            return differ(
+                "hash of the routes (parameters, seed, tag)",
+                &self.routes,
+                &other.routes,
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,335 @@
+//! Streams: parts add up to the whole, and what is counted exactly is what memory has.
+
+use std::num::NonZero;
+
+use hashroute::harness::stream::{Consumer, Counter, KeySource, Reading, Tally, read};
+use hashroute::harness::{Balance, Keys, Measure, Placement, balance};
+use hashroute::{BoundedLoad, Node, Ring, Router};
+use proptest::prelude::*;
+
+fn ring() -> Ring {
+    Ring::new((0..20).map(|i| Node::new(format!("n{i}")).with_weight(1 + i % 2))).expect("a ring")
+}
+
+fn tally(router: &dyn Router, keys: &Keys) -> Tally {
+    let mut counter = Counter::new("ring", router).expect("no loads");
+    counter.add(keys);
+    counter.into_tally()
+}
+
+fn in_memory(router: &dyn Router, keys: &Keys) -> Balance {
+    balance("ring", router, keys, &Placement::of(router, keys))
+}
+
+/// Keys with sizes and requests; some come twice, some carry nothing, one carries much.
+fn mixed(count: u64) -> Keys {
+    let mut keys = Keys::template("user:{i:07}:{i}", 0..count).expect("few");
+    (0..count / 10).for_each(|i| keys.push(format!("again:{}", i % 7).as_bytes()));
+    let len = keys.len() as u64;
+    let sizes = (0..len).map(|i| if i == 5 { 40 * count } else { i % 100 });
+    let requests = (0..len).map(|i| 1 + 1000 / (1 + i));
+    let keys = keys.with_sizes(sizes.collect()).expect("small");
+    keys.with_requests(requests.collect()).expect("small")
+}
+
+#[test]
+fn up_to_its_capacity_a_stream_is_as_exact_as_memory() {
+    let ring = ring();
+    for count in [0, 1, 50, 3000, 65_529] {
+        let keys = mixed(count);
+        let streamed = tally(&ring, &keys).balance().expect("small sums");
+        assert_eq!(streamed, in_memory(&ring, &keys), "{count}");
+    }
+}
+
+#[test]
+fn beyond_it_the_estimates_are_as_good_as_stated() {
+    let ring = ring();
+    for keys in [
+        mixed(200_000),
+        Keys::zipf(1, 300_000, 1 << 40, 0.7).expect("few"),
+    ] {
+        let tally = tally(&ring, &keys);
+        let (found, exact) = (
+            tally.balance().expect("small sums"),
+            in_memory(&ring, &keys),
+        );
+        assert_eq!(found.nodes, exact.nodes);
+        let errors = found.estimated.expect("beyond 65,536 keys");
+        // Five standard errors: one in a million.
+        let near = |found: f64, exact: f64, error: f64| {
+            assert!(
+                (found / exact - 1.0).abs() < 5.0 * error,
+                "{found} {exact} {error}"
+            );
+        };
+        let distinct = (found.distinct_keys as f64, exact.distinct_keys as f64);
+        near(distinct.0, distinct.1, errors.distinct_keys_error);
+        let both = errors
+            .distinct_keys_error
+            .hypot(errors.effective_keys_error);
+        near(
+            found.figures.effective_keys,
+            exact.figures.effective_keys,
+            both,
+        );
+        near(
+            found.figures.keys_for_half as f64,
+            exact.figures.keys_for_half as f64,
+            0.01,
+        );
+        assert_eq!(found.verdict.cause, exact.verdict.cause);
+        for (found, exact) in [
+            (&found.bytes, &exact.bytes),
+            (&found.requests, &exact.requests),
+        ] {
+            let (Some(found), Some(exact)) = (found, exact) else {
+                continue;
+            };
+            near(
+                found.effective_keys,
+                exact.effective_keys,
+                errors.effective_keys_error,
+            );
+            assert_eq!(found.largest[0].key, exact.largest[0].key);
+            let over = found.largest[0].share - exact.largest[0].share;
+            assert!((0.0..errors.share_error).contains(&over), "{over}");
+        }
+    }
+}
+
+/// All that a tally says.
+fn said(tally: &Tally) -> String {
+    let largest = Measure::Keys;
+    let lists = [
+        tally.largest_keys(largest, 100),
+        tally.largest_templates(largest, 100),
+        tally.largest_keys(Measure::Bytes, 100),
+        tally.largest_keys(Measure::Requests, 100),
+    ];
+    let balance = tally.balance().expect("small sums");
+    serde_json::to_string(&(balance, lists, tally.sample())).expect("plain data")
+}
+
+/// The keys with these places.
+fn part(keys: &Keys, places: impl Iterator<Item = usize>) -> Keys {
+    let (mut part, mut sizes, mut requests) = (Keys::default(), Vec::new(), Vec::new());
+    for place in places {
+        part.push(keys.get(place).expect("a place"));
+        sizes.push(keys.sizes().map_or(1, |sizes| sizes[place]));
+        requests.push(keys.requests().map_or(1, |requests| requests[place]));
+    }
+    let part = part.with_sizes(sizes).expect("small");
+    part.with_requests(requests).expect("small")
+}
+
+fn written(tally: &Tally) -> Vec<u8> {
+    let mut file = Vec::new();
+    tally.write(&mut file).expect("a vector takes all");
+    file
+}
+
+fn read_back(file: &[u8]) -> Tally {
+    let mut tallies = Tally::read_all(file);
+    let tally = tallies.next().expect("one").expect("as written");
+    assert!(tallies.next().is_none());
+    tally
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    #[test]
+    fn parts_add_up_to_the_whole(
+        count in prop_oneof![0_u64..500, 60_000_u64..80_000],
+        parts in 1_usize..5,
+        seed in any::<u64>(),
+        on_paper in any::<bool>(),
+    ) {
+        let (ring, keys) = (ring(), mixed(count));
+        let whole = tally(&ring, &part(&keys, 0..keys.len()));
+        let of = |place: usize| {
+            let seed = hashroute::hash::mix64(seed ^ place as u64);
+            usize::try_from(seed % parts as u64).expect("small")
+        };
+        let mut sum: Option<Tally> = None;
+        for number in 0..parts {
+            let places = (0..keys.len()).rev().filter(|&place| of(place) == number);
+            let mut part = tally(&ring, &part(&keys, places));
+            if on_paper {
+                part = read_back(&written(&part));
+            }
+            match &mut sum {
+                Some(sum) => sum.merge(part).expect("one set-up"),
+                None => sum = Some(part),
+            }
+        }
+        prop_assert!(said(&sum.expect("a part")) == said(&whole));
+    }
+
+    /// Whatever is done to a file of counts, reading it is an error or gives a tally.
+    #[test]
+    fn a_damaged_file_is_no_panic(cut in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut file = written(&tally(&ring(), &mixed(20)));
+        let place = cut.index(file.len());
+        file[place] = byte;
+        for tally in Tally::read_all(&file[..]).take(3).flatten() {
+            let _ = tally.balance();
+        }
+        file.truncate(place);
+        prop_assert!(Tally::read_all(&file[..]).all(|tally| tally.is_err()));
+    }
+}
+
+#[test]
+fn threads_and_files_do_not_matter() {
+    let ring = ring();
+    let keys = Keys::template("user:{i}", 0..80_000).expect("few");
+    let lines: Vec<u8> = keys.iter().flat_map(|key| [key, b"\n"].concat()).collect();
+    let whole = said(&tally(&ring, &keys));
+    for threads in [1, 3] {
+        let how = Reading {
+            threads: NonZero::new(threads),
+            ..Reading::default()
+        };
+        let counter = Counter::new("ring", &ring).expect("no loads");
+        let template = KeySource::template("user:{i}", 0..80_000).expect("a template");
+        let json = lines
+            .split(|byte| *byte == b'\n')
+            .filter(|key| !key.is_empty());
+        let json: Vec<u8> = json
+            .flat_map(|key| [b"\"", key, b"\"\n"].concat())
+            .collect();
+        let csv = [b"key\n", &lines[..]].concat();
+        let sources = [
+            template,
+            KeySource::lines(&lines[..]),
+            KeySource::jsonl(&json[..]),
+            KeySource::csv(&csv[..]).expect("a header"),
+        ];
+        for source in sources {
+            let (counter, bad) = read(source, &counter, &how).expect("readable");
+            assert_eq!(bad.count, 0);
+            assert!(said(&counter.into_tally()) == whole, "{threads}");
+        }
+    }
+}
+
+#[test]
+fn bad_lines_are_counted_and_located_or_refused() {
+    let jsonl: String = (1..100_001)
+        .map(|line| {
+            if line % 1000 == 0 {
+                "?\n".into()
+            } else {
+                format!("\"{line}\"\n")
+            }
+        })
+        .collect();
+    let ring = ring();
+    let counter = Counter::new("ring", &ring).expect("no loads");
+    let source = || KeySource::jsonl(jsonl.as_bytes());
+    let (counted, bad) = read(source(), &counter, &Reading::default()).expect("passed over");
+    let lines: Vec<_> = bad.first.iter().map(|bad| bad.line).collect();
+    assert_eq!(
+        (bad.count, lines),
+        (100, vec![1000, 2000, 3000, 4000, 5000])
+    );
+    assert_eq!(counted.into_tally().keys(), 99_900);
+    let strict = Reading {
+        strict: true,
+        ..Reading::default()
+    };
+    let error = read(source(), &counter, &strict).expect_err("bad lines");
+    assert!(error.to_string().starts_with("line 1000: "), "{error}");
+
+    let csv = &b"key,size\na,1\nb\nc,x\nd,2\n\"e,3\n"[..];
+    let source = || KeySource::csv(csv).expect("a header");
+    let (counted, bad) = read(source(), &counter, &Reading::default()).expect("passed over");
+    let lines: Vec<_> = bad.first.iter().map(|bad| bad.line).collect();
+    assert_eq!((bad.count, lines), (3, vec![3, 4, 6]));
+    let balance = counted.into_tally().balance().expect("small sums");
+    assert_eq!(
+        (balance.keys, balance.bytes.map(|bytes| bytes.total)),
+        (2, Some(3))
+    );
+    let error = read(source(), &counter, &strict).expect_err("bad lines");
+    assert!(error.to_string().starts_with("line 3: "), "{error}");
+}
+
+#[test]
+fn what_differs_is_not_added() {
+    let keys = Keys::template("{i}", 0..100).expect("few");
+    let rings = [
+        ring(),
+        Ring::new([Node::new("n1")]).expect("a ring"),
+        Ring::with_points(
+            (0..20).map(|i| Node::new(format!("n{i}")).with_weight(1 + i % 2)),
+            40,
+        )
+        .expect("a ring"),
+    ];
+    let [whole, few, coarse] = rings.each_ref().map(|ring| tally(ring, &keys));
+    let mut sum = whole.clone();
+    let mut refused = |other: Tally, why: &str| {
+        let error = sum.merge(other).expect_err(why).to_string();
+        assert!(error.contains(why), "{error}");
+    };
+    refused(few, "node = ");
+    refused(coarse, "parameters");
+    refused(tally(&rings[0], &mixed(9)), "key,size,requests");
+    let mut other = Counter::new("circle", &rings[0]).expect("no loads");
+    other.add(&keys);
+    refused(other.into_tally(), "strategy = ");
+    assert_eq!(said(&sum), said(&whole));
+    let bounded = BoundedLoad::new(ring(), 1.25).expect("a factor");
+    let error = Counter::new("bounded", &bounded).expect_err("it keeps loads");
+    assert!(error.to_string().contains("loads"), "{error}");
+    let mut counter = Counter::in_order("bounded", &bounded);
+    counter.add(&keys);
+    let streamed = counter.into_tally().balance().expect("small sums");
+    let again = BoundedLoad::new(ring(), 1.25).expect("a factor");
+    assert_eq!(
+        streamed,
+        balance("bounded", &again, &keys, &Placement::of(&again, &keys))
+    );
+}
+
+#[test]
+fn sums_beyond_64_bits_are_an_error_however_they_come_about() {
+    let ring = ring();
+    let keys = |size| {
+        let keys = Keys::template("{i}", 0..1).expect("few");
+        keys.with_sizes(vec![size]).expect("below 2^64")
+    };
+    let mut sum = tally(&ring, &keys(u64::MAX));
+    assert_eq!(
+        sum.balance()
+            .expect("just below")
+            .bytes
+            .map(|bytes| bytes.total),
+        Some(u64::MAX)
+    );
+    sum.merge(tally(&ring, &keys(1))).expect("one set-up");
+    let error = sum.balance().expect_err("beyond");
+    assert!(
+        error.to_string().contains("18446744073709551616"),
+        "{error}"
+    );
+}
+
+#[test]
+fn templates_and_heavy_keys_are_found_beyond_exact_counting() {
+    let mut keys = Keys::template("user:{i}:cart", 0..90_000).expect("few");
+    (0..10_000).for_each(|i| keys.push(format!("session:{i}").as_bytes()));
+    (0..5000).for_each(|_| keys.push(b"hot"));
+    let tally = tally(&ring(), &keys);
+    let templates = tally.largest_templates(Measure::Keys, 9);
+    let names: Vec<_> = templates.iter().map(|template| &*template.key).collect();
+    assert_eq!(names, ["user:{i}:cart", "session:{i}", "hot"]);
+    assert_eq!(templates[0].share, 90.0 / 105.0);
+    let largest = tally.largest_keys(Measure::Keys, 9);
+    assert_eq!((largest.len(), &*largest[0].key), (1, "hot"));
+    assert!((largest[0].share - 5.0 / 105.0).abs() < 1e-4);
+    assert_eq!(tally.sample().len(), 65_536);
+}
