@@ -70,7 +70,7 @@ impl Shell {
         }
         self.with("--template", args.template.as_ref())
             .with("--range", args.range.as_ref())
-            .flag("--strict", args.dump.strict)
+            .flag("--strict", args.strict)
     }
 
     /// A change as the command line writes it.
