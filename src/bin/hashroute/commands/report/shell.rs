@@ -18,8 +18,13 @@ impl Shell {
     }
 
     pub(super) fn with(mut self, option: &str, value: Option<impl Display>) -> Self {
-        if let Some(value) = value {
-            self.0.extend([option.into(), value.to_string()]);
+        match value.map(|value| value.to_string()) {
+            // Alone it would pass for an option.
+            Some(value) if value.starts_with('-') && value != "-" => {
+                self.0.push(format!("{option}={value}"));
+            }
+            Some(value) => self.0.extend([option.into(), value]),
+            None => {}
         }
         self
     }
@@ -147,5 +152,7 @@ mod tests {
             shell.change(&Change::Add(Node::new("d=e"))).to_string(),
             "hashroute draw ring --set points=8 --hash sip24 --hash-key HEX32 --add d=e=1"
         );
+        let remap = Shell::new("remap").change(&Change::remove("-x"));
+        assert_eq!(remap.to_string(), "hashroute remap --remove=-x");
     }
 }
