@@ -8,6 +8,7 @@ mod skew;
 mod table;
 mod verdict;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
 
 /// Refuse what cannot be written before the work is done.
 fn check(args: &PageArgs) -> Result<(), Failure> {
-    let extension = args.out.extension().map(|name| name.to_ascii_lowercase());
+    let extension = args.out.extension().map(OsStr::to_ascii_lowercase);
     if args.out.as_os_str() == "-" || extension.is_some_and(|name| name == "html" || name == "htm")
     {
         return Ok(());

@@ -58,11 +58,11 @@ impl Field {
 
 /// A figure of the JSON: its exact value and its field for programs, and its short form for people.
 pub(super) fn figure(json: &Value, pointer: &str, show: fn(f64) -> String) -> Markup {
-    match json.pointer(pointer).filter(|value| value.is_number()) {
-        Some(value) => html! {
-            data data-field=(pointer) value=(value) { (value.as_f64().map_or_else(String::new, show)) }
-        },
-        None => html! { "–" },
+    let value = json.pointer(pointer);
+    html! {
+        @if let Some((value, number)) = value.and_then(|value| Some((value, value.as_f64()?))) {
+            data data-field=(pointer) value=(value) { (show(number)) }
+        } @else { "–" }
     }
 }
 
