@@ -15,6 +15,7 @@ mod error;
 pub mod hash;
 #[cfg(target_has_atomic = "64")]
 pub mod health;
+pub mod hot;
 mod key;
 mod log2;
 mod members;
@@ -22,6 +23,7 @@ mod node;
 #[cfg(all(test, shuttle, feature = "shared"))]
 mod orders;
 pub mod plan;
+mod ramp;
 mod regions;
 mod replicas;
 mod router;
@@ -43,6 +45,7 @@ pub use error::Error;
 pub use hash::HashFunction;
 pub use key::{HashTag, KeyHash, KeyHasher};
 pub use node::{Node, NodeId, Nodes};
+pub use ramp::Ramp;
 pub use regions::{Region, Regions};
 pub use replicas::Spread;
 pub use router::{Change, Router};

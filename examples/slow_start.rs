@@ -1,0 +1,47 @@
+//! A cold cache joins and an old one is drained, a step a minute, each by a ramp.
+//!
+//! `cargo run --example slow_start`
+
+use core::time::Duration;
+
+use hashroute::{Change, Error, KeyHash, Node, Ramp, Ring, Router};
+
+fn main() -> Result<(), Error> {
+    // Weights of 100 leave room for small steps; 2 points a unit are 200 a node.
+    let warm = ["a", "b", "c", "old"].map(|name| Node::new(name).with_weight(100));
+    let mut ring = Ring::with_points(warm, 2)?;
+    ring.apply(&Change::Add(Node::new("cold").with_weight(0)))?;
+
+    let minutes = |n: u64| Duration::from_secs(60 * n);
+    let ramps = [
+        Ramp::slow_start("cold", 0, 100, minutes(0)..minutes(10), 10)?,
+        Ramp::linear("old", 100, 0, minutes(10)..minutes(15), 5)?,
+    ];
+
+    let keys: Vec<_> = (0..100_000).map(KeyHash::from_integer).collect();
+    let mut owners = vec![None; keys.len()];
+    ring.route_batch(&keys, &mut owners);
+    println!("minute   cold    old   moved in %   of them between others");
+    // The process is down from the fourth minute to the seventh: one change makes up for it.
+    for now in (0..=16).filter(|minute| !(4..7).contains(minute)) {
+        for ramp in &ramps {
+            if let Some(change) = ramp.due(minutes(now), ring.nodes())? {
+                ring.apply(&change)?;
+            }
+        }
+        let before = owners.clone();
+        ring.route_batch(&keys, &mut owners);
+        let moved = || before.iter().zip(&owners).filter(|(old, new)| old != new);
+        let [cold, old] = ["cold", "old"].map(|name| ring.nodes().id(name));
+        let astray = moved().filter(|(from, to)| **to != cold && **from != old);
+        let weight = |id: Option<_>| id.map_or(0, |id| ring.nodes().weight(id));
+        println!(
+            "{now:>6}   {:>4}   {:>4}   {:>10.2}   {:>22}",
+            weight(cold),
+            weight(old),
+            100.0 * moved().count() as f64 / keys.len() as f64,
+            astray.count()
+        );
+    }
+    ring.apply(&Change::remove("old")) // it owns nothing any more
+}

@@ -1,0 +1,178 @@
+//! Hot keys: they alone are spread, over the first of their preference lists, by load.
+
+mod common;
+
+#[path = "hot/hitters.rs"]
+mod hitters;
+#[path = "hot/leases.rs"]
+mod leases;
+
+use std::collections::BTreeSet;
+
+use common::{Outcome, build, for_all, keys, walked, weighted};
+use hashroute::hot::{HeavyHitters, HotKeys};
+use hashroute::strategy::ALL;
+use hashroute::{KeyHash, Node, NodeId, Rendezvous, Ring, Router, Spread};
+use proptest::collection::vec;
+use proptest::prelude::any;
+
+#[test]
+fn only_hot_keys_are_routed_otherwise() {
+    let inputs = (vec(0_u32..5, 0..9), 2_usize..=8, vec(any::<bool>(), 60));
+    let keys = keys(80, 60);
+    for strategy in ALL {
+        for_all(12, &inputs, |(weights, copies, heat)| {
+            let inner = build(strategy, weighted(strategy, &weights));
+            let mut router = HotKeys::new(inner, copies, 0.01).expect("in range");
+            let hot = keys.iter().zip(&heat).filter(|(_, hot)| **hot);
+            router.set_hot(hot.map(|(&key, _)| key)).expect("few");
+            let mut batch = vec![None; keys.len()];
+            router.route_batch(&keys, &mut batch);
+            for ((&key, &hot), &routed) in keys.iter().zip(&heat).zip(&batch) {
+                let inner = router.router();
+                let list = inner.replicas(key, copies, Spread::Nodes);
+                assert_eq!((router.is_hot(key), router.route_hash(key)), (hot, routed));
+                if hot {
+                    // Without load it is the heaviest that has the least of it, the first at ties.
+                    let weight = |id: &NodeId| inner.nodes().weight(*id);
+                    let heaviest = list.iter().rev().max_by_key(|id| weight(id));
+                    assert_eq!(routed.as_ref(), heaviest, "{}", strategy.name);
+                    assert_eq!(router.holders(key), list, "{}", strategy.name);
+                    let offered: BTreeSet<_> = walked(&router, key).into_iter().collect();
+                    assert_eq!(offered.len(), router.nodes().live(), "{}", strategy.name);
+                } else {
+                    assert_eq!(routed, inner.route_hash(key), "{}", strategy.name);
+                    assert!(router.holders(key).into_iter().eq(routed));
+                    assert_eq!(walked(&router, key), walked(inner, key));
+                }
+            }
+        });
+    }
+}
+
+/// The highest of these loads once `more` are poured onto the lowest.
+fn filled(loads: &[usize], more: usize) -> usize {
+    let room = |level: usize| {
+        loads
+            .iter()
+            .map(|load| level.saturating_sub(*load))
+            .sum::<usize>()
+    };
+    let highest = loads.iter().copied().fold(more, usize::max);
+    let level = (0..=2 * highest)
+        .find(|&level| room(level) >= more)
+        .unwrap_or(0);
+    loads.iter().copied().fold(level, usize::max)
+}
+
+#[test]
+fn the_busiest_node_has_what_arithmetic_says() -> Outcome {
+    for copies in 2..=8 {
+        let nodes = (0..20).map(|i| Node::new(format!("node-{i}")));
+        let mut router = HotKeys::new(Ring::new(nodes)?, copies, 0.01)?;
+        let hot = KeyHash::from_bytes(b"hot");
+        let plain: Vec<_> = keys(81, 8000)
+            .into_iter()
+            .filter_map(|key| router.acquire(key))
+            .collect();
+        let before: Vec<_> = router
+            .holders(hot)
+            .iter()
+            .map(|&id| router.load(id))
+            .collect();
+        router.set_hot([hot])?;
+        let holders = router.holders(hot);
+        let loads: Vec<_> = holders.iter().map(|&id| router.load(id)).collect();
+        assert_eq!((before[0], holders.len()), (loads[0], copies));
+        let requests = 2000; // a fifth of all
+        let leases: Vec<_> = (0..requests).filter_map(|_| router.acquire(hot)).collect();
+        let busiest = holders.iter().map(|&id| router.load(id)).max();
+        assert_eq!(busiest, Some(filled(&loads, requests)), "{copies} copies");
+        assert!(busiest < Some(loads[0] + requests));
+        assert_eq!((plain.len(), leases.len()), (8000, requests));
+    }
+    Ok(())
+}
+
+#[test]
+fn loads_follow_the_weights() -> Outcome {
+    let nodes = [("a", 1), ("b", 3)].map(|(name, weight)| Node::new(name).with_weight(weight));
+    let mut router = HotKeys::new(Rendezvous::new(nodes)?, 2, 0.01)?;
+    let hot = KeyHash::from_bytes(b"hot");
+    router.set_hot([hot])?;
+    let leases: Vec<_> = (0..4000).filter_map(|_| router.acquire(hot)).collect();
+    let load = |name| router.nodes().id(name).map(|id| router.load(id));
+    assert_eq!(
+        (load("a"), load("b"), leases.len()),
+        (Some(1000), Some(3000), 4000)
+    );
+    Ok(())
+}
+
+/// Counts in which a key has this many of a thousand parts.
+fn counts(key: KeyHash, part: u64) -> Result<HeavyHitters, hashroute::Error> {
+    let mut hitters = HeavyHitters::new(1000)?;
+    hitters.feed(key, 100 * part);
+    for other in keys(82, 100) {
+        hitters.feed(other, 1000 - part);
+    }
+    Ok(hitters)
+}
+
+#[test]
+fn a_share_that_wavers_does_not_make_a_key_flap() -> Outcome {
+    let mut router = HotKeys::new(Rendezvous::new([Node::new("a")])?, 2, 0.04)?;
+    let key = KeyHash::from_bytes(b"hot");
+    let mut flips = 0;
+    let mut was = false;
+    // Up to just below the share, across it, down to just above its half, across that.
+    for (part, hot) in [
+        (39, false),
+        (21, false),
+        (39, false),
+        (41, true),
+        (39, true),
+        (21, true),
+        (41, true),
+        (21, true),
+        (19, false),
+        (21, false),
+        (39, false),
+        (19, false),
+    ] {
+        router.set_hot(router.due(&counts(key, part)?))?;
+        assert_eq!(router.is_hot(key), hot, "{part}");
+        assert_eq!(
+            router.due(&counts(key, part)?),
+            router.hot(),
+            "once is enough"
+        );
+        flips += usize::from(was != hot);
+        was = hot;
+    }
+    assert_eq!(flips, 2);
+    // What counts too little says nothing.
+    router.set_hot([key])?;
+    assert_eq!(router.due(&HeavyHitters::new(10)?), [key]);
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_words() -> Outcome {
+    let new = |copies, share| HotKeys::new(Ring::new([])?, copies, share);
+    for (copies, share, part) in [
+        (1, 0.1, "copies = \"1\" cannot be used: expected 2 to 8"),
+        (9, 0.1, "2 to 8"),
+        (2, 0.0, "0.00001 to 1"),
+        (2, 1.1, "0.00001 to 1"),
+        (2, f64::NAN, "0.00001 to 1"),
+    ] {
+        let error = new(copies, share).expect_err("out of range").to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    let mut empty = new(2, 1.0)?;
+    let key = KeyHash::from_bytes(b"key");
+    empty.set_hot([key])?;
+    assert!(empty.holders(key).is_empty() && empty.acquire(key).is_none());
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! Ramps over the whole registry: each step moves only the keys of its node, and all of them
+//! together what one change of the weight would have moved.
+
+mod common;
+
+use core::time::Duration;
+
+use common::{Outcome, SIGNIFICANCE, at_least, build, for_all, is_set, keys, owners, weighted};
+use hashroute::strategy::{ALL, Excess, Strategy, Weights};
+use hashroute::{Change, Error, Node, Ramp, Router};
+use proptest::collection::vec;
+use proptest::prelude::{Strategy as _, any};
+
+/// The node whose weight changes.
+const NAME: &str = "node-0";
+const SECOND: Duration = Duration::from_secs(1);
+const KEYS: usize = 2000;
+
+fn with_weights() -> impl Iterator<Item = &'static Strategy> {
+    ALL.iter()
+        .filter(|strategy| strategy.caps.weights == Weights::Any)
+}
+
+/// Keys that moved between other nodes than they should.
+fn excess(rises: bool, before: &[Box<str>], after: &[Box<str>]) -> u64 {
+    let moved = before.iter().zip(after).filter(|(old, new)| old != new);
+    let wrong = moved.filter(|(old, new)| &***(if rises { new } else { old }) != NAME);
+    wrong.count() as u64
+}
+
+/// The chance of as many, where the strategy says how many there may be.
+fn chance(strategy: &Strategy, excess: u64, live: usize) -> f64 {
+    match strategy.caps.excess {
+        Excess::None => f64::from(excess == 0),
+        Excess::AtMost(bound) => at_least(excess, KEYS as u64, bound(live)),
+        Excess::Unbounded => 1.0,
+        other => panic!("teach the tests about {other:?}"),
+    }
+}
+
+/// Ask at these times, in this order, and make what is due; after each the weight must be that of
+/// the latest time so far.
+fn follow(strategy: &Strategy, ramp: &Ramp, router: &mut dyn Router, times: &[u32], limit: f64) {
+    let sample = keys(70, KEYS);
+    let rises = ramp.at(Duration::MAX) > ramp.at(Duration::ZERO);
+    let mut latest = Duration::ZERO;
+    let mut before = owners(router, &sample);
+    for &time in times {
+        let now = time * SECOND;
+        latest = latest.max(now);
+        let due = ramp.due(now, router.nodes()).expect("a member");
+        if let Some(change) = due {
+            router.apply(&change).expect("a weight it takes");
+        }
+        let weight = router.nodes().id(NAME).map(|id| router.nodes().weight(id));
+        assert_eq!(weight, Some(ramp.at(latest)), "{} {times:?}", strategy.name);
+        let after = owners(router, &sample);
+        let excess = excess(rises, &before, &after);
+        let chance = chance(strategy, excess, router.nodes().live() + 1);
+        assert!(
+            chance >= limit,
+            "{} {ramp:?} {now:?}: {excess}",
+            strategy.name
+        );
+        before = after;
+    }
+    assert_eq!(ramp.due(latest, router.nodes()), Ok(None));
+}
+
+#[test]
+fn steps_move_only_what_they_must_and_compose_to_the_whole() {
+    const CASES: u32 = 6;
+    const STEPS: usize = 12;
+    let shapes = (any::<bool>(), 9_u32..30, 1_u32..=3);
+    let times = vec(0_u32..70, 0..STEPS - 1);
+    let inputs = (vec(1_u32..30, 1..7), shapes, times).prop_map(|(others, shape, mut times)| {
+        times.push(61); // at last, its end
+        (others, shape, times)
+    });
+    let limit = SIGNIFICANCE / (CASES as usize * STEPS * ALL.len()) as f64;
+    let sample = keys(70, KEYS);
+    for strategy in with_weights() {
+        for_all(CASES, &inputs, |(others, (rises, weight, steps), times)| {
+            let (from, to) = if rises { (0, weight) } else { (weight, 0) };
+            let weights = [&[from], &others[..]].concat();
+            let mut router = build(strategy, weighted(strategy, &weights));
+            let time = SECOND..61 * SECOND;
+            let ramp = match steps {
+                1 => Ramp::linear(NAME, from, to, time, weight),
+                steps => Ramp::slow_start(NAME, from, to, time, steps),
+            };
+            let ramp = ramp.expect("few enough steps");
+            follow(strategy, &ramp, &mut *router, &times, limit);
+            let last = owners(&*router, &sample);
+            let own = last.iter().any(|owner| **owner == *NAME);
+            assert!(rises || !own, "{}: drained, and owns keys", strategy.name);
+            if is_set(strategy) {
+                let mut direct = build(strategy, weighted(strategy, &weights));
+                direct.apply(&Change::reweight(NAME, to)).expect("a weight");
+                assert_eq!(last, owners(&*direct, &sample), "{}", strategy.name);
+            }
+        });
+    }
+}
+
+/// The ramp that all its steps are made of, each at its time.
+#[test]
+fn a_cold_node_gets_a_little_more_each_step() -> Outcome {
+    for strategy in with_weights() {
+        let mut router = build(strategy, weighted(strategy, &[10; 5]));
+        router.apply(&Change::Add(Node::new("cold").with_weight(0)))?;
+        let ramp = Ramp::slow_start("cold", 0, 10, Duration::ZERO..30 * SECOND, 3)?;
+        let sample = keys(71, 20_000);
+        let mut counts = Vec::new();
+        for (now, weight) in ramp.steps() {
+            if let Some(change) = ramp.due(now, router.nodes())? {
+                router.apply(&change)?;
+            }
+            let owned = owners(&*router, &sample);
+            let own = owned.iter().filter(|owner| &***owner == "cold").count();
+            assert_eq!(own > 0, weight > 0, "{}", strategy.name);
+            counts.push(own);
+        }
+        assert!(
+            counts.windows(2).all(|pair| pair[0] < pair[1]),
+            "{counts:?}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn a_strategy_without_weights_says_so_and_stays_as_it_is() -> Outcome {
+    for strategy in ALL.iter().filter(|row| row.caps.weights == Weights::One) {
+        let mut router = build(strategy, weighted(strategy, &[1; 4]));
+        let before = common::state(&*router);
+        let drain = Ramp::linear(NAME, 1, 0, Duration::ZERO..SECOND, 1)?;
+        let change = drain.due(SECOND, router.nodes())?.ok_or("due")?;
+        let error = router.apply(&change).expect_err("no weights");
+        assert!(matches!(error, Error::Weight { .. }), "{error}");
+        assert_eq!(before, common::state(&*router), "{}", strategy.name);
+    }
+    Ok(())
+}
