@@ -17,6 +17,8 @@ mod dumps;
 mod inputs;
 #[path = "cli/messages.rs"]
 mod messages;
+#[path = "cli/pages.rs"]
+mod pages;
 #[path = "cli/reports.rs"]
 mod reports;
 #[path = "cli/routes.rs"]

@@ -10,6 +10,7 @@ use hashroute::{HashFunction, Spread, compat, strategy};
 use crate::changes::ChangeArgs;
 use crate::commands::check::args::CheckArgs;
 use crate::commands::draw::args::DrawCommand;
+use crate::commands::report::args::ReportArgs;
 use crate::commands::slots::args::SlotsCommand;
 use crate::commands::spec::SpecCommand;
 use crate::nodes::MAX_COUNT;
@@ -61,6 +62,9 @@ pub(crate) enum Command {
     /// Draw: a ring, bars of a balance, what moves, slots, node counts
     #[command(subcommand, after_help = DRAW)]
     Draw(DrawCommand),
+    /// Write a page for the browser: a whole comparison, or with --skew why the keys lie unevenly
+    #[command(after_help = REPORT)]
+    Report(ReportArgs),
     /// What peers must share, in one file: write it, check it, tell whether two agree
     #[command(subcommand, after_help = SPEC)]
     Spec(SpecCommand),
@@ -77,6 +81,14 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) contest: ContestArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ContestArgs {
     #[command(flatten)]
     pub(crate) nodes: NodeArgs,
     /// Compare only these (repeatable, or comma separated) [default: all `hashroute strategies`]
@@ -98,8 +110,6 @@ pub(crate) struct CompareArgs {
     pub(crate) remove: Option<String>,
     #[command(flatten)]
     pub(crate) keys: KeyArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, Args)]
@@ -286,7 +296,7 @@ pub(crate) struct StrategyArgs {
 }
 
 /// What a spec says.
-const SPECIFIED: [&str; 8] = [
+pub(crate) const SPECIFIED: [&str; 8] = [
     "members",
     "strategy",
     "set",
@@ -297,7 +307,7 @@ const SPECIFIED: [&str; 8] = [
     "dialect",
 ];
 
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Strategy")]
 pub(crate) struct TuningArgs {
     /// A parameter of the strategy, such as points=160 (repeatable)
@@ -562,6 +572,14 @@ const DRAW: &str = "\
 Examples:
   hashroute draw ring --count 4 --set points=8 --add node-4 --out ring.svg
   hashroute draw balance --count 10 > balance.svg";
+
+const REPORT: &str = "\
+The page needs no network and no script, and holds its figures as JSON too.
+
+Examples:
+  hashroute report --out report.html
+  hashroute report --strategy ring,maglev --nodes a,b,c --add d --keys keys.txt --out report.html
+  hashroute report --skew --strategy modulo --count 60 --keys keys.txt --out skew.html";
 
 const SPEC: &str = "\
 FILE is TOML or JSON as `write` prints it; - is standard input. It holds the secret key of a keyed

@@ -4,6 +4,7 @@
 //! options, reads the same configuration, and compares thousands of routes; `cluster` starts
 //! many, moves slots and kills one; `etcd` has processes follow a Spec. Every server is stopped
 //! at the end. The seed is printed; `HASHROUTE_SEED` sets it.
+//! `report` has a browser read the pages that the command line writes.
 //!
 //! ```text
 //! hashroute-live [NAME...]    only these checks; all of them otherwise
@@ -23,6 +24,7 @@ mod nginx;
 mod process;
 mod random;
 mod redis;
+mod report;
 mod resp;
 mod tally;
 mod trafficserver;
@@ -110,6 +112,12 @@ const CHECKS: &[Check] = &[
         needs: &["etcd", "etcdctl", "hashroute-etcd"],
         install: "apt-get install etcd-server etcd-client, build examples/etcd, and have its hashroute-etcd in PATH",
         run: etcd::check,
+    },
+    Check {
+        name: "report",
+        needs: &["chromium"],
+        install: "apt-get install chromium",
+        run: report::check,
     },
 ];
 

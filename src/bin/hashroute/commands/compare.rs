@@ -1,36 +1,77 @@
 //! `compare`: every strategy on the same keys and the same change of nodes.
 
-use hashroute::harness::{Balance, Comparison, Contest, Figures, Measure, Remap, Row, compare};
+use hashroute::harness::{
+    Balance, Comparison, Contest, Figures, Keys, Measure, Remap, Row, compare,
+};
 use hashroute::strategy;
 use hashroute::{Change, Node, Nodes};
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, ContestArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
 use crate::strategy::{Choice, Way, choose};
 use crate::{changes, keys, nodes, units};
 
-/// Balance, add, remove, cost.
-const STAGES: usize = 4;
-
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
-    let choices = choose(&strategies(args)?, &args.tuning)?;
-    // Parameters that cannot work are wrong for any nodes; what a strategy refuses of these is told in its row.
-    choices
-        .iter()
-        .try_for_each(|choice| choice.build(Vec::new()).map(drop))?;
-    let nodes = nodes::read(&args.nodes)?;
-    let add = Change::Add(args.add.clone().map_or_else(|| next(&nodes), Ok)?);
-    let last = || nodes.last().map_or("", Node::name);
-    let remove = Change::remove(args.remove.as_deref().unwrap_or_else(last));
-    changes::check(&nodes, core::slice::from_ref(&add))?;
-    changes::check(&nodes, core::slice::from_ref(&remove))?;
-    let comparison = measure(args, &choices, nodes, add, remove)?;
-    report(&comparison)?.print(args.output.format)
+    let setting = Setting::read(&args.contest, args.output.quiet)?;
+    report(&setting.compare(true, args.output.quiet))?.print(args.output.format)
 }
 
-fn strategies(args: &CompareArgs) -> Result<Vec<Way>, Failure> {
+/// Who is compared, on what.
+pub(crate) struct Setting {
+    pub(crate) choices: Vec<Choice>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) add: Change,
+    pub(crate) remove: Change,
+    pub(crate) keys: Keys,
+}
+
+impl Setting {
+    pub(crate) fn read(args: &ContestArgs, quiet: bool) -> Result<Self, Failure> {
+        let choices = choose(&strategies(args)?, &args.tuning)?;
+        // Parameters that cannot work are wrong for any nodes; what a strategy refuses of these is told in its row.
+        choices
+            .iter()
+            .try_for_each(|choice| choice.build(Vec::new()).map(drop))?;
+        let nodes = nodes::read(&args.nodes)?;
+        let add = Change::Add(args.add.clone().map_or_else(|| next(&nodes), Ok)?);
+        let last = || nodes.last().map_or("", Node::name);
+        let remove = Change::remove(args.remove.as_deref().unwrap_or_else(last));
+        changes::check(&nodes, core::slice::from_ref(&add))?;
+        changes::check(&nodes, core::slice::from_ref(&remove))?;
+        let reading = Progress::start(quiet, "reading keys");
+        let keys = keys::read(&args.keys)?;
+        drop(reading);
+        Ok(Self {
+            choices,
+            nodes,
+            add,
+            remove,
+            keys,
+        })
+    }
+
+    pub(crate) fn compare(&self, costs: bool, quiet: bool) -> Comparison {
+        let allocations = || crate::ALLOCATOR.stats().allocations as u64;
+        let entrant = |choice: &Choice| match choice.way {
+            Way::Strategy(strategy) => Some((strategy, choice.params.clone())),
+            Way::Dialect(_) | Way::Config(_) | Way::Spec(_) => None,
+        };
+        let contest = Contest {
+            nodes: self.nodes.clone(),
+            add: vec![self.add.clone()],
+            remove: vec![self.remove.clone()],
+            strategies: self.choices.iter().filter_map(entrant).collect(),
+            costs,
+            allocations: Some(&allocations),
+            ..Contest::new(&self.keys)
+        };
+        with_progress(&contest, quiet)
+    }
+}
+
+fn strategies(args: &ContestArgs) -> Result<Vec<Way>, Failure> {
     if let Some(name) = &args.tuning.dialect {
         return Err(Failure::Input(format!(
             "--dialect {name}: compare is for strategies; expected balance or remap"
@@ -53,34 +94,11 @@ fn next(nodes: &[Node]) -> Result<Node, Failure> {
     Ok(Node::new(free.unwrap_or_default()))
 }
 
-fn measure(
-    args: &CompareArgs,
-    choices: &[Choice],
-    nodes: Vec<Node>,
-    add: Change,
-    remove: Change,
-) -> Result<Comparison, Failure> {
-    let reading = Progress::start(args.output.quiet, "reading keys");
-    let keys = keys::read(&args.keys)?;
-    drop(reading);
-    let allocations = || crate::ALLOCATOR.stats().allocations as u64;
-    let entrant = |choice: &Choice| match choice.way {
-        Way::Strategy(strategy) => Some((strategy, choice.params.clone())),
-        Way::Dialect(_) | Way::Config(_) | Way::Spec(_) => None,
-    };
-    let contest = Contest {
-        nodes,
-        add: vec![add],
-        remove: vec![remove],
-        strategies: choices.iter().filter_map(entrant).collect(),
-        allocations: Some(&allocations),
-        ..Contest::new(&keys)
-    };
-    Ok(with_progress(&contest, args.output.quiet))
-}
-
 fn with_progress(contest: &Contest, quiet: bool) -> Comparison {
-    let progress = Progress::steps(quiet, STAGES * contest.strategies.len());
+    let progress = Progress::steps(
+        quiet,
+        (3 + usize::from(contest.costs)) * contest.strategies.len(),
+    );
     let mut done = 0;
     compare(contest, &mut |strategy, stage| {
         progress.step(done, format!("{strategy}: {stage}"));
@@ -286,7 +304,7 @@ fn chance(row: &Row) -> Option<Vec<Cell>> {
     Some(cells)
 }
 
-fn scenario(comparison: &Comparison) -> [String; 2] {
+pub(crate) fn scenario(comparison: &Comparison) -> [String; 2] {
     let scenario = &comparison.scenario;
     let keys = units::counted(scenario.keys, "key");
     let distinct = units::count(scenario.distinct_keys);

@@ -10,6 +10,7 @@ mod lists;
 mod merge;
 mod plan;
 mod remap;
+pub(crate) mod report;
 mod route;
 mod skew;
 pub(crate) mod slots;
@@ -35,6 +36,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Plan(args) => plan::run(args),
         Command::Slots(command) => slots::run(command),
         Command::Draw(command) => draw::run(command),
+        Command::Report(args) => report::run(args),
         Command::Spec(command) => spec::run(command),
     }
 }

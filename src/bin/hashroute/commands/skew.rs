@@ -96,7 +96,7 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
     report.with_text(lines).with_table(count_table(&worst))
 }
 
-fn notes(skew: &Skew) -> String {
+pub(crate) fn notes(skew: &Skew) -> String {
     let looked = if skew.sampled_keys < skew.distinct_keys {
         format!(
             "a sample of {} of some {}",

@@ -1,0 +1,51 @@
+//! `report`: a page for the browser, of a comparison or of why keys lie unevenly.
+
+pub(crate) mod args;
+mod compare;
+mod page;
+mod shell;
+mod skew;
+mod table;
+mod verdict;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use self::args::{PageArgs, ReportArgs};
+use crate::failure::Failure;
+use crate::output::stdout;
+
+pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
+    check(&args.page)?;
+    let page = if args.skew {
+        skew::page(args)?
+    } else {
+        compare::page(args)?
+    };
+    write(&page, &args.page.out)
+}
+
+/// Refuse what cannot be written before the work is done.
+fn check(args: &PageArgs) -> Result<(), Failure> {
+    let extension = args.out.extension().map(OsStr::to_ascii_lowercase);
+    if args.out.as_os_str() == "-" || extension.is_some_and(|name| name == "html" || name == "htm")
+    {
+        return Ok(());
+    }
+    Err(Failure::Input(format!(
+        "--out {}: expected a name that ends in .html, or -",
+        args.out.display()
+    )))
+}
+
+fn write(page: &str, path: &Path) -> Result<(), Failure> {
+    if path.as_os_str() == "-" {
+        let mut out = stdout();
+        out.write_all(page.as_bytes())?;
+        return Ok(out.flush()?);
+    }
+    fs::write(path, page)
+        .map_err(|error| Failure::Input(format!("--out {}: {error}", path.display())))
+}
