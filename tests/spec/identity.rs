@@ -1,9 +1,9 @@
 //! Router to spec to router, and spec to router to spec.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hashroute::compat::{self, Dialect, Pool, Server};
-use hashroute::strategy::{ALL, Params, Strategy};
+use hashroute::strategy::{ALL, Param, Params, Strategy};
 use hashroute::{Change, HashFunction, HashTag, KeyHasher, Node, Router, Spec, Spread};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy as _, any, prop_oneof};
@@ -177,11 +177,15 @@ fn sets_have_no_order_and_the_drained_own_nothing() {
     }
 }
 
-/// Numbers of eight and nine digits: all dialects take some of them.
-fn routes(dialect: &Dialect, router: &dyn Router) -> Vec<Option<String>> {
+/// Of numbers with eight and nine digits: all dialects take some of them.
+fn names(router: &dyn Router) -> Vec<Option<String>> {
     let keys = (0..300).flat_map(|i: u32| [format!("{:08}", i * 7919), format!("{:09}", i * 7919)]);
     let name = |key: String| Some(router.route(key.as_bytes())?.name().to_owned());
-    let all: Vec<_> = keys.map(name).collect();
+    keys.map(name).collect()
+}
+
+fn routes(dialect: &Dialect, router: &dyn Router) -> Vec<Option<String>> {
+    let all = names(router);
     let owned = router.nodes().live() == 0 || all.iter().any(Option::is_some);
     assert!(owned, "{}", dialect.name);
     all
@@ -237,6 +241,50 @@ fn any_history_of_a_dialect_is_told() -> Outcome {
             assert!(spec.servers().iter().eq(pool.servers()));
         }
         read(&spec.to_toml());
+    }
+    Ok(())
+}
+
+/// The settings that a dialect takes, each of which says something: from its own words.
+fn settings(dialect: &Dialect) -> Vec<(&'static str, &'static str)> {
+    let words = |param: &Param| {
+        let split = |c: char| !c.is_ascii_alphanumeric() && !"_-.".contains(c);
+        let words = param.about.split(split).chain(["101", "MD5"]);
+        let words = words.chain([param.default]);
+        words.collect::<BTreeSet<&str>>()
+    };
+    let servers = || (0..3).map(|i| server(dialect, i));
+    let builds = |name: &str, word: &str| {
+        let params = Params::default().with(name, word);
+        dialect.build(servers(), &params).is_ok()
+    };
+    let settings = dialect.params.iter().flat_map(|param| {
+        let words = words(param).into_iter();
+        words.map(|word| (param.name, word))
+    });
+    settings.filter(|(name, word)| builds(name, word)).collect()
+}
+
+/// A default that is given may not be what comes without it.
+#[test]
+fn any_two_options_of_a_dialect_are_told() -> Outcome {
+    for dialect in compat::ALL {
+        let servers = || (0..3).map(|i| server(dialect, i));
+        let settings = settings(dialect);
+        let mut seen = BTreeMap::new();
+        for (i, one) in settings.iter().enumerate() {
+            for other in &settings[i..] {
+                let params = Params::default().with(one.0, one.1).with(other.0, other.1);
+                let Ok(pool) = dialect.build(servers(), &params) else {
+                    continue;
+                };
+                let spec = Spec::of_dialect(dialect, servers(), &params)?;
+                let (ours, theirs) = (names(&*spec.build()?), names(&pool));
+                assert!(ours == theirs, "{} {one:?} {other:?}", dialect.name);
+                let before = seen.entry(spec.fingerprint()).or_insert(theirs);
+                assert!(ours == *before, "{} {one:?} {other:?}", dialect.name);
+            }
+        }
     }
     Ok(())
 }
