@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hashroute::compat::{self, Dialect, Pool, Server};
 use hashroute::strategy::{ALL, Param, Params, Strategy};
-use hashroute::{Change, HashFunction, HashTag, KeyHasher, Node, Router, Spec, Spread};
+use hashroute::{
+    BoundedLoad, Change, HashFunction, HashTag, KeyHasher, Node, Rendezvous, Ring, Router, Spec,
+    Spread,
+};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy as _, any, prop_oneof};
 
@@ -143,18 +146,54 @@ fn a_table_is_told_as_it_is() -> Outcome {
 #[test]
 fn a_router_of_another_kind_is_refused() -> Outcome {
     let nodes = || (0..5).map(|i| Node::new(format!("n{i}")));
-    for strategy in ALL.iter().filter(|strategy| strategy.name != "bounded") {
-        for other in ALL.iter().filter(|other| other.name != strategy.name) {
-            // A bounded ring without load routes as a ring.
-            let alike = other.name == "bounded" && strategy.name == "ring";
+    for strategy in ALL {
+        for other in ALL {
             let router = other.build(nodes(), &Params::default())?;
             let told = Spec::of(strategy, &Params::default(), &*router);
+            let alike = other.name == strategy.name;
             assert_eq!(told.is_ok(), alike, "{} as {}", other.name, strategy.name);
         }
     }
-    let ring = hashroute::strategy::find("ring")?;
-    let router = ring.build(nodes(), &Params::default().with("points", "40"))?;
-    assert!(Spec::of(ring, &Params::default(), &*router).is_err());
+    for name in ["ring", "bounded"] {
+        let strategy = hashroute::strategy::find(name)?;
+        let router = strategy.build(nodes(), &Params::default().with("points", "40"))?;
+        assert!(Spec::of(strategy, &Params::default(), &*router).is_err());
+    }
+    Ok(())
+}
+
+/// A ring with one token beside those that it should have: few keys tell.
+#[test]
+fn a_router_that_is_nearly_of_the_kind_is_refused() -> Outcome {
+    let strategy = hashroute::strategy::find("ring")?;
+    let ring = Ring::new(["a", "b"].map(Node::new))?;
+    let tokens: Vec<_> = ring
+        .points()
+        .map(|(point, node)| (point, node.name()))
+        .collect();
+    let (first, owner) = *tokens.iter().min().expect("a point");
+    let other = if owner == "a" { "b" } else { "a" };
+    for (more, alike) in [(None, true), (Some((first - 1, other)), false)] {
+        let all = tokens.iter().copied().chain(more);
+        let router = Ring::from_tokens(["a", "b"].map(Node::new), all)?;
+        let told = Spec::of(strategy, &Params::default(), &router);
+        assert_eq!(told.is_ok(), alike, "{more:?}");
+    }
+    Ok(())
+}
+
+/// The loads of the moment are not part of it, and what they bound is.
+#[test]
+fn a_router_under_load_is_told() -> Outcome {
+    let strategy = hashroute::strategy::find("bounded")?;
+    let nodes = || (0..5).map(|i| Node::new(format!("n{i}")).with_weight(i % 3));
+    let router = BoundedLoad::new(Ring::new(nodes())?, 1.25)?;
+    for key in keys(3, 500) {
+        assert!(router.place(key).is_some());
+    }
+    assert!(Spec::of(strategy, &Params::default(), &router).is_ok());
+    let other = BoundedLoad::new(Rendezvous::new(nodes())?, 1.25)?;
+    assert!(Spec::of(strategy, &Params::default(), &other).is_err());
     Ok(())
 }
 
@@ -273,7 +312,10 @@ fn any_two_options_of_a_dialect_are_told() -> Outcome {
         let settings = settings(dialect);
         let mut seen = BTreeMap::new();
         for (i, one) in settings.iter().enumerate() {
-            for other in &settings[i..] {
+            let others = settings[i..]
+                .iter()
+                .filter(|other| *other == one || other.0 != one.0);
+            for other in others {
                 let params = Params::default().with(one.0, one.1).with(other.0, other.1);
                 let Ok(pool) = dialect.build(servers(), &params) else {
                     continue;
