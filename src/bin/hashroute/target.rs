@@ -20,8 +20,8 @@ use crate::strategy::{Choice, Way, choose, key_bytes};
 pub(crate) struct TargetArgs {
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
-    /// The nodes afterwards, in place of single changes: .csv, .json or .toml; their places and
-    /// order count, but with slots, --config and dialects in --spec, where members and weights do
+    /// The nodes afterwards, in place of single changes: .csv, .json or .toml; places and order
+    /// count too, except with slots, --config and a --spec of a dialect
     #[arg(long, value_name = "FILE", conflicts_with_all = ["add", "remove", "reweight"])]
     pub(crate) to_nodes_file: Option<PathBuf>,
     /// The strategy afterwards [default: as before]
@@ -190,7 +190,15 @@ fn hasher_after(
                 "--to-hash {name}: it takes a secret key, and the hash before has none; expected --to-hash-key with it"
             )));
         }
-        return before.with_function(function).map_err(refused);
+        let after = before.clone().with_function(function).map_err(refused)?;
+        let back = after.clone().with_function(before.function());
+        if back.ok() != Some(before) {
+            eprintln!(
+                "note: --to-hash {name}: it takes {}, and what the hash before had is left out",
+                function.secret()
+            );
+        }
+        return Ok(after);
     };
     let key = key_bytes("--to-hash-key", key)?;
     let hasher = KeyHasher::new(function).with_key(key).map_err(|_| {
