@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use hashroute::harness::{Keys, Scenario};
 use hashroute::hash::Secret;
-use hashroute::{Error, HashFunction, KeyHasher, Router, compat, strategy};
+use hashroute::{Change, Error, HashFunction, KeyHasher, Node, Router, compat, strategy};
 
 use crate::args::{NodeArgs, StrategyArgs, TuningArgs, dialect_names, hash_names, strategy_names};
 use crate::changes::{self, ChangeArgs, words};
@@ -20,8 +20,7 @@ use crate::strategy::{Choice, Way, choose, key_bytes};
 pub(crate) struct TargetArgs {
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
-    /// The nodes afterwards, in place of single changes: .csv, .json or .toml; places and order
-    /// count too, except with slots, --config and a --spec of a dialect
+    /// The nodes afterwards, places and order too: .csv, .json or .toml
     #[arg(long, value_name = "FILE", conflicts_with_all = ["add", "remove", "reweight"])]
     pub(crate) to_nodes_file: Option<PathBuf>,
     /// The strategy afterwards [default: as before]
@@ -83,36 +82,22 @@ impl Setups {
         changes::check(&nodes, &changes)?;
         let old = choice.build(nodes.clone())?;
         let mut told: Vec<_> = changes.iter().map(words).collect();
-        let other = if target.is_other_setup() {
-            let other = other(&choice, old.hasher(), &strategy.tuning, target)?;
-            told.insert(0, format!("{} to {}", choice.what(), what(&other, target)));
-            Some(other)
-        } else {
-            // Without a list, the router that there is takes the changes.
-            list.as_ref().and_then(|_| choice.for_any_nodes())
-        };
+        let other = second(&choice, old.hasher(), &strategy.tuning, target)?;
+        if let Some(other) = other.as_ref().filter(|_| target.is_other_setup()) {
+            told.insert(0, format!("{} to {}", choice.what(), what(other, target)));
+        }
         let beside = list.as_ref().map_or_else(Vec::new, |list| {
-            changes::beside(&nodes, &changes, list, choice.minds_order())
+            let order = other.as_ref().unwrap_or(&choice).minds_order();
+            changes::beside(&nodes, &changes, list, order)
         });
         let new = if let Some(other) = other {
             told.extend(beside);
             let nodes = list.unwrap_or_else(|| changes::after(nodes, &changes));
             let router = other.build(nodes);
-            if target.is_other_setup() {
-                router.map_err(|failure| of_target(&failure))?
-            } else {
-                router?
-            }
+            router.map_err(|failure| of_second(failure, target))?
         } else {
             changes::note_unseen(&beside);
-            let keys = &Keys::default();
-            let scenario = Scenario {
-                nodes,
-                changes,
-                keys,
-            };
-            let router = scenario.after(&choice, &choice.params);
-            router.map_err(|error| choice.refusal(&error))?
+            changed(&choice, nodes, changes)?
         };
         let words = if told.is_empty() {
             "no change".into()
@@ -123,7 +108,38 @@ impl Setups {
     }
 }
 
-/// What routes afterwards; what is not said of it stays as it is.
+/// What routes afterwards, if it is built anew; `None` where the router that there is takes the
+/// changes.
+fn second(
+    choice: &Choice,
+    hasher: Option<&KeyHasher>,
+    tuning: &TuningArgs,
+    target: &TargetArgs,
+) -> Result<Option<Choice>, Failure> {
+    if target.is_other_setup() {
+        return other(choice, hasher, tuning, target).map(Some);
+    }
+    let list = target.to_nodes_file.as_ref();
+    Ok(list.and_then(|_| choice.for_any_nodes()))
+}
+
+/// The router that there is, after the changes.
+fn changed(
+    choice: &Choice,
+    nodes: Vec<Node>,
+    changes: Vec<Change>,
+) -> Result<Box<dyn Router>, Failure> {
+    let keys = &Keys::default();
+    let scenario = Scenario {
+        nodes,
+        changes,
+        keys,
+    };
+    let router = scenario.after(choice, &choice.params);
+    router.map_err(|error| choice.refusal(&error))
+}
+
+/// Another strategy, dialect, parameters or hash; what is not said of it stays as it is.
 fn other(
     choice: &Choice,
     hasher: Option<&KeyHasher>,
@@ -216,6 +232,14 @@ fn what(other: &Choice, target: &TargetArgs) -> String {
     words.extend(target.to_set.iter().cloned());
     words.extend(target.to_hash.iter().map(|name| format!("hash {name}")));
     words.join(" ")
+}
+
+fn of_second(failure: Failure, target: &TargetArgs) -> Failure {
+    if target.is_other_setup() {
+        of_target(&failure)
+    } else {
+        failure
+    }
 }
 
 /// The failure with the options of the second set-up.
