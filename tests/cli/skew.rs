@@ -93,3 +93,15 @@ fn lists_of_node_counts_that_cannot_be_read() {
         );
     }
 }
+
+#[test]
+fn keys_that_go_nowhere_are_not_even() {
+    let output = run("skew --nodes a=0,b=0 --template 'user:{i}' --range 0..100");
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        error.contains("nothing to check: 100 keys went nowhere"),
+        "{error}"
+    );
+    assert!(output.stdout.is_empty());
+}

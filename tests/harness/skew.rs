@@ -1,5 +1,10 @@
 //! Skew: planted faults, each named and no other; even data; known answers.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "sizes are drawn, nothing is routed"
+)]
+
 use core::error::Error;
 use hashroute::harness::skew::{Evidence, Setup, Skew, Stage, Status};
 use hashroute::harness::{Keys, Measure, Recipe};
@@ -254,7 +259,7 @@ fn even_data_gives_no_more_alarms_than_stated() -> Outcome {
 
 /// A number above 0 and below 1 of each of two halves of a draw.
 fn halves(draw: u64) -> [f64; 2] {
-    [draw >> 32, draw & 0xffff_ffff].map(|half| (half as f64 + 0.5) / 2_f64.powi(32))
+    [draw >> 32, draw & 0xffff_ffff].map(|half| (half as f64 + 0.5) / 4_294_967_296.0)
 }
 
 /// Sizes of which none is far from the others: exponential, log-normal, Pareto, of two kinds.
@@ -306,7 +311,10 @@ fn a_few_large_keys_are_blamed_on_nobody_else() -> Outcome {
         let skew = skew("rendezvous", &Params::default(), &nodes(30), &[30], &keys)?;
         assert!(
             at_fault(&skew).iter().all(|stage| *stage == Stage::Keys)
-                && skew.measures.iter().all(|one| one.uneven != one.because.is_empty()),
+                && skew
+                    .measures
+                    .iter()
+                    .all(|one| one.uneven != one.because.is_empty()),
             "{seed} {}",
             skew.verdict
         );
@@ -350,7 +358,10 @@ fn a_hot_key_is_found_and_removed_wherever_it_is_in_the_sample() -> Outcome {
         let skew = skew("rendezvous", &Params::default(), &nodes(10), &[10], &keys)?;
         assert_eq!(at_fault(&skew), [Stage::Keys], "{}", skew.verdict);
         let best = skew.remedies.first().ok_or("no remedy")?;
-        assert!(best.what.starts_with(&format!("planted:9:{at} ")), "{best:?}");
+        assert!(
+            best.what.starts_with(&format!("planted:9:{at} ")),
+            "{best:?}"
+        );
         assert!(best.even && best.moved_share == 0.0, "{best:?}");
     }
     Ok(())

@@ -34,7 +34,7 @@ impl<'a> Carriers<'a> {
     /// How noisy they are, the first so many of them left out.
     pub(super) fn units(&self, without: usize) -> Units {
         let rest = self.0.get(without..).unwrap_or_default();
-        Units::of(rest.iter().map(|one| (one.amount, one.stands_for)))
+        Units::of(&rest.iter().map(|one| (one.amount, one.stands_for)))
     }
 
     /// Those that stand for themselves alone, the largest first.

@@ -28,7 +28,7 @@ pub(super) struct Units {
 
 impl Units {
     /// Of amounts above 0, each as that of so many keys.
-    pub(super) fn of(amounts: impl Iterator<Item = (u64, f64)> + Clone) -> Self {
+    pub(super) fn of(amounts: &(impl Iterator<Item = (u64, f64)> + Clone)) -> Self {
         let sum = |of: &dyn Fn(f64) -> f64| -> f64 {
             let amounts = amounts.clone();
             amounts.map(|(amount, keys)| keys * of(amount as f64)).sum()

@@ -370,9 +370,10 @@ impl Evidence {
     pub(super) fn carriers(&self, measure: Measure) -> Carriers<'_> {
         let amount = |one: &Sampled| one.load.of(measure);
         // What is beyond the sample is listed from a thousandth on, so the same holds within.
-        let mark = match self.is_whole() {
-            true => 0,
-            false => self.total().of(measure).div_ceil(LISTED),
+        let mark = if self.is_whole() {
+            0
+        } else {
+            self.total().of(measure).div_ceil(LISTED)
         };
         let heavy = self.sample().filter(|one| amount(one) >= mark).count();
         let listed = self.beyond.listed(measure as usize);

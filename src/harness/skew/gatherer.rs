@@ -101,17 +101,17 @@ mod tests {
         let keys = Keys::template("k{i}", 0..count).expect("keys");
         let mut parts = [0, 1].map(|_| Evidence::new(&ring));
         let last = keys.iter().max_by_key(|key| xxh3_128(key)).expect("a key");
-        for key in [last; 5000] {
-            parts[1].add(&ring, key, None, None);
+        for _ in 0..5000 {
+            parts[1].add(&ring, last, None, None);
         }
         parts[0].add_all(&ring, &keys);
         let [mut evidence, hot] = parts;
         evidence.absorb(hot);
         let carriers = evidence.carriers(Measure::Keys);
-        let known: Vec<_> = carriers.known().collect();
-        assert_eq!(known.iter().map(|one| one.key).collect::<Vec<_>>(), [last]);
+        let known = carriers.known().next().expect("a key");
+        assert!(known.key == last && carriers.known().count() == 1);
         // Too much by what others in its cells have: a few.
-        assert!((5001..5020).contains(&known[0].amount), "{known:?}");
+        assert!((5001..5020).contains(&known.amount), "{known:?}");
         let keys = carriers.units(0).keys / count as f64;
         assert!((keys - 1.0).abs() < 0.005, "{keys}");
     }

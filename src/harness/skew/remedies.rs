@@ -223,7 +223,7 @@ impl<'a> Trial<'a> {
             }
         }
         let carried = self.amounts.iter().filter(|&&amount| amount > 0);
-        let units = Units::of(carried.map(|&amount| (amount, 1.0)));
+        let units = Units::of(&carried.map(|&amount| (amount, 1.0)));
         Remedy {
             moved_share: ratio(f64::from(moved), self.keys.len() as f64),
             ..Remedy::judge(what, &cluster, &loads, &units)

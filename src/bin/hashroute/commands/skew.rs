@@ -1,6 +1,8 @@
 //! `skew`: why the keys lie unevenly on the nodes.
 
-use hashroute::harness::skew::{CountRow, Evidence, Finding, Gatherer, MeasureSkew, Remedy, Setup, Skew};
+use hashroute::harness::skew::{
+    CountRow, Evidence, Finding, Gatherer, MeasureSkew, Remedy, Setup, Skew,
+};
 
 use crate::args::SkewArgs;
 use crate::failure::Failure;

@@ -67,7 +67,6 @@ pub(super) fn hold(
     limits: &[Limit],
 ) -> Result<Vec<Check>, Failure> {
     let mut checks = Vec::new();
-    refuse_all(balance, limits)?;
     for (measure, figures) in measured(balance, measures)? {
         checks.extend(
             limits
@@ -76,23 +75,6 @@ pub(super) fn hold(
         );
     }
     Ok(checks)
-}
-
-/// Refuse the share of all nodes: it is 1 however the keys lie.
-fn refuse_all(balance: &Balance, limits: &[Limit]) -> Result<(), Failure> {
-    let live = balance.nodes.iter().filter(|node| node.weight > 0).count();
-    for limit in limits {
-        match limit {
-            Limit::MaxTop(top) if top.n >= live => {
-                return Err(Failure::Input(format!(
-                    "--max-top {}@{}: {live} nodes hold all there is, expected fewer than these",
-                    top.share, top.n
-                )));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 /// The figures of the measures asked for, or of all that are known.

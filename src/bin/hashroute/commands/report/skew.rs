@@ -167,6 +167,7 @@ impl View<'_> {
             cv: row.cv,
             noise_cv: row.noise_cv,
             noise_cv_p99: row.noise_cv_p99,
+            dangerous: row.dangerous,
         });
         let points: Vec<_> = points.collect();
         let what = format!(
@@ -185,7 +186,7 @@ impl View<'_> {
             p {
                 "Dangerous for these keys, which is far beyond chance with all tests taken together: "
                 (units::count(numbers.len() as u64)) " of " (units::counted(counts.rows.len() as u64, "number"))
-                " of nodes. The picture marks all above the band, where chance alone puts one in a hundred."
+                " of nodes. Above the band in the picture, chance alone puts one in a hundred."
             }
             @if !numbers.is_empty() { p { "Dangerous numbers: " (numbers.join(" ")) "." } }
             (gallery.show(&plot::counts(&what, &points), &self.shell("skew", true).with("--format", Some("json"))))
