@@ -1,8 +1,6 @@
 //! `skew`: why the keys lie unevenly on the nodes.
 
-use hashroute::harness::skew::{
-    CountRow, Evidence, Finding, Gatherer, MeasureSkew, Remedy, Setup, Skew,
-};
+use hashroute::harness::skew::{CountRow, Finding, Gatherer, MeasureSkew, Remedy, Setup, Skew};
 
 use crate::args::SkewArgs;
 use crate::failure::Failure;
@@ -33,24 +31,21 @@ pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
     };
     let counting = Counting::of(&*router, args.output.quiet);
     let (gatherer, _) = keys::count(&args.keys, &Gatherer::new(&*router), counting)?;
-    let evidence = gatherer.into_evidence();
-    refuse_none(&evidence, &choice)?;
     let progress = Progress::start(args.output.quiet, "looking for what is uneven");
     let skew = setup
-        .judge(&evidence)
+        .judge(&gatherer.into_evidence())
         .map_err(|error| choice.refusal(&error))?;
     drop(progress);
+    refuse_none(&skew, &choice)?;
     report(&skew, &choice)?.print(args.output.format)
 }
 
-/// Refuse to judge nothing.
-pub(crate) fn refuse_none(evidence: &Evidence, choice: &Choice) -> Result<(), Failure> {
-    let (keys, unplaced) = (evidence.total().keys, evidence.unplaced());
-    if keys > unplaced {
+/// Refuse to call nothing even.
+pub(crate) fn refuse_none(skew: &Skew, choice: &Choice) -> Result<(), Failure> {
+    if skew.unplaced < skew.keys {
         return Ok(());
     }
-    let weight = evidence.loads().iter().any(|(node, _)| node.weight() > 0);
-    let why = choice.unplaced(unplaced, weight);
+    let why = choice.unplaced(skew.unplaced, skew.nodes > 0);
     Err(Failure::Input(format!("nothing to check: {why}")))
 }
 

@@ -12,7 +12,7 @@ use super::page::{Gallery, Page, Section, command};
 use super::shell::Shell;
 use super::table::{Field, four, rows, table};
 use crate::args::StrategyArgs;
-use crate::commands::skew::notes;
+use crate::commands::skew::{notes, refuse_none};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::strategy::Choice;
@@ -44,6 +44,7 @@ pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
     };
     let skew = setup.analyse(&keys);
     let skew = skew.map_err(|error| choice.refusal(&error))?;
+    refuse_none(&skew, &choice)?;
     let placement = Placement::of(&*router, &keys);
     let balance = balance(choice.way.name(), &*router, &keys, &placement);
     drop(progress);
