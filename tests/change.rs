@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use common::{Cluster, Step};
 use hashroute::Router;
-use hashroute::strategy::Strategy;
+use hashroute::strategy::{ALL, Agree, Strategy};
 
 /// A router of some strategy, and the same after some changes.
 pub(crate) fn states(
@@ -29,6 +29,12 @@ pub(crate) fn states(
         }
     }
     [old.into(), cluster.router.into()]
+}
+
+/// The strategies between which a plan can be: loads cannot be planned.
+pub(crate) fn plannable() -> impl Iterator<Item = &'static Strategy> {
+    ALL.iter()
+        .filter(|strategy| strategy.caps.agree != Agree::Load)
 }
 
 /// Keys as bytes.

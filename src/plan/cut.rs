@@ -89,6 +89,7 @@ impl Division {
         members: &Members,
         routers: [&dyn Router; 2],
         replicas: Replicas,
+        identities: [u64; 2],
     ) -> Result<Self, Error> {
         let [old, new] = routers;
         let alike = hash_alike(old, new);
@@ -98,10 +99,16 @@ impl Division {
                 return Ok(pieces);
             }
         }
-        Ok(Self {
+        let mut division = Self {
             cut: if alike { Cut::Mixed } else { Cut::Bytes },
             ..estimated(members, routers, replicas)
-        })
+        };
+        // A sample in which nothing moves proves nothing where the routers differ.
+        let moves = division.kinds.iter().any(|kind| kind.moved > 0);
+        if !moves && alike && identities[0] == identities[1] {
+            division.pieces.clear();
+        }
+        Ok(division)
     }
 }
 
@@ -175,7 +182,7 @@ fn estimated(members: &Members, routers: [&dyn Router; 2], replicas: Replicas) -
         cut: Cut::Mixed,
         space: Space::CIRCLE,
         whole: SAMPLE.into(),
-        pieces: (kind.moved > 0).then_some(all).into_iter().collect(),
+        pieces: [all].into(),
         kinds: [kind].into(),
     }
 }

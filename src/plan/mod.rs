@@ -25,13 +25,16 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 mod cut;
+mod identity;
 mod stage;
 mod steps;
 mod transition;
 
 use self::cut::{Cut, Division, Kind, Piece};
+use self::identity::identity;
 pub use self::stage::Stage;
 pub use self::transition::{Lists, Owners, State, Transition};
+use crate::diff::{owner, sample};
 use crate::members::Members;
 use crate::regions::Space;
 use crate::{Error, NodeId, Router, Spread};
@@ -109,6 +112,8 @@ impl Default for Budget {
 #[derive(Clone, Debug)]
 pub struct Plan {
     members: Members,
+    /// What the old and the new router are, for [`Transition::new`].
+    routers: [u64; 2],
     cut: Cut,
     space: Space,
     replicas: Replicas,
@@ -156,7 +161,8 @@ impl Plan {
     /// # Errors
     /// [`Error::Parameter`] for a budget that is no share, or so small that not even one place
     /// (a slot, a cell) could move, with the smallest that would do; for no replicas, or too many.
-    /// [`Error::Unsupported`] when the new router has nobody to hold the keys.
+    /// [`Error::Unsupported`] when the new router has nobody to hold the keys, when neither gives an
+    /// owner to keys of text, and where loads decide who owns a key.
     /// [`Error::Capacity`] for more than 65,536 steps or 16,777,216 ranges.
     ///
     /// ```
@@ -176,17 +182,14 @@ impl Plan {
         budget: Budget,
     ) -> Result<Self, Error> {
         check(replicas)?;
-        if new.nodes().live() == 0 && old.nodes().live() > 0 {
-            return Err(Error::Unsupported {
-                what: "no node of the new router has weight, so that nobody could hold the keys",
-                advice: "give a node of the new router weight",
-            });
-        }
+        check_owners(old, new)?;
         let members = Members::new(old.nodes(), new.nodes())?;
-        let division = Division::new(&members, [old, new], replicas)?;
+        let routers = [identity(&members, 0, old), identity(&members, 1, new)];
+        let division = Division::new(&members, [old, new], replicas, routers)?;
         let steps = steps::pack(&division, members.nodes().id_bound(), budget)?;
         Ok(Self {
             members,
+            routers,
             cut: division.cut,
             space: division.space,
             replicas,
@@ -206,6 +209,20 @@ impl Plan {
     /// ```
     pub fn steps(&self) -> impl ExactSizeIterator<Item = Step<'_>> {
         self.steps.iter().map(|pieces| Step { plan: self, pieces })
+    }
+
+    /// The share of all keys whose nodes change, in all steps.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas}};
+    /// let (old, new) = (Ring::new([Node::new("a")])?, Ring::new([Node::new("b")])?);
+    /// assert_eq!(Plan::new(&old, &new, Replicas::default(), Budget::default())?.moved(), 1.0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn moved(&self) -> f64 {
+        let pieces = self.steps.iter().flatten();
+        let amounts = pieces.map(|piece| self.amount(piece, self.kind(piece).moved));
+        self.share(amounts.sum())
     }
 
     /// Whether ranges are of the routers' own hashes, so that all keys of one change hands alike
@@ -264,6 +281,30 @@ impl Plan {
     /// An amount as a share of all keys.
     fn share(&self, amount: u128) -> f64 {
         amount as f64 / (self.space.hashes() * self.whole) as f64
+    }
+}
+
+/// Every key must have somebody to hold it, and loads must not decide who.
+fn check_owners(old: &dyn Router, new: &dyn Router) -> Result<(), Error> {
+    if old.keeps_loads() || new.keeps_loads() {
+        return Err(Error::Unsupported {
+            what: "a plan between routers whose loads decide who owns a key",
+            advice: "plan for the routers below them",
+        });
+    }
+    // A system that hashes something else than text routes no key of the sample.
+    let routes = |router| sample(1024).any(|key| owner(router, key.as_bytes()).is_some());
+    let is_empty = |router: &dyn Router| router.nodes().live() == 0;
+    match (routes(old), routes(new)) {
+        (true, false) => Err(Error::Unsupported {
+            what: "the new router gives keys no owner, so that nobody could hold them",
+            advice: "give a node of the new router weight, or slots",
+        }),
+        (false, false) if !(is_empty(old) && is_empty(new)) => Err(Error::Unsupported {
+            what: "neither router gives an owner to any key of text, so that nothing can be planned",
+            advice: "compare the two for keys of your own with `diff_keys`",
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use smallvec::SmallVec;
 
 use super::cut::{Cut, List, deletes, lists, transfers};
+use super::identity::identity;
 use super::{Plan, Replicas, Stage};
 use crate::diff::owner;
 use crate::members::Members;
@@ -128,7 +129,8 @@ impl Transition {
     /// Before the first step. O(ranges log ranges).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] when the routers have not the nodes that the plan is about;
+    /// [`Error::Unsupported`] when the routers are not those of the plan, by their nodes and by who
+    /// owns what;
     /// [`Error::Capacity`] when both together have more than 2^32 - 1 nodes.
     ///
     /// ```
@@ -142,7 +144,10 @@ impl Transition {
     /// ```
     pub fn new(old: Arc<dyn Router>, new: Arc<dyn Router>, plan: &Plan) -> Result<Self, Error> {
         let members = Members::new(old.nodes(), new.nodes())?;
-        if !members.same(&plan.members) {
+        let is_known = |side: usize, router: &dyn Router| {
+            identity(&members, side, router) == plan.routers[side]
+        };
+        if !members.same(&plan.members) || !is_known(0, &*old) || !is_known(1, &*new) {
             return Err(Error::Unsupported {
                 what: "the plan is of other routers than these",
                 advice: "plan anew from the old router to the new one",

@@ -132,9 +132,15 @@ fn limits_that_cannot_be_kept_are_refused() {
         "plan --nodes a --add b --step 9",
         "--step 9: the plan has 1 step",
     );
+    refused("plan --nodes a --reweight a=0", "nobody could hold them");
     refused(
-        "plan --nodes a --reweight a=0",
-        "nobody could hold the keys",
+        "plan --strategy bounded --nodes a,b --add c",
+        "plan for the routers below them",
+    );
+    let unseen = stdout("plan --strategy rendezvous --nodes a=1000000,b=1000000 --add c=1");
+    assert!(
+        unseen.contains("in 1 step") && !unseen.contains("-0.00%"),
+        "{unseen}"
     );
     let none = stdout("plan --nodes a --to-set points=7");
     assert!(

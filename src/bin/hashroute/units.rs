@@ -57,7 +57,8 @@ pub(crate) fn short_size(bytes: f64) -> String {
 
 /// 9.09%, 0.03%.
 pub(crate) fn percent(share: f64) -> String {
-    format!("{:.2}%", share * 100.0)
+    // A sum of nothing is -0.
+    format!("{:.2}%", share * 100.0 + 0.0)
 }
 
 /// A probability: 0.042, < 0.001.

@@ -105,7 +105,6 @@ fn cut(report: Report, table: Table, all: usize, what: &str) -> Report {
 }
 
 fn summary(plan: &Plan) -> String {
-    let moved: f64 = plan.steps().map(|step| step.moved()).sum();
     let steps = units::counted(plan.steps().len() as u64, "step");
     let of = match (plan.is_exact(), plan.modulus()) {
         (false, _) => {
@@ -119,7 +118,7 @@ fn summary(plan: &Plan) -> String {
     };
     format!(
         "{} of all keys change nodes, in {steps}: {of}.",
-        units::percent(moved)
+        units::percent(plan.moved())
     )
 }
 
@@ -242,7 +241,7 @@ fn json_of(plan: &Plan, steps: &[Numbered]) -> Value {
         "exact": plan.is_exact(),
         "modulus": plan.modulus(),
         "replicas": plan.replicas().n,
-        "moved_share": plan.steps().map(|step| step.moved()).sum::<f64>(),
+        "moved_share": plan.moved(),
         "steps": steps.collect::<Vec<_>>(),
     })
 }
