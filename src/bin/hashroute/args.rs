@@ -181,7 +181,7 @@ pub(crate) struct SkewArgs {
 pub(crate) struct RemapArgs {
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
-    /// The nodes afterwards, in place of single changes: .csv, .json or .toml
+    /// The nodes afterwards, in place of single changes: .csv, .json or .toml; members and weights count
     #[arg(long, value_name = "FILE", help_heading = "Change", conflicts_with_all = ["add", "remove", "reweight"])]
     pub(crate) to_nodes_file: Option<PathBuf>,
     #[command(flatten)]
