@@ -126,6 +126,7 @@ fn every_picture_is_well_formed_titled_and_the_same_again() -> Outcome {
             cv: f64::NAN,
             noise_cv: 0.1,
             noise_cv_p99: 0.2,
+            dangerous: true,
         };
         Ok(vec![
             drawn,

@@ -11,8 +11,8 @@ use super::{Picture, words};
 ///
 /// ```
 /// use hashroute::plot::{CountPoint, counts};
-/// let point = CountPoint { nodes: 60, cv: 1.66, noise_cv: 0.24, noise_cv_p99: 0.30 };
-/// assert!(point.is_dangerous());
+/// let point = CountPoint { nodes: 60, cv: 1.66, noise_cv: 0.24, noise_cv_p99: 0.30, dangerous: true };
+/// assert!(point.cv > point.noise_cv_p99);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CountPoint {
@@ -24,18 +24,8 @@ pub struct CountPoint {
     pub noise_cv: f64,
     /// What chance alone exceeds one time in a hundred.
     pub noise_cv_p99: f64,
-}
-
-impl CountPoint {
-    /// Whether chance alone gives as much less than one time in a hundred.
-    ///
-    /// ```
-    /// # use hashroute::plot::CountPoint;
-    /// assert!(!CountPoint { nodes: 61, cv: 0.25, noise_cv: 0.24, noise_cv_p99: 0.30 }.is_dangerous());
-    /// ```
-    pub fn is_dangerous(&self) -> bool {
-        self.cv > self.noise_cv_p99
-    }
+    /// Whether it is far beyond chance, as [`CountRow`](crate::harness::skew::CountRow) has it.
+    pub dangerous: bool,
 }
 
 const LEFT: f64 = 64.0;
@@ -51,8 +41,8 @@ const LABELS: usize = 500;
 ///
 /// ```
 /// use hashroute::plot::{CountPoint, counts};
-/// let even = CountPoint { nodes: 61, cv: 0.2, noise_cv: 0.24, noise_cv_p99: 0.3 };
-/// let uneven = CountPoint { nodes: 60, cv: 1.7, ..even };
+/// let even = CountPoint { nodes: 61, cv: 0.2, noise_cv: 0.24, noise_cv_p99: 0.3, dangerous: false };
+/// let uneven = CountPoint { nodes: 60, cv: 1.7, dangerous: true, ..even };
 /// let picture = counts("metric:demo:{i} by twemproxy", &[uneven, even]);
 /// assert_eq!(picture.title(), "1 of 2 node counts is less even than chance explains");
 /// ```
@@ -67,7 +57,7 @@ pub fn counts(what: &str, points: &[CountPoint]) -> Picture {
     let lines = Vec::from([
         words::name(what, 75.0),
         String::from(
-            "Dots: cv of what the nodes hold. Line and grey: what chance alone gives, and exceeds 1 time in 100. Diamonds: beyond it.",
+            "Dots: cv of what the nodes hold. Line and grey: what chance alone gives, and exceeds 1 time in 100. Diamonds: far beyond it.",
         ),
     ]);
     let mut canvas = Canvas::new(1000.0, TOP + HEIGHT + 60.0, &title(&points), &lines);
@@ -163,7 +153,7 @@ impl<'a> Chart<'a> {
         let mut diamonds = Pen::default();
         for point in self.points {
             let (x, y) = self.at(point.nodes, point.cv);
-            if point.is_dangerous() {
+            if point.dangerous {
                 let corners = [(x + 5.0, y), (x, y + 5.0), (x - 5.0, y)];
                 diamonds.start((x, y - 5.0));
                 for corner in corners {
@@ -179,7 +169,7 @@ impl<'a> Chart<'a> {
 
     /// The worst first, each where it covers neither another nor a diamond.
     fn labels(&self, canvas: &mut Canvas) {
-        let dangerous = || self.points.iter().filter(|point| point.is_dangerous());
+        let dangerous = || self.points.iter().filter(|point| point.dangerous);
         let place = |point: &CountPoint| self.at(point.nodes, point.cv);
         let mut covered: Vec<(f64, f64)> = dangerous().map(place).collect();
         let mut worst: Vec<_> = dangerous().collect();
@@ -200,7 +190,7 @@ impl<'a> Chart<'a> {
 }
 
 fn title(points: &[CountPoint]) -> String {
-    let bad = points.iter().filter(|point| point.is_dangerous()).count() as u64;
+    let bad = points.iter().filter(|point| point.dangerous).count() as u64;
     let are = if bad == 1 { "is" } else { "are" };
     let all = words::counted(points.len() as u64, "node count");
     match bad {

@@ -62,7 +62,6 @@ fn each_threshold_holds_at_its_edge_and_fails_beyond() {
         "--max-over-mean 1.6 => --max-over-mean 1.599999".into(),
         "--max-top 0.4@1 => --max-top 0.399999@1".into(),
         "--max-top 70%@2 => --max-top 69.9999%@2".into(),
-        "--max-top 100%@9 => --max-top 99.9%@9".into(),
         format!("--significance {p} => --significance {}", p + 1e-9),
     ];
     for edge in edges {
@@ -281,6 +280,20 @@ fn a_change_of_strategy_hash_and_parameters_is_told() {
 }
 
 #[test]
+fn a_change_of_sizes_alone_is_told() {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("sizes.csv");
+    let options = format!("--csv {}", path.display());
+    let write = |rows: &str| fs::write(&path, rows).expect("written");
+    write("key,size\na,1\nb,2\n");
+    let before = baseline("sizes.json", &options);
+    write("key,size\nb,2\na,1\n"); // in another order they are the same
+    assert_eq!(against(&before, &options)["changes"], Value::Array(vec![]));
+    write("key,size\na,2\nb,1\n");
+    let change = against(&before, &options)["changes"][0].to_string();
+    assert!(change.contains("other keys, sizes or requests"), "{change}");
+}
+
+#[test]
 fn a_change_of_template_compares_key_by_key() {
     let path = baseline(
         "template.json",
@@ -367,6 +380,9 @@ check --range 0..9 --max-cv NaN => --max-cv | number
 check --range 0..9 --max-empty 1.5 => --max-empty | 1.5
 check --range 0..9 --max-top 0.2 => --max-top | SHARE@N
 check --range 0..9 --max-top 2@1 => --max-top | SHARE@N
+check --range 0..9 --max-top 100%@9 => --max-top | never fails
+check --range 0..9 --significance 0 => --significance | never fails
+check --range 0..9 --max-cv 1 --junit - => --junit | standard output
 check --range 0..9 --significance 2 => --significance | 0 to 1
 check --range 0..9 --max-moved 0.1 => --baseline
 check --range 0..9 --max-cv 1 --node-counts 0 => --node-counts | 2..=128

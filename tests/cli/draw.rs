@@ -29,6 +29,19 @@ fn pictures_go_to_standard_output_and_to_files_alike() {
     }
 }
 
+/// One in a hundred is above the band by chance, and no more dangerous than `skew` says.
+#[test]
+fn luck_is_not_drawn_as_a_danger() {
+    let options = "--node-counts 2..=128 --strategy rendezvous --range 0..3000";
+    let svg = stdout(&format!("draw node-counts {options}"));
+    assert!(svg.contains("127 node counts: none is less even"));
+    let modulo = "--strategy modulo --hash twemproxy-fnv1a-64 --template 'metric:demo:{i}'";
+    let svg = stdout(&format!(
+        "draw node-counts --node-counts 60,61,87 {modulo} --range 0..1000"
+    ));
+    assert!(svg.contains("2 of 3 node counts are less even"));
+}
+
 #[test]
 fn slots_are_drawn_of_what_a_server_printed() {
     let svg = stdout(&format!("draw slots '{}'", data(STABLE)));

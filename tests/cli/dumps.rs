@@ -101,10 +101,13 @@ fn dumps_that_hold_no_keys_are_refused() {
         "Could not connect to Redis at 127.0.0.1:6379: Connection refused\n",
     );
     file("cursors.txt", "12\n7\n0\n");
+    file("scan.json", "[\"12\",[\"a\",\"b\"]]\n[\"0\",[]]\n");
     check_messages(
         r"
 balance --bigkeys DIR/refused.txt => --bigkeys | no keys | Could not connect
 route --scan DIR/cursors.txt => --scan | no keys | cursors
+route --scan DIR/scan.json => --scan | no keys | without --json
+balance --scan DIR/scan.json --strict => --scan | line 1 | without --json
 balance --keystats DIR/missing.txt => --keystats | missing.txt | os error
 balance --memkeys DIR/refused.txt --strict => --memkeys | line 1
 balance --scan a --keys b => --scan | --keys

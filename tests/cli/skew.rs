@@ -93,3 +93,19 @@ fn lists_of_node_counts_that_cannot_be_read() {
         );
     }
 }
+
+#[test]
+fn keys_that_go_nowhere_are_not_even() {
+    let page = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("nowhere.html");
+    let report = format!("report --skew --out {}", page.display());
+    for command in ["skew", &report] {
+        let output = run(&format!(
+            "{command} --nodes a=0,b=0 --template 'user:{{i}}' --range 0..100"
+        ));
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        let told = error.contains("nothing to check: 100 keys went nowhere");
+        assert!(told && output.stdout.is_empty(), "{error}");
+    }
+    assert!(!page.exists());
+}

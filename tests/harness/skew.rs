@@ -1,5 +1,10 @@
 //! Skew: planted faults, each named and no other; even data; known answers.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "sizes are drawn, nothing is routed"
+)]
+
 use core::error::Error;
 use hashroute::harness::skew::{Evidence, Setup, Skew, Stage, Status};
 use hashroute::harness::{Keys, Measure, Recipe};
@@ -249,6 +254,116 @@ fn even_data_gives_no_more_alarms_than_stated() -> Outcome {
         chance.sf(alarms.saturating_sub(1)) > 1e-4,
         "{alarms} of {RUNS}"
     );
+    Ok(())
+}
+
+/// A number above 0 and below 1 of each of two halves of a draw.
+fn halves(draw: u64) -> [f64; 2] {
+    [draw >> 32, draw & 0xffff_ffff].map(|half| (half as f64 + 0.5) / 4_294_967_296.0)
+}
+
+/// Sizes of which none is far from the others: exponential, log-normal, Pareto, of two kinds.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // within 1 to 10^12
+fn size(kind: u64, draw: u64) -> u64 {
+    let [a, b] = halves(draw);
+    let normal = (-2.0 * a.ln()).sqrt() * (core::f64::consts::TAU * b).cos();
+    let size = match kind % 4 {
+        0 => 1e4 * -a.ln(),
+        1 => 1e4 * normal.exp(),
+        2 => 1e4 * a.powf(-1.0 / 3.0),
+        _ if a < 0.9 => 100.0,
+        _ => 1000.0,
+    };
+    size.clamp(1.0, 1e12) as u64
+}
+
+#[test]
+fn sizes_that_differ_by_chance_give_no_more_alarms_than_stated() -> Outcome {
+    const RUNS: u64 = 120;
+    let mut random = draws(4711);
+    let mut alarms = 0;
+    for run in 0..RUNS {
+        let draw = random.next().unwrap_or(0);
+        let count = 300 + draw % 2500;
+        let sizes = random.by_ref().take(usize::try_from(count)?);
+        let sizes = sizes.map(|draw| size(run, draw)).collect();
+        let keys = keys(draw, count)?.with_sizes(sizes)?;
+        let nodes = nodes(2 + (draw >> 32) as usize % 59);
+        let skew = skew("rendezvous", &Params::default(), &nodes, &[10], &keys)?;
+        alarms += u64::from(any_alarm(&skew));
+    }
+    let chance = Binomial::new(hashroute::harness::skew::SIGNIFICANCE, RUNS)?;
+    assert!(
+        chance.sf(alarms.saturating_sub(1)) > 1e-4,
+        "{alarms} of {RUNS}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_few_large_keys_are_blamed_on_nobody_else() -> Outcome {
+    let mut random = draws(815);
+    for seed in 0..2 * SEEDS {
+        let heavy = |draw| (1e3 * halves(draw)[0].powf(-1.0 / 1.2)).min(1e15).round();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // as it says
+        let sizes = random.by_ref().take(3000).map(|draw| heavy(draw) as u64);
+        let keys = keys(seed, 3000)?.with_sizes(sizes.collect())?;
+        let skew = skew("rendezvous", &Params::default(), &nodes(30), &[30], &keys)?;
+        assert!(
+            at_fault(&skew).iter().all(|stage| *stage == Stage::Keys)
+                && skew
+                    .measures
+                    .iter()
+                    .all(|one| one.uneven != one.because.is_empty()),
+            "{seed} {}",
+            skew.verdict
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn a_bad_hash_is_named_whatever_the_sizes() -> Outcome {
+    let params = hashed(HashFunction::TwemproxyFnv1a64);
+    for (seed, draw) in (0..SEEDS).zip(draws(3)) {
+        let sizes = draws(draw).take(1000).map(|draw| size(seed, draw));
+        let keys = keys(seed, 1000)?.with_sizes(sizes.collect())?;
+        let skew = skew("modulo", &params, &nodes(87), &[87], &keys)?;
+        assert_eq!(at_fault(&skew), [Stage::Hash], "{seed} {}", skew.verdict);
+        assert!(skew.measures.iter().all(|one| one.uneven));
+    }
+    Ok(())
+}
+
+/// The first and the last of so many keys of a request each, in the order of the samples' hash.
+fn hot_and_last(count: u64) -> Result<[usize; 2], Box<dyn Error>> {
+    let order = |key: &[u8]| xxhash_rust::xxh3::xxh3_128(key);
+    let keys = keys(9, count)?;
+    let numbers = || keys.iter().map(order).enumerate();
+    let first = numbers().min_by_key(|(_, number)| *number);
+    let last = numbers().max_by_key(|(_, number)| *number);
+    let (Some((first, _)), Some((last, _))) = (first, last) else {
+        return Err("no keys".into());
+    };
+    Ok([first, last])
+}
+
+#[test]
+fn a_hot_key_is_found_and_removed_wherever_it_is_in_the_sample() -> Outcome {
+    let count = (1 << 16) + 5000;
+    for at in hot_and_last(count)? {
+        let mut requests = vec![1; usize::try_from(count)?];
+        requests[at] = 40_000;
+        let keys = keys(9, count)?.with_requests(requests)?;
+        let skew = skew("rendezvous", &Params::default(), &nodes(10), &[10], &keys)?;
+        assert_eq!(at_fault(&skew), [Stage::Keys], "{}", skew.verdict);
+        let best = skew.remedies.first().ok_or("no remedy")?;
+        assert!(
+            best.what.starts_with(&format!("planted:9:{at} ")),
+            "{best:?}"
+        );
+        assert!(best.even && best.moved_share == 0.0, "{best:?}");
+    }
     Ok(())
 }
 

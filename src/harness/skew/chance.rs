@@ -7,6 +7,57 @@ use statrs::distribution::{ChiSquared, ContinuousCDF, DiscreteCDF, Poisson};
 
 use super::super::noise::ratio;
 
+/// Keys that carry so many times the mean are heavy.
+const FAR: f64 = 10.0;
+
+/// How noisy keys are with what each carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Units {
+    /// How many keys carry anything.
+    pub(super) keys: f64,
+    /// What they carry together.
+    pub(super) total: f64,
+    /// As many keys that carry the same would be as noisy: (Σs)² / Σs².
+    pub(super) effective: f64,
+    /// As many would meet as rarely, which is what makes the tail: (Σs²)³ / (Σs³)².
+    meeting: f64,
+    /// Whether few keys carry much: at least half of what makes these noisier than equal ones,
+    /// which is as much again, comes from keys of ten times the mean, or one key carries half.
+    pub(super) few: bool,
+}
+
+impl Units {
+    /// Of amounts above 0, each as that of so many keys.
+    pub(super) fn of(amounts: &(impl Iterator<Item = (u64, f64)> + Clone)) -> Self {
+        let sum = |of: &dyn Fn(f64) -> f64| -> f64 {
+            let amounts = amounts.clone();
+            amounts.map(|(amount, keys)| keys * of(amount as f64)).sum()
+        };
+        let (keys, total) = (sum(&|_| 1.0), sum(&|amount| amount));
+        let squares = sum(&|amount| amount * amount);
+        let cubes = sum(&|amount| amount * amount * amount);
+        let is_far = |amount: f64| amount * keys > FAR * total || 2.0 * amount > total;
+        let far = sum(&|amount| if is_far(amount) { amount * amount } else { 0.0 });
+        let equal = ratio(total * total, keys);
+        Self {
+            keys,
+            total,
+            effective: ratio(total * total, squares),
+            meeting: ratio(squares * squares, cubes) * ratio(squares, cubes),
+            few: squares > 2.0 * equal && 2.0 * far > squares - equal,
+        }
+    }
+
+    /// How often chance alone gives loads as uneven as these: with what each key carries, or, where
+    /// few keys carry much, as if all carried the same.
+    pub(super) fn p_value(&self, loads: &[f64], shares: &[f64]) -> f64 {
+        if self.few {
+            return p_value(loads, shares, self.keys);
+        }
+        p_of(loads, shares, self.effective, self.meeting)
+    }
+}
+
 /// How often `units` equal things, each going its own way with these shares as probabilities,
 /// lie at least as unevenly as these loads: by Pearson's statistic.
 ///
@@ -14,6 +65,11 @@ use super::super::noise::ratio;
 /// and variance, the larger chance counts: where things are few, chi-squared has too thin a
 /// tail. Cells that expect less than one are put together.
 pub(super) fn p_value(loads: &[f64], shares: &[f64], units: f64) -> f64 {
+    p_of(loads, shares, units, units)
+}
+
+/// `units` are as noisy; `meeting` meet as rarely.
+fn p_of(loads: &[f64], shares: &[f64], units: f64, meeting: f64) -> f64 {
     let total: f64 = loads.iter().sum();
     if total <= 0.0 || units < 2.0 {
         return 1.0;
@@ -42,7 +98,7 @@ pub(super) fn p_value(loads: &[f64], shares: &[f64], units: f64) -> f64 {
     } else if rare_load > 0.0 {
         return 0.0; // where nothing can come
     }
-    tail(chi2, cells, units)
+    tail(chi2, cells, meeting)
 }
 
 /// With so many things a cell, chi-squared needs no help.

@@ -70,6 +70,9 @@ impl Consumer for Gatherer<'_> {
 
 #[cfg(test)]
 mod tests {
+    use xxhash_rust::xxh3::xxh3_128;
+
+    use super::super::super::Measure;
     use super::*;
     use crate::{Node, Ring};
 
@@ -88,6 +91,28 @@ mod tests {
         let [first, second] = &mut parts;
         second.merge(first.clone());
         assert!(!whole.is_whole());
-        assert_eq!(second.evidence, whole);
+        assert!(second.evidence == whole);
+    }
+
+    #[test]
+    fn a_hot_key_beyond_the_sample_is_known() {
+        let ring = Ring::new(["a", "b", "c"].map(Node::new)).expect("a ring");
+        let count = Evidence::MOST as u64 + 50_000;
+        let keys = Keys::template("k{i}", 0..count).expect("keys");
+        let mut parts = [0, 1].map(|_| Evidence::new(&ring));
+        let last = keys.iter().max_by_key(|key| xxh3_128(key)).expect("a key");
+        for _ in 0..5000 {
+            parts[1].add(&ring, last, None, None);
+        }
+        parts[0].add_all(&ring, &keys);
+        let [mut evidence, hot] = parts;
+        evidence.absorb(hot);
+        let carriers = evidence.carriers(Measure::Keys);
+        let known = carriers.known().next().expect("a key");
+        assert!(known.key == last && carriers.known().count() == 1);
+        // Too much by what others in its cells have: a few.
+        assert!((5001..5020).contains(&known.amount), "{known:?}");
+        let keys = carriers.units(0).keys / count as f64;
+        assert!((keys - 1.0).abs() < 0.005, "{keys}");
     }
 }

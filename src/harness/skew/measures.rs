@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::super::noise::ratio;
-use super::super::yardstick::Carried;
 use super::super::{KeyShare, Measure};
 use super::chance::{self, beyond};
 use super::evidence::Evidence;
@@ -49,18 +48,20 @@ pub struct MeasureSkew {
     pub max_over_mean: f64,
     /// That node.
     pub fullest: String,
-    /// How often chance alone gives as much when all keys carry the same.
+    /// How often chance alone gives as much with what each key carries; where few keys carry much,
+    /// as if all carried the same.
     pub p_value: f64,
     /// Whether it is more than chance and more than a hundredth.
     pub uneven: bool,
     /// The stages that make half of it, or the one that makes most: none where it is even.
     pub because: Vec<Stage>,
-    /// What is added to the noise because some keys carry more than others; 0 while that is less
+    /// What is added to the noise because few keys carry much; 0 where that is not so, or less
     /// than the noise of equal keys.
     pub heavy_cv: f64,
-    /// How many of the sampled keys carry half.
+    /// How many of the distinct keys carry half.
     pub keys_for_half: u64,
-    /// The sampled keys that carry most, up to five; empty when all carry the same.
+    /// The keys that carry most, up to five; empty when all carry the same. Of those beyond the
+    /// sample, the ones that carry a thousandth or more.
     pub top_keys: Vec<KeyShare>,
     /// The templates that carry most, up to five, of those with at least two keys.
     pub templates: Vec<TemplateShare>,
@@ -89,38 +90,36 @@ fn of(
         .iter()
         .filter(|(node, _)| node.weight() > 0);
     let loads: Vec<_> = on_nodes.map(|(_, load)| load.of(measure) as f64).collect();
-    let sums = evidence
-        .sample()
-        .map(|one| (one.load.of(measure), &*one.key));
-    let Carried { sample, largest } = Carried::all(sums.collect(), |key| *key);
+    let carriers = evidence.carriers(measure);
+    let (sample, units) = (carriers.sample(), carriers.units(0));
     let noise = sample.noise(&cluster.weights);
-    // So many more keys there are than in the sample.
-    let scale = ratio(evidence.distinct_keys(), evidence.sample().len() as f64).max(1.0);
-    let carriers = sample.carriers as f64 * scale;
-    let equal = cluster.noise(carriers);
-    let noise_cv = noise.cv / scale.sqrt();
+    let equal = cluster.noise(units.keys);
     let total: f64 = loads.iter().sum();
     let of_fair = loads
         .iter()
         .zip(&cluster.fair)
         .map(|(load, fair)| ratio(*load, total * fair));
     let fullest = of_fair.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
-    let heavy_cv = beyond(noise_cv, equal);
+    let heavy_cv = if units.few {
+        beyond(noise.cv, equal)
+    } else {
+        0.0
+    };
     MeasureSkew {
         measure,
         total: sum(evidence, measure),
         cv: chance::cv(&loads, &cluster.fair),
-        noise_cv,
+        noise_cv: noise.cv,
         equal_noise_cv: equal,
-        noise_cv_p99: noise.cv_p99 / scale.sqrt(),
+        noise_cv_p99: noise.cv_p99,
         max_over_mean: fullest.map_or(0.0, |(_, of_fair)| of_fair),
         fullest: fullest.map_or_else(String::new, |(rank, _)| cluster.names[rank].clone()),
-        p_value: chance::p_value(&loads, &cluster.fair, carriers),
+        p_value: units.p_value(&loads, &cluster.fair),
         uneven: false,
         because: Vec::new(),
-        heavy_cv: if heavy_cv > equal { heavy_cv } else { 0.0 },
+        heavy_cv,
         keys_for_half: sample.half as u64,
-        top_keys: top_keys(largest, ratio(sample.total, total)),
+        top_keys: carriers.top(total),
         templates: top_templates(measure, evidence, templates),
     }
 }
@@ -128,15 +127,6 @@ fn of(
 fn sum(evidence: &Evidence, measure: Measure) -> u64 {
     let on_nodes = evidence.loads().iter();
     on_nodes.fold(0, |sum, (_, load)| sum.saturating_add(load.of(measure)))
-}
-
-/// The largest keys of the sample, which carries this part of all.
-fn top_keys(largest: Vec<KeyShare>, part: f64) -> Vec<KeyShare> {
-    let of_all = |one: KeyShare| KeyShare {
-        share: one.share * part,
-        ..one
-    };
-    largest.into_iter().map(of_all).collect()
 }
 
 fn top_templates(

@@ -41,6 +41,7 @@ use super::{Keys, Measure, Recipe};
 use crate::strategy::Params;
 use crate::{Error, Node, Router};
 
+mod carriers;
 mod chance;
 mod counts;
 mod evidence;
@@ -242,13 +243,14 @@ impl Setup<'_> {
             tests: &tests,
             placed: &placed,
             cluster: &cluster,
+            distinct: whole(evidence.distinct_keys()),
         };
         let stages = stages::findings(&words, &mut measures, threshold);
         let worst = measures::worst(&measures);
         let faults = faults(&stages, worst);
         let remedies = if worst.is_some() || !faults.is_empty() {
             let measure = worst.map_or(Measure::Keys, |worst| worst.measure);
-            Trial::new(self, &*router, &placed, measure).against(&faults, &node_counts)
+            Trial::new(self, &*router, &placed, evidence, measure).against(&faults, &node_counts)
         } else {
             Vec::new()
         };

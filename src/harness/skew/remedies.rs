@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::super::noise::ratio;
 use super::super::{Measure, place_key};
-use super::chance::{self, effective};
+use super::chance::{self, Units};
 use super::counts::{MANY, NodeCounts};
+use super::evidence::Evidence;
 use super::placed::{Cluster, Placed};
 use super::stages::{Stage, shown};
 use super::templates::{Shape, Varying};
@@ -43,7 +44,7 @@ pub struct Remedy {
     pub cv: f64,
     /// What chance alone gives.
     pub noise_cv: f64,
-    /// How often chance alone gives as much, when all keys carry the same.
+    /// How often chance alone gives as much, as in [`MeasureSkew`](super::MeasureSkew).
     pub p_value: f64,
     /// Whether that is even: a p of at least a hundredth, or a coefficient of variation below it.
     pub even: bool,
@@ -58,12 +59,30 @@ const TRIED: usize = 1 << 16;
 /// it is.
 const PLAIN: f64 = 0.01;
 
+impl Remedy {
+    /// By these loads, of which no key moved.
+    fn judge(what: String, cluster: &Cluster, loads: &[f64], units: &Units) -> Self {
+        let cv = chance::cv(loads, &cluster.fair);
+        let p_value = units.p_value(loads, &cluster.fair);
+        Self {
+            what,
+            cv,
+            noise_cv: cluster.noise(units.effective),
+            p_value,
+            even: p_value >= PLAIN || cv < SLIGHT,
+            moved_share: 0.0,
+        }
+    }
+}
+
 /// The keys and where they are now.
 pub(super) struct Trial<'a> {
     setup: &'a Setup<'a>,
     router: &'a dyn Router,
     keys: Vec<&'a [u8]>,
     amounts: Vec<u64>,
+    evidence: &'a Evidence,
+    measure: Measure,
     now: Vec<Option<&'a str>>,
     bits: u32,
     found: Vec<Remedy>,
@@ -74,6 +93,7 @@ impl<'a> Trial<'a> {
         setup: &'a Setup<'a>,
         router: &'a dyn Router,
         placed: &'a Placed,
+        evidence: &'a Evidence,
         measure: Measure,
     ) -> Self {
         let sampled: Vec<_> = placed
@@ -91,6 +111,8 @@ impl<'a> Trial<'a> {
             now: keys.iter().map(owner).collect(),
             amounts: sampled.iter().map(|one| one.load.of(measure)).collect(),
             bits: placed.bits,
+            evidence,
+            measure,
             setup,
             router,
             keys,
@@ -134,28 +156,33 @@ impl<'a> Trial<'a> {
         self.found
     }
 
-    /// The largest keys kept elsewhere: what no placement can do.
+    /// The largest keys kept elsewhere: what no placement can do. Of all keys, tried or not.
     fn without_largest(mut self) -> Vec<Remedy> {
-        let mut order: Vec<_> = (0..self.keys.len()).collect();
-        order.sort_by_key(|&at| core::cmp::Reverse(self.amounts[at]));
+        let cluster = Cluster::of(self.router);
+        let carriers = self.evidence.carriers(self.measure);
+        let known: Vec<_> = carriers.known().take(1000).collect();
+        let on_nodes = self.evidence.loads().iter();
+        let on_nodes = on_nodes.filter(|(node, _)| node.weight() > 0);
+        let mut loads: Vec<_> = on_nodes
+            .map(|(_, load)| load.of(self.measure) as f64)
+            .collect();
+        let mut gone = 0;
         for count in [1, 10, 100, 1000] {
-            let (largest, rest) = order.split_at(count.min(order.len()));
-            let (Some(&first), false) = (largest.first(), rest.is_empty()) else {
+            let (Some(first), Some(more)) = (known.first(), known.get(gone..count)) else {
                 break;
             };
+            for one in more {
+                let rank = place_key(self.router, one.key).and_then(|id| cluster.rank(id));
+                if let Some(load) = rank.and_then(|rank| loads.get_mut(rank)) {
+                    *load = (*load - one.amount as f64).max(0.0);
+                }
+            }
+            gone = count;
             let what = match count {
-                1 => format!("{} kept elsewhere, or split", shown(self.keys[first])),
+                1 => format!("{} kept elsewhere, or split", shown(first.key)),
                 _ => format!("the {count} largest keys kept elsewhere, or split"),
             };
-            let mut amounts = self.amounts.clone();
-            for &at in largest {
-                amounts[at] = 0;
-            }
-            let Ok(router) = self.setup.build() else {
-                break;
-            };
-            let place = |at: usize| place_key(&*router, self.keys[at]);
-            let remedy = self.measured(what, &*router, &amounts, &place);
+            let remedy = Remedy::judge(what, &cluster, &loads, &carriers.units(count));
             let is_even = remedy.even;
             self.found.push(remedy);
             if is_even {
@@ -173,7 +200,7 @@ impl<'a> Trial<'a> {
         router: &dyn Router,
         place: &dyn Fn(usize) -> Option<NodeId>,
     ) {
-        let remedy = self.measured(what, router, &self.amounts, place);
+        let remedy = self.measured(what, router, place);
         if remedy.moved_share > 0.0 {
             self.found.push(remedy);
         }
@@ -183,29 +210,23 @@ impl<'a> Trial<'a> {
         &self,
         what: String,
         router: &dyn Router,
-        amounts: &[u64],
         place: &dyn Fn(usize) -> Option<NodeId>,
     ) -> Remedy {
         let cluster = Cluster::of(router);
         let mut loads = vec![0.0; cluster.len()];
-        let mut moved = 0;
-        for (at, amount) in amounts.iter().enumerate() {
+        let mut moved = 0_u32;
+        for (at, amount) in self.amounts.iter().enumerate() {
             let id = place(at);
-            moved += usize::from(id.map(|id| router.nodes().name(id)) != self.now[at]);
+            moved += u32::from(id.map(|id| router.nodes().name(id)) != self.now[at]);
             if let Some(rank) = id.and_then(|id| cluster.rank(id)) {
                 loads[rank] += *amount as f64;
             }
         }
-        let carriers = amounts.iter().filter(|&&amount| amount > 0).count();
-        let cv = chance::cv(&loads, &cluster.fair);
-        let p_value = chance::p_value(&loads, &cluster.fair, carriers as f64);
+        let carried = self.amounts.iter().filter(|&&amount| amount > 0);
+        let units = Units::of(&carried.map(|&amount| (amount, 1.0)));
         Remedy {
-            what,
-            cv,
-            noise_cv: cluster.noise(effective(amounts.iter().copied())),
-            p_value,
-            even: p_value >= PLAIN || cv < SLIGHT,
-            moved_share: ratio(moved as f64, self.keys.len() as f64),
+            moved_share: ratio(f64::from(moved), self.keys.len() as f64),
+            ..Remedy::judge(what, &cluster, &loads, &units)
         }
     }
 

@@ -15,6 +15,7 @@ pub(super) struct Stages<'a> {
     pub(super) tests: &'a Tests,
     pub(super) placed: &'a Placed<'a>,
     pub(super) cluster: &'a Cluster,
+    pub(super) distinct: u64,
 }
 
 /// Keys that carry so many times the mean are told by name.
@@ -35,7 +36,7 @@ impl Stages<'_> {
         let Some(measure) = measure else {
             return String::from("no keys");
         };
-        let (keys, what) = (self.placed.keys.len(), measure.measure);
+        let (keys, what) = (self.distinct, measure.measure);
         let far = |share: f64| share * keys as f64 > FAR;
         let named = measure.top_keys.iter().take(3).filter(|top| far(top.share));
         let named: Vec<_> = named
@@ -215,9 +216,14 @@ fn sentence(skew: &Skew, measure: &MeasureSkew) -> String {
         [] => String::from("; no stage alone explains it"),
         _ => format!(", since {}", causes.join("; ")),
     };
+    let chance = if measure.because.contains(&Stage::Keys) {
+        format!("as many equal keys give {:.4}", measure.equal_noise_cv)
+    } else {
+        format!("chance alone gives {:.4}", measure.noise_cv)
+    };
     format!(
-        "The {} are uneven, and not by chance (cv {:.4}, as many equal keys give {:.4}; {} has {:.2} times its part){causes}.",
-        measure.measure, measure.cv, measure.equal_noise_cv, measure.fullest, measure.max_over_mean
+        "The {} are uneven, and not by chance (cv {:.4}, {chance}; {} has {:.2} times its part){causes}.",
+        measure.measure, measure.cv, measure.fullest, measure.max_over_mean
     )
 }
 

@@ -21,13 +21,13 @@ use crate::harness::noise::{Moments, Sample, ratio};
 use crate::harness::yardstick::{Carried, NAMED};
 
 /// Keys that are looked at together.
-pub(super) const BLOCK: usize = 256;
+pub(in crate::harness) const BLOCK: usize = 256;
 /// Keys, bytes and requests.
 pub(super) const MEASURES: usize = 3;
 /// What a key carries of each.
-pub(super) type Amounts = [u64; MEASURES];
+pub(in crate::harness) type Amounts = [u64; MEASURES];
 /// What keys are told apart by: 128 bits, of which two among 10^12 keys agree once in 10^14 times.
-pub(super) type Id = u128;
+pub(in crate::harness) type Id = u128;
 pub(super) type ById<T> = HashMap<Id, T, BuildHasherDefault<IdHasher>>;
 
 /// Any number that no router's hash is seeded with.

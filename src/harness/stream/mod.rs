@@ -18,11 +18,11 @@
 //! ```
 
 mod blocks;
-mod census;
+pub(super) mod census;
 mod partial;
 mod reading;
 mod setup;
-mod sketch;
+pub(super) mod sketch;
 mod source;
 mod tally;
 mod template;

@@ -3,6 +3,7 @@
 //! form without signs of Thorup and Zhang 2004), and the keys that may be among the largest.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -19,13 +20,13 @@ const SHIFT: u32 = 12;
 /// be too large by three times the former part in all four rows, each of which does so for at
 /// most (1 / 2^16) / (3 / 2^12) of all keys: 2^-4 / 3, so for all four together below two in ten
 /// million.
-pub(super) const LISTED: u64 = 1000;
+pub(in crate::harness) const LISTED: u64 = 1000;
 /// How many of them are kept before those that have fallen behind are dropped.
 pub(super) const MOST: usize = 1 << 14;
 
 /// Adding is linear: sketches of parts add up to the sketch of the whole.
 #[derive(Clone, Debug)]
-pub(super) struct Sketch {
+pub(in crate::harness) struct Sketch {
     /// By measure; empty until anything has been added.
     pub(super) cells: [Vec<u64>; MEASURES],
     pub(super) totals: Amounts,
@@ -34,7 +35,7 @@ pub(super) struct Sketch {
 }
 
 impl Sketch {
-    pub(super) fn new() -> Self {
+    pub(in crate::harness) fn new() -> Self {
         Self {
             cells: [const { Vec::new() }; MEASURES],
             totals: [0; MEASURES],
@@ -43,7 +44,7 @@ impl Sketch {
     }
 
     /// Some keys more, each with its id and what it carries.
-    pub(super) fn add(&mut self, keys: &[(Id, &[u8], Amounts)]) {
+    pub(in crate::harness) fn add(&mut self, keys: &[(Id, &[u8], Amounts)]) {
         let (mut large, mut least) = (vec![false; keys.len()], Vec::new());
         for measure in 0..MEASURES {
             let sum = keys
@@ -81,7 +82,7 @@ impl Sketch {
     }
 
     /// As if all that was added to the other had been added here.
-    pub(super) fn merge(&mut self, other: Self) {
+    pub(in crate::harness) fn merge(&mut self, other: Self) {
         for (mine, others) in self.cells.iter_mut().zip(other.cells) {
             if mine.is_empty() {
                 *mine = others;
@@ -122,7 +123,7 @@ impl Sketch {
     }
 
     /// The keys whose estimate is at least the [`LISTED`]th part of all, in no order.
-    pub(super) fn listed(&self, measure: usize) -> Vec<(u64, Id, &[u8])> {
+    pub(in crate::harness) fn listed(&self, measure: usize) -> Vec<(u64, Id, &[u8])> {
         let estimates = self.candidates.iter();
         let estimates = estimates.map(|(id, key)| (least(&self.cells[measure], *id), *id, &**key));
         let mark = self.totals[measure].div_ceil(LISTED).max(1);
@@ -150,6 +151,20 @@ impl Sketch {
         core::f64::consts::E / WIDTH as f64
     }
 }
+
+/// By what is listed of the candidates: which others there are depends on the order of the keys.
+impl PartialEq for Sketch {
+    fn eq(&self, other: &Self) -> bool {
+        let listed = |sketch: &Self, measure| {
+            let listed = sketch.listed(measure).into_iter();
+            listed.map(|(_, id, _)| id).collect::<BTreeSet<_>>()
+        };
+        let same = |measure| listed(self, measure) == listed(other, measure);
+        self.totals == other.totals && self.cells == other.cells && (0..MEASURES).all(same)
+    }
+}
+
+impl Eq for Sketch {}
 
 /// What a key carries at most.
 fn least(cells: &[u64], id: Id) -> u64 {

@@ -36,7 +36,17 @@ pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
         .judge(&gatherer.into_evidence())
         .map_err(|error| choice.refusal(&error))?;
     drop(progress);
+    refuse_none(&skew, &choice)?;
     report(&skew, &choice)?.print(args.output.format)
+}
+
+/// Refuse to call nothing even.
+pub(crate) fn refuse_none(skew: &Skew, choice: &Choice) -> Result<(), Failure> {
+    if skew.unplaced < skew.keys {
+        return Ok(());
+    }
+    let why = choice.unplaced(skew.unplaced, skew.nodes > 0);
+    Err(Failure::Input(format!("nothing to check: {why}")))
 }
 
 fn report(skew: &Skew, choice: &Choice) -> Result<Report, Failure> {

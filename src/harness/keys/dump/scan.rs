@@ -37,6 +37,7 @@ impl Scan {
         let shape = match self.shape {
             Some(shape) => shape,
             None if trimmed(line).is_empty() || is_prompt(line) => return Ok(None),
+            None if is_json(trimmed(line)) => return Err(JSON.into()),
             None => *self.shape.insert(Shape::of(trimmed(line))),
         };
         match shape {
@@ -121,6 +122,19 @@ fn key(key: Option<Vec<u8>>, line: &[u8]) -> Parsed {
         Some(key) => Ok(Some(DumpRow { key, size: None })),
         None => Err(wrong(line)),
     }
+}
+
+/// What `redis-cli --json` and `--quoted-json` print.
+const JSON: &str = "this is JSON of a cursor and keys: expected redis-cli without --json";
+
+/// Whether it is an array of a cursor and an array.
+fn is_json(line: &[u8]) -> bool {
+    let cursor = line.strip_prefix(b"[\"");
+    let after = cursor.and_then(|rest| {
+        let end = rest.iter().position(|byte| !byte.is_ascii_digit())?;
+        rest[end..].strip_prefix(b"\",").filter(|_| end > 0)
+    });
+    after.is_some_and(|rest| rest.trim_ascii_start().starts_with(b"[") && line.ends_with(b"]]"))
 }
 
 fn wrong(line: &[u8]) -> String {

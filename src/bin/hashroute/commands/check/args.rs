@@ -29,7 +29,7 @@ pub(crate) struct CheckArgs {
     #[arg(value_parser = nodes::counts, conflicts_with_all = ["members", "spec"])]
     pub(super) node_counts: Option<Counts>,
     /// Write the results as JUnit XML too
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", help_heading = "Output", value_parser = file)]
     pub(super) junit: Option<PathBuf>,
     /// Show the difference of every figure, and the keys that moved, since this baseline
     #[arg(long, value_name = "FILE", help_heading = "Baseline")]
@@ -63,7 +63,7 @@ pub(super) struct LimitArgs {
     #[arg(long, value_name = "SHARE@N", value_parser = top, allow_negative_numbers = true)]
     pub(super) max_top: Vec<Top>,
     /// Fail when chance alone is as uneven more rarely than this: 0.01 fails one even set in 100
-    #[arg(long, value_name = "P", value_parser = share, allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", value_parser = chance, allow_negative_numbers = true)]
     pub(super) significance: Option<f64>,
     /// The share of keys whose node is another one than under the baseline
     #[arg(long, value_name = "SHARE", value_parser = share, requires = "baseline")]
@@ -104,6 +104,21 @@ fn amount(text: &str) -> Result<f64, String> {
     amount.ok_or_else(|| "expected a number from 0 up".into())
 }
 
+/// A p that another one can be below.
+fn chance(text: &str) -> Result<f64, String> {
+    let chance = share(text)?;
+    let can_fail = Some(chance).filter(|chance| *chance > 0.0);
+    can_fail.ok_or_else(|| "no p is below 0, so this never fails: expected more".into())
+}
+
+/// The table has standard output.
+fn file(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "-" => Err("standard output is taken by the figures: expected the name of a file".into()),
+        _ => Ok(text.into()),
+    }
+}
+
 fn share(text: &str) -> Result<f64, String> {
     let share = match text.strip_suffix('%') {
         Some(percent) => percent.parse::<f64>().ok().map(|percent| percent / 100.0),
@@ -119,7 +134,11 @@ fn top(text: &str) -> Result<Top, String> {
         let share = share(part).ok()?;
         Some(Top { share, n })
     });
-    parsed.ok_or_else(|| "expected SHARE@N, such as 0.2@3 or 20%@3".into())
+    let top: Top = parsed.ok_or("expected SHARE@N, such as 0.2@3 or 20%@3")?;
+    if top.share >= 1.0 {
+        return Err("no share is above 100%, so this never fails: expected less".into());
+    }
+    Ok(top)
 }
 
 #[cfg(test)]

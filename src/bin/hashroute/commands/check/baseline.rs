@@ -8,7 +8,7 @@ use hashroute::Node;
 use hashroute::harness::stream::Consumer;
 use hashroute::harness::{Balance, Keys};
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::args::CheckArgs;
 use crate::args::{StrategyArgs, TuningArgs};
@@ -94,7 +94,8 @@ pub(super) fn set_up(args: &CheckArgs, read: &Fingerprint) -> Result<SetUp, Fail
     })
 }
 
-/// Which keys there are, and how often: their number, and the sum of their hashes.
+/// Which keys there are, how often, and what they carry: their number, and the sum of their hashes
+/// and of those of what each carries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fingerprint {
     keys: u64,
@@ -104,8 +105,16 @@ pub(super) struct Fingerprint {
 impl Consumer for Fingerprint {
     fn add(&mut self, keys: &Keys) {
         self.keys += keys.len() as u64;
-        let hashes = keys.iter().map(xxh3_64);
-        self.sum = hashes.fold(self.sum, u64::wrapping_add);
+        for (index, key) in keys.iter().enumerate() {
+            let hash = xxh3_64(key);
+            self.sum = self.sum.wrapping_add(hash);
+            for (kind, amounts) in [(b's', keys.sizes()), (b'r', keys.requests())] {
+                if let Some(amount) = amounts.and_then(|amounts| amounts.get(index)) {
+                    let carried = [&[kind][..], &amount.to_le_bytes()].concat();
+                    self.sum = self.sum.wrapping_add(xxh3_64_with_seed(&carried, hash));
+                }
+            }
+        }
     }
 
     fn merge(&mut self, other: Self) {
@@ -263,7 +272,9 @@ impl KeySource {
         let (before, after) = (told(self), told(now));
         match self.fingerprint == now.fingerprint {
             true => None,
-            false if before == after => Some(format!("keys: {before} has other keys than then")),
+            false if before == after => Some(format!(
+                "keys: {before} has other keys, sizes or requests than then"
+            )),
             false => Some(format!("keys: {before} -> {after}")),
         }
     }

@@ -1,6 +1,6 @@
 //! `draw node-counts`: how even each number of nodes is.
 
-use hashroute::harness::{Placement, balance};
+use hashroute::harness::skew::{CountRow, Setup};
 use hashroute::plot::{self, CountPoint};
 
 use super::args::CountsCommand;
@@ -16,25 +16,39 @@ pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let keys = keys::read(&args.keys)?;
     progress.message("placing keys");
-    let point = |count: &u32| {
-        let router = choice.build(nodes::counted(*count))?;
-        let placement = Placement::of(&*router, &keys);
-        let figures = balance(choice.way.name(), &*router, &keys, &placement).figures;
-        Ok(CountPoint {
-            nodes: u64::from(*count),
-            cv: figures.cv,
-            noise_cv: figures.noise.cv,
-            noise_cv_p99: figures.noise.cv_p99,
-        })
+    let counts: Vec<_> = args.node_counts.0.iter().map(|&n| n as usize).collect();
+    let first = args.node_counts.0.first().copied().unwrap_or(1);
+    let setup = Setup {
+        name: choice.way.name(),
+        recipe: &choice,
+        params: &choice.params,
+        nodes: &nodes::counted(first),
+        node_counts: &counts,
     };
-    let points: Vec<_> = args
+    let skew = setup.analyse(&keys);
+    let rows = skew
+        .map_err(|error| choice.refusal(&error))?
         .node_counts
-        .0
-        .iter()
-        .map(point)
-        .collect::<Result<_, Failure>>()?;
+        .rows;
+    // Of a number that the strategy refuses there is no row.
+    for &count in &args.node_counts.0 {
+        if rows.iter().all(|row| row.nodes != u64::from(count)) {
+            choice.build(nodes::counted(count))?;
+        }
+    }
     drop(progress);
+    let points: Vec<_> = rows.iter().map(point).collect();
     let (way, number) = (choice.way.name(), units::counted(keys.len() as u64, "key"));
     let what = format!("{way}, {number}, {}", keys::named(&args.keys)?);
     out::write(&plot::counts(&what, &points), &args.picture)
+}
+
+fn point(row: &CountRow) -> CountPoint {
+    CountPoint {
+        nodes: row.nodes,
+        cv: row.cv,
+        noise_cv: row.noise_cv,
+        noise_cv_p99: row.noise_cv_p99,
+        dangerous: row.dangerous,
+    }
 }

@@ -12,7 +12,7 @@ use super::page::{Gallery, Page, Section, command};
 use super::shell::Shell;
 use super::table::{Field, four, rows, table};
 use crate::args::StrategyArgs;
-use crate::commands::skew::notes;
+use crate::commands::skew::{notes, refuse_none};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::strategy::Choice;
@@ -44,6 +44,7 @@ pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
     };
     let skew = setup.analyse(&keys);
     let skew = skew.map_err(|error| choice.refusal(&error))?;
+    refuse_none(&skew, &choice)?;
     let placement = Placement::of(&*router, &keys);
     let balance = balance(choice.way.name(), &*router, &keys, &placement);
     drop(progress);
@@ -167,6 +168,7 @@ impl View<'_> {
             cv: row.cv,
             noise_cv: row.noise_cv,
             noise_cv_p99: row.noise_cv_p99,
+            dangerous: row.dangerous,
         });
         let points: Vec<_> = points.collect();
         let what = format!(
@@ -185,7 +187,7 @@ impl View<'_> {
             p {
                 "Dangerous for these keys, which is far beyond chance with all tests taken together: "
                 (units::count(numbers.len() as u64)) " of " (units::counted(counts.rows.len() as u64, "number"))
-                " of nodes. The picture marks all above the band, where chance alone puts one in a hundred."
+                " of nodes. Above the band in the picture, chance alone puts one in a hundred."
             }
             @if !numbers.is_empty() { p { "Dangerous numbers: " (numbers.join(" ")) "." } }
             (gallery.show(&plot::counts(&what, &points), &self.shell("skew", true).with("--format", Some("json"))))
