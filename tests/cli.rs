@@ -84,8 +84,12 @@ fn json(line: &str) -> Value {
     serde_json::from_str(&stdout(&format!("{line} --format json"))).expect("JSON")
 }
 
+/// Whole at once: several tests may write the same file at the same time.
 fn file(name: &str, content: impl AsRef<[u8]>) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::write(&path, content).expect("a file in the directory for tests");
+    let thread = format!("{:?}", std::thread::current().id());
+    let draft = path.with_file_name(format!("{thread}-{name}"));
+    fs::write(&draft, content).expect("a file in the directory for tests");
+    fs::rename(&draft, &path).expect("a file in the directory for tests");
     path
 }
