@@ -340,7 +340,8 @@ pub(crate) fn owner(router: &dyn Router, key: &[u8]) -> Option<NodeId> {
     router.route_hash(router.hash_key(key))
 }
 
-fn exact(old: &dyn Router, new: &dyn Router) -> Result<Option<Diff>, Error> {
+/// By the structure of both, where they have one in common.
+pub(crate) fn exact(old: &dyn Router, new: &dyn Router) -> Result<Option<Diff>, Error> {
     if !hash_alike(old, new) {
         return Ok(None);
     }

@@ -13,12 +13,14 @@
 //!
 //! Whoever sends requests or probes reports what came of them: [`failed`](Liveness::failed),
 //! [`succeeded`](Liveness::succeeded). A node goes **down** by [`fail_after`](Policy::fail_after)
-//! failures in a row, the last no more than [`window`](Policy::window) after the first. It comes
+//! failures in a row, each no more than [`window`](Policy::window) after the one before it; a
+//! longer wait, as a success does, starts the count anew. It comes
 //! **up** by a success when [`rise`](Policy::rise) are in a row and it has been down for its hold,
 //! which doubles from [`hold`](Policy::hold) each time it goes down again, up to
-//! [`max_hold`](Policy::max_hold). A series of failures that starts `max_hold` or more after the
-//! one before it, and after the node came up, is held as the first. A node that is down gets no keys, so
-//! somebody has to probe it: [`due`](Liveness::due) says whom. For verdicts that come from
+//! [`max_hold`](Policy::max_hold). A failure that comes `max_hold` or more after the last, and
+//! after the node came up, is held as the first. A node that is down gets no keys, so
+//! somebody has to probe it: [`due`](Liveness::due) says whom. Probes that come further apart
+//! than `window` never put a node down unless `fail_after` is 1. For verdicts that come from
 //! elsewhere (an orchestrator, a health checker), let `fail_after` and `rise` be 1 and both holds 0.
 //!
 //! When more than [`max_down`](Policy::max_down) percent of all weight is down, or all, the
@@ -79,7 +81,8 @@ use crate::{Change, Error, KeyHash, KeyHasher, NodeId, Nodes, Ring, Router, Spre
 pub struct Policy {
     /// Failures in a row that put a node down, at least 1; 3 as `HAProxy`'s `fall`.
     pub fail_after: u8,
-    /// How long after the first of a row its last may come; 10 seconds.
+    /// How long after one failure the next still counts with it; 10 seconds. No less than the
+    /// time from one probe to the next, or no number of them puts a node down.
     pub window: Duration,
     /// Successes in a row that bring it up, at least 1; 2 as `HAProxy`'s `rise`.
     pub rise: u8,

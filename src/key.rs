@@ -338,6 +338,41 @@ impl KeyHasher {
         }
     }
 
+    /// The same with another function: the tag stays, and the seed or the key where this function
+    /// takes one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] where the function takes a key and there is none, or a seed of 32
+    /// bits and there is a longer one.
+    ///
+    /// ```
+    /// use hashroute::{HashFunction, HashTag, KeyHasher};
+    ///
+    /// let hasher = KeyHasher::default().with_seed(7)?.with_tag(HashTag::BRACES);
+    /// let other = hasher.clone().with_function(HashFunction::Xxh64)?;
+    /// assert_eq!(other, KeyHasher::new(HashFunction::Xxh64).with_seed(7)?.with_tag(HashTag::BRACES));
+    /// assert!(hasher.with_function(HashFunction::Sip13).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn with_function(self, function: HashFunction) -> Result<Self, Error> {
+        let takes_seed = |secret| matches!(secret, Secret::Seed32 | Secret::Seed64);
+        let other = Self {
+            function,
+            secret: [0; 2],
+            tag: self.tag,
+        };
+        match (self.function.secret(), function.secret()) {
+            (Secret::Key128, Secret::Key128) => Ok(Self {
+                secret: self.secret,
+                ..other
+            }),
+            (_, Secret::Key128) => Err(Error::parameter("hash-key", "", other.expected())),
+            (old, new) if takes_seed(old) && takes_seed(new) => other.with_seed(self.secret[0]),
+            _ => Ok(other),
+        }
+    }
+
     /// The same with only the tagged part of each key hashed.
     ///
     /// ```

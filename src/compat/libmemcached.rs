@@ -62,8 +62,9 @@ const DISTRIBUTION: Param = Param {
 
 const HASH: Param = Param {
     name: "hash",
-    default: "DEFAULT",
-    about: "the key's hash, by libmemcached's name of it; MD5 unless given with weighted=always",
+    // Not a name: what is not given depends on `weighted`.
+    default: "",
+    about: "the key's hash, by libmemcached's name of it; if not given, MD5 with weighted=always, else DEFAULT",
 };
 
 const POINT_HASH: Param = Param {

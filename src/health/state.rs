@@ -13,9 +13,9 @@ const TIME_BITS: u32 = 48;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) down: bool,
-    /// Down: when it went down. Up: when it came up, or its last series of failures began.
+    /// Down: when it went down. Up: when it came up, or its last failure.
     pub(super) since: u64,
-    /// Down: successes in a row. Up: failures in a row, within the window.
+    /// Down: successes in a row. Up: failures in a row, none later than the window allows.
     pub(super) count: u8,
     /// How often it went down since it was last quiet.
     pub(super) flaps: u8,
@@ -42,17 +42,16 @@ impl State {
             self.count = 0;
             return self;
         }
-        let elapsed = self.elapsed(now);
-        if self.count == 0 || elapsed > millis(policy.window) {
-            if elapsed >= millis(policy.max_hold) {
-                self.flaps = 0;
-            }
-            (self.count, self.since) = (0, millis(now));
+        let quiet = self.elapsed(now);
+        if quiet > millis(policy.window) {
+            self.count = 0;
         }
-        self.count += 1;
+        if quiet >= millis(policy.max_hold) {
+            self.flaps = 0;
+        }
+        (self.count, self.since) = (self.count + 1, millis(now));
         if self.count >= policy.fail_after {
-            self.down = true;
-            (self.count, self.since) = (0, millis(now));
+            (self.down, self.count) = (true, 0);
             self.flaps = MOST_FLAPS.min(self.flaps + 1);
         }
         self

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{json, run, stdout};
+use crate::{file, json, run, stdout};
 
 fn sum(values: &Value, field: &str) -> f64 {
     let values = values.as_array().expect("an array");
@@ -86,6 +86,85 @@ fn the_second_set_up_differs_where_it_is_said_to() {
         "diff --nodes a,b --to-strategy jump --reweight a=2",
         "strategy jump",
     );
+}
+
+/// The second list decides: an order, and places.
+#[test]
+fn a_second_list_is_built() {
+    let rows =
+        |a: &str, b: &str| format!("name,weight,zone,rack\n{a}\n{b}\nc,1,z2,r1\nd,1,z2,r2\n");
+    let one = file("list-one.csv", rows("a,1,z1,r1", "b,1,z1,r2"));
+    let two = file("list-two.csv", rows("b,1,z1,r2", "a,1,z2,r9"));
+    let asked = |command: &str| {
+        format!(
+            "{command} --nodes-file {} --to-nodes-file {}",
+            one.display(),
+            two.display()
+        )
+    };
+    let jump = json(&asked("diff --strategy jump"));
+    assert!(jump["moved_share"].as_f64() > Some(0.4));
+    let text = stdout(&asked("diff --strategy jump"));
+    assert_eq!(text.lines().next(), Some("place a=z2/r9, another order"));
+    let plan = json(&asked("plan --replicas 2 --spread zones"));
+    assert!(plan["moved_share"].as_f64() > Some(0.1));
+    assert_eq!(json(&asked("diff"))["moved_share"], 0.0);
+    for line in [
+        asked("diff --strategy slots"),
+        asked("remap --strategy jump --range 0..9"),
+    ] {
+        let output = run(&line);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success() && errors.contains("not: place a=z2/r9, another order"),
+            "{errors}"
+        );
+    }
+}
+
+#[test]
+fn a_second_hash_keeps_seed_key_and_tag() {
+    let same = |line: &str| assert_eq!(json(line)["moved_share"], 0.0, "{line}");
+    same("diff --count 5 --hash-seed 7 --hash-tag {} --to-hash xxh3");
+    same("diff --count 5 --hash sip13 --hash-key 000102030405060708090a0b0c0d0e0f --to-hash sip13");
+    // One tag is one key.
+    let keys = file(
+        "tagged.txt",
+        "{a}1\n{a}2\n{a}3\n{a}4\n{a}5\n{a}6\n{a}7\n{a}8\n",
+    );
+    let keys = keys.display();
+    let tagged = json(&format!(
+        "diff --count 99 --hash-tag {{}} --to-hash md5 --keys {keys}"
+    ));
+    assert_eq!(tagged["flows"].as_array().map(Vec::len), Some(1));
+    refused("diff --count 5 --to-hash sip13", "--to-hash-key");
+    refused(
+        "diff --count 5 --to-hash md5 --to-hash-key 000102030405060708090a0b0c0d0e0f",
+        "md5 takes neither",
+    );
+    refused(
+        "diff --count 5 --hash-seed 0x100000000 --to-hash murmur3-32",
+        "a seed of 32 bits",
+    );
+    let output = run("diff --count 5 --hash-seed 7 --to-hash md5");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        errors.contains("note: --to-hash md5: it takes neither seed nor key"),
+        "{errors}"
+    );
+}
+
+/// Numbers above 2^53 lose bits in other readers of JSON.
+#[test]
+fn ends_of_ranges_are_text_as_well() {
+    let diff = json("diff --nodes a,b --add c --ranges");
+    let plan = json("plan --nodes a,b --add c");
+    for range in [&diff["ranges"][0], &plan["steps"][0]["ranges"][0]] {
+        for end in ["first", "last"] {
+            let number = range[end].as_u64().expect("a number");
+            assert_eq!(range[format!("{end}_hex")], format!("{number:016x}"));
+        }
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::common::for_all;
 struct Model {
     down_since: Option<u64>,
     came_up: u64,
-    last_series: u64,
+    last_failure: u64,
     failures: Vec<u64>,
     successes: Vec<u64>,
     downs: u32,
@@ -37,17 +37,15 @@ impl Model {
     }
 
     fn fail(&mut self, now: u64, policy: &Policy) {
-        let first = self.failures.first().copied();
-        if first.is_some_and(|first| u128::from(now - first) > policy.window.as_millis()) {
+        let last = self.failures.last().copied();
+        if last.is_some_and(|last| u128::from(now - last) > policy.window.as_millis()) {
             self.failures.clear();
         }
-        if self.failures.is_empty() {
-            let quiet = now - self.came_up.max(self.last_series);
-            if u128::from(quiet) >= policy.max_hold.as_millis() {
-                self.downs = 0;
-            }
-            self.last_series = now;
+        let quiet = now - self.came_up.max(self.last_failure);
+        if u128::from(quiet) >= policy.max_hold.as_millis() {
+            self.downs = 0;
         }
+        self.last_failure = now;
         self.failures.push(now);
         if self.failures.len() >= usize::from(policy.fail_after) {
             self.down_since = Some(now);

@@ -1,10 +1,13 @@
 //! Router to spec to router, and spec to router to spec.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hashroute::compat::{self, Dialect, Pool, Server};
-use hashroute::strategy::{ALL, Params, Strategy};
-use hashroute::{Change, HashFunction, HashTag, KeyHasher, Node, Router, Spec, Spread};
+use hashroute::strategy::{ALL, Param, Params, Strategy};
+use hashroute::{
+    BoundedLoad, Change, HashFunction, HashTag, KeyHasher, Node, Rendezvous, Ring, Router, Spec,
+    Spread,
+};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy as _, any, prop_oneof};
 
@@ -143,18 +146,54 @@ fn a_table_is_told_as_it_is() -> Outcome {
 #[test]
 fn a_router_of_another_kind_is_refused() -> Outcome {
     let nodes = || (0..5).map(|i| Node::new(format!("n{i}")));
-    for strategy in ALL.iter().filter(|strategy| strategy.name != "bounded") {
-        for other in ALL.iter().filter(|other| other.name != strategy.name) {
-            // A bounded ring without load routes as a ring.
-            let alike = other.name == "bounded" && strategy.name == "ring";
+    for strategy in ALL {
+        for other in ALL {
             let router = other.build(nodes(), &Params::default())?;
             let told = Spec::of(strategy, &Params::default(), &*router);
+            let alike = other.name == strategy.name;
             assert_eq!(told.is_ok(), alike, "{} as {}", other.name, strategy.name);
         }
     }
-    let ring = hashroute::strategy::find("ring")?;
-    let router = ring.build(nodes(), &Params::default().with("points", "40"))?;
-    assert!(Spec::of(ring, &Params::default(), &*router).is_err());
+    for name in ["ring", "bounded"] {
+        let strategy = hashroute::strategy::find(name)?;
+        let router = strategy.build(nodes(), &Params::default().with("points", "40"))?;
+        assert!(Spec::of(strategy, &Params::default(), &*router).is_err());
+    }
+    Ok(())
+}
+
+/// A ring with one token beside those that it should have: few keys tell.
+#[test]
+fn a_router_that_is_nearly_of_the_kind_is_refused() -> Outcome {
+    let strategy = hashroute::strategy::find("ring")?;
+    let ring = Ring::new(["a", "b"].map(Node::new))?;
+    let tokens: Vec<_> = ring
+        .points()
+        .map(|(point, node)| (point, node.name()))
+        .collect();
+    let (first, owner) = *tokens.iter().min().expect("a point");
+    let other = if owner == "a" { "b" } else { "a" };
+    for (more, alike) in [(None, true), (Some((first - 1, other)), false)] {
+        let all = tokens.iter().copied().chain(more);
+        let router = Ring::from_tokens(["a", "b"].map(Node::new), all)?;
+        let told = Spec::of(strategy, &Params::default(), &router);
+        assert_eq!(told.is_ok(), alike, "{more:?}");
+    }
+    Ok(())
+}
+
+/// The loads of the moment are not part of it, and what they bound is.
+#[test]
+fn a_router_under_load_is_told() -> Outcome {
+    let strategy = hashroute::strategy::find("bounded")?;
+    let nodes = || (0..5).map(|i| Node::new(format!("n{i}")).with_weight(i % 3));
+    let router = BoundedLoad::new(Ring::new(nodes())?, 1.25)?;
+    for key in keys(3, 500) {
+        assert!(router.place(key).is_some());
+    }
+    assert!(Spec::of(strategy, &Params::default(), &router).is_ok());
+    let other = BoundedLoad::new(Rendezvous::new(nodes())?, 1.25)?;
+    assert!(Spec::of(strategy, &Params::default(), &other).is_err());
     Ok(())
 }
 
@@ -177,11 +216,15 @@ fn sets_have_no_order_and_the_drained_own_nothing() {
     }
 }
 
-/// Numbers of eight and nine digits: all dialects take some of them.
-fn routes(dialect: &Dialect, router: &dyn Router) -> Vec<Option<String>> {
+/// Of numbers with eight and nine digits: all dialects take some of them.
+fn names(router: &dyn Router) -> Vec<Option<String>> {
     let keys = (0..300).flat_map(|i: u32| [format!("{:08}", i * 7919), format!("{:09}", i * 7919)]);
     let name = |key: String| Some(router.route(key.as_bytes())?.name().to_owned());
-    let all: Vec<_> = keys.map(name).collect();
+    keys.map(name).collect()
+}
+
+fn routes(dialect: &Dialect, router: &dyn Router) -> Vec<Option<String>> {
+    let all = names(router);
     let owned = router.nodes().live() == 0 || all.iter().any(Option::is_some);
     assert!(owned, "{}", dialect.name);
     all
@@ -237,6 +280,53 @@ fn any_history_of_a_dialect_is_told() -> Outcome {
             assert!(spec.servers().iter().eq(pool.servers()));
         }
         read(&spec.to_toml());
+    }
+    Ok(())
+}
+
+/// The settings that a dialect takes, each of which says something: from its own words.
+fn settings(dialect: &Dialect) -> Vec<(&'static str, &'static str)> {
+    let words = |param: &Param| {
+        let split = |c: char| !c.is_ascii_alphanumeric() && !"_-.".contains(c);
+        let words = param.about.split(split).chain(["101", "MD5"]);
+        let words = words.chain([param.default]);
+        words.collect::<BTreeSet<&str>>()
+    };
+    let servers = || (0..3).map(|i| server(dialect, i));
+    let builds = |name: &str, word: &str| {
+        let params = Params::default().with(name, word);
+        dialect.build(servers(), &params).is_ok()
+    };
+    let settings = dialect.params.iter().flat_map(|param| {
+        let words = words(param).into_iter();
+        words.map(|word| (param.name, word))
+    });
+    settings.filter(|(name, word)| builds(name, word)).collect()
+}
+
+/// A default that is given may not be what comes without it.
+#[test]
+fn any_two_options_of_a_dialect_are_told() -> Outcome {
+    for dialect in compat::ALL {
+        let servers = || (0..3).map(|i| server(dialect, i));
+        let settings = settings(dialect);
+        let mut seen = BTreeMap::new();
+        for (i, one) in settings.iter().enumerate() {
+            let others = settings[i..]
+                .iter()
+                .filter(|other| *other == one || other.0 != one.0);
+            for other in others {
+                let params = Params::default().with(one.0, one.1).with(other.0, other.1);
+                let Ok(pool) = dialect.build(servers(), &params) else {
+                    continue;
+                };
+                let spec = Spec::of_dialect(dialect, servers(), &params)?;
+                let (ours, theirs) = (names(&*spec.build()?), names(&pool));
+                assert!(ours == theirs, "{} {one:?} {other:?}", dialect.name);
+                let before = seen.entry(spec.fingerprint()).or_insert(theirs);
+                assert!(ours == *before, "{} {one:?} {other:?}", dialect.name);
+            }
+        }
     }
     Ok(())
 }

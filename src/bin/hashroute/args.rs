@@ -35,7 +35,7 @@ pub(crate) enum Command {
     /// Say how evenly the keys fall on the nodes
     #[command(after_help = BALANCE)]
     Balance(BalanceArgs),
-    /// Add up what `balance --partial` wrote, and say what one run over everything would have said
+    /// Add up what `balance --partial` wrote: the report of one run over everything
     #[command(after_help = MERGE)]
     Merge(MergeArgs),
     /// Say which keys move when nodes join, leave or change weight
@@ -62,7 +62,7 @@ pub(crate) enum Command {
     /// Draw: a ring, bars of a balance, what moves, slots, node counts
     #[command(subcommand, after_help = DRAW)]
     Draw(DrawCommand),
-    /// Write a page for the browser: a whole comparison, or with --skew why the keys lie unevenly
+    /// Write a page for the browser: a comparison, or with --skew why keys lie unevenly
     #[command(after_help = REPORT)]
     Report(ReportArgs),
     /// What peers must share, in one file: write it, check it, tell whether two agree
@@ -181,7 +181,7 @@ pub(crate) struct SkewArgs {
 pub(crate) struct RemapArgs {
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
-    /// The nodes afterwards, in place of single changes: .csv, .json or .toml
+    /// The nodes afterwards, members and weights alone: .csv, .json or .toml
     #[arg(long, value_name = "FILE", help_heading = "Change", conflicts_with_all = ["add", "remove", "reweight"])]
     pub(crate) to_nodes_file: Option<PathBuf>,
     #[command(flatten)]

@@ -119,3 +119,58 @@ pub(crate) fn between(before: &[Node], after: &[Node]) -> Vec<Change> {
         .chain(join.cloned().map(Change::Add))
         .collect()
 }
+
+/// The nodes in their order after changes that can be made.
+pub(crate) fn after(mut nodes: Vec<Node>, changes: &[Change]) -> Vec<Node> {
+    for change in changes {
+        match change {
+            Change::Add(node) => nodes.push(node.clone()),
+            Change::Remove(name) => nodes.retain(|node| node.name() != &**name),
+            Change::Reweight(name, weight) => {
+                for node in nodes.iter_mut().filter(|node| node.name() == &**name) {
+                    *node = node.clone().with_weight(*weight);
+                }
+            }
+            _ => {}
+        }
+    }
+    nodes
+}
+
+/// What of the second list is no change of a member, in words: other places and another order.
+pub(crate) fn beside(
+    before: &[Node],
+    changes: &[Change],
+    list: &[Node],
+    order: bool,
+) -> Vec<String> {
+    let kept = after(before.to_vec(), changes);
+    let names = |nodes: &[Node]| -> Vec<String> {
+        nodes.iter().map(|node| node.name().to_owned()).collect()
+    };
+    let reordered = order && names(&kept) != names(list);
+    let place = |node: &Node| [node.zone(), node.rack()].map(|part| part.map(str::to_owned));
+    let places: BTreeMap<_, _> = kept.iter().map(|node| (node.name(), place(node))).collect();
+    let moved = list.iter().filter(|node| {
+        let place_before = places.get(node.name());
+        place_before.is_some_and(|before| *before != place(node))
+    });
+    let words = moved.map(|node| {
+        let [zone, rack] = place(node).map(|part| part.unwrap_or_else(|| "-".into()));
+        format!("place {}={zone}/{rack}", node.name())
+    });
+    words
+        .chain(reordered.then(|| "another order".into()))
+        .collect()
+}
+
+/// Say on standard error what of the second list is not looked at.
+pub(crate) fn note_unseen(beside: &[String]) {
+    const SHOWN: usize = 5;
+    if beside.is_empty() {
+        return;
+    }
+    let shown = beside[..beside.len().min(SHOWN)].join(", ");
+    let more = if beside.len() > SHOWN { ", .." } else { "" };
+    eprintln!("note: --to-nodes-file: only members and weights count here, and not: {shown}{more}");
+}

@@ -2,7 +2,7 @@
 
 use hashroute::compat::{self, Config, Dialect, Server};
 use hashroute::harness::Recipe;
-use hashroute::strategy::{self, Param, Params, Strategy};
+use hashroute::strategy::{self, Agree, Param, Params, Strategy};
 use hashroute::{
     Change, Error, HashFunction, HashTag, KeyHasher, Node, NodeId, Router, Spec, Spread,
 };
@@ -108,6 +108,29 @@ impl Choice {
     pub(crate) fn build(&self, nodes: Vec<Node>) -> Result<Box<dyn Router>, Failure> {
         self.make(nodes, &self.params)
             .map_err(|error| self.refusal(&error))
+    }
+
+    /// The same over any list of nodes; `None` where something beside the list decides: a table,
+    /// a history, or what a configuration says of its servers.
+    pub(crate) fn for_any_nodes(&self) -> Option<Self> {
+        let strategy = match &self.way {
+            Way::Strategy(strategy) => strategy,
+            Way::Spec(spec) => spec.strategy()?,
+            Way::Dialect(_) => return Some(self.clone()),
+            Way::Config(_) => return None,
+        };
+        let decides = matches!(strategy.caps.agree, Agree::Table | Agree::History);
+        (!decides).then(|| Self {
+            way: Way::Strategy(strategy),
+            params: self.params.clone(),
+        })
+    }
+
+    /// Whether the order of the nodes decides routes.
+    pub(crate) fn minds_order(&self) -> bool {
+        let strategy = strategy::find(self.way.name());
+        strategy.is_ok_and(|one| !matches!(one.caps.agree, Agree::Set | Agree::Load))
+            || self.way.is_dialect()
     }
 
     /// All of it, with these nodes.
@@ -299,7 +322,9 @@ fn hasher(args: &TuningArgs) -> Result<Option<KeyHasher>, Failure> {
         hasher = hasher.with_seed(seed(text)?).map_err(about_hash)?;
     }
     if let Some(text) = hash_key {
-        hasher = hasher.with_key(key(text)?).map_err(about_hash)?;
+        hasher = hasher
+            .with_key(key_bytes("--hash-key", text)?)
+            .map_err(about_hash)?;
     }
     if let Some(text) = hash_tag {
         hasher = hasher.with_tag(text.parse::<HashTag>().map_err(about_hash)?);
@@ -332,7 +357,7 @@ fn seed(text: &str) -> Result<u64, Failure> {
 }
 
 /// The message does not show the key: it may be nearly right, and logs are read by many.
-fn key(text: &str) -> Result<[u8; 16], Failure> {
+pub(crate) fn key_bytes(option: &str, text: &str) -> Result<[u8; 16], Failure> {
     let is_hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let number = if is_hex {
         u128::from_str_radix(text, 16).ok()
@@ -342,7 +367,7 @@ fn key(text: &str) -> Result<[u8; 16], Failure> {
     number.map(u128::to_be_bytes).ok_or_else(|| {
         let count = text.chars().count();
         Failure::Input(format!(
-            "--hash-key: expected 32 hexadecimal digits, which are 16 bytes; got {count} characters"
+            "{option}: expected 32 hexadecimal digits, which are 16 bytes; got {count} characters"
         ))
     })
 }

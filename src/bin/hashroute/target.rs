@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use hashroute::harness::{Keys, Scenario};
-use hashroute::{Change, KeyHasher, Node, Router, compat, strategy};
+use hashroute::hash::Secret;
+use hashroute::{Change, Error, HashFunction, KeyHasher, Node, Router, compat, strategy};
 
 use crate::args::{NodeArgs, StrategyArgs, TuningArgs, dialect_names, hash_names, strategy_names};
 use crate::changes::{self, ChangeArgs, words};
 use crate::failure::Failure;
 use crate::nodes;
-use crate::strategy::{Choice, Way, choose};
+use crate::strategy::{Choice, Way, choose, key_bytes};
 
 /// What is different afterwards.
 #[derive(Debug, Args)]
@@ -19,7 +20,7 @@ use crate::strategy::{Choice, Way, choose};
 pub(crate) struct TargetArgs {
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
-    /// The nodes afterwards, in place of single changes: .csv, .json or .toml
+    /// The nodes afterwards, places and order too: .csv, .json or .toml
     #[arg(long, value_name = "FILE", conflicts_with_all = ["add", "remove", "reweight"])]
     pub(crate) to_nodes_file: Option<PathBuf>,
     /// The strategy afterwards [default: as before]
@@ -33,10 +34,13 @@ pub(crate) struct TargetArgs {
     /// A parameter afterwards, such as points=200 (repeatable)
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) to_set: Vec<String>,
-    /// The key hash afterwards [default: as before]
+    /// The key hash afterwards, with the seed and tag from before [default: as before]
     #[arg(long, value_name = "NAME")]
     #[arg(value_parser = PossibleValuesParser::new(hash_names()), hide_possible_values = true)]
     pub(crate) to_hash: Option<String>,
+    /// Its secret key, for sip: 32 hexadecimal digits [default: as before]
+    #[arg(long, value_name = "HEX32", requires = "to_hash")]
+    pub(crate) to_hash_key: Option<String>,
 }
 
 impl TargetArgs {
@@ -63,8 +67,11 @@ impl Setups {
         target: &TargetArgs,
     ) -> Result<Self, Failure> {
         let (choice, nodes) = Choice::read(strategy, nodes)?;
-        let changes = match &target.to_nodes_file {
-            Some(path) => changes::between(&nodes, &nodes::from_file(path, "--to-nodes-file")?),
+        let list = target.to_nodes_file.as_ref();
+        let list = list.map(|path| nodes::from_file(path, "--to-nodes-file"));
+        let list = list.transpose()?;
+        let changes = match &list {
+            Some(list) => changes::between(&nodes, list),
             None => choice.resolve(&target.changes.0),
         };
         if changes.is_empty() && target.to_nodes_file.is_none() && !target.is_other_setup() {
@@ -75,24 +82,22 @@ impl Setups {
         changes::check(&nodes, &changes)?;
         let old = choice.build(nodes.clone())?;
         let mut told: Vec<_> = changes.iter().map(words).collect();
-        let new = if target.is_other_setup() {
-            let other = other(&choice, old.hasher(), &strategy.tuning, target)?;
-            let mut to = vec![other.what()];
-            to.extend(target.to_set.iter().cloned());
-            to.extend(target.to_hash.iter().map(|name| format!("hash {name}")));
-            told.insert(0, format!("{} to {}", choice.what(), to.join(" ")));
-            other
-                .build(after(nodes, &changes))
-                .map_err(|failure| of_target(&failure))?
+        let other = second(&choice, old.hasher(), &strategy.tuning, target)?;
+        if let Some(other) = other.as_ref().filter(|_| target.is_other_setup()) {
+            told.insert(0, format!("{} to {}", choice.what(), what(other, target)));
+        }
+        let beside = list.as_ref().map_or_else(Vec::new, |list| {
+            let order = other.as_ref().unwrap_or(&choice).minds_order();
+            changes::beside(&nodes, &changes, list, order)
+        });
+        let new = if let Some(other) = other {
+            told.extend(beside);
+            let nodes = list.unwrap_or_else(|| changes::after(nodes, &changes));
+            let router = other.build(nodes);
+            router.map_err(|failure| of_second(failure, target))?
         } else {
-            let keys = &Keys::default();
-            let scenario = Scenario {
-                nodes,
-                changes,
-                keys,
-            };
-            let router = scenario.after(&choice, &choice.params);
-            router.map_err(|error| choice.refusal(&error))?
+            changes::note_unseen(&beside);
+            changed(&choice, nodes, changes)?
         };
         let words = if told.is_empty() {
             "no change".into()
@@ -103,7 +108,38 @@ impl Setups {
     }
 }
 
-/// What routes afterwards; what is not said of it stays as it is.
+/// What routes afterwards, if it is built anew; `None` where the router that there is takes the
+/// changes.
+fn second(
+    choice: &Choice,
+    hasher: Option<&KeyHasher>,
+    tuning: &TuningArgs,
+    target: &TargetArgs,
+) -> Result<Option<Choice>, Failure> {
+    if target.is_other_setup() {
+        return other(choice, hasher, tuning, target).map(Some);
+    }
+    let list = target.to_nodes_file.as_ref();
+    Ok(list.and_then(|_| choice.for_any_nodes()))
+}
+
+/// The router that there is, after the changes.
+fn changed(
+    choice: &Choice,
+    nodes: Vec<Node>,
+    changes: Vec<Change>,
+) -> Result<Box<dyn Router>, Failure> {
+    let keys = &Keys::default();
+    let scenario = Scenario {
+        nodes,
+        changes,
+        keys,
+    };
+    let router = scenario.after(choice, &choice.params);
+    router.map_err(|error| choice.refusal(&error))
+}
+
+/// Another strategy, dialect, parameters or hash; what is not said of it stays as it is.
 fn other(
     choice: &Choice,
     hasher: Option<&KeyHasher>,
@@ -125,7 +161,6 @@ fn other(
     set.extend(target.to_set.iter().cloned());
     let tuning = TuningArgs {
         set,
-        hash: target.to_hash.clone(),
         ..TuningArgs::default()
     };
     let chosen = choose(&[way], &tuning).map_err(|failure| of_target(&failure))?;
@@ -133,14 +168,78 @@ fn other(
     let chosen = chosen
         .next()
         .ok_or_else(|| Failure::input("--to-strategy: no strategy"))?;
-    let hasher = hasher.filter(|_| target.to_hash.is_none() && !chosen.way.is_dialect());
+    let hasher = match &target.to_hash {
+        Some(name) => Some(hasher_after(hasher, name, target.to_hash_key.as_deref())?),
+        None => hasher.filter(|_| !chosen.way.is_dialect()).cloned(),
+    };
     Ok(match hasher {
         Some(hasher) => Choice {
-            params: chosen.params.with_hasher(hasher.clone()),
+            params: chosen.params.with_hasher(hasher),
             ..chosen
         },
         None => chosen,
     })
+}
+
+/// The hash of this name with the key that is given; else what of seed, key and tag it takes stays.
+fn hasher_after(
+    before: Option<&KeyHasher>,
+    name: &str,
+    key: Option<&str>,
+) -> Result<KeyHasher, Failure> {
+    let before = before.cloned().unwrap_or_default();
+    let function: HashFunction = name.parse()?;
+    let refused = |error: Error| match error {
+        Error::Parameter {
+            name: option,
+            value,
+            expected,
+        } => Failure::Input(format!(
+            "--to-hash {name}: {option} {value:?} cannot stay: expected {expected}"
+        )),
+        other => other.into(),
+    };
+    let Some(key) = key else {
+        let needs_key = function.secret() == Secret::Key128;
+        if needs_key && before.function().secret() != Secret::Key128 {
+            return Err(Failure::Input(format!(
+                "--to-hash {name}: it takes a secret key, and the hash before has none; expected --to-hash-key with it"
+            )));
+        }
+        let after = before.clone().with_function(function).map_err(refused)?;
+        let back = after.clone().with_function(before.function());
+        if back.ok() != Some(before) {
+            eprintln!(
+                "note: --to-hash {name}: it takes {}, and what the hash before had is left out",
+                function.secret()
+            );
+        }
+        return Ok(after);
+    };
+    let key = key_bytes("--to-hash-key", key)?;
+    let hasher = KeyHasher::new(function).with_key(key).map_err(|_| {
+        Failure::Input(format!("--to-hash-key: {name} takes {}", function.secret()))
+    })?;
+    Ok(match before.tag() {
+        Some(tag) => hasher.with_tag(tag),
+        None => hasher,
+    })
+}
+
+/// The second set-up in words.
+fn what(other: &Choice, target: &TargetArgs) -> String {
+    let mut words = vec![other.what()];
+    words.extend(target.to_set.iter().cloned());
+    words.extend(target.to_hash.iter().map(|name| format!("hash {name}")));
+    words.join(" ")
+}
+
+fn of_second(failure: Failure, target: &TargetArgs) -> Failure {
+    if target.is_other_setup() {
+        of_target(&failure)
+    } else {
+        failure
+    }
 }
 
 /// The failure with the options of the second set-up.
@@ -150,21 +249,4 @@ fn of_target(failure: &Failure) -> Failure {
         Some(rest) => format!("--to-set {rest}"),
         None => message,
     })
-}
-
-/// The nodes in their order after changes that can be made.
-fn after(mut nodes: Vec<Node>, changes: &[Change]) -> Vec<Node> {
-    for change in changes {
-        match change {
-            Change::Add(node) => nodes.push(node.clone()),
-            Change::Remove(name) => nodes.retain(|node| node.name() != &**name),
-            Change::Reweight(name, weight) => {
-                for node in nodes.iter_mut().filter(|node| node.name() == &**name) {
-                    *node = node.clone().with_weight(*weight);
-                }
-            }
-            _ => {}
-        }
-    }
-    nodes
 }

@@ -68,3 +68,25 @@ fn the_hold_doubles_up_to_its_bound_and_is_forgotten_in_time() {
     state = state.failed(now, &policy);
     assert!(state.is_due(now + Duration::from_secs(30), &policy));
 }
+
+/// How many of these failures, in milliseconds, it takes.
+fn failures_until_down(times: impl IntoIterator<Item = u64>) -> Option<usize> {
+    let (mut state, policy) = (State::default(), Policy::default());
+    let mut times = times.into_iter();
+    let at = times.position(|now| {
+        state = state.failed(Duration::from_millis(now), &policy);
+        state.down
+    })?;
+    Some(at + 1)
+}
+
+#[test]
+fn the_window_is_between_one_failure_and_the_next() {
+    assert_eq!(failures_until_down([0, 9000, 11_000, 12_000]), Some(3));
+    assert_eq!(failures_until_down([0, 11_000, 12_000, 13_000]), Some(4));
+    for apart in [1000, 6000, 10_000] {
+        let times = (0..1000).map(|i| i * apart);
+        assert_eq!(failures_until_down(times), Some(3), "{apart}");
+    }
+    assert_eq!(failures_until_down((0..1000).map(|i| i * 10_001)), None);
+}

@@ -141,10 +141,15 @@ fn range_table(diff: &Diff, shown: usize) -> Table {
 /// A hash in hexadecimal digits, a cell as a number.
 pub(super) fn place(place: u64, modulus: Option<u64>) -> Cell {
     let shown = match modulus {
-        None => format!("{place:016x}"),
+        None => hex(place),
         Some(_) => units::count(place),
     };
     Cell::new(place, shown)
+}
+
+/// As text, which no reader of JSON rounds.
+pub(super) fn hex(place: u64) -> String {
+    format!("{place:016x}")
 }
 
 fn json_of(diff: &Diff, ranges: bool) -> Value {
@@ -167,7 +172,14 @@ fn json_of(diff: &Diff, ranges: bool) -> Value {
     });
     if ranges {
         let ranges = diff.ranges().map(|range| {
-            json!({ "first": range.first, "last": range.last, "from": range.from, "to": range.to })
+            json!({
+                "first": range.first,
+                "last": range.last,
+                "first_hex": hex(range.first),
+                "last_hex": hex(range.last),
+                "from": range.from,
+                "to": range.to,
+            })
         });
         value["ranges"] = ranges.collect();
     }

@@ -6,7 +6,7 @@ use hashroute::Error;
 use hashroute::plan::{Budget, Plan, Replicas, Step, Transfer};
 use serde_json::{Value, json};
 
-use super::diff::place;
+use super::diff::{hex, place};
 use crate::args::PlanArgs;
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
@@ -225,6 +225,8 @@ fn json_of(plan: &Plan, steps: &[Numbered]) -> Value {
             json!({
                 "first": range.first(),
                 "last": range.last(),
+                "first_hex": hex(range.first()),
+                "last_hex": hex(range.last()),
                 "share": range.moved(),
                 "copies": range.transfers().map(transfer).collect::<Vec<_>>(),
                 "deletes": deletes.collect::<Vec<_>>(),

@@ -53,7 +53,13 @@ pub(crate) fn changes(
     to: Option<&Path>,
 ) -> Result<Vec<Change>, Failure> {
     let changes = match to {
-        Some(path) => changes::between(nodes, &nodes::from_file(path, "--to-nodes-file")?),
+        Some(path) => {
+            let list = nodes::from_file(path, "--to-nodes-file")?;
+            let changes = changes::between(nodes, &list);
+            let beside = changes::beside(nodes, &changes, &list, choice.minds_order());
+            changes::note_unseen(&beside);
+            changes
+        }
         None if changes.0.is_empty() => {
             return Err(Failure::input(
                 "nothing changes: expected --add, --remove, --reweight or --to-nodes-file",

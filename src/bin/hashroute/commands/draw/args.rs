@@ -68,7 +68,7 @@ pub(crate) struct BalanceCommand {
 pub(crate) struct RemapCommand {
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
-    /// The nodes afterwards, in place of single changes: .csv, .json or .toml
+    /// The nodes afterwards, members and weights alone: .csv, .json or .toml
     #[arg(long, value_name = "FILE", help_heading = "Change", conflicts_with_all = ["add", "remove", "reweight"])]
     pub(crate) to_nodes_file: Option<PathBuf>,
     #[command(flatten)]
