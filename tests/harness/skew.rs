@@ -279,7 +279,7 @@ fn size(kind: u64, draw: u64) -> u64 {
 
 #[test]
 fn sizes_that_differ_by_chance_give_no_more_alarms_than_stated() -> Outcome {
-    const RUNS: u64 = 120;
+    const RUNS: u64 = 80;
     let mut random = draws(4711);
     let mut alarms = 0;
     for run in 0..RUNS {

@@ -37,6 +37,10 @@ impl<'a> Carriers<'a> {
         Units::of(&rest.iter().map(|one| (one.amount, one.stands_for)))
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Carrier<'a>> {
+        self.0.iter()
+    }
+
     /// Those that stand for themselves alone, the largest first.
     pub(super) fn known(&self) -> impl Iterator<Item = &Carrier<'a>> {
         self.0.iter().filter(|one| one.stands_for <= 1.0)

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::noise::ratio;
 use super::super::{KeyShare, Measure};
+use super::carriers::Carriers;
 use super::chance::{self, beyond};
 use super::evidence::Evidence;
 use super::placed::Cluster;
@@ -69,22 +70,13 @@ pub struct MeasureSkew {
 
 /// Of each measure that is known; what is uneven is not said yet.
 pub(super) fn measures(cluster: &Cluster, evidence: &Evidence) -> Vec<MeasureSkew> {
-    let templates: Vec<_> = evidence
-        .sample()
-        .map(|one| templates::of(&one.key))
-        .collect();
     evidence
         .measures()
-        .map(|measure| of(measure, cluster, evidence, &templates))
+        .map(|measure| of(measure, cluster, evidence))
         .collect()
 }
 
-fn of(
-    measure: Measure,
-    cluster: &Cluster,
-    evidence: &Evidence,
-    templates: &[String],
-) -> MeasureSkew {
+fn of(measure: Measure, cluster: &Cluster, evidence: &Evidence) -> MeasureSkew {
     let on_nodes = evidence
         .loads()
         .iter()
@@ -120,7 +112,7 @@ fn of(
         heavy_cv,
         keys_for_half: sample.half as u64,
         top_keys: carriers.top(total),
-        templates: top_templates(measure, evidence, templates),
+        templates: top_templates(&carriers),
     }
 }
 
@@ -129,25 +121,21 @@ fn sum(evidence: &Evidence, measure: Measure) -> u64 {
     on_nodes.fold(0, |sum, (_, load)| sum.saturating_add(load.of(measure)))
 }
 
-fn top_templates(
-    measure: Measure,
-    evidence: &Evidence,
-    templates: &[String],
-) -> Vec<TemplateShare> {
-    let mut sums: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
+fn top_templates(carriers: &Carriers) -> Vec<TemplateShare> {
+    let mut sums: BTreeMap<String, (u64, f64)> = BTreeMap::new();
     let mut total = 0.0;
-    for (one, template) in evidence.sample().zip(templates) {
-        let amount = one.load.of(measure) as f64;
-        let (keys, sum) = sums.entry(template).or_default();
+    for one in carriers.iter() {
+        let amount = one.amount as f64 * one.stands_for;
+        let (keys, sum) = sums.entry(templates::of(one.key)).or_default();
         (*keys, *sum, total) = (*keys + 1, *sum + amount, total + amount);
     }
     let mut sums: Vec<_> = sums
         .into_iter()
         .filter(|(_, (keys, _))| *keys > 1)
         .collect();
-    sums.sort_by(|a, b| b.1.1.total_cmp(&a.1.1).then(a.0.cmp(b.0)));
-    let share = |(template, (keys, sum)): (&str, (u64, f64))| TemplateShare {
-        template: template.into(),
+    sums.sort_by(|a, b| b.1.1.total_cmp(&a.1.1).then_with(|| a.0.cmp(&b.0)));
+    let share = |(template, (keys, sum))| TemplateShare {
+        template,
         keys,
         share: ratio(sum, total),
     };

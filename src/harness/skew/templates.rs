@@ -21,9 +21,9 @@ use serde::{Deserialize, Serialize};
 pub struct TemplateShare {
     /// The form: each run of digits is `{i}`.
     pub template: String,
-    /// How many distinct keys have it, of those sampled.
+    /// How many distinct keys have it and carry any, of those looked at.
     pub keys: u64,
-    /// What these carry of all that the sample carries.
+    /// What these carry of all: estimated where not all keys are in the sample.
     pub share: f64,
 }
 

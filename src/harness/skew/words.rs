@@ -49,6 +49,9 @@ impl Stages<'_> {
                 format!("all {keys} distinct keys carry the same")
             }
             [] => format!("{half} of {keys} distinct keys carry half of the {what}"),
+            _ if half as f64 * FAR >= keys as f64 => {
+                format!("{} of the {what}", named.join(", "))
+            }
             _ => format!(
                 "{half} of {keys} distinct keys carry half of the {what} (most: {})",
                 named.join(", ")
