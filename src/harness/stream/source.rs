@@ -128,7 +128,7 @@ impl<'a> KeySource<'a> {
     ///
     /// ```
     /// # use hashroute::harness::stream::{BadLines, KeySource};
-    /// let mut source = KeySource::lines(&b"a\nb"[..]);
+    /// let mut source = KeySource::lines(&b"a\nb\n"[..]);
     /// let keys = source.next_keys(&mut BadLines::default())?.expect("a batch");
     /// assert!(keys.iter().eq([b"a", b"b"]));
     /// # Ok::<(), hashroute::harness::InputError>(())
