@@ -1,7 +1,7 @@
-//! What sharing costs: reads beside those of the plain router, in one process and on the same
-//! keys, and the swap of a ring for one with a node more.
+//! What change costs: shared reads beside those of the plain router, in one process and on the
+//! same keys; the swap of a ring for one with a node more; what moves between two rings.
 //!
-//! `cargo bench --features shared --bench shared`; with `--test` each once, to see that it runs.
+//! `cargo bench --features shared --bench change`; with `--test` each once, to see that it runs.
 
 use core::hint::black_box;
 use core::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use hashroute::health::{Liveness, Policy};
 use hashroute::shared::Shared;
-use hashroute::{Change, Error, Node, NodeId, Ring, Router};
+use hashroute::{Change, Error, Node, NodeId, Ring, Router, diff};
 
 const KEYS: usize = 1 << 14;
 
@@ -111,6 +111,24 @@ fn swaps(size: usize, passes: usize) -> Result<(), Error> {
     Ok(())
 }
 
+/// Two rings of so many nodes, of which the last `joining` are not the same.
+fn diffs(size: usize, joining: usize, passes: usize) -> Result<(), Error> {
+    let nodes = |first: usize| (first..first + size).map(|i| Node::new(format!("node-{i}")));
+    let (old, new) = (Ring::new(nodes(0))?, Ring::new(nodes(joining))?);
+    let mut times = Vec::new();
+    let mut ranges = 0;
+    for _ in 0..passes {
+        let start = Instant::now();
+        ranges = diff(&old, &new)?.ranges().len();
+        times.push(start.elapsed());
+    }
+    println!(
+        "ring of {size:5} nodes  diff     {:7.1} ms  {joining:4} others, {ranges} ranges move",
+        median(times).as_secs_f64() * 1e3
+    );
+    Ok(())
+}
+
 fn main() -> Result<(), Error> {
     let passes = if std::env::args().any(|arg| arg == "--test") {
         1
@@ -122,6 +140,9 @@ fn main() -> Result<(), Error> {
     }
     for size in [100, 1_000] {
         swaps(size, passes)?;
+    }
+    for joining in [1, 10, 1_000] {
+        diffs(1_000, joining, passes.div_ceil(10))?;
     }
     Ok(())
 }
