@@ -4,7 +4,7 @@
 //! cargo run --release --features harness --example stream_benchmark [KEYS] [THREADS]
 //! ```
 //!
-//! Writes KEYS lines (10 million unless given) below `target/` once, then does what the command
+//! Writes KEYS lines (a million unless given) below `target/` once, then does what the command
 //! does: a ring of 100 nodes with 160 points each, keys hashed by xxh3, counted by THREADS threads
 //! (as many as there are cores unless given). Processor time is told beside the time on the clock,
 //! which other work on the machine lengthens. Both, and the peak of memory, come from Linux's
@@ -21,7 +21,7 @@ use hashroute::{Node, Ring};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
-    let keys = args.next().map_or(Ok(10_000_000), |text| text.parse())?;
+    let keys = args.next().map_or(Ok(1_000_000), |text| text.parse())?;
     let threads = args.next().map(|text| text.parse()).transpose()?;
     let path = input(keys)?;
     let ring = Ring::new((0..100).map(|i| Node::new(format!("node-{i}"))))?;

@@ -180,6 +180,15 @@ pub(crate) struct SkewArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RemapArgs {
     #[command(flatten)]
+    pub(crate) moves: MoveArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// A change of nodes, and the keys that it may move.
+#[derive(Debug, Args)]
+pub(crate) struct MoveArgs {
+    #[command(flatten)]
     pub(crate) changes: ChangeArgs,
     /// The nodes afterwards, members and weights alone: .csv, .json or .toml
     #[arg(long, value_name = "FILE", help_heading = "Change", conflicts_with_all = ["add", "remove", "reweight"])]
@@ -190,8 +199,6 @@ pub(crate) struct RemapArgs {
     pub(crate) strategy: StrategyArgs,
     #[command(flatten)]
     pub(crate) keys: KeyArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, Args)]

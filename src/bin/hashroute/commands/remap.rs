@@ -5,7 +5,7 @@ use std::path::Path;
 use hashroute::harness::{Flow, Remap, Scenario};
 use hashroute::{Change, Node, Nodes};
 
-use crate::args::RemapArgs;
+use crate::args::{MoveArgs, RemapArgs};
 use crate::changes::{self, ChangeArgs, words};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
@@ -17,6 +17,25 @@ use crate::{keys, nodes, units};
 const SHOWN: usize = 20;
 
 pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
+    let moves = measure(&args.moves, args.output.quiet)?;
+    let remap = &moves.remap;
+    let report = report(remap, &moves.changes)?;
+    let report = match remap.unplaced {
+        0 => report,
+        keys => report.with_text([moves.choice.unplaced(keys, moves.any_weight())]),
+    };
+    report.print(args.output.format)
+}
+
+/// What moves, and by which change of what.
+pub(crate) struct Moves {
+    choice: Choice,
+    nodes: Vec<Node>,
+    changes: Vec<Change>,
+    pub(crate) remap: Remap,
+}
+
+pub(crate) fn measure(args: &MoveArgs, quiet: bool) -> Result<Moves, Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let changes = changes(
         &choice,
@@ -25,7 +44,7 @@ pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
         args.to_nodes_file.as_deref(),
     )?;
     choice.build(nodes.clone())?;
-    let progress = Progress::start(args.output.quiet, "reading keys");
+    let progress = Progress::start(quiet, "reading keys");
     let keys = keys::read(&args.keys)?;
     progress.message("placing keys");
     let scenario = Scenario {
@@ -36,17 +55,29 @@ pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
     let remap = scenario
         .remap(&choice, &choice.params)
         .map_err(|error| choice.refusal(&error))?;
-    drop(progress);
-    let report = report(&remap, &scenario.changes)?;
-    let report = match remap.unplaced {
-        0 => report,
-        keys => report.with_text([choice.unplaced(keys, weight(&scenario))]),
-    };
-    report.print(args.output.format)
+    let Scenario { nodes, changes, .. } = scenario;
+    Ok(Moves {
+        choice,
+        nodes,
+        changes,
+        remap,
+    })
+}
+
+impl Moves {
+    /// Whether a node has weight after the changes.
+    fn any_weight(&self) -> bool {
+        let nodes = Nodes::new(self.nodes.iter().cloned()).and_then(|mut nodes| {
+            let mut changes = self.changes.iter();
+            changes.try_for_each(|change| nodes.apply(change).map(drop))?;
+            Ok(nodes)
+        });
+        nodes.is_ok_and(|nodes| nodes.live() > 0)
+    }
 }
 
 /// What is to happen to the nodes, if it can.
-pub(crate) fn changes(
+fn changes(
     choice: &Choice,
     nodes: &[Node],
     changes: &ChangeArgs,
@@ -69,16 +100,6 @@ pub(crate) fn changes(
     };
     changes::check(nodes, &changes)?;
     Ok(changes)
-}
-
-/// Whether a node has weight after the changes.
-fn weight(scenario: &Scenario) -> bool {
-    let nodes = Nodes::new(scenario.nodes.iter().cloned()).and_then(|mut nodes| {
-        let mut changes = scenario.changes.iter();
-        changes.try_for_each(|change| nodes.apply(change).map(drop))?;
-        Ok(nodes)
-    });
-    nodes.is_ok_and(|nodes| nodes.live() > 0)
 }
 
 fn report(remap: &Remap, changes: &[Change]) -> Result<Report, Failure> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::args::{KeyArgs, NodeArgs, StrategyArgs};
+use crate::args::{KeyArgs, MoveArgs, NodeArgs, StrategyArgs};
 use crate::changes::ChangeArgs;
 use crate::commands::slots::args::{Measure, TableArg};
 use crate::nodes;
@@ -67,16 +67,7 @@ pub(crate) struct BalanceCommand {
 #[derive(Debug, Args)]
 pub(crate) struct RemapCommand {
     #[command(flatten)]
-    pub(crate) changes: ChangeArgs,
-    /// The nodes afterwards, members and weights alone: .csv, .json or .toml
-    #[arg(long, value_name = "FILE", help_heading = "Change", conflicts_with_all = ["add", "remove", "reweight"])]
-    pub(crate) to_nodes_file: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) nodes: NodeArgs,
-    #[command(flatten)]
-    pub(crate) strategy: StrategyArgs,
-    #[command(flatten)]
-    pub(crate) keys: KeyArgs,
+    pub(crate) moves: MoveArgs,
     #[command(flatten)]
     pub(crate) picture: PictureArgs,
 }

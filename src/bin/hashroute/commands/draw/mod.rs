@@ -9,7 +9,7 @@ use hashroute::harness::{self, Measure, Placement, Remap, Scenario, balance};
 use hashroute::plot::{self, RingScene};
 
 use self::args::{BalanceCommand, DrawCommand, RemapCommand, RingCommand, SlotsCommand};
-use super::remap::changes;
+use super::remap;
 use super::slots::args::Measure as By;
 use super::slots::table;
 use crate::failure::Failure;
@@ -103,27 +103,8 @@ fn bars(args: &BalanceCommand) -> Result<(), Failure> {
 
 fn matrix(args: &RemapCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;
-    let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
-    let changes = changes(
-        &choice,
-        &nodes,
-        &args.changes,
-        args.to_nodes_file.as_deref(),
-    )?;
-    choice.build(nodes.clone())?;
-    let progress = Progress::start(args.picture.quiet, "reading keys");
-    let keys = keys::read(&args.keys)?;
-    progress.message("placing keys");
-    let scenario = Scenario {
-        nodes,
-        changes,
-        keys: &keys,
-    };
-    let remap = scenario
-        .remap(&choice, &choice.params)
-        .map_err(|error| choice.refusal(&error))?;
-    drop(progress);
-    out::write(&plot::matrix(&remap), &args.picture)
+    let moves = remap::measure(&args.moves, args.picture.quiet)?;
+    out::write(&plot::matrix(&moves.remap), &args.picture)
 }
 
 fn slots(args: &SlotsCommand) -> Result<(), Failure> {
