@@ -202,6 +202,10 @@ fn limits_that_cannot_be_kept_are_refused() {
         "plan --nodes a --strategy slots --add b --max-step 0.00001",
         "--max-step 0.00001: expected at least 0.00006103515625",
     );
+    refused(
+        "plan --nodes a --add b --max-step 1e-300",
+        "--max-step 1e-300: expected at least 5.421010862427522e-20, what one place takes",
+    );
     refused("plan --nodes a --add b --max-in 101%", "a share above 0");
     refused(
         "plan --nodes a --add b --replicas 33",
