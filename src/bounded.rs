@@ -25,6 +25,7 @@ use alloc::vec::Vec;
 use core::ops::ControlFlow;
 use core::sync::atomic::Ordering::SeqCst;
 
+use crate::router::as_inside;
 use crate::strategy::{Agree, Caps, Excess, Leave, POINTS, Param, Strategy, Weights};
 use crate::sync::atomic::AtomicUsize;
 use crate::{Change, Error, KeyHash, KeyHasher, NodeId, Nodes, Ring, Router};
@@ -83,7 +84,12 @@ pub(crate) const STRATEGY: Strategy = Strategy {
 /// read as the key is placed, keys that others are placing included; a key that leaves lowers m
 /// and moves no other.
 ///
-/// A clone routes the same and starts without load.
+/// A clone routes the same and **starts without load**. Inside a
+#[cfg_attr(feature = "shared", doc = "[`Shared`](crate::shared::Shared)")]
+#[cfg_attr(not(feature = "shared"), doc = "`Shared`")]
+/// every update is such a clone: it counts anew, the bound holds for what is placed since, and a
+/// lease is given back to the version it came from, not to the next. Where the bound must hold
+/// across changes, keep one `BoundedLoad` and [apply](Router::apply) them to it.
 ///
 /// ```
 /// use hashroute::{BoundedLoad, Node, Ring, Router};
@@ -439,17 +445,7 @@ impl<R: Router + Clone> Clone for BoundedLoad<R> {
 }
 
 impl<R: Router> Router for BoundedLoad<R> {
-    fn nodes(&self) -> &Nodes {
-        self.router.nodes()
-    }
-
-    fn hasher(&self) -> Option<&KeyHasher> {
-        self.router.hasher()
-    }
-
-    fn hash_key(&self, key: &[u8]) -> KeyHash {
-        self.router.hash_key(key)
-    }
+    as_inside!(router);
 
     /// Where [`acquire`](BoundedLoad::acquire) would place the key now.
     fn route_hash(&self, key: KeyHash) -> Option<NodeId> {

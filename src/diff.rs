@@ -12,8 +12,9 @@ use crate::{Error, NodeId, Router};
 /// What moves from one router to another.
 ///
 /// Both routers answer as they stand now; nodes are told apart by name. Where the two hash keys
-/// alike and both have [regions](Router::regions) of one kind (ring and Maglev; slots and modulo),
-/// the answer is exact, with the ranges of hashes that move; else it is of keys.
+/// alike and both have [regions](Router::regions) of one kind (ring and Maglev; slots and modulo;
+/// two pools of one system whose options hash alike), the answer is exact, with the ranges of hashes
+/// that move; else it is of keys.
 ///
 /// The parts of a whole are counted, not measured: what moved and what stayed is all there is.
 ///
@@ -120,8 +121,9 @@ const SAMPLE: u64 = 1 << 16;
 /// What moves from `old` to `new`: exact where their structure tells, else from a sample of
 /// 65,536 keys, the same ones every time, which are numbers as text.
 ///
-/// A sample says nothing of keys that a weak hash function does not spread (numbers in a row under
-/// FNV-1a, say), nor of systems that hash parts of packets: for these, take [`diff_keys`].
+/// Neither shares of hashes nor a sample say anything of keys that a weak hash function does not
+/// spread (numbers in a row under FNV-1a, say), nor does a sample of systems that hash parts of
+/// packets: for these, take [`diff_keys`].
 /// O(regions), or 131,072 lookups.
 ///
 /// # Errors
@@ -318,13 +320,15 @@ fn root(variance: f64) -> f64 {
 
 /// Whether both make the same hash of every key: the same function, taken the same way.
 pub(crate) fn hash_alike(old: &dyn Router, new: &dyn Router) -> bool {
+    let way = match (old.hasher(), new.hasher()) {
+        (None, None) => old.hash_words().is_some() && old.hash_words() == new.hash_words(),
+        (old, new) => old == new,
+    };
     // A function of fewer bits is taken as it is or spread, which any key tells.
     let same = |key: &[u8]| old.hash_key(key) == new.hash_key(key);
-    old.hasher().is_some()
-        && old.hasher() == new.hasher()
-        && [&b"0"[..], b"1", b"user:42", b"{tag}:1"]
-            .into_iter()
-            .all(same)
+    way && [&b"0"[..], b"1", b"user:42", b"{tag}:1"]
+        .into_iter()
+        .all(same)
 }
 
 /// Numbers as text, which nearly every system takes.

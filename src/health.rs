@@ -64,6 +64,7 @@ use core::sync::atomic::Ordering::SeqCst;
 use core::time::Duration;
 
 use self::state::State;
+use crate::router::as_inside;
 use crate::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::{Change, Error, KeyHash, KeyHasher, NodeId, Nodes, Ring, Router, Spread};
 
@@ -382,20 +383,7 @@ impl<R: Router + Clone> Clone for Liveness<R> {
 }
 
 impl<R: Router> Router for Liveness<R> {
-    #[inline]
-    fn nodes(&self) -> &Nodes {
-        self.router.nodes()
-    }
-
-    #[inline]
-    fn hasher(&self) -> Option<&KeyHasher> {
-        self.router.hasher()
-    }
-
-    #[inline]
-    fn hash_key(&self, key: &[u8]) -> KeyHash {
-        self.router.hash_key(key)
-    }
+    as_inside!(router);
 
     #[inline]
     fn route_hash(&self, key: KeyHash) -> Option<NodeId> {

@@ -63,26 +63,25 @@ impl Node {
         self
     }
 
-    /// The same node in this zone, on no rack in particular.
+    /// The same node in this zone, on no rack in particular. The empty text is no zone.
     ///
     /// ```
     /// assert_eq!(hashroute::Node::new("a").with_zone("eu-1").zone(), Some("eu-1"));
     /// ```
     #[must_use]
-    pub fn with_zone(mut self, zone: impl Into<Box<str>>) -> Self {
-        self.place.get_or_insert_default().0 = Some(zone.into());
-        self
+    pub fn with_zone(self, zone: impl Into<Box<str>>) -> Self {
+        let (_, rack) = self.place();
+        self.placed(Some(zone.into()), rack)
     }
 
-    /// The same node in this zone, on this rack of it.
+    /// The same node in this zone, on this rack of it. The empty text is none.
     ///
     /// ```
     /// assert_eq!(hashroute::Node::new("a").with_place("eu-1", "r2").rack(), Some("r2"));
     /// ```
     #[must_use]
-    pub fn with_place(mut self, zone: impl Into<Box<str>>, rack: impl Into<Box<str>>) -> Self {
-        self.place = Some(Box::new((Some(zone.into()), Some(rack.into()))));
-        self
+    pub fn with_place(self, zone: impl Into<Box<str>>, rack: impl Into<Box<str>>) -> Self {
+        self.placed(Some(zone.into()), Some(rack.into()))
     }
 
     /// The name, which is the identity.

@@ -129,6 +129,20 @@ pub trait Router: Debug + Send + Sync {
         Some(&DEFAULT)
     }
 
+    /// Its own way of hashing keys, in words, where [`hasher`](Self::hasher) is `None`: two
+    /// routers of the same words make the same hash of every key, and their hashes fill the bits
+    /// of their [regions](Self::regions). `None` where that is not known, or where the hash looks
+    /// at more than the key. Allocates.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, Router};
+    /// assert_eq!(Ring::new([Node::new("a")])?.hash_words(), None); // it has a hasher
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    fn hash_words(&self) -> Option<String> {
+        None
+    }
+
     /// The hash of a key by this router's function.
     ///
     /// ```
@@ -323,6 +337,31 @@ pub trait Router: Debug + Send + Sync {
     }
 }
 
+/// What a wrapper leaves to the router inside: who the members are, and how keys are hashed.
+macro_rules! as_inside {
+    ($field:ident) => {
+        #[inline]
+        fn nodes(&self) -> &Nodes {
+            self.$field.nodes()
+        }
+
+        #[inline]
+        fn hasher(&self) -> Option<&KeyHasher> {
+            self.$field.hasher()
+        }
+
+        fn hash_words(&self) -> Option<String> {
+            self.$field.hash_words()
+        }
+
+        #[inline]
+        fn hash_key(&self, key: &[u8]) -> KeyHash {
+            self.$field.hash_key(key)
+        }
+    };
+}
+pub(crate) use as_inside;
+
 /// So that what takes a router also takes one that was chosen at run time.
 impl<R: Router + ?Sized> Router for Box<R> {
     #[inline]
@@ -342,6 +381,10 @@ impl<R: Router + ?Sized> Router for Box<R> {
     #[inline]
     fn hasher(&self) -> Option<&KeyHasher> {
         (**self).hasher()
+    }
+
+    fn hash_words(&self) -> Option<String> {
+        (**self).hash_words()
     }
 
     #[inline]
@@ -373,6 +416,10 @@ impl<R: Router + ?Sized> Router for Box<R> {
 
     fn place(&self, key: KeyHash) -> Option<NodeId> {
         (**self).place(key)
+    }
+
+    fn keeps_loads(&self) -> bool {
+        (**self).keeps_loads()
     }
 
     fn shares(&self) -> Option<Vec<f64>> {

@@ -326,8 +326,11 @@ impl<R: Router + Clone> Shared<R> {
     /// Make all these changes, or none, as one swap, and give the epoch that is current then.
     /// Without any nothing is swapped.
     ///
-    /// The next version starts as a clone of the current one: a router that keeps state beside
-    /// its members says what of it a clone has.
+    /// The next version starts as a clone of the current one, and what a router keeps beside its
+    /// members is what its clone has:
+    /// [`Liveness`](crate::health::Liveness) knows who is down, [`HotKeys`](crate::hot::HotKeys)
+    /// goes on with the same loads, and [`BoundedLoad`](crate::BoundedLoad) **starts without
+    /// load**: release a lease to the version that gave it.
     ///
     /// # Errors
     /// As [`Router::apply`], of the first change that fails; [`Error::Capacity`] past the last

@@ -11,21 +11,37 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Cluster, Step};
-use hashroute::Router;
-use hashroute::strategy::{ALL, Agree, Strategy};
+use common::{Cluster, Step, weighted};
+use hashroute::strategy::{ALL, Agree, Params, Strategy};
+use hashroute::{Change, Router};
 
-/// A router of some strategy, and the same after some changes.
+/// Small rings and tables, in which as much can go wrong as in large ones, and sooner.
+fn small(strategy: &Strategy) -> Params {
+    let sizes = [("points", "20"), ("table-size", "1021"), ("slots", "500")];
+    let known = |(name, _): &(&str, &str)| strategy.params.iter().any(|param| param.name == *name);
+    let sizes = sizes.into_iter().filter(known);
+    sizes.fold(Params::default(), |params, (name, value)| {
+        params.with(name, value)
+    })
+}
+
+/// A router of some strategy over nodes in two zones, and the same after some changes, which may
+/// bring a third.
 pub(crate) fn states(
     strategy: &'static Strategy,
     weights: &[u32],
     steps: &[Step],
 ) -> [Arc<dyn Router>; 2] {
-    let old = Cluster::new(strategy, weights).router;
-    let mut cluster = Cluster::new(strategy, weights);
+    let zones = ["z1", "z1", "z2"].into_iter().cycle();
+    let nodes = weighted(strategy, weights).into_iter().zip(zones);
+    let nodes: Vec<_> = nodes.map(|(node, zone)| node.with_zone(zone)).collect();
+    let cluster = || Cluster::of(strategy, nodes.clone(), &small(strategy));
+    let (old, mut cluster) = (cluster().router, cluster());
     for step in steps {
-        if let Some(change) = cluster.change(*step) {
-            cluster.apply(&change);
+        match cluster.change(*step) {
+            Some(Change::Add(node)) => cluster.apply(&Change::Add(node.with_zone("z3"))),
+            Some(change) => cluster.apply(&change),
+            None => {}
         }
     }
     [old.into(), cluster.router.into()]

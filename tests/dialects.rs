@@ -8,3 +8,5 @@ mod ketama;
 mod laws;
 #[path = "dialects/modulo_and_crc32.rs"]
 mod modulo_and_crc32;
+#[path = "dialects/moves.rs"]
+mod moves;

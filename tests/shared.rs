@@ -10,9 +10,10 @@ use std::thread;
 
 use common::{Outcome, build, keys, nodes};
 use hashroute::health::{Liveness, Policy};
+use hashroute::hot::HotKeys;
 use hashroute::shared::{Shared, Version};
 use hashroute::strategy::ALL;
-use hashroute::{Change, Error, KeyHash, Node, Ring, Router};
+use hashroute::{BoundedLoad, Change, Error, KeyHash, Node, Ring, Router};
 
 const SWAPS: u64 = 2000;
 
@@ -47,22 +48,36 @@ fn is_known(version: &Version<Ring>, key: KeyHash) -> bool {
     name.is_some_and(|name| name.starts_with("node-") || own.iter().any(|guest| guest == name))
 }
 
+/// Ends the readers even where the writer fails.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, SeqCst);
+    }
+}
+
 #[test]
 fn no_reader_sees_half_a_change_or_an_unknown_node() -> Outcome {
     let shared = Shared::new(ring(0)?);
-    let (torn, unknown, back) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    let faults = [const { AtomicU64::new(0) }; 4];
+    let [torn, unknown, back, stale] = &faults;
+    // What every reader sees that asks from now on, or something newer.
+    let swapped = AtomicU64::new(0);
     let done = AtomicBool::new(false);
     let read = |seed: u64, cached: bool| {
         let (mut reader, keys) = (shared.reader(), keys(seed, 64));
         let (mut last, mut seen) = (0, BTreeSet::new());
         let mut cycle = keys.iter().cycle();
         while !done.load(SeqCst) || seen.is_empty() {
+            let floor = swapped.load(SeqCst);
             let pinned = shared.pin();
             let version = if cached { reader.get() } else { &*pinned };
             let key = *cycle.next().expect("endless");
             torn.fetch_add(u64::from(!is_whole(version)), SeqCst);
             unknown.fetch_add(u64::from(!is_known(version, key)), SeqCst);
             back.fetch_add(u64::from(version.epoch() < last), SeqCst);
+            stale.fetch_add(u64::from(version.epoch() < floor), SeqCst);
             last = version.epoch();
             seen.insert(last);
         }
@@ -72,6 +87,7 @@ fn no_reader_sees_half_a_change_or_an_unknown_node() -> Outcome {
         let readers: Vec<_> = (0..4)
             .map(|i| scope.spawn(move || read(i, i % 2 == 0)))
             .collect();
+        let ends = Ends(&done);
         for epoch in 0..SWAPS {
             // A batch of which the last fails swaps nothing.
             let mut bad = turn(epoch);
@@ -85,20 +101,18 @@ fn no_reader_sees_half_a_change_or_an_unknown_node() -> Outcome {
             } else {
                 assert_eq!(shared.update(&turn(epoch)), Ok(epoch + 1));
             }
+            swapped.store(epoch + 1, SeqCst);
         }
-        done.store(true, SeqCst);
+        drop(ends);
         readers
             .into_iter()
             .map(|reader| reader.join().expect("no panic"))
             .collect()
     });
-    let faults = [torn, unknown, back].map(AtomicU64::into_inner);
-    assert_eq!(faults, [0; 3], "torn, unknown, back");
+    let faults = faults.map(AtomicU64::into_inner);
+    assert_eq!(faults, [0; 4], "torn, unknown, back, stale");
     assert_eq!(shared.pin().epoch(), SWAPS);
-    assert!(
-        seen.iter().any(|&seen| seen > 1),
-        "nobody saw a swap: {seen:?}"
-    );
+    assert!(seen.iter().any(|&seen| seen > 1), "no swap seen: {seen:?}");
     Ok(())
 }
 
@@ -267,7 +281,7 @@ fn a_panic_in_a_subscriber_harms_nobody() -> Outcome {
     })
 }
 
-// --- With health ---
+// --- With health and loads ---
 
 #[test]
 fn a_swap_forgets_nothing_about_health() -> Outcome {
@@ -284,5 +298,57 @@ fn a_swap_forgets_nothing_about_health() -> Outcome {
     shared.update(&[Change::remove("node-1"), Change::Add(Node::new("next"))])?;
     assert_eq!(shared.pin().nodes().name(id), "next");
     assert!(!shared.pin().is_down(id) && before.is_down(id));
+    Ok(())
+}
+
+/// The loads of the moment go on in the next version, and a lease is given back to either.
+#[test]
+fn a_swap_keeps_the_loads_of_hot_keys() -> Outcome {
+    let ring = Ring::with_points(nodes(4), 8)?;
+    let key = ring.hash_key(b"hot");
+    let mut router = HotKeys::new(ring, 2, 0.1)?;
+    router.set_hot([key])?;
+    let shared = Shared::new(router);
+    let before = shared.pin();
+    let readers: Vec<_> = (0..4).filter_map(|_| before.acquire(key)).collect();
+    let holders = before.holders(key);
+    shared.update(&[Change::reweight("node-0", 2), Change::reweight("node-0", 1)])?;
+    let after = shared.pin();
+    assert_eq!(
+        (after.hot(), after.holders(key)),
+        (&[key][..], holders.clone())
+    );
+    assert!(holders.iter().all(|&id| after.load(id) == 2));
+    for (i, lease) in readers.into_iter().enumerate() {
+        let version = if i % 2 == 0 { &before } else { &after };
+        assert!(version.release(lease));
+    }
+    assert!(
+        holders
+            .iter()
+            .all(|&id| before.load(id) == 0 && after.load(id) == 0)
+    );
+    // A node that left takes its load with it, in the version that it is not in.
+    let lease = after.acquire(key).ok_or("a reader")?;
+    let name = after.nodes().name(lease.node()).to_owned();
+    shared.update(&[Change::remove(name.as_str()), Change::Add(Node::new("new"))])?;
+    assert_eq!(shared.pin().load(lease.node()), 0);
+    assert!(!shared.pin().release(lease));
+    Ok(())
+}
+
+/// Bounded loads start anew with each version: what was acquired from one is given back to it.
+#[test]
+fn a_swap_starts_bounded_loads_anew() -> Outcome {
+    let bounded = BoundedLoad::new(Ring::with_points(nodes(4), 8)?, 1.25)?;
+    let shared = Shared::new(bounded);
+    let before = shared.pin();
+    let key = before.hash_key(b"key");
+    let [one, other] = [0; 2].map(|_| before.acquire(key).expect("room"));
+    shared.update(&[Change::Add(Node::new("new"))])?;
+    let after = shared.pin();
+    assert_eq!((before.total_load(), after.total_load()), (2, 0));
+    assert!(!after.release(one) && before.release(other));
+    assert_eq!((before.total_load(), after.total_load()), (1, 0));
     Ok(())
 }

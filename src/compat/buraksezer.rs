@@ -23,6 +23,7 @@
 //! point with nobody.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::str::FromStr;
@@ -216,6 +217,10 @@ impl System for Buraksezer {
 
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
         Some(self.value(key))
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        (self.hash.bits() == 64).then(|| format!("buraksezer {}", self.hash.name()))
     }
 }
 

@@ -13,6 +13,7 @@
 //! units of 1000 for 2.5. With 0 points, rounding in f64 can send the keys of tiny shares to a
 //! neighbour, here as there. The keys of a server that is down go nowhere, so they have no owner.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -130,6 +131,11 @@ impl System for CacheMemcachedFast {
         let point = cut(f64::from(cell) / total * LAST + 0.5);
         // Off the last place of the server before, which ends where this one starts.
         Some(point.wrapping_add(1).into())
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        // By weights it looks at the servers.
+        (self.ketama_points > 0).then(|| format!("cache_memcached_fast {:?}", self.namespace))
     }
 }
 

@@ -26,6 +26,7 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::str::FromStr;
 
@@ -254,6 +255,10 @@ impl System for Cassandra {
 
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
         self.partitioner.place(self.partitioner.token(key))
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some(format!("cassandra {:?}", self.partitioner))
     }
 }
 

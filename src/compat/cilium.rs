@@ -161,6 +161,10 @@ impl System for Cilium {
         jhash::add(&mut state, &[seed_v6]);
         Some(jhash::last(state).into())
     }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some(format!("cilium {:?}", self.hash_seed))
+    }
 }
 
 impl Cilium {

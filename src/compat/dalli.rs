@@ -126,6 +126,12 @@ impl System for Dalli {
         }
         None
     }
+
+    fn hash_words(&self, servers: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        // A key whose server is down is hashed anew.
+        let alone = !self.failover || !servers.iter().any(|(_, server)| server.is_down());
+        alone.then(|| "dalli".into())
+    }
 }
 
 /// The whole part of a count of points: 0 of 0 / 0, where no server has weight.

@@ -19,6 +19,7 @@
 //! versions without that, and of those until then.
 
 use alloc::format;
+use alloc::string::String;
 
 use md5::{Digest, Md5};
 
@@ -86,6 +87,10 @@ impl System for Dubbo {
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
         let [first, ..] = words(key);
         Some(first)
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some("dubbo".into())
     }
 }
 

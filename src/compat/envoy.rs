@@ -19,6 +19,7 @@
 //! With `hash_balance_factor` a server that holds more than its part of the load hands the key to
 //! the others in an order that is shuffled by the key's hash. Beyond 64 servers that takes memory.
 
+use alloc::string::String;
 use core::str::FromStr;
 
 use alloc::vec::Vec;
@@ -229,6 +230,10 @@ impl System for Envoy {
 
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
         Some(xxh64(key, 0))
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some("xxh64".into())
     }
 
     fn looks_at_loads(&self) -> bool {

@@ -19,6 +19,7 @@
 //! node listed last counts; `add_node` puts a node in front of the list.
 
 use alloc::format;
+use alloc::string::String;
 
 use md5::{Digest, Md5};
 
@@ -83,6 +84,10 @@ impl System for ExHashRing {
 
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
         Some(hash(key))
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some("ex_hash_ring".into())
     }
 }
 

@@ -14,6 +14,8 @@
 //! so that other nodes' cells move as well, which is Maglev's nature. The library would never
 //! return from a table whose size is not a prime; here that is an error.
 
+use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -136,6 +138,10 @@ impl System for GoMaglev {
 
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
         Some(self.hash.value([0; 2], key))
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        (self.hash.bits() == 64).then(|| format!("go_maglev {}", self.hash.name()))
     }
 }
 

@@ -13,6 +13,7 @@
 //! pool's names are base URLs, `http://10.0.0.2:8008`.
 
 use alloc::format;
+use alloc::string::String;
 
 use super::members::{points_backwards, unweighted};
 use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
@@ -90,6 +91,10 @@ impl System for Groupcache {
 
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
         Some(self.hash.value([0; 2], key))
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        (self.hash.bits() == 32).then(|| format!("groupcache {}", self.hash.name()))
     }
 }
 

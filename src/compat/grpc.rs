@@ -14,6 +14,7 @@
 //! request's hash policy takes from a header; a hash that comes from elsewhere is routed by
 //! [`route_hash`](crate::Router::route_hash).
 
+use alloc::string::String;
 use core::str::FromStr;
 
 use xxhash_rust::xxh64::xxh64;
@@ -131,6 +132,10 @@ impl System for Grpc {
 
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
         Some(xxh64(key, 0))
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some("xxh64".into())
     }
 }
 

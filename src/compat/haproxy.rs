@@ -16,6 +16,8 @@
 //! With `hash-balance-factor` the first server clockwise from the nearest point that holds less
 //! than its part of the load takes the key.
 
+use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
@@ -181,6 +183,10 @@ impl System for HaProxy {
             }
             .into(),
         )
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some(format!("haproxy {:?} {}", self.function, self.avalanche))
     }
 
     fn looks_at_loads(&self) -> bool {

@@ -162,6 +162,11 @@ impl Function {
         }
     }
 
+    /// Whether every number of 32 bits is the hash of some bytes.
+    pub(super) const fn fills_32_bits(self) -> bool {
+        !matches!(self, Self::Crc16 | Self::Crc32)
+    }
+
     /// The function of this name in twemproxy.
     ///
     /// # Errors

@@ -18,6 +18,7 @@
 //! client's port (`F_HASH_NO_SRC_PORT`) it is 0. The connection table, QUIC and routing by source
 //! come first in Katran and are no hashing.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use core::str::FromStr;
@@ -145,6 +146,10 @@ impl System for Katran {
         let [a, b, c, d, ports] = jhash::packet(key)?;
         let source = jhash::address([a, b, c, d], SEED_V6);
         Some(jhash::words([source, ports], SEED).into())
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some("katran".into())
     }
 }
 

@@ -13,6 +13,7 @@
 //! - Keys are C strings in the original: they end at the first NUL, here as there.
 //! - It knows nothing of servers that are down: they are left out, as from its file.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::ketama::{Ketama, cut, words};
@@ -62,6 +63,10 @@ impl System for Libketama {
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
         let end = key.iter().position(|byte| *byte == 0);
         Some(words(&key[..end.unwrap_or(key.len())])[0].into())
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some("libketama".into())
     }
 }
 

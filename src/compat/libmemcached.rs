@@ -341,6 +341,16 @@ impl System for Libmemcached {
         }
         Some(self.hash.value(&whole[..length], self.char).into())
     }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        let words = || {
+            format!(
+                "libmemcached {:?} {:?} {:?}",
+                self.hash, self.char, self.namespace
+            )
+        };
+        self.hash.fills_32_bits().then(words)
+    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@
 //! key, nginx goes round robin, so such a key has no owner here, unless one server alone is up.
 //! Several addresses behind one server's text count as one here.
 
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::iter::{repeat_n, successors};
@@ -132,6 +133,12 @@ impl System for Nginx {
             Method::Consistent => Some(crc32(&[key]).into()),
             Method::Hash => rehashed(key, placement),
         }
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], placement: &Placement) -> Option<String> {
+        // With one place alone the empty key has a hash; by the other method all look at the places.
+        let alone = self.method == Method::Consistent && placement.len() != 1;
+        alone.then(|| "nginx".into())
     }
 }
 

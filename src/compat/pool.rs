@@ -202,6 +202,26 @@ pub trait System: Debug + Send + Sync + 'static {
     /// ```
     fn hash(&self, key: &[u8], servers: &[(NodeId, Server)], placement: &Placement) -> Option<u64>;
 
+    /// What decides the hash of every key, in words: two systems that say the same, each of its
+    /// own servers and placement, give every key the same [hash](Self::hash), and their hashes
+    /// fill the bits of the placement. `None`, as by default, promises nothing: of a hash that
+    /// looks at the servers, or of a function with fewer bits.
+    ///
+    /// ```
+    /// use hashroute::compat::{Pool, Server, twemproxy::Twemproxy};
+    /// use hashroute::{Basis, Router, diff};
+    ///
+    /// let pool = |names: &[&str]| Pool::new(Twemproxy::default(), names.iter().map(|&name| Server::new(name)));
+    /// let (old, new) = (pool(&["a:1", "b:1"])?, pool(&["a:1", "b:1", "c:1"])?);
+    /// assert!(old.hash_words().is_some() && old.hash_words() == new.hash_words());
+    /// assert_eq!(diff(&old, &new)?.basis(), Basis::Hashes);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    fn hash_words(&self, servers: &[(NodeId, Server)], placement: &Placement) -> Option<String> {
+        let _ = (servers, placement);
+        None
+    }
+
     /// Whether [`choose`](Self::choose) looks at loads.
     ///
     /// ```
@@ -442,6 +462,10 @@ impl Router for Pool {
 
     fn hasher(&self) -> Option<&KeyHasher> {
         None
+    }
+
+    fn hash_words(&self) -> Option<String> {
+        self.system.hash_words(&self.servers, &self.placement)
     }
 
     fn hash_key(&self, key: &[u8]) -> KeyHash {

@@ -21,6 +21,7 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
@@ -215,6 +216,10 @@ impl System for RedisCluster {
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
         let hash = HashFunction::Crc16.value([0; 2], HashTag::BRACES.part(key));
         Some(hash % u64::from(COUNT))
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some("redis_cluster".into())
     }
 }
 

@@ -13,6 +13,7 @@
 //! agree in their first eight bytes.
 
 use alloc::format;
+use alloc::string::String;
 
 use md5::{Digest, Md5};
 
@@ -62,6 +63,10 @@ impl System for Serialx {
 
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
         Some(point(key))
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some("serialx".into())
     }
 }
 

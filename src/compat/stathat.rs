@@ -12,6 +12,7 @@
 //! and so on may share labels: of equal points, that of the node added last counts.
 
 use alloc::format;
+use alloc::string::String;
 
 use super::members::{points_backwards, unweighted};
 use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
@@ -88,6 +89,10 @@ impl System for Stathat {
 
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
         Some(self.hash.value([0; 2], key))
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        (self.hash.bits() == 32).then(|| format!("stathat {}", self.hash.name()))
     }
 }
 

@@ -20,6 +20,7 @@
 //! [`weight_scale`](TrafficServer::weight_scale) says how many units here make 1.0 there.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::hash::Hasher;
 use core::str::FromStr;
@@ -163,6 +164,10 @@ impl System for TrafficServer {
             Query::Ignore => &[],
         };
         Some(sip(&[b"/", path, query]))
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some(format!("trafficserver {:?}", self.query))
     }
 }
 

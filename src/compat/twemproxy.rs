@@ -19,6 +19,8 @@
 //!   has 39, not 40.
 //! - Builds for x86-64 and for arm64 disagree on keys with bytes from 0x80 on: [`Char`].
 
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::str::FromStr;
 
@@ -162,6 +164,16 @@ impl System for Twemproxy {
             self.hash.value(key, self.char)
         };
         Some(hash.into())
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        let words = || {
+            format!(
+                "twemproxy {:?} {:?} {:?}",
+                self.hash, self.char, self.hash_tag
+            )
+        };
+        self.hash.fills_32_bits().then(words)
     }
 }
 

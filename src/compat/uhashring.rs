@@ -15,6 +15,7 @@
 //!   have to agree in all of these for a key to go elsewhere.
 //! - It knows nothing of nodes that are down: they are left out, as if they had been removed.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::str::FromStr;
@@ -180,6 +181,10 @@ impl System for Uhashring {
             Ring::Default => md5(key),
             Ring::Ketama => words(key)[0].into(),
         })
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some(format!("uhashring {:?}", self.ring))
     }
 }
 

@@ -21,6 +21,7 @@
 //! keys elsewhere by chance and are not modelled; `healthy=CHOSEN`, the default, is.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -216,6 +217,10 @@ impl System for Varnish {
             By::Blob => high(key),
         };
         Some(hash.into())
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some(format!("varnish {:?} {:?}", self.by, self.host))
     }
 }
 

@@ -31,6 +31,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use smallvec::SmallVec;
 
 use crate::bounded::{Counter, Lease};
+use crate::router::as_inside;
 use crate::{Change, Error, KeyHash, KeyHasher, NodeId, Nodes, Ring, Router, Spread};
 
 mod hitters;
@@ -359,17 +360,7 @@ impl<R: Router> HotKeys<R> {
 }
 
 impl<R: Router> Router for HotKeys<R> {
-    fn nodes(&self) -> &Nodes {
-        self.router.nodes()
-    }
-
-    fn hasher(&self) -> Option<&KeyHasher> {
-        self.router.hasher()
-    }
-
-    fn hash_key(&self, key: &[u8]) -> KeyHash {
-        self.router.hash_key(key)
-    }
+    as_inside!(router);
 
     /// Where [`acquire`](HotKeys::acquire) would send a reader now.
     fn route_hash(&self, key: KeyHash) -> Option<NodeId> {

@@ -1,6 +1,21 @@
 //! Where nodes stand: zones and racks, numbered.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
+
+use super::Node;
+
+impl Node {
+    /// In this zone, on this rack, either of which may be left out or, which is the same, empty.
+    pub(crate) fn placed(self, zone: Option<Box<str>>, rack: Option<Box<str>>) -> Self {
+        let [zone, rack] = [zone, rack].map(|text| text.filter(|text| !text.is_empty()));
+        let place = (zone, rack);
+        Self {
+            place: (place != (None, None)).then(|| Box::new(place)),
+            ..self
+        }
+    }
+}
 
 /// Numbers for the distinct places of the nodes with weight, small enough to index bits by.
 #[derive(Clone, Debug)]

@@ -41,3 +41,18 @@ fn failed_changes_change_nothing() -> Result<(), Error> {
     assert_eq!(Nodes::new([Node::new("")]).unwrap_err(), Error::EmptyName);
     Ok(())
 }
+
+#[test]
+fn an_empty_zone_or_rack_is_none() {
+    let plain = Node::new("a");
+    for node in [
+        plain.clone().with_zone(""),
+        plain.clone().with_place("", ""),
+        plain.clone().with_zone("z").with_zone(""),
+    ] {
+        assert_eq!(node, plain);
+    }
+    let node = plain.with_place("", "r");
+    assert_eq!((node.zone(), node.rack()), (None, Some("r")));
+    assert_eq!(node.with_zone("z").rack(), Some("r"));
+}

@@ -37,14 +37,3 @@ impl From<super::Node> for Node {
         }
     }
 }
-
-impl super::Node {
-    /// In this zone, on this rack, either of which a file may leave out.
-    pub(crate) fn placed(self, zone: Option<Box<str>>, rack: Option<Box<str>>) -> Self {
-        let place = (zone, rack);
-        Self {
-            place: (place != (None, None)).then(|| Box::new(place)),
-            ..self
-        }
-    }
-}

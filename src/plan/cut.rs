@@ -141,7 +141,10 @@ fn exact(
         let lists = if replicas.n == 1 {
             members.pair(owners).map(|id| id.into_iter().collect())
         } else {
-            [0, 1].map(|side| list(members, routers, side, KeyHash::from_raw(first), replicas))
+            [0, 1].map(|side| match owners[side] {
+                Some(_) => list(members, routers, side, KeyHash::from_raw(first), replicas),
+                None => List::new(),
+            })
         };
         if lists[0] == lists[1] {
             return;

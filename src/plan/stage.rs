@@ -1,5 +1,6 @@
 //! A moment of a change as a router.
 
+use alloc::string::String;
 use core::ops::ControlFlow;
 
 use super::{State, Transition};
@@ -28,6 +29,10 @@ impl Router for Stage<'_> {
 
     fn hasher(&self) -> Option<&KeyHasher> {
         self.0.side(0).hasher()
+    }
+
+    fn hash_words(&self) -> Option<String> {
+        self.0.side(0).hash_words()
     }
 
     fn hash_key(&self, key: &[u8]) -> KeyHash {

@@ -1,6 +1,7 @@
 //! Division into steps: each step takes what its budget leaves room for, in order of the place.
 
 use alloc::collections::VecDeque;
+use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -65,7 +66,8 @@ fn limits(division: &Division, budget: Budget) -> Result<Limits, Error> {
     let mut limits = [0; 3];
     for (name, share, at) in shares {
         if !(share > 0.0 && share <= 1.0) {
-            return Err(Error::parameter(name, share, "a share above 0, at most 1"));
+            let expected = "a share above 0, at most 1";
+            return Err(Error::parameter(name, text(share), expected));
         }
         limits[at] = hashes(space, share);
         let needs = kinds.iter().map(|kind| {
@@ -78,12 +80,21 @@ fn limits(division: &Division, budget: Budget) -> Result<Limits, Error> {
         });
         let least = needs.max().unwrap_or(0);
         if limits[at] < least {
-            let least = least as f64 / space.hashes() as f64;
+            let least = text(least as f64 / space.hashes() as f64);
             let expected = alloc::format!("at least {least}, what one place takes");
-            return Err(Error::parameter(name, share, expected));
+            return Err(Error::parameter(name, text(share), expected));
         }
     }
     Ok(limits)
+}
+
+/// A share without hundreds of zeros.
+fn text(share: f64) -> String {
+    if share > 0.0 && share < 1e-5 {
+        alloc::format!("{share:e}")
+    } else {
+        share.to_string()
+    }
 }
 
 fn largest(loads: &[(crate::NodeId, u128)]) -> u128 {

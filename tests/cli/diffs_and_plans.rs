@@ -71,6 +71,10 @@ fn the_second_set_up_differs_where_it_is_said_to() {
     assert_eq!(same["moved_share"], 0.0);
     let kept = json("diff --count 5 --hash md5 --to-strategy maglev");
     assert_eq!(kept["basis"], "hashes");
+    let pools = json("diff --count 3 --dialect twemproxy --add node-3");
+    assert_eq!(pools["basis"], "hashes");
+    let pools = json("diff --count 3 --dialect twemproxy --to-set hash_tag={}");
+    assert_eq!(pools["basis"], "sample");
     let other = json("diff --count 5 --dialect twemproxy --to-strategy ring --range 0..500");
     assert!(other["moved_share"].as_f64() > Some(0.5));
     refused("diff --count 5", "--to-strategy");
@@ -201,6 +205,10 @@ fn limits_that_cannot_be_kept_are_refused() {
     refused(
         "plan --nodes a --strategy slots --add b --max-step 0.00001",
         "--max-step 0.00001: expected at least 0.00006103515625",
+    );
+    refused(
+        "plan --nodes a --add b --max-step 1e-300",
+        "--max-step 1e-300: expected at least 5.421010862427522e-20, what one place takes",
     );
     refused("plan --nodes a --add b --max-in 101%", "a share above 0");
     refused(

@@ -167,7 +167,7 @@ explain --range 0..18446744073709551615 k => --range | at most
 balance --keys a --csv b => --keys | --csv
 balance --keys a --range 0..5 => --keys | --range
 route --keys a k => --keys | KEY
-route --replicas 0 k => --replicas | from 1 to 4294967295
+route --replicas 0 k => --replicas | from 1; all nodes are the most there can be
 route --spread moon k => moon | zones
 explain => KEY
 # Changes.

@@ -82,14 +82,19 @@ pub(crate) enum Step {
 
 impl Cluster {
     pub(crate) fn new(strategy: &'static Strategy, weights: &[u32]) -> Self {
-        let nodes = weighted(strategy, weights);
+        Self::of(strategy, weighted(strategy, weights), &Params::default())
+    }
+
+    pub(crate) fn of(strategy: &'static Strategy, nodes: Vec<Node>, params: &Params) -> Self {
         Self {
             strategy,
             members: nodes
                 .iter()
                 .map(|node| (node.name().into(), node.weight()))
                 .collect(),
-            router: build(strategy, nodes),
+            router: strategy
+                .build(nodes, params)
+                .unwrap_or_else(|error| panic!("{}: {error}", strategy.name)),
             joined: 0,
         }
     }

@@ -14,7 +14,7 @@ use proptest::prelude::{Just, any, prop_oneof};
 use crate::common::for_all;
 
 /// A name that the system takes: an address, of which Katran's have no port.
-fn name(dialect: &Dialect, i: usize) -> String {
+pub(crate) fn name(dialect: &Dialect, i: usize) -> String {
     let port = if dialect.name == "katran" {
         ""
     } else {
@@ -29,7 +29,7 @@ fn pool(dialect: &Dialect, count: usize) -> Result<Pool, Error> {
 }
 
 /// Keys that the system takes: numbers where it knows no others, parts of packets.
-fn keys(dialect: &Dialect, count: u32) -> impl Iterator<Item = Vec<u8>> {
+pub(crate) fn keys(dialect: &Dialect, count: u32) -> impl Iterator<Item = Vec<u8>> {
     let name = dialect.name;
     (0..count).map(move |i| match name {
         "katran" | "cilium" => {

@@ -145,6 +145,10 @@ fn what_decides_nothing_is_not() {
             (r#"{"name": "b"}"#, r#"{"name": "b", "weight": 1}"#),
             (",\n        {\"name\": \"c\", \"weight\": 0}", ""),
             (r#""name": "c""#, r#""name": "d", "zone": "z9""#),
+            (
+                r#"{"name": "b"}"#,
+                r#"{"name": "b", "zone": "", "rack": ""}"#,
+            ),
         ],
         true,
     );

@@ -472,7 +472,8 @@ fn share(text: &str) -> Result<f64, String> {
 
 fn replicas(text: &str) -> Result<u32, String> {
     let count = text.parse().ok().filter(|&count| count > 0);
-    count.ok_or_else(|| format!("expected a whole number from 1 to {}", u32::MAX))
+    count
+        .ok_or_else(|| "expected a whole number from 1; all nodes are the most there can be".into())
 }
 
 pub(crate) fn strategy_names() -> impl Iterator<Item = &'static str> {

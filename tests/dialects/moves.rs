@@ -1,0 +1,246 @@
+//! What moves between two pools of one system: exact where both hash alike, and only there.
+
+use std::collections::BTreeSet;
+
+use hashroute::compat::{self, Dialect, Pool, Server};
+use hashroute::plan::{Budget, Plan, Replicas};
+use hashroute::strategy::Params;
+use hashroute::{
+    Basis, BoundedLoad, Change, Diff, Error, HashFunction, KeyHash, MovedRange, Node, Router,
+    Spread, diff,
+};
+
+use crate::laws::{keys, name};
+
+/// Values of which every option that decides a hash takes some.
+const VALUES: &[&str] = &[
+    "{}",
+    "tag",
+    "0",
+    "7",
+    "64",
+    "true",
+    "false",
+    "modula",
+    "hash",
+    "map-based",
+    "random",
+    "murmur3",
+    "signed",
+    "unsigned",
+    "bytes",
+    "url",
+    "blob",
+    "ignore",
+    "sha1",
+    "djb2",
+    "wt6",
+    "crc16",
+    "crc32a",
+    "one_at_a_time",
+    "fnv1_64",
+    "hsieh",
+    "ketama",
+    "weights",
+];
+
+/// The defaults, with a small table where there is one: large ones take their time.
+fn small(dialect: &Dialect) -> Params {
+    let sizes = [("table-size", "251"), ("ring-size", "251")];
+    let known = |(name, _): &(&str, &str)| dialect.params.iter().any(|param| param.name == *name);
+    let sizes = sizes.into_iter().filter(known);
+    sizes.fold(Params::default(), |params, (name, value)| {
+        params.with(name, value)
+    })
+}
+
+/// The defaults and, for each option, the values that it takes; of free text, two.
+fn variants(dialect: &Dialect) -> Vec<Params> {
+    let mut variants = vec![small(dialect)];
+    for param in dialect.params {
+        let given = |value: &str| small(dialect).with(param.name, value);
+        let takes = |params: &Params| pool(dialect, 4, params).is_ok();
+        let most = if takes(&given("\u{1f980}")) {
+            2
+        } else {
+            usize::MAX
+        };
+        let functions = HashFunction::ALL.iter().map(|function| function.name());
+        let values = VALUES.iter().copied().chain(functions).map(given);
+        variants.extend(values.filter(takes).take(most));
+    }
+    variants
+}
+
+fn pool(dialect: &Dialect, count: usize, params: &Params) -> Result<Pool, Error> {
+    let servers = (0..count).map(|i| Server::new(name(dialect, i)));
+    dialect.build(servers, params)
+}
+
+/// The owners of a hash that moves; `None` where it does not, or is none of the system's.
+fn moved<'a>(diff: &Diff, ranges: &[MovedRange<'a>], hash: u64) -> Option<[Option<&'a str>; 2]> {
+    if u128::from(hash) >= diff.total() {
+        return None;
+    }
+    let place = diff.modulus().map_or(hash, |modulus| hash % modulus);
+    let range = ranges.get(ranges.partition_point(|range| range.last < place))?;
+    (range.first <= place).then_some([range.from, range.to])
+}
+
+/// Whether the diff is exact. Then it says of every key what the pools do.
+fn check(dialect: &Dialect, old: &Pool, new: &Pool, count: u32) -> Result<bool, Error> {
+    // Without the same words it is a sample, which takes its time.
+    if old.hash_words().is_none() || old.hash_words() != new.hash_words() {
+        return Ok(false);
+    }
+    let diff = diff(old, new)?;
+    if diff.basis() != Basis::Hashes {
+        return Ok(false);
+    }
+    let (ranges, mut widest) = (diff.ranges().collect::<Vec<_>>(), 0);
+    let odd: [&[u8]; 7] = [
+        b"",
+        b"{",
+        b"{a}b",
+        b"a\0b",
+        b"\xc3\xa9",
+        b"/a;b?c",
+        &[0xff; 8],
+    ];
+    for key in keys(dialect, count).chain(odd.map(<[u8]>::to_vec)) {
+        let owners = [old, new].map(|pool| pool.route(&key).map(Node::name));
+        let hash = old.hash_key(&key).get();
+        let said = moved(&diff, &ranges, hash).unwrap_or([owners[0]; 2]);
+        assert_eq!(said, owners, "{}: {key:?}", dialect.name);
+        if u128::from(hash) < diff.total() {
+            widest = widest.max(hash);
+        }
+    }
+    // Shares are of all hashes there are: some are in the upper half.
+    assert!(
+        u128::from(widest) * 2 > diff.total(),
+        "{}: {widest:#x}",
+        dialect.name
+    );
+    Ok(true)
+}
+
+#[test]
+fn an_exact_diff_of_two_pools_is_what_their_keys_do() -> Result<(), Error> {
+    let mut exact = BTreeSet::new();
+    for dialect in compat::ALL {
+        let old = pool(dialect, 3, &Params::default())?;
+        let new = pool(dialect, 4, &Params::default())?;
+        if check(dialect, &old, &new, 10_000)? {
+            exact.insert(dialect.name);
+        }
+    }
+    assert!(
+        exact.contains("twemproxy") && exact.len() >= 18,
+        "{exact:?}"
+    );
+    Ok(())
+}
+
+#[test]
+fn options_and_servers_that_change_hashes_make_no_diff_exact() -> Result<(), Error> {
+    let mut checked = [0; 2];
+    for dialect in compat::ALL {
+        let old = pool(dialect, 4, &small(dialect))?;
+        for params in variants(dialect) {
+            let same = pool(dialect, 4, &params)?;
+            let mut new = pool(dialect, 4, &params)?;
+            // Some systems let no server go down.
+            let _ = new.apply(&Change::reweight(name(dialect, 3), 0));
+            for before in [&old, &same] {
+                checked[usize::from(check(dialect, before, &new, 100)?)] += 1;
+            }
+        }
+    }
+    assert!(checked.iter().all(|count| *count > 50), "{checked:?}");
+    Ok(())
+}
+
+/// Of each server in turn, so that every key is once of the one that goes down.
+#[test]
+fn a_server_that_is_down_changes_no_hash_where_the_diff_is_exact() -> Result<(), Error> {
+    for dialect in compat::ALL {
+        let old = pool(dialect, 7, &small(dialect))?;
+        for at in 0..7 {
+            let mut new = pool(dialect, 7, &small(dialect))?;
+            if new.apply(&Change::reweight(name(dialect, at), 0)).is_ok() {
+                check(dialect, &old, &new, 100)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn twemproxy_from_three_servers_to_four_is_planned_exactly() -> Result<(), Error> {
+    let twemproxy = compat::find("twemproxy")?;
+    let [old, new] = [3, 4].map(|count| pool(twemproxy, count, &Params::default()));
+    let (old, new) = (old?, new?);
+    let diff = diff(&old, &new)?;
+    let plan = Plan::new(&old, &new, Replicas::default(), Budget::default())?;
+    assert!(plan.is_exact());
+    let moved: f64 = plan.steps().map(|step| step.moved()).sum();
+    assert!((moved - diff.moved()).abs() < 1e-9);
+    assert!(diff.ranges().len() > 100 && (0.1..0.5).contains(&moved));
+    Ok(())
+}
+
+/// The tag decides the hash; of 16 bits, most of the circle is never reached.
+#[test]
+fn other_hashes_and_narrow_ones_are_sampled() -> Result<(), Error> {
+    let twemproxy = compat::find("twemproxy")?;
+    let [md5, tagged, narrow] = [("hash", "md5"), ("hash_tag", "{}"), ("hash", "crc16")]
+        .map(|(name, value)| pool(twemproxy, 4, &Params::default().with(name, value)));
+    let default = pool(twemproxy, 3, &Params::default())?;
+    let (md5, tagged, narrow) = (md5?, tagged?, narrow?);
+    for [old, new] in [[&default, &tagged], [&default, &md5], [&narrow, &narrow]] {
+        assert_eq!(diff(old, new)?.basis(), Basis::Sample);
+    }
+    let plan = Plan::new(&default, &tagged, Replicas::default(), Budget::default())?;
+    assert!(!plan.is_exact());
+    Ok(())
+}
+
+/// A server that is down leaves a gap in Dalli without failover: nobody's keys, which nobody holds
+/// twice.
+#[test]
+fn a_gap_has_no_replicas_in_an_exact_plan() -> Result<(), Error> {
+    let dalli = compat::find("dalli")?;
+    let params = Params::default().with("failover", "false");
+    let old = pool(dalli, 4, &params)?;
+    let mut new = pool(dalli, 4, &params)?;
+    new.apply(&Change::reweight(name(dalli, 1), 0))?;
+    let replicas = Replicas {
+        n: 2,
+        spread: Spread::Nodes,
+    };
+    let plan = Plan::new(&old, &new, replicas, Budget::default())?;
+    assert!(plan.is_exact());
+    let mut gaps = 0;
+    for range in plan.steps().flat_map(|step| step.ranges()) {
+        if new.route_hash(KeyHash::from_raw(range.first())).is_none() {
+            gaps += 1;
+            assert_eq!(range.transfers().count(), 0, "to a gap");
+        }
+    }
+    assert!(gaps > 10, "{gaps}");
+    Ok(())
+}
+
+#[test]
+fn a_wrapper_hashes_as_the_pool_inside() -> Result<(), Error> {
+    let twemproxy = compat::find("twemproxy")?;
+    let plain = pool(twemproxy, 3, &Params::default())?;
+    let bounded = BoundedLoad::new(pool(twemproxy, 3, &Params::default())?, 1.25)?;
+    assert!(plain.hash_words().is_some());
+    assert_eq!(bounded.hash_words(), plain.hash_words());
+    let boxed: Box<dyn Router> = Box::new(bounded);
+    assert_eq!(Router::hash_words(&boxed), plain.hash_words());
+    assert!(Router::keeps_loads(&boxed));
+    Ok(())
+}
