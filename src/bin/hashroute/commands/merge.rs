@@ -24,7 +24,8 @@ pub(crate) fn run(args: &MergeArgs) -> Result<(), Failure> {
     }
     match sum {
         Some(sum) if sum.keys() > 0 || args.partial.partial.is_some() => {
-            balance::finish(&sum, None, &args.partial, &args.output)
+            keys::tell_limits_of_parts(sum.sources());
+            balance::finish(&sum, &args.partial, &args.output)
         }
         _ => Err(Failure::input(
             "no keys in any of these files, expected at least one",
