@@ -305,7 +305,7 @@ fn dangerous_counts_have_the_colour_of_their_largest_divisor() -> Outcome {
     };
     // One on the chart and one in the legend.
     assert_eq!(
-        ["hr-0\"", "hr-1\"", "hr-2\"", "hr-3\""].map(diamonds),
+        ["hr-1\"", "hr-2\"", "hr-3\"", "hr-0\""].map(diamonds),
         [2, 2, 2, 0]
     );
     assert_eq!(diamonds("hr-alarm\""), 1);

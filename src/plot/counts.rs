@@ -96,7 +96,7 @@ struct Chart<'a> {
     points: &'a [CountPoint],
     nodes: (f64, f64),
     most: f64,
-    /// Those that have a colour, ascending.
+    /// Those that have a colour, ascending: the second and on, since the first is that of the dots.
     divisors: Vec<u64>,
 }
 
@@ -156,7 +156,7 @@ impl<'a> Chart<'a> {
             Anchor::Middle,
             "nodes",
         );
-        canvas.text((LEFT - 44.0, TOP - 14.0), "hr-soft", Anchor::Start, "cv");
+        canvas.text((LEFT - 44.0, TOP - 6.0), "hr-soft", Anchor::Start, "cv");
     }
 
     fn noise(&self, canvas: &mut Canvas) {
@@ -191,7 +191,7 @@ impl<'a> Chart<'a> {
         for (place, divisor) in self.divisors.iter().enumerate() {
             let (mut pen, text) = (Pen::default(), words::count(*divisor));
             diamond(&mut pen, (x, y - 4.5));
-            canvas.fill(place, &pen);
+            canvas.fill(place + 1, &pen);
             canvas.text((x + 9.0, y), "", Anchor::Start, &text);
             x += 30.0 + 13.0 * words::width(&text);
         }
@@ -215,7 +215,7 @@ impl<'a> Chart<'a> {
         }
         canvas.path("hr-alarm", &others);
         for (place, pen) in by_divisor.iter().enumerate() {
-            canvas.fill(place, pen);
+            canvas.fill(place + 1, pen);
         }
     }
 

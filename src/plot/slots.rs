@@ -45,7 +45,7 @@ pub fn slots(table: &Table) -> Picture {
     )]);
     if !moves.slots.is_empty() {
         lines.push(
-            "Black, and circled where few: on the move, which a node calls MIGRATING or IMPORTING."
+            "Marked, and circled where few: on the move, which a node calls MIGRATING or IMPORTING."
                 .into(),
         );
     }

@@ -1,6 +1,6 @@
 //! Counts in files, for `merge`.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +30,27 @@ pub(crate) struct PartsArgs {
     pub(crate) parts: Vec<PathBuf>,
 }
 
+/// Refuse what cannot be written before all keys are read. Nothing is made or changed.
+pub(crate) fn check(path: Option<&PathBuf>) -> Result<(), Failure> {
+    let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
+        return Ok(());
+    };
+    let folder = path.parent().filter(|path| !path.as_os_str().is_empty());
+    let seen = match fs::metadata(path) {
+        // To open a pipe would end it for whoever reads.
+        Ok(there) if there.is_file() || there.is_dir() => {
+            OpenOptions::new().append(true).open(path).map(drop)
+        }
+        Ok(_) => Ok(()),
+        Err(_) => fs::metadata(folder.unwrap_or(Path::new("."))).map(drop),
+    };
+    seen.map_err(|error| refused(path, &error))
+}
+
+fn refused(path: &Path, error: &io::Error) -> Failure {
+    Failure::Input(format!("--partial {}: {error}", path.display()))
+}
+
 /// Write counts. Whether that was to standard output, so that nothing else may follow.
 pub(crate) fn write(
     path: &Path,
@@ -41,6 +62,6 @@ pub(crate) fn write(
     }
     let mut text = Vec::new();
     let written = counts(&mut text).and_then(|()| fs::write(path, text));
-    written.map_err(|error| Failure::Input(format!("--partial {}: {error}", path.display())))?;
+    written.map_err(|error| refused(path, &error))?;
     Ok(false)
 }

@@ -6,7 +6,7 @@ use hashroute::Router;
 use hashroute::harness::skew::{
     CountRow, Evidence, Finding, Gatherer, MeasureSkew, Part, Remedy, Setup, Skew,
 };
-use hashroute::harness::{InputError, stream};
+use hashroute::harness::stream;
 
 use crate::args::SkewArgs;
 use crate::failure::Failure;
@@ -51,6 +51,7 @@ pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
 /// What is known of the keys; nothing where it was written only.
 fn gather(args: &SkewArgs, name: &str, router: &dyn Router) -> Result<Option<Evidence>, Failure> {
     let PartsArgs { partial, parts } = &args.parts;
+    partial::check(partial.as_ref())?;
     let part = if parts.is_empty() {
         if partial.is_some() {
             stream::Setup::new(name, router)?; // refused before all keys are read
@@ -91,7 +92,7 @@ fn merged(files: &[PathBuf], setup: &stream::Setup, router: &dyn Router) -> Resu
         let wrong = |error: &dyn core::fmt::Display| {
             Failure::Input(format!("--parts {}: {error}", path.display()))
         };
-        let input = keys::open(path).map_err(|error| wrong(&InputError::Io(error)))?;
+        let input = keys::open(path).map_err(|error| wrong(&error))?;
         for part in Part::read_all(router, setup, input) {
             let part = part.map_err(|error| wrong(&error))?;
             sum.merge(part).map_err(|error| wrong(&error))?;
