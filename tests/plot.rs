@@ -127,13 +127,17 @@ fn every_picture_is_well_formed_titled_and_the_same_again() -> Outcome {
             noise_cv: 0.1,
             noise_cv_p99: 0.2,
             dangerous: true,
+            because: Vec::new(),
         };
         Ok(vec![
             drawn,
             leave,
             plot::bars(&balance, Measure::Keys)?,
             plot::matrix(&moved.expect("a change")),
-            plot::counts("<&\">\u{0}", &[point, CountPoint { cv: 0.3, ..point }]),
+            plot::counts(
+                "<&\">\u{0}",
+                &[point.clone(), CountPoint { cv: 0.3, ..point }],
+            ),
             plot::counts("", &[]),
             plot::slots(&table(&[("<&>", 0..=9000), ("\"b\"", 9001..=16_000)])?),
         ])
@@ -274,5 +278,42 @@ fn a_png_has_the_size_asked_for_and_is_refused_beyond_reason() -> Outcome {
             "{scale}"
         );
     }
+    Ok(())
+}
+
+#[test]
+fn dangerous_counts_have_the_colour_of_their_largest_divisor() -> Outcome {
+    let point = |nodes: u64, because: &[u64]| CountPoint {
+        nodes,
+        cv: 1.0,
+        noise_cv: 0.1,
+        noise_cv_p99: 0.2,
+        dangerous: nodes < 90,
+        because: because.to_vec(),
+    };
+    let points = [
+        point(60, &[3, 5]),
+        point(63, &[3]),
+        point(87, &[3, 29]),
+        point(61, &[]),
+    ];
+    let picture = plot::counts("", &points);
+    let diamonds = |class: &str| -> usize {
+        let paths = picture.svg().split("<path class=\"").skip(1);
+        let ours = paths.filter(|path| path.starts_with(class));
+        ours.map(|path| path.matches('Z').count()).sum()
+    };
+    // One on the chart and one in the legend.
+    assert_eq!(
+        ["hr-1\"", "hr-2\"", "hr-3\"", "hr-0\""].map(diamonds),
+        [2, 2, 2, 0]
+    );
+    assert_eq!(diamonds("hr-alarm\""), 1);
+    let texts = texts(&picture)?;
+    assert!(
+        ["3", "5", "29"]
+            .iter()
+            .all(|divisor| texts.iter().any(|text| text == divisor))
+    );
     Ok(())
 }

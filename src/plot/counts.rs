@@ -1,20 +1,23 @@
 //! How even each number of nodes is.
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::canvas::{Anchor, Canvas, Pen};
 use super::{Picture, words};
+use crate::harness::skew::CountRow;
 
 /// The coefficient of variation for a number of nodes, beside that of chance alone.
 ///
 /// ```
 /// use hashroute::plot::{CountPoint, counts};
-/// let point = CountPoint { nodes: 60, cv: 1.66, noise_cv: 0.24, noise_cv_p99: 0.30, dangerous: true };
+/// let point = CountPoint { nodes: 60, cv: 1.66, noise_cv: 0.24, noise_cv_p99: 0.30, dangerous: true, because: vec![3, 5] };
 /// assert!(point.cv > point.noise_cv_p99);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CountPoint {
     /// How many nodes.
     pub nodes: u64,
@@ -26,6 +29,21 @@ pub struct CountPoint {
     pub noise_cv_p99: f64,
     /// Whether it is far beyond chance, as [`CountRow`](crate::harness::skew::CountRow) has it.
     pub dangerous: bool,
+    /// The divisors at which hashes bunch and that divide the number of nodes.
+    pub because: Vec<u64>,
+}
+
+impl From<&CountRow> for CountPoint {
+    fn from(row: &CountRow) -> Self {
+        Self {
+            nodes: row.nodes,
+            cv: row.cv,
+            noise_cv: row.noise_cv,
+            noise_cv_p99: row.noise_cv_p99,
+            dangerous: row.dangerous,
+            because: row.because.clone(),
+        }
+    }
 }
 
 const LEFT: f64 = 64.0;
@@ -34,33 +52,38 @@ const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 360.0;
 /// The most points that are looked at for a label.
 const LABELS: usize = 500;
+/// The most divisors that have a colour.
+const DIVISORS: usize = 6;
 
 /// The coefficient of variation against the number of nodes, the noise band below, and the
-/// numbers beyond it by name, as far as there is room. `what` says of which keys and strategy.
+/// numbers beyond it by name, as far as there is room, in the colour of the largest divisor that
+/// is to blame. `what` says of which keys and strategy.
 /// O(points log points).
 ///
 /// ```
 /// use hashroute::plot::{CountPoint, counts};
-/// let even = CountPoint { nodes: 61, cv: 0.2, noise_cv: 0.24, noise_cv_p99: 0.3, dangerous: false };
-/// let uneven = CountPoint { nodes: 60, cv: 1.7, dangerous: true, ..even };
+/// let even = CountPoint { nodes: 61, cv: 0.2, noise_cv: 0.24, noise_cv_p99: 0.3, dangerous: false, because: vec![] };
+/// let uneven = CountPoint { nodes: 60, cv: 1.7, dangerous: true, because: vec![3, 5], ..even.clone() };
 /// let picture = counts("metric:demo:{i} by twemproxy", &[uneven, even]);
 /// assert_eq!(picture.title(), "1 of 2 node counts is less even than chance explains");
 /// ```
 pub fn counts(what: &str, points: &[CountPoint]) -> Picture {
     let mut points: Vec<_> = points
         .iter()
-        .copied()
         .filter(|point| point.cv.is_finite())
+        .cloned()
         .collect();
     points.sort_by_key(|point| point.nodes);
     let chart = Chart::new(&points);
-    let lines = Vec::from([
+    let mut lines = Vec::from([
         words::name(what, 75.0),
         String::from(
-            "Dots: cv of what the nodes hold. Line and grey: what chance alone gives, and exceeds 1 time in 100. Diamonds: far beyond it.",
+            "Dots: cv of what the nodes hold. Line and grey: what chance alone gives, and exceeds 1 time in 100.",
         ),
     ]);
+    lines.push(chart.legend().into());
     let mut canvas = Canvas::new(1000.0, TOP + HEIGHT + 60.0, &title(&points), &lines);
+    chart.divisors(&mut canvas);
     chart.axes(&mut canvas);
     chart.noise(&mut canvas);
     chart.dots(&mut canvas);
@@ -73,6 +96,8 @@ struct Chart<'a> {
     points: &'a [CountPoint],
     nodes: (f64, f64),
     most: f64,
+    /// Those that have a colour, ascending: the second and on, since the first is that of the dots.
+    divisors: Vec<u64>,
 }
 
 impl<'a> Chart<'a> {
@@ -80,11 +105,14 @@ impl<'a> Chart<'a> {
         let ends = (points.first(), points.last());
         let nodes = |point: Option<&CountPoint>| point.map_or(0.0, |point| point.nodes as f64);
         let first = nodes(ends.0);
+        let bad = points.iter().filter(|point| point.dangerous);
+        let divisors: BTreeSet<_> = bad.filter_map(largest).collect();
         let cvs = points.iter().map(|point| point.cv.max(point.noise_cv_p99));
         Self {
             points,
             nodes: (first, nodes(ends.1).max(first + 1.0)),
             most: cvs.fold(0.01, f64::max) * 1.12,
+            divisors: divisors.into_iter().take(DIVISORS).collect(),
         }
     }
 
@@ -128,7 +156,7 @@ impl<'a> Chart<'a> {
             Anchor::Middle,
             "nodes",
         );
-        canvas.text((LEFT - 44.0, TOP - 14.0), "hr-soft", Anchor::Start, "cv");
+        canvas.text((LEFT - 44.0, TOP - 6.0), "hr-soft", Anchor::Start, "cv");
     }
 
     fn noise(&self, canvas: &mut Canvas) {
@@ -149,22 +177,46 @@ impl<'a> Chart<'a> {
         canvas.path("hr-thin", &line);
     }
 
-    fn dots(&self, canvas: &mut Canvas) {
-        let mut diamonds = Pen::default();
-        for point in self.points {
-            let (x, y) = self.at(point.nodes, point.cv);
-            if point.dangerous {
-                let corners = [(x + 5.0, y), (x, y + 5.0), (x - 5.0, y)];
-                diamonds.start((x, y - 5.0));
-                for corner in corners {
-                    diamonds.to(corner);
-                }
-                diamonds.close();
-            } else {
-                canvas.circle("hr-heat", (x, y), 2.5);
-            }
+    fn legend(&self) -> &'static str {
+        if self.divisors.is_empty() {
+            "Diamonds: far beyond it."
+        } else {
+            "Diamonds: far beyond it, by the largest divisor at which the hashes bunch:"
         }
-        canvas.path("hr-alarm", &diamonds);
+    }
+
+    /// Each with its colour, behind the legend.
+    fn divisors(&self, canvas: &mut Canvas) {
+        let (mut x, y) = (20.0 + 13.0 * words::width(self.legend()) * 0.94, 92.0);
+        for (place, divisor) in self.divisors.iter().enumerate() {
+            let (mut pen, text) = (Pen::default(), words::count(*divisor));
+            diamond(&mut pen, (x, y - 4.5));
+            canvas.fill(place + 1, &pen);
+            canvas.text((x + 9.0, y), "", Anchor::Start, &text);
+            x += 30.0 + 13.0 * words::width(&text);
+        }
+    }
+
+    fn dots(&self, canvas: &mut Canvas) {
+        let mut by_divisor = vec![Pen::default(); self.divisors.len()];
+        let mut others = Pen::default();
+        for point in self.points {
+            let at = self.at(point.nodes, point.cv);
+            if !point.dangerous {
+                canvas.circle("hr-heat", at, 2.5);
+                continue;
+            }
+            let place =
+                largest(point).and_then(|divisor| self.divisors.binary_search(&divisor).ok());
+            diamond(
+                place.map_or(&mut others, |place| &mut by_divisor[place]),
+                at,
+            );
+        }
+        canvas.path("hr-alarm", &others);
+        for (place, pen) in by_divisor.iter().enumerate() {
+            canvas.fill(place + 1, pen);
+        }
     }
 
     /// The worst first, each where it covers neither another nor a diamond.
@@ -187,6 +239,18 @@ impl<'a> Chart<'a> {
             canvas.text((x, y - 9.0), "hr-small hr-bold", Anchor::Middle, &text);
         }
     }
+}
+
+fn largest(point: &CountPoint) -> Option<u64> {
+    point.because.iter().copied().max()
+}
+
+fn diamond(pen: &mut Pen, (x, y): (f64, f64)) {
+    pen.start((x, y - 5.0));
+    for corner in [(x + 5.0, y), (x, y + 5.0), (x - 5.0, y)] {
+        pen.to(corner);
+    }
+    pen.close();
 }
 
 fn title(points: &[CountPoint]) -> String {

@@ -27,7 +27,7 @@ const MOST: usize = 60;
 /// assert_eq!(plot::matrix(&still).title(), "No key moves");
 /// ring.apply(&Change::Add(Node::new("d")))?;
 /// let picture = plot::matrix(&remap(&before, &Placement::of(&ring, &keys), &keys));
-/// assert!(picture.title().ends_with("of the keys move, where 25.00% had to"));
+/// assert!(picture.title().ends_with("of the keys move (ideal: 25.00%)"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 pub fn matrix(remap: &Remap) -> Picture {
@@ -204,7 +204,7 @@ fn title(remap: &Remap) -> String {
     if remap.moved == 0 {
         return "No key moves".into();
     }
-    format!("{moved} of the keys move, where {ideal} had to")
+    format!("{moved} of the keys move (ideal: {ideal})")
 }
 
 fn lines(remap: &Remap) -> Vec<String> {

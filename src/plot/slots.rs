@@ -1,22 +1,28 @@
 //! Who owns the slots of a Redis Cluster.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use super::canvas::{Anchor, Canvas, Pen};
 use super::{Picture, words};
-use crate::cluster::{ClusterNode, Table};
+use crate::cluster::{ClusterNode, Mark, SlotRange, Table};
 
 /// Slots in a row of the picture.
 const ROW: u32 = 128;
 const CELL: f64 = 4.5;
 /// The most owners that are listed.
 const LISTED: usize = 28;
+/// The most moves that are.
+const MOVES: usize = 6;
+/// Of how few slots a run is so small that it needs a circle to be seen.
+const SMALL: u32 = 16;
 
 /// All slots in rows of 128, in the colours of their owners, each with its number in its longest
-/// run, and what each owns beside. O(slots).
+/// run, and what each owns beside. Slots that a node calls MIGRATING or IMPORTING are marked, with
+/// who hands them to whom. O(slots).
 ///
 /// ```
 /// use hashroute::cluster::{ClusterNode, SlotRule, Table};
@@ -29,15 +35,21 @@ const LISTED: usize = 28;
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 pub fn slots(table: &Table) -> Picture {
-    let owners = owners(table);
+    let (owners, moves) = (owners(table), Moves::of(table));
     let rows = table.rule().slots().div_ceil(ROW);
     let top = 110.0;
-    let listed = owners.len().min(LISTED) + usize::from(owners.len() > LISTED) + 2;
+    let listed = owners.len().min(LISTED) + usize::from(owners.len() > LISTED) + 2 + moves.lines();
     let height = (top + CELL * f64::from(rows)).max(top + 20.0 * listed as f64) + 30.0;
-    let lines = Vec::from([format!(
+    let mut lines = Vec::from([format!(
         "Rows of {ROW} slots, slot 0 at the top left. A number stands in the longest run of each owner."
     )]);
-    let mut canvas = Canvas::new(1040.0, height, &title(table, &owners), &lines);
+    if !moves.slots.is_empty() {
+        lines.push(
+            "Marked, and circled where few: on the move, which a node calls MIGRATING or IMPORTING."
+                .into(),
+        );
+    }
+    let mut canvas = Canvas::new(1040.0, height, &title(table, &owners, &moves), &lines);
     let left = 76.0;
     for row in (0..rows).step_by(16) {
         let y = top + CELL * f64::from(row);
@@ -50,13 +62,88 @@ pub fn slots(table: &Table) -> Picture {
         canvas.line("hr-thin", (left - 6.0, y), (left, y));
     }
     grid(&mut canvas, table, &owners, (left, top));
-    list(
-        &mut canvas,
-        table,
-        &owners,
-        (left + CELL * f64::from(ROW) + 36.0, top + 12.0),
-    );
+    moves.mark(&mut canvas, (left, top));
+    let x = left + CELL * f64::from(ROW) + 36.0;
+    let y = list(&mut canvas, table, &owners, (x, top + 12.0));
+    moves.list(&mut canvas, table, (x, y));
     canvas.finish()
+}
+
+/// Slots on the move by anybody's word.
+struct Moves<'t> {
+    slots: Vec<SlotRange>,
+    /// From whom to whom, the most first.
+    flows: Vec<(usize, (&'t str, &'t str))>,
+}
+
+impl<'t> Moves<'t> {
+    fn of(table: &'t Table) -> Self {
+        let mut flows: BTreeMap<_, BTreeSet<u32>> = BTreeMap::new();
+        for (slot, node, mark) in table.marks() {
+            let ends = match mark {
+                Mark::Migrating(to) => (node, &**to),
+                Mark::Importing(from) => (&**from, node),
+            };
+            flows.entry(ends).or_default().insert(slot);
+        }
+        let counted = flows.into_iter().map(|(ends, slots)| (slots.len(), ends));
+        let mut flows: Vec<_> = counted.collect();
+        flows.sort_by_key(|(count, _)| Reverse(*count));
+        Self {
+            slots: table.open_slots(),
+            flows,
+        }
+    }
+
+    /// How many lines the list takes.
+    fn lines(&self) -> usize {
+        match self.flows.len() {
+            0 => 0,
+            many => 2 + many.min(MOVES) + usize::from(many > MOVES),
+        }
+    }
+
+    fn mark(&self, canvas: &mut Canvas, at: (f64, f64)) {
+        let mut pen = Pen::default();
+        for slots in &self.slots {
+            let (first, last) = (*slots.start(), *slots.end());
+            run(&mut pen, (first, last), at);
+            if last - first < SMALL && first / ROW == last / ROW {
+                let column = f64::from(first % ROW + last % ROW + 1) / 2.0;
+                let row = f64::from(first / ROW) + 0.5;
+                let centre = (at.0 + CELL * column, at.1 + CELL * row);
+                let radius = CELL * f64::from(last - first + 1) / 2.0 + 5.0;
+                canvas.circle("hr-line", centre, radius);
+            }
+        }
+        canvas.path("hr-ink", &pen);
+    }
+
+    fn list(&self, canvas: &mut Canvas, table: &Table, (x, mut y): (f64, f64)) {
+        if self.flows.is_empty() {
+            return;
+        }
+        y += 34.0;
+        canvas.rectangle("hr-ink", (x, y - 11.0), (13.0, 13.0));
+        canvas.text((x + 20.0, y), "hr-bold", Anchor::Start, "on the move");
+        let place = |id: &str| table.node(id).map_or_else(|| id.to_string(), label);
+        for (count, (from, to)) in self.flows.iter().take(MOVES) {
+            y += 20.0;
+            let ends = [place(from), place(to)].map(|name| words::name(&name, 12.0));
+            canvas.text((x, y), "hr-small", Anchor::Start, &ends.join(" → "));
+            canvas.text(
+                (x + 335.0, y),
+                "",
+                Anchor::End,
+                &words::count(*count as u64),
+            );
+        }
+        let rest = self.flows.len().saturating_sub(MOVES);
+        if rest > 0 {
+            let more = format!("and {} more", words::counted(rest as u64, "pair"));
+            canvas.text((x, y + 20.0), "hr-small", Anchor::Start, &more);
+        }
+    }
 }
 
 /// The owners in order of their first slot, with how many they have.
@@ -74,12 +161,21 @@ fn owners(table: &Table) -> Vec<(&ClusterNode, u32)> {
     owners
 }
 
-fn title(table: &Table, owners: &[(&ClusterNode, u32)]) -> String {
+fn title(table: &Table, owners: &[(&ClusterNode, u32)], moves: &Moves) -> String {
+    let moving = moves
+        .slots
+        .iter()
+        .map(|range| range.end() - range.start() + 1);
+    let moving = match moving.sum::<u32>() {
+        0 => String::new(),
+        1 => ", 1 is on the move".into(),
+        many => format!(", {} are on the move", words::count(many.into())),
+    };
     let all = table.rule().slots();
     let owned: u32 = owners.iter().map(|(_, count)| count).sum();
     let whole = words::count(u64::from(all));
     match owners.len() {
-        0 => format!("Slots: nobody owns any of {whole}"),
+        0 => format!("Slots: nobody owns any of {whole}{moving}"),
         count => {
             let own = if count == 1 {
                 "primary owns"
@@ -91,7 +187,7 @@ fn title(table: &Table, owners: &[(&ClusterNode, u32)]) -> String {
             } else {
                 format!("{} of {whole}", words::count(u64::from(owned)))
             };
-            format!("Slots: {} {own} {how}", words::count(count as u64))
+            format!("Slots: {} {own} {how}{moving}", words::count(count as u64))
         }
     }
 }
@@ -160,12 +256,13 @@ fn number(canvas: &mut Canvas, place: usize, middle: u32, length: u32, at: (f64,
     canvas.text((at.0, at.1 + 4.5), "hr-bold", Anchor::Middle, &number);
 }
 
+/// Gives how far down it goes.
 fn list(
     canvas: &mut Canvas,
     table: &Table,
     owners: &[(&ClusterNode, u32)],
     (x, mut y): (f64, f64),
-) {
+) -> f64 {
     let all = f64::from(table.rule().slots());
     for (head, at) in [("slots", x + 270.0), ("share", x + 335.0)] {
         canvas.text((at, y), "hr-bold", Anchor::End, head);
@@ -211,6 +308,7 @@ fn list(
         canvas.rectangle("hr-void", (x, y - 11.0), (13.0, 13.0));
         line(canvas, y, "nobody", table.rule().slots() - owned);
     }
+    y
 }
 
 /// The address, and the id where there is none.

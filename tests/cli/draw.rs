@@ -49,6 +49,19 @@ fn slots_are_drawn_of_what_a_server_printed() {
 }
 
 #[test]
+fn slots_on_the_move_are_marked_and_told() {
+    let stable = stdout(&format!("draw slots '{}'", data(STABLE)));
+    assert!(!stable.contains("on the move"));
+    let moving = stdout(&format!("draw slots '{}'", data("nodes_migrating.txt")));
+    for words in ["</title>", "MIGRATING", "on the move", " → 127.0.0.1:"] {
+        assert!(moving.contains(words), "{words}");
+    }
+    let title = moving.split("</title>").next().unwrap_or_default();
+    assert!(title.ends_with("on the move"), "{title}");
+    assert_eq!(moving.matches("<circle class=\"hr-line\"").count(), 1);
+}
+
+#[test]
 fn what_cannot_be_drawn_is_refused_with_what_can() {
     let mut cases = vec![
         ("ring --strategy rendezvous --range 0..10", "dialect"),

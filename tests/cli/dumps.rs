@@ -38,6 +38,36 @@ fn what_is_partial_is_told_on_standard_error_and_in_json() {
 }
 
 #[test]
+fn what_is_partial_is_told_after_merging_too() {
+    let [short, whole] = ["memkeys.txt", "metadump.txt"].map(fixture);
+    let counts = |name: &str, command: &str, keys: &str| {
+        let path = file(name, "").display().to_string();
+        let output = run(&format!("{command} --nodes a,b {keys} --partial {path}"));
+        assert!(output.status.success(), "{command}");
+        path
+    };
+    let one = counts("dump.counts", "balance", &format!("--memkeys {short}"));
+    let balance = run(&format!(
+        "balance --nodes a,b --memkeys {short} --format json"
+    ));
+    let merged = run(&format!("merge {one} --format json"));
+    assert_eq!(merged.stdout, balance.stdout);
+    let other = counts("whole.counts", "balance", &format!("--metadump {whole}"));
+    let output = run(&format!("merge {other} {one} {one} --format json"));
+    let told = String::from_utf8_lossy(&output.stderr);
+    let note = "note: --memkeys: only the largest keys are listed";
+    assert_eq!(told.matches(note).count(), 1, "{told}");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let sources = answer["sources"].as_array().expect("lists");
+    let partial: Vec<_> = sources.iter().map(|list| &list["partial"]).collect();
+    assert_eq!(partial, [true, true, false]);
+    let part = counts("dump.part", "skew", &format!("--memkeys {short}"));
+    let output = run(&format!("skew --nodes a,b --parts {part}"));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains(note), "{told}");
+}
+
+#[test]
 fn a_whole_dump_is_as_good_as_a_list() {
     let line = format!("route --nodes n --scan {}", fixture("scan_numbered.txt"));
     let routed = run(&line).stdout;

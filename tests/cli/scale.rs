@@ -234,6 +234,6 @@ fn counts_hold_no_secret_and_say_what_they_are() {
     ));
     let text = fs::read_to_string(path).expect("counts");
     assert!(
-        !text.contains(key) && text.starts_with(r#"{"format":"hashroute counts","version":1,"#)
+        !text.contains(key) && text.starts_with(r#"{"format":"hashroute counts","version":2,"#)
     );
 }

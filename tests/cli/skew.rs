@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{json, run, stdout};
+use crate::{file, json, run, stdout};
 
 const METRIC: &str = "--template 'metric:demo:{i}' --range 0..1000";
 const TWEMPROXY: &str = "--strategy modulo --hash twemproxy-fnv1a-64";
@@ -82,13 +82,13 @@ fn even_keys_are_even_and_exit_0() {
 #[test]
 fn lists_of_node_counts_that_cannot_be_read() {
     for wrong in [
-        "", "0", "8,", "x", "4..=2", "2..2", "..", "1..=5000", "1000001",
+        "", "0", "8,", "8,8", "2..=8,8", "x", "4..=2", "2..2", "..", "1..=5000", "1000001",
     ] {
         let output = run(&format!("skew --node-counts '{wrong}'"));
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{wrong}");
         assert!(
-            message.contains("--node-counts") && message.contains("numbers of nodes"),
+            message.contains("--node-counts") && message.contains("of nodes"),
             "{message}"
         );
     }
@@ -108,4 +108,137 @@ fn keys_that_go_nowhere_are_not_even() {
         assert!(told && output.stdout.is_empty(), "{error}");
     }
     assert!(!page.exists());
+}
+
+/// The report of parts, cut by turns and read in two stages, is that of all, byte for byte.
+fn assert_parts(name: &str, header: &str, lines: &[String], keys: &str, setup: &str) {
+    let keys_of = |name: &str, lines: &mut dyn Iterator<Item = &String>| {
+        let lines: String = lines.map(String::as_str).collect();
+        file(name, format!("{header}{lines}")).display().to_string()
+    };
+    let mut parts = Vec::new();
+    for turn in 0..3 {
+        let mut some = lines.iter().skip(turn).step_by(3);
+        let from = keys_of(&format!("{name}-{turn}.txt"), &mut some);
+        let to = file(&format!("{name}-{turn}.part"), "")
+            .display()
+            .to_string();
+        let line = format!("skew {setup} {keys} {from} --partial");
+        if turn == 0 {
+            stdout(&format!("{line} {to}"));
+        } else {
+            std::fs::write(&to, stdout(&format!("{line} -"))).expect("a file");
+        }
+        parts.push(to);
+    }
+    let stage = file(&format!("{name}-stage.part"), "")
+        .display()
+        .to_string();
+    let [first, second, third] = [0, 1, 2].map(|turn| &parts[turn]);
+    stdout(&format!(
+        "skew {setup} --parts {second} {first} --partial {stage}"
+    ));
+    let all = keys_of(&format!("{name}.txt"), &mut lines.iter());
+    for format in ["json", "table", "csv"] {
+        let setup = format!("{setup} --format {format}");
+        let whole = stdout(&format!("skew {setup} {keys} {all}"));
+        let merged = stdout(&format!("skew {setup} --parts {third} {stage}"));
+        assert_eq!(merged, whole, "{setup}");
+    }
+}
+
+#[test]
+fn parts_give_what_all_keys_give() {
+    let lines: Vec<_> = (0..900).map(|i| format!("metric:demo:{i}\n")).collect();
+    assert_parts(
+        "steps",
+        "",
+        &lines,
+        "--keys",
+        &format!("--count 60 {TWEMPROXY}"),
+    );
+    let row = |i: u64| match i % 9 {
+        0 => format!("hot,{i},7\n"),
+        _ => format!("user:{i},{},1\n", i * i % 700),
+    };
+    let lines: Vec<_> = (0..900).map(row).collect();
+    let setup = "--nodes a,b=2,c --strategy rendezvous --hash sip13 --hash-key \
+                 00112233445566778899aabbccddeeff";
+    assert_parts("sizes", "key,size,requests\n", &lines, "--csv", setup);
+    let part = std::fs::read_to_string(file("sizes-0.part", "").with_file_name("sizes-stage.part"));
+    assert!(!part.expect("a part").contains("00112233"));
+}
+
+#[test]
+fn parts_of_another_kind_are_refused() {
+    let [few, many, sized, counts, none, torn] = ["few", "many", "sized", "counts", "none", "torn"]
+        .map(|name| file(&format!("kind-{name}"), ""));
+    let path = |path: &std::path::Path| path.display().to_string();
+    let [few, many, sized, counts, none, torn] =
+        [few, many, sized, counts, none, torn].map(|p| path(&p));
+    let csv = file("kind.csv", "key,size\na,1\nb,2\n");
+    stdout(&format!("skew --count 3 --range 0..9 --partial {few}"));
+    stdout(&format!("skew --count 4 --range 0..9 --partial {many}"));
+    stdout(&format!(
+        "skew --count 3 --csv {} --partial {sized}",
+        csv.display()
+    ));
+    stdout(&format!(
+        "balance --count 3 --range 0..9 --partial {counts}"
+    ));
+    stdout(&format!("skew --count 3 --keys {none} --partial {none}"));
+    let text = std::fs::read_to_string(&few).expect("a part");
+    std::fs::write(
+        &torn,
+        text.replacen("\"unplaced\":[0", "\"unplaced\":[1", 1),
+    )
+    .expect("a file");
+    for (line, words) in [
+        (
+            format!("skew --count 3 --parts {few} {many}"),
+            &["kind-many", "number of nodes"][..],
+        ),
+        (
+            format!("skew --count 3 --parts {few} {sized}"),
+            &["kind-sized", "columns"],
+        ),
+        (
+            format!("skew --count 3 --parts {counts}"),
+            &["kind-counts", "hashroute merge"],
+        ),
+        (
+            format!("skew --count 3 --parts {torn}"),
+            &["kind-torn", "what the keys carry"],
+        ),
+        (format!("skew --count 3 --parts {none}"), &["no keys"]),
+        (
+            format!("skew --count 3 --parts {few} --keys x"),
+            &["--parts", "--keys"],
+        ),
+        (
+            format!("skew --count 3 --parts {few} --range 0..9"),
+            &["--parts", "--range"],
+        ),
+        (
+            format!("merge {few}"),
+            &["kind-few", "hashroute skew --parts"],
+        ),
+        (
+            "skew --strategy bounded --count 3 --range 0..9 --partial -".into(),
+            &["loads"],
+        ),
+        (
+            "skew --count 3 --range 0..9 --partial no/such".into(),
+            &["--partial no/such"],
+        ),
+    ] {
+        let output = run(&line);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {error}");
+        assert!(
+            words.iter().all(|word| error.contains(word)),
+            "{line}: {error}"
+        );
+        assert!(output.stdout.is_empty(), "{line}");
+    }
 }

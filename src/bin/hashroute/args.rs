@@ -15,6 +15,7 @@ use crate::commands::slots::args::SlotsCommand;
 use crate::commands::spec::SpecCommand;
 use crate::nodes::MAX_COUNT;
 use crate::output::Format;
+use crate::partial::{PartialArgs, PartsArgs};
 use crate::target::TargetArgs;
 
 #[derive(Debug, Parser)]
@@ -144,14 +145,6 @@ pub(crate) struct BalanceArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Counts")]
-pub(crate) struct PartialArgs {
-    /// Write the counts as well, for `hashroute merge`; - writes them in place of the report
-    #[arg(long, value_name = "FILE")]
-    pub(crate) partial: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
     /// Files that `--partial` wrote, or several of these one after the other; - is standard input
     #[arg(value_name = "FILE", required = true)]
@@ -173,6 +166,8 @@ pub(crate) struct SkewArgs {
     pub(crate) strategy: StrategyArgs,
     #[command(flatten)]
     pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) parts: PartsArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -533,7 +528,9 @@ Examples:
   hashroute skew --count 60 --strategy modulo --hash twemproxy-fnv1a-64 --template 'metric:demo:{i}' --range 0..1000
   hashroute skew --csv keys.csv --count 10
   hashroute skew --dialect twemproxy --config nutcracker.yml --pool alpha --keys keys.txt
-  hashroute skew --count 64 --node-counts 2..=128 --keys keys.txt --format json";
+  hashroute skew --count 64 --node-counts 2..=128 --keys keys.txt --format json
+  hashroute skew --count 64 --keys part-1.txt --partial part-1.evidence
+  hashroute skew --count 64 --parts part-*.evidence";
 
 const CHECK: &str = "\
 A figure that equals its limit holds. Exit codes: 0 all hold, 1 some do not, 2 bad input.

@@ -3,6 +3,7 @@
 use core::cell::OnceCell;
 use core::num::NonZero;
 use core::ops::Range;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
@@ -22,6 +23,9 @@ const DEFAULT_RANGE: Range<u64> = 0..1_000_000;
 const MAX_KEYS: u64 = 100_000_000;
 /// The most that it makes in batches: what takes a day.
 const MAX_STREAMED: u64 = 1 << 40;
+
+/// How many limits of lists are told one by one.
+const TOLD: usize = 5;
 
 /// What keys are read from.
 pub(crate) type Input = BufReader<Box<dyn Read>>;
@@ -137,14 +141,8 @@ impl<'a> Source<'a> {
 
     /// Tell what a list of keys does not hold.
     fn tell_limits(&self, list: Option<&DumpSource>) {
-        for limit in list.iter().flat_map(|list| &list.limits) {
-            // Standard error may be closed; there is no other place to say so.
-            let _ = writeln!(
-                io::stderr(),
-                "note: {}",
-                printable(&format!("{}: {limit}", self.named()))
-            );
-        }
+        let limits = list.iter().flat_map(|list| &list.limits);
+        limits.for_each(|limit| note(&format!("{}: {limit}", self.named())));
     }
 
     fn wrong(&self, error: &InputError) -> Failure {
@@ -154,6 +152,26 @@ impl<'a> Source<'a> {
     fn empty(&self) -> Failure {
         let name = self.named();
         Failure::Input(format!("{name}: no keys, expected at least one"))
+    }
+}
+
+fn note(text: &str) {
+    // Standard error may be closed; there is no other place to say so.
+    let _ = writeln!(io::stderr(), "note: {}", printable(text));
+}
+
+/// Tell what lists of keys do not hold that parts were counted from.
+pub(crate) fn tell_limits_of_parts(lists: &[DumpSource]) {
+    let limits = lists.iter().flat_map(|list| {
+        let format = list.format;
+        list.limits
+            .iter()
+            .map(move |limit| format!("--{format}: {limit}"))
+    });
+    let limits: BTreeSet<_> = limits.collect();
+    limits.iter().take(TOLD).for_each(|limit| note(limit));
+    if limits.len() > TOLD {
+        note(&format!("{} more of this kind", limits.len() - TOLD));
     }
 }
 

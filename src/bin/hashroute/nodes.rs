@@ -59,7 +59,13 @@ pub(crate) fn counts(text: &str) -> Result<Counts, String> {
         let range = range(entry)
             .filter(|range| !range.is_empty())
             .ok_or_else(wrong)?;
-        counts.extend(range.take(MAX_COUNTS + 1));
+        for count in range.take(MAX_COUNTS + 1) {
+            if !counts.insert(count) {
+                return Err(format!(
+                    "{count} is there twice: expected each number of nodes once"
+                ));
+            }
+        }
         if counts.len() > MAX_COUNTS {
             return Err(format!("expected up to {MAX_COUNTS} numbers of nodes"));
         }

@@ -1,29 +1,66 @@
 //! Counts in files, for `merge`.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
-use hashroute::harness::stream::Tally;
+use clap::Args;
 
-use crate::args::PartialArgs;
+use crate::args::KEY_SOURCES;
 use crate::failure::Failure;
 use crate::output;
 
-/// Write the counts where that is asked for. Whether that was standard output, so that nothing
-/// else may follow.
-pub(crate) fn write(tally: &Tally, args: &PartialArgs) -> Result<bool, Failure> {
-    match &args.partial {
-        None => Ok(false),
-        Some(path) if path.as_os_str() == "-" => {
-            tally.write(output::stdout())?;
-            Ok(true)
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Counts")]
+pub(crate) struct PartialArgs {
+    /// Write the counts as well, for `hashroute merge`; - writes them in place of the report
+    #[arg(long, value_name = "FILE")]
+    pub(crate) partial: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Parts of the keys")]
+pub(crate) struct PartsArgs {
+    /// Write what was found in these keys as well; - writes it in place of the report
+    #[arg(long, value_name = "FILE")]
+    pub(crate) partial: Option<PathBuf>,
+    /// What --partial wrote with these nodes and strategy, in place of keys; - is standard input
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = KEY_SOURCES)]
+    pub(crate) parts: Vec<PathBuf>,
+}
+
+/// Refuse what cannot be written before all keys are read. Nothing is made or changed.
+pub(crate) fn check(path: Option<&PathBuf>) -> Result<(), Failure> {
+    let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
+        return Ok(());
+    };
+    let folder = path.parent().filter(|path| !path.as_os_str().is_empty());
+    let seen = match fs::metadata(path) {
+        // To open a pipe would end it for whoever reads.
+        Ok(there) if there.is_file() || there.is_dir() => {
+            OpenOptions::new().append(true).open(path).map(drop)
         }
-        Some(path) => {
-            let mut text = Vec::new();
-            let written = tally.write(&mut text).and_then(|()| fs::write(path, text));
-            written.map_err(|error| {
-                Failure::Input(format!("--partial {}: {error}", path.display()))
-            })?;
-            Ok(false)
-        }
+        Ok(_) => Ok(()),
+        Err(_) => fs::metadata(folder.unwrap_or(Path::new("."))).map(drop),
+    };
+    seen.map_err(|error| refused(path, &error))
+}
+
+fn refused(path: &Path, error: &io::Error) -> Failure {
+    Failure::Input(format!("--partial {}: {error}", path.display()))
+}
+
+/// Write counts. Whether that was to standard output, so that nothing else may follow.
+pub(crate) fn write(
+    path: &Path,
+    counts: impl Fn(&mut dyn Write) -> io::Result<()>,
+) -> Result<bool, Failure> {
+    if path.as_os_str() == "-" {
+        counts(&mut output::stdout())?;
+        return Ok(true);
     }
+    let mut text = Vec::new();
+    let written = counts(&mut text).and_then(|()| fs::write(path, text));
+    written.map_err(|error| refused(path, &error))?;
+    Ok(false)
 }

@@ -40,7 +40,7 @@ const KEPT: usize = 5;
 /// use hashroute::harness::DumpFormat;
 /// assert_eq!(DumpFormat::MemKeys.to_string(), "memkeys");
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum DumpFormat {
@@ -100,7 +100,7 @@ pub struct DumpRow {
 /// assert_eq!(serde_json::to_string(&bad)?, r#"{"line":3,"problem":"no size"}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct BadLine {
     /// Which, from 1.
     pub line: u64,
@@ -119,7 +119,7 @@ pub struct BadLine {
 /// assert!(source.partial && source.limits[0].contains("END"));
 /// # Ok::<(), hashroute::harness::InputError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DumpSource {
     /// What it is.
     pub format: DumpFormat,

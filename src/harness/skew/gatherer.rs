@@ -70,9 +70,12 @@ impl Consumer for Gatherer<'_> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use xxhash_rust::xxh3::xxh3_128;
 
-    use super::super::super::Measure;
+    use super::super::super::{Measure, stream};
+    use super::super::Part;
     use super::*;
     use crate::{Node, Ring};
 
@@ -88,10 +91,18 @@ mod tests {
         });
         let mut whole = Evidence::of(&ring, &keys(0..most + 9000));
         whole.add_all(&ring, &keys(most / 3..most / 2));
+        let setup = stream::Setup::new("ring", &ring).expect("a set-up");
         let [first, second] = &mut parts;
         second.merge(first.clone());
         assert!(!whole.is_whole());
         assert!(second.evidence == whole);
+        let mut file = Vec::new();
+        let written = Part::from(whole.clone()).write(&setup, &mut file);
+        let read = Part::read_all(&ring, &setup, &file[..]).next();
+        let (Ok(()), Some(Ok(part))) = (written, read) else {
+            panic!("evidence cannot be written and read");
+        };
+        assert!(part.evidence == whole);
     }
 
     #[test]

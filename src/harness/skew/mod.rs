@@ -48,6 +48,7 @@ mod evidence;
 mod gatherer;
 mod hashes;
 mod measures;
+mod part;
 mod placed;
 mod remedies;
 mod stages;
@@ -59,6 +60,7 @@ pub use evidence::{Evidence, Load};
 pub use gatherer::Gatherer;
 pub use hashes::{Residue, Step};
 pub use measures::MeasureSkew;
+pub use part::Part;
 pub use remedies::Remedy;
 pub use stages::{Finding, Stage, Status};
 pub use templates::TemplateShare;
@@ -301,4 +303,15 @@ fn hash_name(router: &dyn Router) -> &'static str {
 )]
 fn whole(count: f64) -> u64 {
     count.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stands_out;
+
+    #[test]
+    fn what_stands_out_is_twice_chance_and_more_than_a_hundredth() {
+        assert!(!stands_out(0.39, 0.2) && stands_out(0.41, 0.2));
+        assert!(!stands_out(0.0099, 0.0) && stands_out(0.0101, 0.0));
+    }
 }

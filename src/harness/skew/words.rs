@@ -85,8 +85,13 @@ impl Stages<'_> {
         let mut words = Vec::new();
         if status != Status::Ok {
             let bunched = tests.bunched();
-            if tests.modulo && !bunched.is_empty() {
-                words.push(format!("hashes bunch modulo {}", list(&bunched)));
+            if !bunched.is_empty() {
+                let far = if tests.modulo {
+                    ""
+                } else {
+                    ", by which nothing is divided here"
+                };
+                words.push(format!("hashes bunch modulo {}{far}", list(&bunched)));
             }
             words.extend(tests.step().map(|step| {
                 let near = if tests.modulo {
@@ -268,7 +273,16 @@ pub(super) fn advice(skew: &Skew) -> String {
             list(&skew.bunched)
         ),
         None => {
-            String::from("Nothing to do: only more keys or fewer nodes would make chance smaller.")
+            let nothing = "Nothing to do: only more keys or fewer nodes would make chance smaller.";
+            let stages = skew.stages.iter();
+            let mut weak = stages.filter(|finding| finding.status == Status::Weak);
+            weak.next().map_or_else(
+                || String::from(nothing),
+                |weak| {
+                    let stage = weak.stage;
+                    format!("{nothing} The {stage} is weak, which does no harm to these keys on these nodes.")
+                },
+            )
         }
     }
 }

@@ -19,12 +19,12 @@
 
 mod blocks;
 pub(super) mod census;
-mod partial;
+pub(super) mod partial;
 mod reading;
 mod setup;
 pub(super) mod sketch;
 mod source;
-mod tally;
+pub(super) mod tally;
 mod template;
 
 pub use reading::{Consumer, Reading, read};

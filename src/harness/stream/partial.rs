@@ -6,19 +6,20 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use std::io::{self, Read, Write};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::census::{Amounts, Census, MEASURES, Row, id};
+use super::census::{Amounts, Census, Id, MEASURES, Row, id};
 use super::sketch::{MOST, ROWS, Sketch, WIDTH};
 use super::tally::{KEYS, TEMPLATES};
 use super::{Setup, Tally};
-use crate::Nodes;
-use crate::harness::InputError;
+use crate::harness::{DumpSource, InputError};
+use crate::{Node, Nodes};
 
 /// What the first field says.
 const FORMAT: &str = "hashroute counts";
 /// Of the fields, and of the ids: a change of either is a new one.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +29,7 @@ struct Paper {
     setup: Setup,
     keys: u64,
     unreadable: u64,
+    sources: Vec<DumpSource>,
     /// Whether sizes and requests are known.
     known: [bool; 2],
     loads: [Vec<u64>; MEASURES],
@@ -39,17 +41,21 @@ struct Paper {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CensusPaper {
-    /// In order of their ids, with amounts without zeros at the end.
-    rows: Vec<(KeyPaper, Vec<u64>)>,
+    /// In order of their ids.
+    rows: Vec<RowPaper>,
     sketch: Option<SketchPaper>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SketchPaper {
+pub(in crate::harness) struct SketchPaper {
     cells: [Vec<u64>; MEASURES],
     candidates: Vec<KeyPaper>,
 }
+
+/// A key, and what it carries without the zeros at the end.
+#[derive(Serialize, Deserialize)]
+pub(in crate::harness) struct RowPaper(KeyPaper, Vec<u64>);
 
 /// As in JSON lines of keys: text, or bytes that are none.
 #[derive(Serialize, Deserialize)]
@@ -81,6 +87,88 @@ impl KeyPaper {
     }
 }
 
+impl RowPaper {
+    pub(in crate::harness) fn of(key: &[u8], amounts: Amounts) -> Self {
+        let last = amounts.iter().rposition(|&amount| amount > 0);
+        let some = last.map_or(0, |last| last + 1);
+        Self(KeyPaper::of(key), amounts[..some].to_vec())
+    }
+
+    pub(in crate::harness) fn read(self) -> Result<(Box<[u8]>, Amounts), String> {
+        let Self(key, some) = self;
+        let mut amounts = [0; MEASURES];
+        let Some(known) = amounts.get_mut(..some.len()) else {
+            return Err(format!(
+                "{} amounts of a key: expected keys, bytes, requests",
+                some.len()
+            ));
+        };
+        known.copy_from_slice(&some);
+        Ok((key.read()?, amounts))
+    }
+}
+
+/// Write a paper as a line.
+pub(in crate::harness) fn write(mut out: impl Write, paper: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut out, paper)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+/// Read all papers of a kind that were written one after the other; `expected` says which.
+pub(in crate::harness) fn read_all<P: DeserializeOwned, T>(
+    input: impl Read,
+    expected: &str,
+    read: impl Fn(P) -> Result<T, String>,
+) -> impl Iterator<Item = Result<T, InputError>> {
+    let papers = serde_json::Deserializer::from_reader(io::BufReader::new(input)).into_iter::<P>();
+    papers.zip(1..).map(move |(paper, number): (_, u64)| {
+        let paper = paper.map_err(|error| InputError::Line {
+            line: error.line() as u64,
+            problem: format!("{error}: expected {expected}"),
+        })?;
+        read(paper).map_err(|problem| InputError::Line {
+            line: number,
+            problem,
+        })
+    })
+}
+
+/// Refuse what another version wrote, or another command.
+pub(in crate::harness) fn check_version(
+    found: (&str, u32),
+    expected: (&str, u32),
+    command: &str,
+) -> Result<(), String> {
+    if found == expected {
+        return Ok(());
+    }
+    let ((name, version), (format, number)) = (found, expected);
+    Err(format!(
+        "{name:?} version {version}: expected {format:?} version {number}, which this `hashroute {command} --partial` writes"
+    ))
+}
+
+/// Refuse nodes out of order, and lists that are not of as many.
+pub(in crate::harness) fn check_nodes(
+    nodes: &[Node],
+    mut lists: impl Iterator<Item = usize>,
+) -> Result<(), String> {
+    let sorted = nodes.windows(2).all(|pair| pair[0].name() < pair[1].name());
+    if !sorted || Nodes::new(nodes.iter().cloned()).is_err() {
+        return Err("the nodes are not in order, each with a name of its own".into());
+    }
+    if lists.any(|len| len != nodes.len()) {
+        let count = nodes.len();
+        return Err(format!(
+            "not every list has a figure for each of {count} nodes"
+        ));
+    }
+    Ok(())
+}
+
+const EXPECTED: &str = "counts that `hashroute balance --partial` wrote (those of `skew` are for `hashroute skew --parts`)";
+
 impl Tally {
     /// Write all counts as one line of JSON that says what it is, its version and the set-up.
     /// Some 3 MB for 65,536 keys or more, and 1 to 2 MB more for each measure beyond.
@@ -101,22 +189,21 @@ impl Tally {
     /// assert_eq!(read.balance()?, tally.balance()?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+    pub fn write(&self, out: impl Write) -> io::Result<()> {
         let paper = Paper {
             format: FORMAT.into(),
             version: VERSION,
             setup: self.setup.clone(),
             keys: self.keys,
             unreadable: self.unreadable,
+            sources: self.sources.clone(),
             known: self.known,
             loads: self.loads.clone(),
             totals: self.totals,
             census: CensusPaper::of(&self.census),
             templates: CensusPaper::of(&self.templates),
         };
-        serde_json::to_writer(&mut out, &paper)?;
-        out.write_all(b"\n")?;
-        out.flush()
+        write(out, &paper)
     }
 
     /// Read all tallies that were written one after the other.
@@ -124,46 +211,18 @@ impl Tally {
     /// Each item is an error where one cannot be read, was written by another version, or
     /// contradicts itself; it ends there.
     pub fn read_all(input: impl Read) -> impl Iterator<Item = Result<Self, InputError>> {
-        let papers =
-            serde_json::Deserializer::from_reader(io::BufReader::new(input)).into_iter::<Paper>();
-        papers.zip(1..).map(|(paper, number): (_, u64)| {
-            let paper = paper.map_err(|error| InputError::Line {
-                line: error.line() as u64,
-                problem: format!(
-                    "{error}: expected counts that `hashroute balance --partial` wrote"
-                ),
-            })?;
-            paper.read().map_err(|problem| InputError::Line {
-                line: number,
-                problem,
-            })
-        })
+        read_all(input, EXPECTED, Paper::read)
     }
 }
 
 impl CensusPaper {
     fn of(census: &Census) -> Self {
-        let row = |(key, amounts): (&[u8], Amounts)| {
-            let some = amounts
-                .iter()
-                .rposition(|&amount| amount > 0)
-                .map_or(0, |last| last + 1);
-            (KeyPaper::of(key), amounts[..some].to_vec())
-        };
-        let paper = |sketch: &Sketch| {
-            let mut candidates: Vec<_> = sketch.candidates.iter().collect();
-            candidates.sort_unstable_by_key(|(id, _)| **id);
-            SketchPaper {
-                cells: sketch.cells.clone(),
-                candidates: candidates
-                    .into_iter()
-                    .map(|(_, key)| KeyPaper::of(key))
-                    .collect(),
-            }
-        };
+        let rows = census.in_order().into_iter();
         Self {
-            rows: census.in_order().into_iter().map(row).collect(),
-            sketch: census.sketch.as_deref().map(paper),
+            rows: rows
+                .map(|(key, amounts)| RowPaper::of(key, amounts))
+                .collect(),
+            sketch: census.sketch.as_deref().map(SketchPaper::of),
         }
     }
 
@@ -178,26 +237,13 @@ impl CensusPaper {
             return Err(format!("{count} rows of keys, where {capacity} were kept"));
         }
         let mut sums = [0; MEASURES];
-        let rows: Vec<_> = self
-            .rows
-            .into_iter()
-            .map(|(key, amounts)| {
-                let mut row = Row {
-                    key: key.read()?,
-                    amounts: [0; MEASURES],
-                };
-                if amounts.len() > MEASURES {
-                    return Err(format!(
-                        "{} amounts of a key: expected keys, bytes, requests",
-                        amounts.len()
-                    ));
-                }
-                row.amounts[..amounts.len()].copy_from_slice(&amounts);
-                add(&mut sums, row.amounts);
-                Ok(row)
-            })
-            .collect::<Result<_, _>>()?;
-        let sketch = self.sketch.map(SketchPaper::read).transpose()?;
+        let mut rows = Vec::with_capacity(count);
+        for row in self.rows {
+            let (key, amounts) = row.read()?;
+            add(&mut sums, amounts);
+            rows.push(Row { key, amounts });
+        }
+        let sketch = self.sketch.map(|sketch| sketch.read(id)).transpose()?;
         let sums = sketch
             .as_ref()
             .map_or(sums, |sketch| sketch.totals.map(u128::from));
@@ -213,7 +259,18 @@ impl CensusPaper {
 }
 
 impl SketchPaper {
-    fn read(self) -> Result<Sketch, String> {
+    pub(in crate::harness) fn of(sketch: &Sketch) -> Self {
+        let mut candidates: Vec<_> = sketch.candidates.iter().collect();
+        candidates.sort_unstable_by_key(|(id, _)| **id);
+        let keys = candidates.into_iter().map(|(_, key)| KeyPaper::of(key));
+        Self {
+            cells: sketch.cells.clone(),
+            candidates: keys.collect(),
+        }
+    }
+
+    /// `id`: what a key is told apart by.
+    pub(in crate::harness) fn read(self, id: fn(&[u8]) -> Id) -> Result<Sketch, String> {
         let mut sketch = Sketch::new();
         for (measure, cells) in self.cells.into_iter().enumerate() {
             if !cells.is_empty() && cells.len() != ROWS * WIDTH {
@@ -254,28 +311,11 @@ fn add(sums: &mut [u128; MEASURES], amounts: Amounts) {
 
 impl Paper {
     fn read(self) -> Result<Tally, String> {
-        if (&*self.format, self.version) != (FORMAT, VERSION) {
-            return Err(format!(
-                "{:?} version {}: expected {FORMAT:?} version {VERSION}, which this `hashroute balance --partial` writes",
-                self.format, self.version
-            ));
-        }
-        let nodes = &self.setup.nodes;
-        let sorted = nodes.windows(2).all(|pair| pair[0].name() < pair[1].name());
-        if !sorted || Nodes::new(nodes.iter().cloned()).is_err() {
-            return Err("the nodes are not in order, each with a name of its own".into());
-        }
+        let found = (&*self.format, self.version);
+        check_version(found, (FORMAT, VERSION), "balance")?;
         let shares = self.setup.shares.iter();
-        if shares
-            .map(Vec::len)
-            .chain(self.loads.iter().map(Vec::len))
-            .any(|len| len != nodes.len())
-        {
-            return Err(format!(
-                "not every list has a figure for each of {} nodes",
-                nodes.len()
-            ));
-        }
+        let lists = shares.map(Vec::len).chain(self.loads.iter().map(Vec::len));
+        check_nodes(&self.setup.nodes, lists)?;
         let mut held = [0; MEASURES];
         for (sum, loads) in held.iter_mut().zip(&self.loads) {
             *sum = loads.iter().copied().map(u128::from).sum();
@@ -293,6 +333,7 @@ impl Paper {
             setup: self.setup,
             keys: self.keys,
             unreadable: self.unreadable,
+            sources: self.sources,
             known: self.known,
             loads: self.loads,
             totals: self.totals,

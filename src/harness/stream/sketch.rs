@@ -81,6 +81,10 @@ impl Sketch {
         }
     }
 
+    pub(in crate::harness) fn totals(&self) -> Amounts {
+        self.totals
+    }
+
     /// As if all that was added to the other had been added here.
     pub(in crate::harness) fn merge(&mut self, other: Self) {
         for (mine, others) in self.cells.iter_mut().zip(other.cells) {

@@ -4,19 +4,21 @@ use hashroute::harness::stream::{Counter, Tally};
 use hashroute::harness::{Balance, DumpSource, Estimated, Figures, NodeBalance};
 use serde::Serialize;
 
-use crate::args::{BalanceArgs, OutputArgs, PartialArgs};
+use crate::args::{BalanceArgs, OutputArgs};
 use crate::failure::Failure;
 use crate::keys::{self, Counting};
 use crate::output::{Cell, Column, Report, Table};
+use crate::partial::{self, PartialArgs};
 use crate::progress::Progress;
 use crate::strategy::{self, Choice};
-use crate::{partial, units};
+use crate::units;
 
 /// Up to this many nodes people see all, else the most and the least loaded.
 const ALL: usize = 50;
 const SOME: usize = 10;
 
 pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
+    partial::check(args.partial.partial.as_ref())?;
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let router = choice.build(nodes)?;
     let name = choice.way.name();
@@ -34,37 +36,51 @@ pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
     let (counter, read) = keys::count(&args.keys, &counter, counting)?;
     let mut tally = counter.into_tally();
     tally.add_unreadable(read.unreadable);
-    finish(&tally, read.source, &args.partial, &args.output)
+    if let Some(list) = read.source {
+        tally.add_source(list);
+    }
+    finish(&tally, &args.partial, &args.output)
 }
 
 /// Write the counts where that is asked for, and the report.
 pub(super) fn finish(
     tally: &Tally,
-    source: Option<DumpSource>,
     partial: &PartialArgs,
     output: &OutputArgs,
 ) -> Result<(), Failure> {
-    if partial::write(tally, partial)? {
-        return Ok(());
+    if let Some(path) = &partial.partial {
+        if partial::write(path, |out| tally.write(out))? {
+            return Ok(());
+        }
     }
     let progress = Progress::start(output.quiet, "judging the balance");
     let balance = tally.balance()?;
     drop(progress);
-    report(&balance, source)?.print(output.format)
+    report(&balance, tally.sources())?.print(output.format)
 }
 
-/// The figures, and what a list of keys says of itself.
+/// The figures, and what a list of keys says of itself; several where they were merged.
 #[derive(Serialize)]
 struct Answer<'a> {
     #[serde(flatten)]
     balance: &'a Balance,
     #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<DumpSource>,
+    source: Option<&'a DumpSource>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    sources: &'a [DumpSource],
 }
 
-fn report(balance: &Balance, source: Option<DumpSource>) -> Result<Report, Failure> {
+fn report(balance: &Balance, sources: &[DumpSource]) -> Result<Report, Failure> {
     let all: Vec<_> = balance.nodes.iter().collect();
-    let answer = Answer { balance, source };
+    let (source, sources) = match sources {
+        [source] => (Some(source), &[][..]),
+        sources => (None, sources),
+    };
+    let answer = Answer {
+        balance,
+        source,
+        sources,
+    };
     let report = Report::new(&answer, node_table(balance, &all))?;
     let report = if all.len() <= ALL {
         report.with_table(node_table(balance, &all))

@@ -1,11 +1,18 @@
 //! `skew`: why the keys lie unevenly on the nodes.
 
-use hashroute::harness::skew::{CountRow, Finding, Gatherer, MeasureSkew, Remedy, Setup, Skew};
+use std::path::PathBuf;
+
+use hashroute::Router;
+use hashroute::harness::skew::{
+    CountRow, Evidence, Finding, Gatherer, MeasureSkew, Part, Remedy, Setup, Skew,
+};
+use hashroute::harness::stream;
 
 use crate::args::SkewArgs;
 use crate::failure::Failure;
 use crate::keys::{self, Counting};
 use crate::output::{Cell, Column, Report, Table};
+use crate::partial::{self, PartsArgs};
 use crate::progress::Progress;
 use crate::strategy::Choice;
 use crate::units;
@@ -29,15 +36,70 @@ pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
         nodes: &nodes,
         node_counts: &counts,
     };
-    let counting = Counting::of(&*router, args.output.quiet);
-    let (gatherer, _) = keys::count(&args.keys, &Gatherer::new(&*router), counting)?;
+    let Some(evidence) = gather(args, choice.way.name(), &*router)? else {
+        return Ok(());
+    };
     let progress = Progress::start(args.output.quiet, "looking for what is uneven");
     let skew = setup
-        .judge(&gatherer.into_evidence())
+        .judge(&evidence)
         .map_err(|error| choice.refusal(&error))?;
     drop(progress);
     refuse_none(&skew, &choice)?;
     report(&skew, &choice)?.print(args.output.format)
+}
+
+/// What is known of the keys; nothing where it was written only.
+fn gather(args: &SkewArgs, name: &str, router: &dyn Router) -> Result<Option<Evidence>, Failure> {
+    let PartsArgs { partial, parts } = &args.parts;
+    partial::check(partial.as_ref())?;
+    let part = if parts.is_empty() {
+        if partial.is_some() {
+            stream::Setup::new(name, router)?; // refused before all keys are read
+        }
+        read(args, router)?
+    } else {
+        merged(parts, &stream::Setup::new(name, router)?, router)?
+    };
+    let empty = part.evidence.total().keys == 0;
+    let Some(path) = partial else {
+        let none = "--parts: no keys in any of these files, expected at least one";
+        return if empty {
+            Err(Failure::input(none))
+        } else {
+            Ok(Some(part.evidence))
+        };
+    };
+    let setup = stream::Setup::new(name, router)?;
+    let written = partial::write(path, |out| part.write(&setup, out))?;
+    Ok(Some(part.evidence).filter(|_| !written && !empty))
+}
+
+fn read(args: &SkewArgs, router: &dyn Router) -> Result<Part, Failure> {
+    let counting = Counting {
+        may_be_empty: args.parts.partial.is_some(),
+        ..Counting::of(router, args.output.quiet)
+    };
+    let (gatherer, read) = keys::count(&args.keys, &Gatherer::new(router), counting)?;
+    Ok(Part {
+        evidence: gatherer.into_evidence(),
+        sources: read.source.into_iter().collect(),
+    })
+}
+
+fn merged(files: &[PathBuf], setup: &stream::Setup, router: &dyn Router) -> Result<Part, Failure> {
+    let mut sum = Part::from(Evidence::new(router));
+    for path in files {
+        let wrong = |error: &dyn core::fmt::Display| {
+            Failure::Input(format!("--parts {}: {error}", path.display()))
+        };
+        let input = keys::open(path).map_err(|error| wrong(&error))?;
+        for part in Part::read_all(router, setup, input) {
+            let part = part.map_err(|error| wrong(&error))?;
+            sum.merge(part).map_err(|error| wrong(&error))?;
+        }
+    }
+    keys::tell_limits_of_parts(&sum.sources);
+    Ok(sum)
 }
 
 /// Refuse to call nothing even.
@@ -83,8 +145,9 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
         .cloned()
         .collect();
     if bad.is_empty() {
+        let beyond = skew.worst().map_or("", |_| " beyond what was found above");
         return report.with_text([format!(
-            "Of {looked}, none of {} is dangerous for these keys.",
+            "Of {looked}, none of {} is dangerous for these keys{beyond}.",
             counts.rows.len()
         )]);
     }

@@ -144,13 +144,21 @@ fn with_comparison(report: Report, comparison: &Comparison) -> Report {
     lines.extend(comparison.results.iter().flat_map(moves));
     let missing = comparison.missing.iter();
     lines.extend(missing.map(|nodes| format!("{nodes} nodes: the baseline has no result")));
-    let changed = |result: &Difference| result.figures.iter().any(FigureChange::is_real);
+    let figures = comparison.results.iter().flat_map(|one| &one.figures);
+    let (all, changed) = figures.fold((0, 0), |(all, changed), figure| {
+        (all + 1, changed + usize::from(figure.is_real()))
+    });
     let report = report.with_text(lines);
-    if comparison.results.iter().any(changed) {
-        report.with_table(differences(comparison))
-    } else {
-        report.with_text(["No figure changed."])
+    if changed == 0 {
+        return report.with_text(["No figure changed."]);
     }
+    let shown = if changed > SHOWN {
+        format!(" {SHOWN} of {changed} are shown (--format json has all).")
+    } else {
+        String::new()
+    };
+    let said = format!("{} of {all} figures did not change.{shown}", all - changed);
+    report.with_table(differences(comparison)).with_text([said])
 }
 
 fn moves(result: &Difference) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! `draw node-counts`: how even each number of nodes is.
 
-use hashroute::harness::skew::{CountRow, Setup};
+use hashroute::harness::skew::Setup;
 use hashroute::plot::{self, CountPoint};
 
 use super::args::CountsCommand;
@@ -37,18 +37,8 @@ pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
         }
     }
     drop(progress);
-    let points: Vec<_> = rows.iter().map(point).collect();
+    let points: Vec<_> = rows.iter().map(CountPoint::from).collect();
     let (way, number) = (choice.way.name(), units::counted(keys.len() as u64, "key"));
     let what = format!("{way}, {number}, {}", keys::named(&args.keys)?);
     out::write(&plot::counts(&what, &points), &args.picture)
-}
-
-fn point(row: &CountRow) -> CountPoint {
-    CountPoint {
-        nodes: row.nodes,
-        cv: row.cv,
-        noise_cv: row.noise_cv,
-        noise_cv_p99: row.noise_cv_p99,
-        dangerous: row.dangerous,
-    }
 }

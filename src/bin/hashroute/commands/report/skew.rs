@@ -163,14 +163,7 @@ impl View<'_> {
 
     fn counts(&self, gallery: &mut Gallery) -> Markup {
         let counts = &self.skew.node_counts;
-        let points = counts.rows.iter().map(|row| CountPoint {
-            nodes: row.nodes,
-            cv: row.cv,
-            noise_cv: row.noise_cv,
-            noise_cv_p99: row.noise_cv_p99,
-            dangerous: row.dangerous,
-        });
-        let points: Vec<_> = points.collect();
+        let points: Vec<_> = counts.rows.iter().map(CountPoint::from).collect();
         let what = format!(
             "{}, {}",
             self.skew.strategy,

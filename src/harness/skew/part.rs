@@ -1,0 +1,204 @@
+//! Evidence on paper, so that many can gather it and one can judge.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use std::io::{self, Read, Write};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::super::stream;
+use super::super::stream::census::Amounts;
+use super::super::stream::partial::{self, RowPaper, SketchPaper};
+use super::super::stream::tally::check_columns;
+use super::super::{DumpSource, InputError};
+use super::evidence::Sampled;
+use super::{Evidence, Load};
+use crate::{Error, Router};
+
+/// Evidence of a part of all keys, and the lists that these came from.
+///
+/// Parts [merge](Self::merge) into what one pass gives, bit for bit. Whatever a judgement says of
+/// an order of keys, it takes from the sample, which has an order of its own.
+///
+/// ```
+/// use hashroute::harness::skew::{Evidence, Part};
+/// use hashroute::harness::{Keys, stream};
+/// use hashroute::{Node, Rendezvous};
+///
+/// let router = Rendezvous::new(["a", "b"].map(Node::new))?;
+/// let setup = stream::Setup::new("rendezvous", &router)?;
+/// let mut files = Vec::new();
+/// for range in [0..100, 50..150] {
+///     let part = Part::from(Evidence::of(&router, &Keys::template("user:{i}", range)?));
+///     part.write(&setup, &mut files)?;
+/// }
+/// let mut all = Part::from(Evidence::new(&router));
+/// for part in Part::read_all(&router, &setup, &files[..]) {
+///     all.merge(part?)?;
+/// }
+/// assert_eq!(all.evidence.distinct_keys(), 150.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What was found.
+    pub evidence: Evidence,
+    /// What the lists say of themselves.
+    pub sources: Vec<DumpSource>,
+}
+
+impl From<Evidence> for Part {
+    fn from(evidence: Evidence) -> Self {
+        Self {
+            evidence,
+            sources: Vec::new(),
+        }
+    }
+}
+
+/// What the first field says.
+const FORMAT: &str = "hashroute evidence";
+/// Of the fields, and of the numbers of the keys: a change of either is a new one.
+const VERSION: u32 = 1;
+
+const EXPECTED: &str =
+    "what `hashroute skew --partial` wrote (counts of `balance` are for `hashroute merge`)";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Paper {
+    format: String,
+    version: u32,
+    setup: stream::Setup,
+    sources: Vec<DumpSource>,
+    /// Whether sizes and requests are known.
+    known: [bool; 2],
+    /// By node, in order of name.
+    loads: Vec<Amounts>,
+    unplaced: Amounts,
+    limit: u128,
+    sample: Vec<RowPaper>,
+    beyond: SketchPaper,
+}
+
+impl Part {
+    /// Add another part.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] when the nodes are not the same, or one knows sizes or requests and
+    /// the other does not; nothing has changed then.
+    pub fn merge(&mut self, other: Self) -> Result<(), Error> {
+        let [mine, others] = [&self.evidence, &other.evidence];
+        if mine.total().keys > 0 && others.total().keys > 0 {
+            check_columns(mine.known(), others.known())?;
+        }
+        self.evidence.merge(other.evidence)?;
+        self.sources.extend(other.sources);
+        self.sources.sort_unstable();
+        Ok(())
+    }
+
+    /// Write it as one line of JSON that says what it is, its version and the set-up.
+    /// Some ten bytes and the key for each sampled key, and 1 to 2 MB a measure beyond the sample.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, setup: &stream::Setup, out: impl Write) -> io::Result<()> {
+        partial::write(out, &self.paper(setup))
+    }
+
+    /// Read all parts that were written one after the other, with this router in this set-up.
+    ///
+    /// Each item is an error where one cannot be read, was written by another version or with
+    /// another set-up, or contradicts itself; it ends there.
+    pub fn read_all(
+        router: &dyn Router,
+        setup: &stream::Setup,
+        input: impl Read,
+    ) -> impl Iterator<Item = Result<Self, InputError>> {
+        partial::read_all(input, EXPECTED, |paper: Paper| paper.read(router, setup))
+    }
+
+    fn paper(&self, setup: &stream::Setup) -> Paper {
+        let evidence = &self.evidence;
+        let loads = evidence.nodes.iter().map(|(_, load)| load.amounts());
+        let sample = evidence.sample.values();
+        Paper {
+            format: FORMAT.into(),
+            version: VERSION,
+            setup: setup.clone(),
+            sources: self.sources.clone(),
+            known: evidence.known(),
+            loads: loads.collect(),
+            unplaced: evidence.unplaced.amounts(),
+            limit: evidence.limit,
+            sample: sample
+                .map(|one| RowPaper::of(&one.key, one.load.amounts()))
+                .collect(),
+            beyond: SketchPaper::of(&evidence.beyond),
+        }
+    }
+}
+
+impl Paper {
+    fn read(self, router: &dyn Router, setup: &stream::Setup) -> Result<Part, String> {
+        let found = (&*self.format, self.version);
+        partial::check_version(found, (FORMAT, VERSION), "skew")?;
+        setup
+            .check(&self.setup)
+            .map_err(|error| error.to_string())?;
+        let mut evidence = Evidence::new(router);
+        partial::check_nodes(
+            &self.setup.nodes,
+            [self.loads.len(), evidence.nodes.len()].into_iter(),
+        )?;
+        for ((_, load), amounts) in evidence.nodes.iter_mut().zip(self.loads) {
+            *load = Load::from(amounts);
+        }
+        evidence.unplaced = Load::from(self.unplaced);
+        [evidence.sizes, evidence.requests] = self.known;
+        evidence.limit = self.limit;
+        evidence.beyond = self.beyond.read(xxh3_128)?;
+        evidence.sample = sample(self.sample, self.limit)?;
+        check_sums(&evidence)?;
+        Ok(Part {
+            evidence,
+            sources: self.sources,
+        })
+    }
+}
+
+/// The keys below the limit: as many as a sample holds where there are others.
+fn sample(rows: Vec<RowPaper>, limit: u128) -> Result<BTreeMap<u128, Sampled>, String> {
+    let count = rows.len();
+    let full = limit < u128::MAX;
+    if count > Evidence::MOST || (full && count < Evidence::MOST) {
+        let most = Evidence::MOST;
+        return Err(format!(
+            "{count} keys in the sample, where {most} were kept"
+        ));
+    }
+    let mut sample = BTreeMap::new();
+    for row in rows {
+        let (key, amounts) = row.read()?;
+        let (number, load) = (xxh3_128(&key), Load::from(amounts));
+        if number > limit || sample.insert(number, Sampled { key, load }).is_some() {
+            return Err("a key is there twice, or is none of the sample".into());
+        }
+    }
+    Ok(sample)
+}
+
+/// What the keys carry is what the nodes hold, up to where sums stay.
+fn check_sums(evidence: &Evidence) -> Result<(), String> {
+    let mut carried = Load::from(evidence.beyond.totals());
+    evidence.sample().for_each(|one| carried += one.load);
+    if carried == evidence.total() {
+        Ok(())
+    } else {
+        Err("what the keys carry is not what the nodes hold".into())
+    }
+}
