@@ -63,7 +63,7 @@ impl Node {
         self
     }
 
-    /// The same node in this zone, on no rack in particular. The empty text is no zone.
+    /// The same node in this zone, on the rack it had, if any. The empty text is no zone.
     ///
     /// ```
     /// assert_eq!(hashroute::Node::new("a").with_zone("eu-1").zone(), Some("eu-1"));
