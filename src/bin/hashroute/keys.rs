@@ -96,7 +96,10 @@ impl<'a> Source<'a> {
         list: &'s OnceCell<DumpSource>,
         wrap: impl FnOnce(Box<dyn Read>) -> Box<dyn Read>,
     ) -> Result<KeySource<'s>, Failure> {
-        let open = |path: &Path| open_raw(path).map(wrap).map_err(InputError::Io);
+        let open = |path: &Path| {
+            let input = refuse_gzip(wrap(open_raw(path)?), &self.named())?;
+            Ok::<_, InputError>(input)
+        };
         let source = match self {
             Self::Lines(path) => open(path).map(KeySource::lines),
             Self::Json(path) => open(path).map(KeySource::jsonl),
@@ -358,6 +361,19 @@ fn open_raw(path: &Path) -> io::Result<Box<dyn Read>> {
     } else {
         Box::new(File::open(path)?)
     })
+}
+
+/// Refuse what would be counted as keys, but is compressed.
+fn refuse_gzip(mut input: Box<dyn Read>, named: &str) -> io::Result<Box<dyn Read>> {
+    let mut start = Vec::new();
+    input.by_ref().take(2).read_to_end(&mut start)?;
+    if start == [0x1f, 0x8b] {
+        let option = named.split(' ').next().unwrap_or_default();
+        return Err(io::Error::other(format!(
+            "it is compressed by gzip: expected plain text, as from zcat FILE | hashroute ... {option} -"
+        )));
+    }
+    Ok(Box::new(io::Cursor::new(start).chain(input)))
 }
 
 /// `A..B` with A below B.

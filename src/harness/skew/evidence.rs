@@ -108,6 +108,8 @@ pub struct Evidence {
     pub(super) sizes: bool,
     pub(super) requests: bool,
     pub(super) sample: BTreeMap<u128, Sampled>,
+    /// Of the keys in it.
+    pub(super) bytes: usize,
     /// Keys of a larger number are not in the sample, but in the sketch.
     pub(super) limit: u128,
     pub(super) beyond: Sketch,
@@ -121,12 +123,19 @@ pub(super) struct Sampled {
 }
 
 impl Evidence {
-    /// The most keys that a sample holds: a million.
+    /// The most keys that a sample holds: a million, of 128 bytes on average.
     ///
     /// ```
     /// assert_eq!(hashroute::harness::skew::Evidence::MOST, 1 << 20);
     /// ```
     pub const MOST: usize = 1 << 20;
+
+    /// The most bytes that its keys have together: fewer are sampled where keys are long.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::harness::skew::Evidence::MOST_BYTES, 1 << 27);
+    /// ```
+    pub const MOST_BYTES: usize = 1 << 27;
 
     /// Nothing yet, for keys that this router is to place.
     ///
@@ -151,6 +160,7 @@ impl Evidence {
             sizes: false,
             requests: false,
             sample: BTreeMap::new(),
+            bytes: 0,
             limit: u128::MAX,
             beyond: Sketch::new(),
         }
@@ -242,17 +252,23 @@ impl Evidence {
             self.beyond.add(&[(number, &*key(), load.amounts())]);
             return;
         }
-        let sampled = self.sample.entry(number).or_insert_with(|| Sampled {
-            key: key(),
-            load: Load::default(),
+        let bytes = &mut self.bytes;
+        let sampled = self.sample.entry(number).or_insert_with(|| {
+            let key = key();
+            *bytes += key.len();
+            Sampled {
+                key,
+                load: Load::default(),
+            }
         });
         sampled.load += load;
         self.shrink();
     }
 
     fn shrink(&mut self) {
-        while self.sample.len() > Self::MOST {
+        while self.sample.len() > Self::MOST || self.bytes > Self::MOST_BYTES {
             if let Some((number, sampled)) = self.sample.pop_last() {
+                self.bytes -= sampled.key.len();
                 self.limit = number.saturating_sub(1);
                 let amounts = sampled.load.amounts();
                 self.beyond.add(&[(number, &*sampled.key, amounts)]);
@@ -290,6 +306,7 @@ impl Evidence {
         self.limit = self.limit.min(other.limit);
         self.beyond.merge(other.beyond);
         let beyond = self.sample.split_off(&self.limit.saturating_add(1));
+        self.bytes -= beyond.values().map(|one| one.key.len()).sum::<usize>();
         for (number, sampled) in beyond.into_iter().chain(other.sample) {
             self.take(number, sampled.load, || sampled.key);
         }

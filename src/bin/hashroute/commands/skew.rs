@@ -88,16 +88,8 @@ fn read(args: &SkewArgs, router: &dyn Router) -> Result<Part, Failure> {
 
 fn merged(files: &[PathBuf], setup: &stream::Setup, router: &dyn Router) -> Result<Part, Failure> {
     let mut sum = Part::from(Evidence::new(router));
-    for path in files {
-        let wrong = |error: &dyn core::fmt::Display| {
-            Failure::Input(format!("--parts {}: {error}", path.display()))
-        };
-        let input = keys::open(path).map_err(|error| wrong(&error))?;
-        for part in Part::read_all(router, setup, input) {
-            let part = part.map_err(|error| wrong(&error))?;
-            sum.merge(part).map_err(|error| wrong(&error))?;
-        }
-    }
+    let read = |input| Part::read_all(router, setup, input);
+    partial::read_all(files, "--parts ", read, |part| sum.merge(part))?;
     keys::tell_limits_of_parts(&sum.sources);
     Ok(sum)
 }
