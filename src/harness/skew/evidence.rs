@@ -75,7 +75,8 @@ impl AddAssign for Load {
 /// Everything that a judgement on skew needs to know of the keys, gathered in one pass.
 ///
 /// The loads of the nodes are of all keys. What asks for the keys themselves looks at a sample:
-/// all distinct keys while there are at most [`MOST`](Self::MOST), else those whose own hash
+/// all distinct keys while there are at most [`MOST`](Self::MOST), of at most
+/// [`MOST_BYTES`](Self::MOST_BYTES), else those whose own hash
 /// (XXH3-128, which routes nothing) is smallest. That is a fair sample of distinct keys, whatever
 /// their order and however often each comes, and what a sampled key carries is exact. So two
 /// halves [merge](Self::merge) into exactly what one pass gives. Source: Beyer et al., "On
@@ -105,6 +106,7 @@ pub struct Evidence {
     /// By id of the router: the place in `nodes`.
     ranks: Vec<usize>,
     pub(super) unplaced: Load,
+    pub(super) unreadable: u64,
     pub(super) sizes: bool,
     pub(super) requests: bool,
     pub(super) sample: BTreeMap<u128, Sampled>,
@@ -157,6 +159,7 @@ impl Evidence {
                 .collect(),
             ranks,
             unplaced: Load::default(),
+            unreadable: 0,
             sizes: false,
             requests: false,
             sample: BTreeMap::new(),
@@ -301,6 +304,7 @@ impl Evidence {
             *load += *more;
         }
         self.unplaced += other.unplaced;
+        self.add_unreadable(other.unreadable);
         self.sizes |= other.sizes;
         self.requests |= other.requests;
         self.limit = self.limit.min(other.limit);
@@ -354,6 +358,31 @@ impl Evidence {
         self.unplaced.keys
     }
 
+    /// Count lines that held no key that could be read.
+    ///
+    /// ```
+    /// # use hashroute::{Ring, harness::skew::Evidence};
+    /// let mut evidence = Evidence::new(&Ring::new([])?);
+    /// evidence.add_unreadable(3);
+    /// assert_eq!(evidence.unreadable(), 3);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn add_unreadable(&mut self, lines: u64) {
+        self.unreadable = self.unreadable.saturating_add(lines);
+    }
+
+    /// How many lines held no key that could be read: those that were
+    /// [counted](Self::add_unreadable).
+    ///
+    /// ```
+    /// # use hashroute::{Ring, harness::skew::Evidence};
+    /// assert_eq!(Evidence::new(&Ring::new([])?).unreadable(), 0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn unreadable(&self) -> u64 {
+        self.unreadable
+    }
+
     /// Whether all distinct keys are in the sample.
     ///
     /// ```
@@ -366,7 +395,7 @@ impl Evidence {
     }
 
     /// How many distinct keys there are: exact while all are in the sample, else estimated with a
-    /// relative standard error of a thousandth, 1 / sqrt([`MOST`](Self::MOST)).
+    /// relative standard error of 1 / sqrt(sampled keys): a thousandth unless keys are long.
     ///
     /// ```
     /// # use hashroute::{Node, Ring, harness::{Keys, skew::Evidence}};

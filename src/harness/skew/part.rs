@@ -77,6 +77,7 @@ struct Paper {
     /// By node, in order of name.
     loads: Vec<Amounts>,
     unplaced: Amounts,
+    unreadable: u64,
     limit: u128,
     sample: Vec<RowPaper>,
     beyond: SketchPaper,
@@ -130,6 +131,7 @@ impl Part {
             known: evidence.known(),
             loads: loads.collect(),
             unplaced: evidence.unplaced.amounts(),
+            unreadable: evidence.unreadable,
             limit: evidence.limit,
             sample: sample
                 .map(|one| RowPaper::of(&one.key, one.load.amounts()))
@@ -153,6 +155,7 @@ impl Paper {
             *load = Load::from(amounts);
         }
         evidence.unplaced = Load::from(self.unplaced);
+        evidence.unreadable = self.unreadable;
         [evidence.sizes, evidence.requests] = self.known;
         evidence.limit = self.limit;
         evidence.beyond = self.beyond.read(xxh3_128)?;

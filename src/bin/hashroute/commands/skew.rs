@@ -80,8 +80,10 @@ fn read(args: &SkewArgs, router: &dyn Router) -> Result<Part, Failure> {
         ..Counting::of(router, args.output.quiet)
     };
     let (gatherer, read) = keys::count(&args.keys, &Gatherer::new(router), counting)?;
+    let mut evidence = gatherer.into_evidence();
+    evidence.add_unreadable(read.unreadable);
     Ok(Part {
-        evidence: gatherer.into_evidence(),
+        evidence,
         sources: read.source.into_iter().collect(),
     })
 }
@@ -108,6 +110,7 @@ fn report(skew: &Skew, choice: &Choice) -> Result<Report, Failure> {
     if skew.unplaced > 0 {
         verdict.push(choice.unplaced(skew.unplaced, skew.nodes > 0));
     }
+    verdict.extend(units::unreadable(skew.unreadable));
     let report = Report::new(skew, count_table(&skew.node_counts.rows))?
         .with_text(verdict)
         .with_table(measures(skew))
