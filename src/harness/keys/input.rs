@@ -267,7 +267,10 @@ fn push(columns: &mut [Option<Numbers>; 2], numbers: [Option<u64>; 2]) -> Result
     let mut sums = [0; 2];
     for (place, (column, number)) in columns.iter().zip(numbers).enumerate() {
         let before = column.as_ref().map_or(0, |column| column.sum);
-        let (sum, name) = (before.checked_add(number.unwrap_or(0)), Keys::COLUMNS[place + 1]);
+        let (sum, name) = (
+            before.checked_add(number.unwrap_or(0)),
+            Keys::COLUMNS[place + 1],
+        );
         sums[place] = sum
             .ok_or_else(|| format!("with this {name} the sum is beyond {}, the most", u64::MAX))?;
     }

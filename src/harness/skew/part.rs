@@ -174,7 +174,9 @@ fn sample(rows: Vec<RowPaper>, limit: u128) -> Result<BTreeMap<u128, Sampled>, S
     let count = rows.len();
     if count > Evidence::MOST {
         let most = Evidence::MOST;
-        return Err(format!("{count} keys in the sample: expected at most {most}"));
+        return Err(format!(
+            "{count} keys in the sample: expected at most {most}"
+        ));
     }
     let mut sample = BTreeMap::new();
     for row in rows {

@@ -195,7 +195,9 @@ impl Kind {
         }
         let body = line.body.as_ref();
         let whole = body.filter(|body| checksum(body) == line.xxh3);
-        let whole = whole.ok_or("the checksum is that of another text: it was damaged, expected what was written")?;
+        let whole = whole.ok_or(
+            "the checksum is that of another text: it was damaged, expected what was written",
+        )?;
         let paper = serde_json::from_str(whole.get());
         paper.map_err(|error| format!("{}: expected {expected}", reason(&error)))
     }

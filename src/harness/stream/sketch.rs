@@ -158,7 +158,10 @@ impl Sketch {
     /// carry nearly everything in one cell would be an error of many times that.
     pub(super) fn squares(&self, measure: usize) -> f64 {
         let total = self.totals[measure] as f64;
-        let mut cells: Vec<_> = self.cells[measure].iter().map(|&cell| cell as f64).collect();
+        let mut cells: Vec<_> = self.cells[measure]
+            .iter()
+            .map(|&cell| cell as f64)
+            .collect();
         let mut listed = self.listed(measure);
         listed.sort_unstable_by_key(|(_, id, _)| *id);
         let (mut squares, mut rest) = (0.0, total);
