@@ -5,7 +5,7 @@ use core::num::NonZero;
 use core::ops::Range;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use hashroute::harness::stream::{self, BadLines, Consumer, KeySource, Reading};
@@ -371,16 +371,15 @@ fn open_raw(path: &Path) -> io::Result<Box<dyn Read>> {
 }
 
 /// Refuse what would be counted as keys, but is compressed.
-fn refuse_gzip(mut input: Box<dyn Read>, named: &str) -> io::Result<Box<dyn Read>> {
-    let mut start = Vec::new();
-    input.by_ref().take(2).read_to_end(&mut start)?;
-    if start == [0x1f, 0x8b] {
+fn refuse_gzip(input: Box<dyn Read>, named: &str) -> io::Result<Box<dyn Read>> {
+    let mut input = BufReader::with_capacity(1 << 16, input);
+    if input.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
         let option = named.split(' ').next().unwrap_or_default();
         return Err(io::Error::other(format!(
             "it is compressed by gzip: expected plain text, as from zcat FILE | hashroute ... {option} -"
         )));
     }
-    Ok(Box::new(io::Cursor::new(start).chain(input)))
+    Ok(Box::new(input))
 }
 
 /// `A..B` with A below B.
