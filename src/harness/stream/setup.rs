@@ -84,14 +84,14 @@ impl Setup {
                             leave room, and counts of parts do not add up to those of the whole";
             return Err(Error::parameter("strategy", strategy, expected));
         }
-        let mut routes = Xxh3::new();
+        let mut digest = Xxh3::new();
         for key in probes()?.iter() {
             let node = place_key(router, key).map(|id| router.nodes().name(id));
-            routes.update(node.unwrap_or_default().as_bytes());
-            routes.update(b"\0");
+            digest.update(node.unwrap_or_default().as_bytes());
+            digest.update(b"\0");
         }
         Ok(Self {
-            routes: format!("{:016x}", routes.digest()),
+            routes: format!("{:016x}", digest.digest()),
             ..Self::in_order(strategy, router)
         })
     }
