@@ -22,7 +22,7 @@ mod rows;
 pub(super) use dump::DumpKeys;
 pub use dump::{BadLine, Dump, DumpFormat, DumpReader, DumpRow, DumpSource};
 pub use input::InputError;
-pub(super) use input::bytes_of_hex;
+pub(super) use input::{LONGEST, bytes_of_hex, reason};
 pub use rows::Rows;
 
 /// Keys, in order; the same one may come many times.

@@ -143,6 +143,7 @@ fn counts_of_different_setups_are_not_added() {
         ("seed.counts", "--hash-seed 7", "seed"),
         ("points.counts", "--set points=40", "parameters"),
         ("tag.counts", "--hash-tag 12", "tag"),
+        ("braces.counts", "--hash-tag {}", "tag"),
     ] {
         let other = counts(name, setup);
         let output = run(&format!("merge {base} {other}"));
@@ -153,6 +154,104 @@ fn counts_of_different_setups_are_not_added() {
             "{message}"
         );
     }
+}
+
+#[test]
+fn counts_of_a_dialect_with_and_without_a_tag_are_not_added() {
+    let [plain, tagged] = ["", "--set hash_tag={}"].map(|set| {
+        let path = file(&format!("dialect{}.counts", set.len()), "");
+        let path = path.display().to_string();
+        let setup = format!("--count 2 --dialect twemproxy {set}");
+        stdout(&format!("balance {setup} --range 0..9 --partial {path}"));
+        path
+    });
+    let output = run(&format!("merge {plain} {tagged}"));
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn an_empty_file_is_no_part() {
+    let [counts, part, empty] =
+        ["full.counts", "full.part", "empty.counts"].map(|name| file(name, ""));
+    let [counts, part, empty] = [counts, part, empty].map(|path| path.display().to_string());
+    stdout(&format!(
+        "balance --count 2 --range 0..9 --partial {counts}"
+    ));
+    stdout(&format!("skew --count 2 --range 0..9 --partial {part}"));
+    for line in [
+        format!("merge {counts} {empty}"),
+        format!("skew --count 2 --parts {part} {empty}"),
+    ] {
+        let output = run(&line);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(told.contains("empty.counts: it is empty"), "{told}");
+    }
+}
+
+#[test]
+fn lines_that_cannot_be_read_are_told_by_check_and_skew() {
+    let keys = file("few-bad.jsonl", "\"a\"\n?\n\"b\"\n?\n?\n")
+        .display()
+        .to_string();
+    let xml = file("few-bad.xml", "").display().to_string();
+    for line in [
+        format!("check --nodes a,b --max-cv 9 --jsonl {keys} --junit {xml}"),
+        format!("check --node-counts 2,3 --max-cv 9 --jsonl {keys}"),
+        format!("skew --nodes a,b --jsonl {keys}"),
+    ] {
+        let output = run(&line);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("3 lines could not be read"), "{line}: {text}");
+        let output = run(&format!("{line} --format json"));
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(answer["unreadable"], 3, "{line}");
+    }
+    let xml = fs::read_to_string(xml).expect("a report");
+    assert!(
+        xml.contains(r#"<property name="unreadable" value="3"/>"#),
+        "{xml}"
+    );
+}
+
+#[test]
+fn compressed_keys_are_refused() {
+    let path = file("keys.gz", b"\x1f\x8b\x08\0\n\n").display().to_string();
+    for option in ["--keys", "--csv", "--jsonl", "--scan"] {
+        let output = run(&format!("balance {option} {path}"));
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{option}");
+        assert!(
+            told.contains(&format!("zcat FILE | hashroute ... {option} -")),
+            "{told}"
+        );
+    }
+    let one = file("one-byte.txt", "\x1f").display().to_string();
+    assert!(run(&format!("balance --keys {one}")).status.success());
+}
+
+#[test]
+fn a_bad_line_is_told_with_one_number() {
+    let path = file("one-bad.jsonl", "\"a\"\n?\n").display().to_string();
+    let output = run(&format!("balance --jsonl {path}"));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("line 2: not JSON (expected value)"), "{told}");
+}
+
+#[test]
+fn a_sum_beyond_64_bits_is_not_written() {
+    let csv = file("most.csv", format!("key,size\na,{}\n", u64::MAX))
+        .display()
+        .to_string();
+    let counts = file("most.counts", "").display().to_string();
+    stdout(&format!("balance --count 2 --csv {csv} --partial {counts}"));
+    let sum = file("beyond.counts", "").with_file_name("beyond-sum.counts");
+    let output = run(&format!(
+        "merge {counts} {counts} --partial {}",
+        sum.display()
+    ));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!sum.exists());
 }
 
 #[test]
@@ -234,6 +333,6 @@ fn counts_hold_no_secret_and_say_what_they_are() {
     ));
     let text = fs::read_to_string(path).expect("counts");
     assert!(
-        !text.contains(key) && text.starts_with(r#"{"format":"hashroute counts","version":2,"#)
+        !text.contains(key) && text.starts_with(r#"{"format":"hashroute counts","version":3,"#)
     );
 }

@@ -208,7 +208,7 @@ fn parts_of_another_kind_are_refused() {
         ),
         (
             format!("skew --count 3 --parts {torn}"),
-            &["kind-torn", "what the keys carry"],
+            &["kind-torn", "checksum"],
         ),
         (format!("skew --count 3 --parts {none}"), &["no keys"]),
         (

@@ -2,10 +2,11 @@
 
 use core::num::NonZero;
 
-use hashroute::harness::stream::{Consumer, Counter, KeySource, Reading, Tally, read};
-use hashroute::harness::{Balance, Keys, Measure, Placement, balance};
-use hashroute::{BoundedLoad, Node, Ring, Router};
+use hashroute::harness::stream::{Consumer, Counter, KeySource, Reading, Setup, Tally, read};
+use hashroute::harness::{Balance, DumpFormat, Keys, Measure, Placement, balance};
+use hashroute::{BoundedLoad, HashTag, KeyHasher, Node, Rendezvous, Ring, Router};
 use proptest::prelude::*;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 
 fn ring() -> Ring {
     Ring::new((0..20).map(|i| Node::new(format!("n{i}")).with_weight(1 + i % 2))).expect("a ring")
@@ -56,7 +57,7 @@ fn beyond_it_the_estimates_are_as_good_as_stated() {
         );
         assert_eq!(found.nodes, exact.nodes);
         let errors = found.estimated.expect("beyond 65,536 keys");
-        // Five standard errors: one in a million.
+        // Five standard errors: one in a million, where the errors are normal.
         let near = |found: f64, exact: f64, error: f64| {
             assert!(
                 (found / exact - 1.0).abs() < 5.0 * error,
@@ -167,15 +168,15 @@ proptest! {
         prop_assert!(said(&sum.expect("a part")) == said(&whole));
     }
 
-    /// Whatever is done to a file of counts, reading it is an error or gives a tally.
     #[test]
-    fn a_damaged_file_is_no_panic(cut in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn a_damaged_file_is_an_error(cut in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut file = written(&tally(&ring(), &mixed(20)));
         let place = cut.index(file.len());
-        file[place] = byte;
-        for tally in Tally::read_all(&file[..]).take(3).flatten() {
-            let _ = tally.balance();
-        }
+        let before = core::mem::replace(&mut file[place], byte);
+        // The line feed aside, each byte counts.
+        let read = Tally::read_all(&file[..]).next();
+        let changed = byte != before && place + 1 < file.len();
+        prop_assert_eq!(read.is_some_and(|read| read.is_err()), changed);
         file.truncate(place);
         prop_assert!(Tally::read_all(&file[..]).all(|tally| tally.is_err()));
     }
@@ -332,4 +333,231 @@ fn templates_and_heavy_keys_are_found_beyond_exact_counting() {
     assert_eq!((largest.len(), &*largest[0].key), (1, "hot"));
     assert!((largest[0].share - 5.0 / 105.0).abs() < 1e-4);
     assert_eq!(tally.sample().len(), 65_536);
+}
+
+#[test]
+fn no_two_hash_tags_route_alike() {
+    let nodes = || ["a", "b"].map(Node::new);
+    let pairs = ["{}", "[]", "()", "<>", "ab", "{]", "}{", "\0\u{7f}", "//"];
+    let tags = pairs.map(|pair| Some(pair.parse::<HashTag>().expect("two bytes")));
+    let setups = tags.into_iter().chain([None]).map(|tag| {
+        let hasher = KeyHasher::default();
+        let hasher = tag.map_or(hasher.clone(), |tag| hasher.with_tag(tag));
+        let router = Rendezvous::new(nodes())
+            .expect("two nodes")
+            .with_hasher(hasher);
+        Setup::new("rendezvous", &router).expect("no loads")
+    });
+    let setups: Vec<_> = setups.collect();
+    for (place, one) in setups.iter().enumerate() {
+        for other in &setups[..place] {
+            assert_ne!(one.routes, other.routes, "{:?} {:?}", one.tag, other.tag);
+            let error = one.check(other).expect_err("another tag").to_string();
+            assert!(error.contains("hash-tag"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn counts_that_differ_in_places_say_which() {
+    let ring = |node| Ring::new([node]).expect("a ring");
+    let [here, there] = [("z1", "r1"), ("z1", "r2")]
+        .map(|(zone, rack)| ring(Node::new("a").with_place(zone, rack)));
+    let [here, there] = [here, there].map(|ring| Setup::new("ring", &ring).expect("no loads"));
+    let error = here.check(&there).expect_err("another rack").to_string();
+    for said in ["zone z1, rack r1", "zone z1, rack r2"] {
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+/// Lines of which some are too long for a key, in each format.
+#[test]
+fn what_is_too_long_for_a_key_is_a_bad_line() {
+    let ring = ring();
+    let counter = Counter::new("ring", &ring).expect("no loads");
+    for len in [65_537, 300_000, 2_000_000] {
+        let long = "x".repeat(len);
+        let lines = format!("a\n{long}\nb\n{long}\nc\n{long}");
+        let json = format!("\"a\"\n\"{long}\"\n\"b\"\n\"{long}\"\n\"c\"\n\"{long}\"");
+        let csv = format!("key\n\n\n{lines}");
+        let sources = [
+            (KeySource::lines(lines.as_bytes()), [2, 4, 6]),
+            (KeySource::jsonl(json.as_bytes()), [2, 4, 6]),
+            (KeySource::csv(csv.as_bytes()).expect("a header"), [5, 7, 9]),
+            (
+                KeySource::dump(DumpFormat::Scan, lines.as_bytes(), |_| ()),
+                [2, 4, 6],
+            ),
+        ];
+        for (source, expected) in sources {
+            let (found, bad) = read(source, &counter, &Reading::default()).expect("passed over");
+            let lines: Vec<_> = bad.first.iter().map(|bad| bad.line).collect();
+            assert_eq!(lines, expected, "{len}");
+            assert!(bad.first[0].problem.contains("65536 bytes"), "{bad:?}");
+            assert_eq!(found.into_tally().keys(), 3);
+        }
+    }
+    let longest = "x".repeat(65_536);
+    let (found, bad) = read(
+        KeySource::lines(longest.as_bytes()),
+        &counter,
+        &Reading::default(),
+    )
+    .expect("a key");
+    assert_eq!((found.into_tally().keys(), bad.count), (1, 0));
+}
+
+#[test]
+fn a_quote_that_never_ends_costs_its_line() {
+    let ring = ring();
+    let counter = Counter::new("ring", &ring).expect("no loads");
+    let many = "k,1\r\n".repeat(100_000);
+    let text = format!("key,size\n\"a,1\n{many}\n\"b\nc\",1\n");
+    let source = KeySource::csv(text.as_bytes()).expect("a header");
+    let (found, bad) = read(source, &counter, &Reading::default()).expect("passed over");
+    assert_eq!(
+        (bad.count, bad.first[0].line, found.into_tally().keys()),
+        (1, 2, 100_001)
+    );
+    let source = KeySource::csv(&b"key\n\n\"a\nb\n\nc\n"[..]).expect("a header");
+    let (found, bad) = read(source, &counter, &Reading::default()).expect("passed over");
+    assert_eq!(
+        (bad.count, bad.first[0].line, found.into_tally().keys()),
+        (1, 3, 2)
+    );
+}
+
+#[test]
+fn a_sum_beyond_64_bits_in_a_row_is_a_bad_line() {
+    let ring = ring();
+    let counter = Counter::new("ring", &ring).expect("no loads");
+    let csv = format!("key,size,requests\na,{},1\nb,1,2\nc,0,4\n", u64::MAX);
+    let source = KeySource::csv(csv.as_bytes()).expect("a header");
+    let (found, bad) = read(source, &counter, &Reading::default()).expect("passed over");
+    assert_eq!((bad.count, bad.first[0].line), (1, 3));
+    let balance = found.into_tally().balance().expect("just below");
+    let totals = [balance.bytes, balance.requests].map(|figures| figures.map(|f| f.total));
+    assert_eq!((balance.keys, totals), (2, [Some(u64::MAX), Some(5)]));
+}
+
+/// Long keys are sampled as far as 16 MiB of them go, whatever the cut.
+#[test]
+fn long_keys_take_no_more_memory() {
+    let ring = ring();
+    let key = |i: usize| format!("{i}:{}", "x".repeat(20_000 + i * 7919 % 45_000));
+    let of = |places: &mut dyn Iterator<Item = usize>| {
+        let mut keys = Keys::default();
+        places.for_each(|place| keys.push(key(place).as_bytes()));
+        tally(&ring, &keys)
+    };
+    let whole = of(&mut (0..500));
+    let sample = whole.sample();
+    let bytes: usize = sample.iter().map(|(key, _)| key.len()).sum();
+    assert!((15 << 20..=16 << 20).contains(&bytes), "{bytes}");
+    let errors = whole.estimated().expect("not all are in the sample");
+    let expected = (sample.len() as f64).sqrt().recip();
+    assert!((errors.distinct_keys_error / expected - 1.0).abs() < 1e-9);
+    // Five standard errors: one in a million.
+    let off = whole.distinct() as f64 / 500.0 - 1.0;
+    assert!(off.abs() < 5.0 * errors.distinct_keys_error, "{off}");
+    let mut sum = of(&mut (0..0));
+    for part in 0..3 {
+        let part = of(&mut (0..500).rev().filter(|place| place % 3 == part));
+        sum.merge(read_back(&written(&part))).expect("one set-up");
+    }
+    assert!(sum.sample() == sample);
+    assert_eq!(sum.balance(), whole.balance());
+}
+
+/// Two of a few hot keys in one cell are no error of the keys that chance is reckoned with.
+#[test]
+fn hot_keys_that_collide_do_not_spoil_the_estimate() {
+    // As keys are told apart: 16 bits say which cell of the first row.
+    let cell = |key: &String| xxh3_128_with_seed(key.as_bytes(), 0x7374_7265_616d_6564) % (1 << 16);
+    let mut names: Vec<_> = (0..1000).map(|i| format!("hot:{i}")).collect();
+    names.sort_by_cached_key(cell);
+    let pairs = names
+        .windows(2)
+        .filter(|pair| cell(&pair[0]) == cell(&pair[1]));
+    let pairs: Vec<_> = pairs.take(4).collect();
+    assert_eq!(pairs.len(), 4);
+    let mut keys = Keys::template("{i}", 0..70_000).expect("few");
+    for name in pairs.into_iter().flatten() {
+        (0..800).for_each(|_| keys.push(name.as_bytes()));
+    }
+    let ring = ring();
+    let found = tally(&ring, &keys).balance().expect("small sums");
+    let exact = in_memory(&ring, &keys).figures.effective_keys;
+    let error = found
+        .estimated
+        .expect("beyond 65,536 keys")
+        .effective_keys_error;
+    let off = found.figures.effective_keys / exact - 1.0;
+    // Five standard errors: one in a million.
+    assert!(off.abs() < 5.0 * error, "{}", off / error);
+}
+
+/// The text of a line with another body, sealed.
+fn sealed(line: &str, from: &str, to: &str) -> String {
+    let (head, body) = line.trim_end().split_once(r#","body":"#).expect("a body");
+    let body = body
+        .strip_suffix('}')
+        .expect("an object")
+        .replacen(from, to, 1);
+    let (head, _) = head.rsplit_once(':').expect("a checksum");
+    let sum = xxh3_64(body.as_bytes());
+    format!(r#"{head}:"{sum:016x}","body":{body}}}"#)
+}
+
+#[test]
+fn counts_that_contradict_themselves_are_refused() {
+    let text = String::from_utf8(written(&tally(&ring(), &mixed(20)))).expect("JSON");
+    assert!(Tally::read_all(sealed(&text, "", "").as_bytes()).all(|tally| tally.is_ok()));
+    for (from, to, why) in [
+        (r#""keys":22"#, r#""keys":23"#, "the nodes hold more"),
+        (
+            r#"["user:{i}:{i}",[20"#,
+            r#"["user:{i}:{i}",[19"#,
+            "what the keys carry",
+        ),
+        (
+            r#""user:0000001:1""#,
+            r#""user:0000002:2""#,
+            "a key is there twice",
+        ),
+        (r#""unreadable""#, r#""unread""#, "unknown field"),
+    ] {
+        let error = Tally::read_all(sealed(&text, from, to).as_bytes()).next();
+        let error = error.expect("one").expect_err(why).to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    let many = tally(&ring(), &Keys::template("{i}", 0..70_000).expect("few"));
+    let text = String::from_utf8(written(&many)).expect("JSON");
+    let error = Tally::read_all(sealed(&text, r#""cells":[["#, r#""cells":[[9"#).as_bytes()).next();
+    let error = error.expect("one").expect_err("another cell").to_string();
+    assert!(error.contains("rows of cells"), "{error}");
+}
+
+#[test]
+fn another_version_is_told_before_its_fields() {
+    let text = r#"{"format":"hashroute counts","version":9,"setups":[]}"#;
+    let error = Tally::read_all(text.as_bytes())
+        .next()
+        .expect("one")
+        .expect_err("a later one");
+    assert!(error.to_string().contains("version 9: expected"), "{error}");
+}
+
+#[test]
+fn sums_beyond_64_bits_are_not_written() {
+    let ring = ring();
+    let keys = Keys::template("{i}", 0..1).expect("few");
+    let mut sum = tally(&ring, &keys.with_sizes(vec![u64::MAX]).expect("below 2^64"));
+    sum.merge(sum.clone()).expect("one set-up");
+    let mut file = Vec::new();
+    let error = sum
+        .write(&mut file)
+        .expect_err("no file holds it")
+        .to_string();
+    assert!(error.contains("2^64") && file.is_empty(), "{error}");
 }

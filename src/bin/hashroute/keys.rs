@@ -5,7 +5,7 @@ use core::num::NonZero;
 use core::ops::Range;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use hashroute::harness::stream::{self, BadLines, Consumer, KeySource, Reading};
@@ -96,7 +96,10 @@ impl<'a> Source<'a> {
         list: &'s OnceCell<DumpSource>,
         wrap: impl FnOnce(Box<dyn Read>) -> Box<dyn Read>,
     ) -> Result<KeySource<'s>, Failure> {
-        let open = |path: &Path| open_raw(path).map(wrap).map_err(InputError::Io);
+        let open = |path: &Path| {
+            let input = refuse_gzip(wrap(open_raw(path)?), &self.named())?;
+            Ok::<_, InputError>(input)
+        };
         let source = match self {
             Self::Lines(path) => open(path).map(KeySource::lines),
             Self::Json(path) => open(path).map(KeySource::jsonl),
@@ -224,20 +227,21 @@ pub(crate) fn named(args: &KeyArgs) -> Result<String, Failure> {
 
 /// All keys, at least one.
 pub(crate) fn read(args: &KeyArgs) -> Result<Keys, Failure> {
-    Ok(read_with_source(args)?.0)
+    Ok(read_all(args)?.0)
 }
 
-/// All keys, at least one, and what a list of them says of itself.
-pub(crate) fn read_with_source(args: &KeyArgs) -> Result<(Keys, Option<DumpSource>), Failure> {
+/// All keys, at least one, and what else was read.
+pub(crate) fn read_all(args: &KeyArgs) -> Result<(Keys, Counted), Failure> {
     let source = Source::of(args)?;
     if let Source::Template(template, range) = &source {
         check_count(range, MAX_KEYS)?;
         let keys = Keys::template(template, range.clone());
-        return Ok((keys.map_err(|error| about_template(template, error))?, None));
+        let keys = keys.map_err(|error| about_template(template, error))?;
+        return Ok((keys, Counted::default()));
     }
     let mut keys = Keys::default();
-    let list = stream(args, &mut |batch| Ok(keys.append(batch)?))?;
-    Ok((keys, list))
+    let read = stream(args, &mut |batch| Ok(keys.append(batch)?))?;
+    Ok((keys, read))
 }
 
 fn check_count(range: &Range<u64>, most: u64) -> Result<(), Failure> {
@@ -254,7 +258,7 @@ fn check_count(range: &Range<u64>, most: u64) -> Result<(), Failure> {
 pub(crate) fn stream(
     args: &KeyArgs,
     take: &mut dyn FnMut(&Keys) -> Result<(), Failure>,
-) -> Result<Option<DumpSource>, Failure> {
+) -> Result<Counted, Failure> {
     let source = Source::of(args)?;
     let list = OnceCell::new();
     let mut batches = source.open(&list, |input| input)?;
@@ -273,7 +277,13 @@ pub(crate) fn stream(
     source.tell(&bad, args.strict)?;
     let list = list.into_inner();
     source.tell_limits(list.as_ref());
-    if none { Err(source.empty()) } else { Ok(list) }
+    if none {
+        return Err(source.empty());
+    }
+    Ok(Counted {
+        unreadable: bad.count,
+        source: list,
+    })
 }
 
 /// How to count keys.
@@ -298,7 +308,7 @@ impl Counting {
 }
 
 /// What was read, the keys aside.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Counted {
     /// How many lines were passed over.
     pub(crate) unreadable: u64,
@@ -358,6 +368,18 @@ fn open_raw(path: &Path) -> io::Result<Box<dyn Read>> {
     } else {
         Box::new(File::open(path)?)
     })
+}
+
+/// Refuse what would be counted as keys, but is compressed.
+fn refuse_gzip(input: Box<dyn Read>, named: &str) -> io::Result<Box<dyn Read>> {
+    let mut input = BufReader::with_capacity(1 << 16, input);
+    if input.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+        let option = named.split(' ').next().unwrap_or_default();
+        return Err(io::Error::other(format!(
+            "it is compressed by gzip: expected plain text, as from zcat FILE | hashroute ... {option} -"
+        )));
+    }
+    Ok(Box::new(input))
 }
 
 /// `A..B` with A below B.

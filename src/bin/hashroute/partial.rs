@@ -1,13 +1,17 @@
 //! Counts in files, for `merge`.
 
+use core::fmt::Display;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use hashroute::Error;
+use hashroute::harness::InputError;
 
 use crate::args::KEY_SOURCES;
 use crate::failure::Failure;
+use crate::keys::{self, Input};
 use crate::output;
 
 #[derive(Debug, Args)]
@@ -48,6 +52,28 @@ pub(crate) fn check(path: Option<&PathBuf>) -> Result<(), Failure> {
 
 fn refused(path: &Path, error: &io::Error) -> Failure {
     Failure::Input(format!("--partial {}: {error}", path.display()))
+}
+
+/// What all files hold, each at least one; `add` takes one more.
+pub(crate) fn read_all<T, I: Iterator<Item = Result<T, InputError>>>(
+    files: &[PathBuf],
+    option: &str,
+    read: impl Fn(Input) -> I,
+    mut add: impl FnMut(T) -> Result<(), Error>,
+) -> Result<(), Failure> {
+    for path in files {
+        let wrong =
+            |error: &dyn Display| Failure::Input(format!("{option}{}: {error}", path.display()));
+        let mut papers = read(keys::open(path).map_err(|error| wrong(&error))?).peekable();
+        if papers.peek().is_none() {
+            return Err(wrong(&"it is empty: expected what --partial wrote"));
+        }
+        for paper in papers {
+            let paper = paper.map_err(|error| wrong(&error))?;
+            add(paper).map_err(|error| wrong(&error))?;
+        }
+    }
+    Ok(())
 }
 
 /// Write counts. Whether that was to standard output, so that nothing else may follow.

@@ -103,6 +103,14 @@ pub(crate) fn significant(value: f64) -> String {
     format!("{value:.*}", if whole { 0 } else { decimals })
 }
 
+/// A sentence on lines that were passed over, if there are any.
+pub(crate) fn unreadable(lines: u64) -> Option<String> {
+    (lines > 0).then(|| {
+        let lines = counted(lines, "line");
+        format!("{lines} could not be read and are not counted.")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

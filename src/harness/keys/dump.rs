@@ -20,7 +20,7 @@ use std::io::BufRead;
 
 use serde::{Deserialize, Serialize};
 
-use super::input::Bad;
+use super::input::{Bad, LONGEST, too_long};
 use super::{InputError, Keys};
 
 mod biggest;
@@ -309,6 +309,9 @@ impl DumpReader {
     /// ```
     pub fn line(&mut self, line: &[u8]) -> Result<Option<DumpRow>, InputError> {
         self.lines += 1;
+        if line.len() > LONGEST {
+            return Err(self.bad(too_long()));
+        }
         let parsed = match &mut self.parser {
             Parser::Biggest(parser) => parser.line(line),
             Parser::Scan(parser) => parser.line(line),

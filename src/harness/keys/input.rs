@@ -1,7 +1,7 @@
 //! Keys from files: lines, CSV and JSON lines.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 use std::io::{self, BufRead, Read};
@@ -12,6 +12,13 @@ use super::{Keys, Rows};
 
 /// What some programs put before the first character of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// A line, or a row of comma separated values, of more bytes holds no key: what is kept of keys
+/// stays bounded.
+pub(crate) const LONGEST: usize = 1 << 16;
+
+pub(crate) fn too_long() -> String {
+    format!("longer than {LONGEST} bytes: expected at most so many for a key")
+}
 
 /// Why keys could not be read. The message says where, and what would be right.
 ///
@@ -86,6 +93,29 @@ impl Keys {
         Ok(keys)
     }
 
+    /// As [`lines`](Self::lines), from line `first` of a file on, without those that are too long
+    /// for `bad`.
+    pub(crate) fn read_lines(
+        input: impl BufRead,
+        first: u64,
+        bad: Bad,
+    ) -> Result<Self, InputError> {
+        let mut keys = Self::lines(input)?;
+        let is_long = |key: &[u8]| key.len() > LONGEST;
+        if keys.iter().any(is_long) {
+            let all = core::mem::take(&mut keys);
+            for (line, key) in (first..).zip(all.iter()) {
+                if is_long(key) {
+                    let problem = too_long();
+                    bad(InputError::Line { line, problem })?;
+                } else {
+                    keys.push(key);
+                }
+            }
+        }
+        Ok(keys)
+    }
+
     /// The columns of keys in comma separated values.
     ///
     /// ```
@@ -109,7 +139,8 @@ impl Keys {
     /// # Ok::<(), hashroute::harness::InputError>(())
     /// ```
     pub fn csv(input: impl Read) -> Result<Self, InputError> {
-        Self::from_rows(&mut Rows::new(input, &Self::COLUMNS)?, usize::MAX)
+        let mut rows = Rows::new(input, &Self::COLUMNS)?;
+        Ok(Self::read_rows(&mut rows, usize::MAX, usize::MAX, &mut Err)?.0)
     }
 
     /// The next keys, up to `most` of them, of rows with the columns [`COLUMNS`](Self::COLUMNS):
@@ -127,20 +158,25 @@ impl Keys {
     /// # Ok::<(), hashroute::harness::InputError>(())
     /// ```
     pub fn from_rows(rows: &mut Rows<impl Read>, most: usize) -> Result<Self, InputError> {
-        Ok(Self::read_rows(rows, most, &mut Err)?.0)
+        Ok(Self::read_rows(rows, most, usize::MAX, &mut Err)?.0)
     }
 
-    /// As [`from_rows`](Self::from_rows), and whether there may be more rows; `bad` says what to
-    /// do with a row that cannot be used: go on without it, or end with an error.
+    /// As [`from_rows`](Self::from_rows), and whether there may be more rows, which is so after
+    /// `bytes` of keys; `bad` says what to do with a row that cannot be used: go on without it, or
+    /// end with an error.
     pub(crate) fn read_rows(
         rows: &mut Rows<impl Read>,
         most: usize,
+        bytes: usize,
         bad: Bad,
     ) -> Result<(Self, bool), InputError> {
         let mut keys = Self::default();
         let mut columns = [1, 2].map(|column| rows.has(column).then(Numbers::default));
         let mut more = true;
         for _ in 0..most {
+            if keys.bytes.len() >= bytes {
+                break;
+            }
             let numbers = match next_numbers(rows) {
                 Ok(Some(numbers)) => numbers,
                 Ok(None) => {
@@ -152,12 +188,9 @@ impl Keys {
                     continue;
                 }
             };
-            for ((column, number), name) in columns.iter_mut().zip(numbers).zip(&Self::COLUMNS[1..])
-            {
-                if let (Some(column), Some(number)) = (column, number) {
-                    let pushed = column.push(number, name);
-                    pushed.map_err(|problem| rows.wrong(problem))?;
-                }
+            if let Err(problem) = push(&mut columns, numbers) {
+                bad(rows.wrong(problem))?;
+                continue;
             }
             keys.push(rows.field(0).unwrap_or_default());
         }
@@ -192,7 +225,11 @@ impl Keys {
         for (line, text) in (first..).zip(input.split(b'\n')) {
             let text = text?;
             let marked = text.strip_prefix(BYTE_ORDER_MARK).filter(|_| line == 1);
-            match json_key(marked.unwrap_or(&text)) {
+            let key = match marked.unwrap_or(&text) {
+                long if long.len() > LONGEST => Err(too_long()),
+                text => json_key(text),
+            };
+            match key {
                 Ok(key) => keys.push(&key),
                 Err(problem) => bad(InputError::Line { line, problem })?,
             }
@@ -225,14 +262,25 @@ struct Numbers {
     sum: u64,
 }
 
-impl Numbers {
-    fn push(&mut self, number: u64, name: &str) -> Result<(), String> {
-        let sum = self.sum.checked_add(number);
-        self.sum = sum
+/// The size and the requests of a row, both or none.
+fn push(columns: &mut [Option<Numbers>; 2], numbers: [Option<u64>; 2]) -> Result<(), String> {
+    let mut sums = [0; 2];
+    for (place, (column, number)) in columns.iter().zip(numbers).enumerate() {
+        let before = column.as_ref().map_or(0, |column| column.sum);
+        let (sum, name) = (
+            before.checked_add(number.unwrap_or(0)),
+            Keys::COLUMNS[place + 1],
+        );
+        sums[place] = sum
             .ok_or_else(|| format!("with this {name} the sum is beyond {}, the most", u64::MAX))?;
-        self.all.push(number);
-        Ok(())
     }
+    for ((column, number), sum) in columns.iter_mut().zip(numbers).zip(sums) {
+        if let (Some(column), Some(number)) = (column, number) {
+            column.all.push(number);
+            column.sum = sum;
+        }
+    }
+    Ok(())
 }
 
 fn number(field: &[u8], name: &str) -> Result<u64, String> {
@@ -255,8 +303,15 @@ fn json_key(line: &[u8]) -> Result<Vec<u8>, String> {
             hex.ok_or_else(|| format!("not a key: {RIGHT}"))
         }
         Ok(_) => Err(format!("not a key: {RIGHT}")),
-        Err(error) => Err(format!("not JSON ({error}): {RIGHT}")),
+        Err(error) => Err(format!("not JSON ({}): {RIGHT}", reason(&error))),
     }
+}
+
+/// What is wrong with a JSON text, without a line: that of the file is another.
+pub(crate) fn reason(error: &serde_json::Error) -> String {
+    let told = error.to_string();
+    let reason = told.rsplit_once(" at line ");
+    reason.map_or(told.clone(), |(reason, _)| reason.into())
 }
 
 pub(crate) fn bytes_of_hex(hex: &str) -> Option<Vec<u8>> {

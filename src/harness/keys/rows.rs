@@ -3,9 +3,10 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 
 use super::InputError;
+use super::input::{LONGEST, too_long};
 
 /// The rows of comma separated values under a header that names the columns, each with the line
 /// on which it starts. A byte order mark and empty lines are passed over; fields are bytes.
@@ -47,12 +48,8 @@ impl<R: Read> Rows<R> {
     /// # Ok::<(), hashroute::harness::InputError>(())
     /// ```
     pub fn new(input: R, columns: &[&str]) -> Result<Self, InputError> {
-        let reader = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .from_reader(Tap::new(input));
         let mut rows = Self {
-            reader,
+            reader: reader(Tap::new(input)),
             places: Vec::new(),
             width: 0,
             row: csv::ByteRecord::new(),
@@ -99,11 +96,22 @@ impl<R: Read> Rows<R> {
         })?;
         let (end, tap) = (self.reader.position().byte(), self.reader.get_ref());
         self.line = tap.line();
-        // Nothing but the end of the input ends a quote that is never closed.
-        if found && tap.is_end(end) && is_open(tap.rest(), &self.row) {
-            return Err(self.wrong("a quote opens and never ends: expected a closing one"));
-        }
-        Ok(found)
+        let problem = if tap.is_too_long(end) {
+            format!("{}, or is a quote not closed?", too_long())
+        } else if found && tap.is_end(end) && is_open(tap.rest(), &self.row) {
+            // Nothing but the end of the input ends a quote that is never closed.
+            "a quote opens and never ends: expected a closing one".into()
+        } else {
+            return Ok(found);
+        };
+        self.skip_line();
+        Err(self.wrong(problem))
+    }
+
+    /// Read on behind the first line of a row that cannot be one, whatever it took for its own.
+    fn skip_line(&mut self) {
+        let again = self.reader.get_mut().behind_line(self.line);
+        self.reader = reader(again);
     }
 
     /// Whether the file has this one of the columns asked for.
@@ -186,11 +194,23 @@ fn is_open(text: &[u8], row: &csv::ByteRecord) -> bool {
     read.is_ok() && again != *row
 }
 
+fn reader<R: Read>(input: Tap<R>) -> csv::Reader<Tap<R>> {
+    csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(input)
+}
+
 /// Passes bytes on and keeps those of the row that is being read: the reader's own count of lines
 /// stops before the empty ones that it skips.
 #[derive(Debug)]
 struct Tap<R> {
-    input: R,
+    /// None once another tap has taken over.
+    input: Option<R>,
+    /// What comes before the rest of the input.
+    again: Cursor<Vec<u8>>,
+    /// Whether what comes up to the next line feed is left out.
+    skipping: bool,
     kept: Vec<u8>,
     /// How many of these are of earlier rows.
     done: usize,
@@ -198,27 +218,59 @@ struct Tap<R> {
     bytes: u64,
     lines: u64,
     ended: bool,
+    /// Whether the row is too long, and was ended for that.
+    full: bool,
 }
 
 impl<R> Tap<R> {
     fn new(input: R) -> Self {
         Self {
-            input,
+            input: Some(input),
+            again: Cursor::default(),
+            skipping: false,
             kept: Vec::new(),
             done: 0,
             bytes: 0,
             lines: 0,
             ended: false,
+            full: false,
+        }
+    }
+
+    /// One that goes on behind the first line of the row that is being read, which is this line
+    /// of the file.
+    fn behind_line(&mut self, line: u64) -> Self {
+        let row = &self.rest()[self.blank()..];
+        let end = memchr::memchr(b'\n', row);
+        let mut again = end.map_or_else(Vec::new, |end| row[end + 1..].to_vec());
+        let unread = usize::try_from(self.again.position()).unwrap_or(usize::MAX);
+        again.extend(self.again.get_ref().iter().skip(unread));
+        Self {
+            input: self.input.take(),
+            again: Cursor::new(again),
+            skipping: end.is_none(),
+            kept: Vec::new(),
+            done: 0,
+            bytes: 0,
+            lines: line,
+            ended: false,
+            full: false,
         }
     }
 
     /// What stands before this place is of earlier rows.
     fn forget(&mut self, place: u64) {
-        let start = self.done;
         let gone = usize::try_from(place.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
-        self.done = start.saturating_add(gone).min(self.kept.len());
+        self.pass(gone.min(self.rest().len()));
         self.bytes = place;
-        self.lines += memchr::memchr_iter(b'\n', &self.kept[start..self.done]).count() as u64;
+    }
+
+    /// So many bytes more are of earlier rows, or empty lines.
+    fn pass(&mut self, count: usize) {
+        let gone = &self.rest()[..count];
+        self.lines += memchr::memchr_iter(b'\n', gone).count() as u64;
+        self.done += count;
+        self.bytes += count as u64;
     }
 
     fn rest(&self) -> &[u8] {
@@ -229,17 +281,60 @@ impl<R> Tap<R> {
         self.ended && self.bytes + self.rest().len() as u64 == place
     }
 
+    /// How many bytes of empty lines stand before the row.
+    fn blank(&self) -> usize {
+        let empty = self.rest().iter().take_while(|byte| b"\r\n".contains(byte));
+        empty.count()
+    }
+
     /// Where the row starts, behind empty lines.
     fn line(&self) -> u64 {
-        let empty = self.rest().iter().take_while(|byte| b"\r\n".contains(byte));
-        1 + self.lines + empty.filter(|byte| **byte == b'\n').count() as u64
+        let empty = &self.rest()[..self.blank()];
+        1 + self.lines + memchr::memchr_iter(b'\n', empty).count() as u64
+    }
+
+    /// Whether the row up to this place is longer than a row can be.
+    fn is_too_long(&self, end: u64) -> bool {
+        let start = self.bytes + self.blank() as u64;
+        self.full || end.saturating_sub(start) > LONGEST as u64
+    }
+}
+
+impl<R: Read> Tap<R> {
+    fn fetch(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match (self.again.read(buffer)?, &mut self.input) {
+            (0, Some(input)) => input.read(buffer),
+            (count, _) => Ok(count),
+        }
+    }
+
+    /// Past the next line feed, if that is asked for.
+    fn fetch_wanted(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let count = self.fetch(buffer)?;
+            if !self.skipping || count == 0 {
+                return Ok(count);
+            }
+            if let Some(end) = memchr::memchr(b'\n', &buffer[..count]) {
+                self.skipping = false;
+                buffer.copy_within(end + 1..count, 0);
+                if end + 1 < count {
+                    return Ok(count - end - 1);
+                }
+            }
+        }
     }
 }
 
 impl<R: Read> Read for Tap<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.pass(self.blank());
         self.kept.drain(..core::mem::take(&mut self.done));
-        let count = self.input.read(buffer)?;
+        if self.kept.len() > LONGEST {
+            self.full = true;
+            return Ok(0);
+        }
+        let count = self.fetch_wanted(buffer)?;
         self.kept.extend_from_slice(&buffer[..count]);
         self.ended = count == 0;
         Ok(count)

@@ -75,7 +75,8 @@ impl AddAssign for Load {
 /// Everything that a judgement on skew needs to know of the keys, gathered in one pass.
 ///
 /// The loads of the nodes are of all keys. What asks for the keys themselves looks at a sample:
-/// all distinct keys while there are at most [`MOST`](Self::MOST), else those whose own hash
+/// all distinct keys while there are at most [`MOST`](Self::MOST), of at most
+/// [`MOST_BYTES`](Self::MOST_BYTES), else those whose own hash
 /// (XXH3-128, which routes nothing) is smallest. That is a fair sample of distinct keys, whatever
 /// their order and however often each comes, and what a sampled key carries is exact. So two
 /// halves [merge](Self::merge) into exactly what one pass gives. Source: Beyer et al., "On
@@ -106,9 +107,12 @@ pub struct Evidence {
     /// By id of the router: the place in `nodes`.
     ranks: Vec<usize>,
     pub(super) unplaced: Load,
+    pub(super) unreadable: u64,
     pub(super) sizes: bool,
     pub(super) requests: bool,
     pub(super) sample: BTreeMap<u128, Sampled>,
+    /// Of the keys in it.
+    pub(super) bytes: usize,
     /// Keys of a larger number are not in the sample, but in the sketch.
     pub(super) limit: u128,
     pub(super) beyond: Sketch,
@@ -122,12 +126,19 @@ pub(super) struct Sampled {
 }
 
 impl Evidence {
-    /// The most keys that a sample holds: a million.
+    /// The most keys that a sample holds: a million, of 128 bytes on average.
     ///
     /// ```
     /// assert_eq!(hashroute::harness::skew::Evidence::MOST, 1 << 20);
     /// ```
     pub const MOST: usize = 1 << 20;
+
+    /// The most bytes that its keys have together: fewer are sampled where keys are long.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::harness::skew::Evidence::MOST_BYTES, 1 << 27);
+    /// ```
+    pub const MOST_BYTES: usize = 1 << 27;
 
     /// Nothing yet, for keys that this router is to place.
     ///
@@ -149,9 +160,11 @@ impl Evidence {
                 .collect(),
             ranks,
             unplaced: Load::default(),
+            unreadable: 0,
             sizes: false,
             requests: false,
             sample: BTreeMap::new(),
+            bytes: 0,
             limit: u128::MAX,
             beyond: Sketch::new(),
         }
@@ -243,17 +256,23 @@ impl Evidence {
             self.beyond.add(&[(number, &*key(), load.amounts())]);
             return;
         }
-        let sampled = self.sample.entry(number).or_insert_with(|| Sampled {
-            key: key(),
-            load: Load::default(),
+        let bytes = &mut self.bytes;
+        let sampled = self.sample.entry(number).or_insert_with(|| {
+            let key = key();
+            *bytes += key.len();
+            Sampled {
+                key,
+                load: Load::default(),
+            }
         });
         sampled.load += load;
         self.shrink();
     }
 
     fn shrink(&mut self) {
-        while self.sample.len() > Self::MOST {
+        while self.sample.len() > Self::MOST || self.bytes > Self::MOST_BYTES {
             if let Some((number, sampled)) = self.sample.pop_last() {
+                self.bytes -= sampled.key.len();
                 self.limit = number.saturating_sub(1);
                 let amounts = sampled.load.amounts();
                 self.beyond.add(&[(number, &*sampled.key, amounts)]);
@@ -286,11 +305,13 @@ impl Evidence {
             *load += *more;
         }
         self.unplaced += other.unplaced;
+        self.add_unreadable(other.unreadable);
         self.sizes |= other.sizes;
         self.requests |= other.requests;
         self.limit = self.limit.min(other.limit);
         self.beyond.merge(other.beyond);
         let beyond = self.sample.split_off(&self.limit.saturating_add(1));
+        self.bytes -= beyond.values().map(|one| one.key.len()).sum::<usize>();
         for (number, sampled) in beyond.into_iter().chain(other.sample) {
             self.take(number, sampled.load, || sampled.key);
         }
@@ -338,6 +359,31 @@ impl Evidence {
         self.unplaced.keys
     }
 
+    /// Count lines that held no key that could be read.
+    ///
+    /// ```
+    /// # use hashroute::{Ring, harness::skew::Evidence};
+    /// let mut evidence = Evidence::new(&Ring::new([])?);
+    /// evidence.add_unreadable(3);
+    /// assert_eq!(evidence.unreadable(), 3);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn add_unreadable(&mut self, lines: u64) {
+        self.unreadable = self.unreadable.saturating_add(lines);
+    }
+
+    /// How many lines held no key that could be read: those that were
+    /// [counted](Self::add_unreadable).
+    ///
+    /// ```
+    /// # use hashroute::{Ring, harness::skew::Evidence};
+    /// assert_eq!(Evidence::new(&Ring::new([])?).unreadable(), 0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn unreadable(&self) -> u64 {
+        self.unreadable
+    }
+
     /// Whether all distinct keys are in the sample.
     ///
     /// ```
@@ -350,7 +396,7 @@ impl Evidence {
     }
 
     /// How many distinct keys there are: exact while all are in the sample, else estimated with a
-    /// relative standard error of a thousandth, 1 / sqrt([`MOST`](Self::MOST)).
+    /// relative standard error of 1 / sqrt(sampled keys): a thousandth unless keys are long.
     ///
     /// ```
     /// # use hashroute::{Node, Ring, harness::{Keys, skew::Evidence}};

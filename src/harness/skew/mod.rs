@@ -65,6 +65,7 @@ pub use remedies::Remedy;
 pub use stages::{Finding, Stage, Status};
 pub use templates::TemplateShare;
 
+use super::balance::is_zero;
 use placed::{Cluster, Placed};
 use remedies::Trial;
 use stages::Tests;
@@ -148,6 +149,9 @@ pub struct Skew {
     pub sampled_keys: u64,
     /// Keys that no node took.
     pub unplaced: u64,
+    /// Lines of the input that held no key that could be read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unreadable: u64,
     /// How often even data may give an alarm, of all tests together.
     pub significance: f64,
     /// How many tests were made.
@@ -264,6 +268,7 @@ impl Setup<'_> {
             distinct_keys: whole(evidence.distinct_keys()),
             sampled_keys: placed.keys.len() as u64,
             unplaced: evidence.unplaced(),
+            unreadable: evidence.unreadable(),
             significance: SIGNIFICANCE,
             tests: count as u64,
             threshold,

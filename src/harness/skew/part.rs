@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::super::stream;
 use super::super::stream::census::Amounts;
-use super::super::stream::partial::{self, RowPaper, SketchPaper};
+use super::super::stream::partial::{self, Kind, RowPaper, SketchPaper};
 use super::super::stream::tally::check_columns;
 use super::super::{DumpSource, InputError};
 use super::evidence::Sampled;
@@ -59,19 +59,17 @@ impl From<Evidence> for Part {
     }
 }
 
-/// What the first field says.
-const FORMAT: &str = "hashroute evidence";
-/// Of the fields, and of the numbers of the keys: a change of either is a new one.
-const VERSION: u32 = 1;
-
-const EXPECTED: &str =
-    "what `hashroute skew --partial` wrote (counts of `balance` are for `hashroute merge`)";
+/// Evidence.
+const KIND: Kind = Kind {
+    format: "hashroute evidence",
+    version: 2,
+    command: "skew",
+    expected: "what `hashroute skew --partial` wrote (counts of `balance` are for `hashroute merge`)",
+};
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Paper {
-    format: String,
-    version: u32,
     setup: stream::Setup,
     sources: Vec<DumpSource>,
     /// Whether sizes and requests are known.
@@ -79,6 +77,7 @@ struct Paper {
     /// By node, in order of name.
     loads: Vec<Amounts>,
     unplaced: Amounts,
+    unreadable: u64,
     limit: u128,
     sample: Vec<RowPaper>,
     beyond: SketchPaper,
@@ -107,7 +106,7 @@ impl Part {
     /// # Errors
     /// Those of `out`.
     pub fn write(&self, setup: &stream::Setup, out: impl Write) -> io::Result<()> {
-        partial::write(out, &self.paper(setup))
+        KIND.write(out, &self.paper(setup))
     }
 
     /// Read all parts that were written one after the other, with this router in this set-up.
@@ -119,7 +118,7 @@ impl Part {
         setup: &stream::Setup,
         input: impl Read,
     ) -> impl Iterator<Item = Result<Self, InputError>> {
-        partial::read_all(input, EXPECTED, |paper: Paper| paper.read(router, setup))
+        KIND.read_all(input, |paper: Paper| paper.read(router, setup))
     }
 
     fn paper(&self, setup: &stream::Setup) -> Paper {
@@ -127,13 +126,12 @@ impl Part {
         let loads = evidence.nodes.iter().map(|(_, load)| load.amounts());
         let sample = evidence.sample.values();
         Paper {
-            format: FORMAT.into(),
-            version: VERSION,
             setup: setup.clone(),
             sources: self.sources.clone(),
             known: evidence.known(),
             loads: loads.collect(),
             unplaced: evidence.unplaced.amounts(),
+            unreadable: evidence.unreadable,
             limit: evidence.limit,
             sample: sample
                 .map(|one| RowPaper::of(&one.key, one.load.amounts()))
@@ -145,8 +143,6 @@ impl Part {
 
 impl Paper {
     fn read(self, router: &dyn Router, setup: &stream::Setup) -> Result<Part, String> {
-        let found = (&*self.format, self.version);
-        partial::check_version(found, (FORMAT, VERSION), "skew")?;
         setup
             .check(&self.setup)
             .map_err(|error| error.to_string())?;
@@ -159,10 +155,12 @@ impl Paper {
             *load = Load::from(amounts);
         }
         evidence.unplaced = Load::from(self.unplaced);
+        evidence.unreadable = self.unreadable;
         [evidence.sizes, evidence.requests] = self.known;
         evidence.limit = self.limit;
         evidence.beyond = self.beyond.read(xxh3_128)?;
         evidence.sample = sample(self.sample, self.limit)?;
+        evidence.bytes = evidence.sample().map(|one| one.key.len()).sum();
         check_sums(&evidence)?;
         Ok(Part {
             evidence,
@@ -171,14 +169,13 @@ impl Paper {
     }
 }
 
-/// The keys below the limit: as many as a sample holds where there are others.
+/// The keys below the limit.
 fn sample(rows: Vec<RowPaper>, limit: u128) -> Result<BTreeMap<u128, Sampled>, String> {
     let count = rows.len();
-    let full = limit < u128::MAX;
-    if count > Evidence::MOST || (full && count < Evidence::MOST) {
+    if count > Evidence::MOST {
         let most = Evidence::MOST;
         return Err(format!(
-            "{count} keys in the sample, where {most} were kept"
+            "{count} keys in the sample: expected at most {most}"
         ));
     }
     let mut sample = BTreeMap::new();

@@ -30,6 +30,9 @@ pub(in crate::harness) type Amounts = [u64; MEASURES];
 pub(in crate::harness) type Id = u128;
 pub(super) type ById<T> = HashMap<Id, T, BuildHasherDefault<IdHasher>>;
 
+/// The most bytes that the keys of a sample have together.
+const MOST_BYTES: usize = 1 << 24;
+
 /// Any number that no router's hash is seeded with.
 const SEED: u64 = 0x7374_7265_616d_6564;
 
@@ -70,6 +73,8 @@ pub(super) struct Row {
 pub(super) struct Census {
     capacity: usize,
     pub(super) rows: ById<Row>,
+    /// Of the keys in it.
+    bytes: usize,
     /// The largest id that is let in.
     limit: Id,
     /// Of all keys; none while all are in `rows`.
@@ -81,6 +86,7 @@ impl Census {
         Self {
             capacity,
             rows: ById::default(),
+            bytes: 0,
             limit: Id::MAX,
             sketch: None,
         }
@@ -116,15 +122,19 @@ impl Census {
         }
         // Sorting out takes a while, and is done for many at once.
         let room = self.capacity + self.sketch.as_ref().map_or(0, |_| self.capacity / 2);
-        if self.rows.len() > room {
+        if self.rows.len() > room || self.bytes > MOST_BYTES + MOST_BYTES / 2 {
             self.settle();
         }
     }
 
     fn keep(&mut self, id: Id, key: &[u8], amounts: &Amounts) {
-        let row = self.rows.entry(id).or_insert_with(|| Row {
-            key: key.into(),
-            amounts: [0; MEASURES],
+        let bytes = &mut self.bytes;
+        let row = self.rows.entry(id).or_insert_with(|| {
+            *bytes += key.len();
+            Row {
+                key: key.into(),
+                amounts: [0; MEASURES],
+            }
         });
         for (sum, amount) in row.amounts.iter_mut().zip(amounts) {
             *sum = sum.saturating_add(*amount);
@@ -140,9 +150,8 @@ impl Census {
         if let (Some(sketch), Some(others)) = (&mut self.sketch, other.sketch) {
             sketch.merge(*others);
         }
-        self.limit = self.limit.min(other.limit);
-        let limit = self.limit;
-        self.rows.retain(|id, _| *id <= limit);
+        let limit = self.limit.min(other.limit);
+        self.lower(limit);
         for (id, row) in other.rows.into_iter().filter(|(id, _)| *id <= limit) {
             self.keep(id, &row.key, &row.amounts);
         }
@@ -151,14 +160,36 @@ impl Census {
 
     /// Keep the sample down to its size. Whoever reads the rows calls this first.
     pub(super) fn settle(&mut self) {
-        if self.rows.len() <= self.capacity {
+        if self.rows.len() <= self.capacity && self.bytes <= MOST_BYTES {
             return;
         }
         self.pour();
         let mut ids: Vec<_> = self.rows.keys().copied().collect();
-        let (_, limit, _) = ids.select_nth_unstable(self.capacity - 1);
-        self.limit = *limit;
-        self.rows.retain(|id, _| id <= limit);
+        ids.sort_unstable();
+        // The least ids up to where either is full, whatever would still fit behind: so a part
+        // keeps all that the whole keeps of it. One at least.
+        let mut bytes = 0;
+        let fits = |id: &&Id| {
+            bytes += self.rows.get(*id).map_or(0, |row| row.key.len());
+            bytes <= MOST_BYTES
+        };
+        let count = ids.iter().take(self.capacity).take_while(fits).count();
+        if let Some(limit) = ids.get(count.saturating_sub(1)) {
+            self.lower(*limit);
+        }
+    }
+
+    /// Let in no larger id, and drop those that are there.
+    fn lower(&mut self, limit: Id) {
+        self.limit = limit;
+        let bytes = &mut self.bytes;
+        self.rows.retain(|id, row| {
+            let stays = *id <= limit;
+            if !stays {
+                *bytes -= row.key.len();
+            }
+            stays
+        });
     }
 
     /// The rows, which are all keys, into a sketch, if there is none.
@@ -195,7 +226,7 @@ impl Census {
 
     /// The relative standard error of [`distinct`](Self::distinct), when there is a sketch.
     pub(super) fn distinct_error(&self) -> f64 {
-        (1.0 / self.capacity as f64).sqrt()
+        (1.0 / self.rows.len().max(1) as f64).sqrt()
     }
 
     /// The keys that carry most: the largest `most` where all are counted, else those that carry

@@ -8,24 +8,28 @@ use std::io::{self, Read, Write};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::census::{Amounts, Census, Id, MEASURES, Row, id};
 use super::sketch::{MOST, ROWS, Sketch, WIDTH};
 use super::tally::{KEYS, TEMPLATES};
 use super::{Setup, Tally};
+use crate::harness::keys::reason;
 use crate::harness::{DumpSource, InputError};
 use crate::{Node, Nodes};
 
-/// What the first field says.
-const FORMAT: &str = "hashroute counts";
-/// Of the fields, and of the ids: a change of either is a new one.
-const VERSION: u32 = 2;
+/// Counts.
+const KIND: Kind = Kind {
+    format: "hashroute counts",
+    version: 3,
+    command: "balance",
+    expected: "counts that `hashroute balance --partial` wrote (those of `skew` are for `hashroute skew --parts`)",
+};
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Paper {
-    format: String,
-    version: u32,
     setup: Setup,
     keys: u64,
     unreadable: u64,
@@ -108,45 +112,95 @@ impl RowPaper {
     }
 }
 
-/// Write a paper as a line.
-pub(in crate::harness) fn write(mut out: impl Write, paper: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut out, paper)?;
-    out.write_all(b"\n")?;
-    out.flush()
+/// What kind of paper a line holds.
+pub(in crate::harness) struct Kind {
+    /// What the first field says.
+    pub(in crate::harness) format: &'static str,
+    /// Of the fields, and of the ids: a change of either is a new one.
+    pub(in crate::harness) version: u32,
+    /// Which command writes it.
+    pub(in crate::harness) command: &'static str,
+    /// What was expected where this is not found.
+    pub(in crate::harness) expected: &'static str,
 }
 
-/// Read all papers of a kind that were written one after the other; `expected` says which.
-pub(in crate::harness) fn read_all<P: DeserializeOwned, T>(
-    input: impl Read,
-    expected: &str,
-    read: impl Fn(P) -> Result<T, String>,
-) -> impl Iterator<Item = Result<T, InputError>> {
-    let papers = serde_json::Deserializer::from_reader(io::BufReader::new(input)).into_iter::<P>();
-    papers.zip(1..).map(move |(paper, number): (_, u64)| {
-        let paper = paper.map_err(|error| InputError::Line {
-            line: error.line() as u64,
-            problem: format!("{error}: expected {expected}"),
-        })?;
-        read(paper).map_err(|problem| InputError::Line {
-            line: number,
-            problem,
-        })
-    })
+/// A line. Fields beyond these are those of other versions.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    format: String,
+    version: u32,
+    /// The checksum of the body's text.
+    #[serde(default)]
+    xxh3: String,
+    body: Option<Box<RawValue>>,
 }
 
-/// Refuse what another version wrote, or another command.
-pub(in crate::harness) fn check_version(
-    found: (&str, u32),
-    expected: (&str, u32),
-    command: &str,
-) -> Result<(), String> {
-    if found == expected {
-        return Ok(());
+fn checksum(body: &RawValue) -> String {
+    format!("{:016x}", xxh3_64(body.get().as_bytes()))
+}
+
+impl Kind {
+    /// Write a paper as a line.
+    pub(in crate::harness) fn write(
+        &self,
+        mut out: impl Write,
+        paper: &impl Serialize,
+    ) -> io::Result<()> {
+        let body = to_raw_value(paper)?;
+        let line = Line {
+            format: self.format.into(),
+            version: self.version,
+            xxh3: checksum(&body),
+            body: Some(body),
+        };
+        serde_json::to_writer(&mut out, &line)?;
+        out.write_all(b"\n")?;
+        out.flush()
     }
-    let ((name, version), (format, number)) = (found, expected);
-    Err(format!(
-        "{name:?} version {version}: expected {format:?} version {number}, which this `hashroute {command} --partial` writes"
-    ))
+
+    /// Read all papers that were written one after the other.
+    pub(in crate::harness) fn read_all<P: DeserializeOwned, T>(
+        &'static self,
+        input: impl Read,
+        read: impl Fn(P) -> Result<T, String>,
+    ) -> impl Iterator<Item = Result<T, InputError>> {
+        let lines = serde_json::Deserializer::from_reader(io::BufReader::new(input)).into_iter();
+        lines.zip(1..).map(move |(line, number): (_, u64)| {
+            let line: Line = line.map_err(|error| InputError::Line {
+                line: error.line() as u64,
+                problem: format!("{}: expected {}", reason(&error), self.expected),
+            })?;
+            let paper = self.open(&line).and_then(&read);
+            paper.map_err(|problem| InputError::Line {
+                line: number,
+                problem,
+            })
+        })
+    }
+
+    /// What a line holds, unless another version wrote it, another command, or it was damaged.
+    fn open<P: DeserializeOwned>(&self, line: &Line) -> Result<P, String> {
+        let Self {
+            format,
+            version,
+            command,
+            expected,
+        } = self;
+        if line.format != *format || line.version != *version {
+            return Err(format!(
+                "{:?} version {}: expected {format:?} version {version}, {expected}; this \
+                 `hashroute {command} --partial` writes it",
+                line.format, line.version
+            ));
+        }
+        let body = line.body.as_ref();
+        let whole = body.filter(|body| checksum(body) == line.xxh3);
+        let whole = whole.ok_or(
+            "the checksum is that of another text: it was damaged, expected what was written",
+        )?;
+        let paper = serde_json::from_str(whole.get());
+        paper.map_err(|error| format!("{}: expected {expected}", reason(&error)))
+    }
 }
 
 /// Refuse nodes out of order, and lists that are not of as many.
@@ -167,14 +221,12 @@ pub(in crate::harness) fn check_nodes(
     Ok(())
 }
 
-const EXPECTED: &str = "counts that `hashroute balance --partial` wrote (those of `skew` are for `hashroute skew --parts`)";
-
 impl Tally {
     /// Write all counts as one line of JSON that says what it is, its version and the set-up.
     /// Some 3 MB for 65,536 keys or more, and 1 to 2 MB more for each measure beyond.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Those of `out`; sums of 2^64 or more, which no file holds. Nothing is written then.
     ///
     /// ```
     /// use hashroute::harness::{Keys, stream::{Consumer, Counter, Tally}};
@@ -190,9 +242,8 @@ impl Tally {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write(&self, out: impl Write) -> io::Result<()> {
+        self.check_sums().map_err(io::Error::other)?;
         let paper = Paper {
-            format: FORMAT.into(),
-            version: VERSION,
             setup: self.setup.clone(),
             keys: self.keys,
             unreadable: self.unreadable,
@@ -203,7 +254,7 @@ impl Tally {
             census: CensusPaper::of(&self.census),
             templates: CensusPaper::of(&self.templates),
         };
-        write(out, &paper)
+        KIND.write(out, &paper)
     }
 
     /// Read all tallies that were written one after the other.
@@ -211,7 +262,7 @@ impl Tally {
     /// Each item is an error where one cannot be read, was written by another version, or
     /// contradicts itself; it ends there.
     pub fn read_all(input: impl Read) -> impl Iterator<Item = Result<Self, InputError>> {
-        read_all(input, EXPECTED, Paper::read)
+        KIND.read_all(input, Paper::read)
     }
 }
 
@@ -229,12 +280,8 @@ impl CensusPaper {
     /// `held`: what all keys carry together.
     fn read(self, capacity: usize, held: &[u128; MEASURES]) -> Result<Census, String> {
         let count = self.rows.len();
-        let fits = match self.sketch {
-            Some(_) => count == capacity,
-            None => count <= capacity,
-        };
-        if !fits {
-            return Err(format!("{count} rows of keys, where {capacity} were kept"));
+        if count > capacity {
+            return Err(format!("{count} rows of keys: expected at most {capacity}"));
         }
         let mut sums = [0; MEASURES];
         let mut rows = Vec::with_capacity(count);
@@ -297,7 +344,7 @@ impl SketchPaper {
         }
         for key in self.candidates {
             let key = key.read()?;
-            sketch.candidates.insert(id(&key), key);
+            sketch.keep(id(&key), &key);
         }
         Ok(sketch)
     }
@@ -311,8 +358,6 @@ fn add(sums: &mut [u128; MEASURES], amounts: Amounts) {
 
 impl Paper {
     fn read(self) -> Result<Tally, String> {
-        let found = (&*self.format, self.version);
-        check_version(found, (FORMAT, VERSION), "balance")?;
         let shares = self.setup.shares.iter();
         let lists = shares.map(Vec::len).chain(self.loads.iter().map(Vec::len));
         check_nodes(&self.setup.nodes, lists)?;

@@ -2,15 +2,15 @@
 
 use alloc::borrow::ToOwned;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 use crate::harness::yardstick::{exact_shares, hash_name};
 use crate::harness::{Keys, place_key};
-use crate::{Error, Node, Router};
+use crate::{Error, KeyHasher, Node, Router};
 
 /// How keys were routed, in words and by the routes of some keys: all that a report says of it,
 /// and enough to tell two apart. It holds no secret: of a hash's key, only what it does.
@@ -35,6 +35,9 @@ pub struct Setup {
     pub strategy: String,
     /// The key hash's name.
     pub hash: String,
+    /// The two bytes of its hash tag, as ASCII; none for what hashes whole keys, or in a way of
+    /// its own.
+    pub tag: Option<String>,
     /// The nodes, in order of name.
     pub nodes: Vec<Node>,
     /// The exact share of each node, where the router gives them.
@@ -43,8 +46,25 @@ pub struct Setup {
     pub routes: String,
 }
 
-/// How many keys are routed to tell set-ups apart.
-const PROBES: u64 = 1000;
+/// How many plain keys are routed to tell set-ups apart, …
+const PLAIN: u64 = 400;
+/// … and how many that hold each byte, and each that prints, for dialects that take no others.
+const MIXED: u64 = 300;
+
+/// The keys that are routed to tell set-ups apart. The mixed ones have every byte twice, in an
+/// order of their own, so between the first of any and the next of any other lies another tag in
+/// each.
+fn probes() -> Result<Keys, Error> {
+    let mut probes = Keys::template("{i}", 0..PLAIN)?;
+    for bytes in [0..=u8::MAX, b'!'..=b'~'] {
+        for number in 0..MIXED {
+            let mut key: Vec<_> = bytes.clone().collect();
+            key.sort_by_cached_key(|byte| xxh3_64_with_seed(&[*byte], number));
+            probes.push(&key.repeat(2));
+        }
+    }
+    Ok(probes)
+}
 
 impl Setup {
     /// How `router` routes; `strategy` is a name for the reader.
@@ -64,14 +84,14 @@ impl Setup {
                             leave room, and counts of parts do not add up to those of the whole";
             return Err(Error::parameter("strategy", strategy, expected));
         }
-        let mut probes = Xxh3::new();
-        for key in Keys::template("{i}", 0..PROBES)?.iter() {
+        let mut digest = Xxh3::new();
+        for key in probes()?.iter() {
             let node = place_key(router, key).map(|id| router.nodes().name(id));
-            probes.update(node.unwrap_or_default().as_bytes());
-            probes.update(b"\0");
+            digest.update(node.unwrap_or_default().as_bytes());
+            digest.update(b"\0");
         }
         Ok(Self {
-            routes: format!("{:016x}", probes.digest()),
+            routes: format!("{:016x}", digest.digest()),
             ..Self::in_order(strategy, router)
         })
     }
@@ -83,9 +103,11 @@ impl Setup {
             .iter()
             .map(|(_, node)| node.clone())
             .collect();
+        let tag = router.hasher().and_then(KeyHasher::tag);
         Self {
             strategy: strategy.to_owned(),
             hash: hash_name(router).to_owned(),
+            tag: tag.map(|tag| tag.pair().escape_ascii().to_string()),
             shares: exact_shares(router, &nodes),
             nodes,
             routes: String::new(),
@@ -114,11 +136,15 @@ impl Setup {
         if self.hash != other.hash {
             return differ("hash", &self.hash, &other.hash);
         }
+        if self.tag != other.tag {
+            let [here, there] = [self, other].map(|setup| setup.tag.as_deref().unwrap_or("none"));
+            return differ("hash-tag", here, there);
+        }
         let mut pairs = self.nodes.iter().zip(&other.nodes);
         let pair = pairs.find(|(here, there)| here != there);
         if let Some((here, there)) = pair {
-            let [here, there] =
-                [here, there].map(|node| format!("{}={}", node.name(), node.weight()));
+            let placed = here.zone() != there.zone() || here.rack() != there.rack();
+            let [here, there] = [here, there].map(|node| shown(node, placed));
             return differ("node", &here, &there);
         }
         let [here, there] = [self, other].map(|setup| format!("{}", setup.nodes.len()));
@@ -134,4 +160,14 @@ impl Setup {
         }
         Ok(())
     }
+}
+
+/// A node in words, and where it stands when that matters.
+fn shown(node: &Node, placed: bool) -> String {
+    let (name, weight) = (node.name(), node.weight());
+    if !placed {
+        return format!("{name}={weight}");
+    }
+    let [zone, rack] = [node.zone(), node.rack()].map(|place| place.unwrap_or("none"));
+    format!("{name}={weight}, zone {zone}, rack {rack}")
 }

@@ -23,6 +23,8 @@ const SHIFT: u32 = 12;
 pub(in crate::harness) const LISTED: u64 = 1000;
 /// How many of them are kept before those that have fallen behind are dropped.
 pub(super) const MOST: usize = 1 << 14;
+/// How many bytes of them.
+const ROOM: usize = 1 << 24;
 
 /// Adding is linear: sketches of parts add up to the sketch of the whole.
 #[derive(Clone, Debug)]
@@ -32,6 +34,9 @@ pub(in crate::harness) struct Sketch {
     pub(super) totals: Amounts,
     /// Every key that carries more than the 2^12th part of any measure, and some that do not.
     pub(super) candidates: ById<Box<[u8]>>,
+    /// Of these keys, and beyond how many it is worth a look who has fallen behind.
+    bytes: usize,
+    room: usize,
 }
 
 impl Sketch {
@@ -40,6 +45,8 @@ impl Sketch {
             cells: [const { Vec::new() }; MEASURES],
             totals: [0; MEASURES],
             candidates: ById::default(),
+            bytes: 0,
+            room: ROOM,
         }
     }
 
@@ -74,11 +81,19 @@ impl Sketch {
             }
         }
         for ((id, key, _), _) in keys.iter().zip(large).filter(|(_, large)| *large) {
-            self.candidates.entry(*id).or_insert_with(|| (*key).into());
+            self.keep(*id, key);
         }
-        if self.candidates.len() > MOST {
+        if self.candidates.len() > MOST || self.bytes > self.room {
             self.drop_small();
         }
+    }
+
+    pub(super) fn keep(&mut self, id: Id, key: &[u8]) {
+        let bytes = &mut self.bytes;
+        self.candidates.entry(id).or_insert_with(|| {
+            *bytes += key.len();
+            key.into()
+        });
     }
 
     pub(in crate::harness) fn totals(&self) -> Amounts {
@@ -99,7 +114,9 @@ impl Sketch {
         for (total, more) in self.totals.iter_mut().zip(other.totals) {
             *total = total.saturating_add(more);
         }
-        self.candidates.extend(other.candidates);
+        for (id, key) in &other.candidates {
+            self.keep(*id, key);
+        }
         self.drop_small();
     }
 
@@ -121,9 +138,11 @@ impl Sketch {
                 self.candidates.remove(&id);
             }
             if self.candidates.len() <= MOST / 2 {
-                return;
+                break;
             }
         }
+        self.bytes = self.candidates.values().map(|key| key.len()).sum();
+        self.room = ROOM.max(2 * self.bytes);
     }
 
     /// The keys whose estimate is at least the [`LISTED`]th part of all, in no order.
@@ -135,13 +154,29 @@ impl Sketch {
     }
 
     /// The sum of the squares of what the keys carry. Relative standard error: the square root of
-    /// 2 / (rows x width), at most.
+    /// 2 / (rows x width), at most. The listed keys are taken out first, since two of a few that
+    /// carry nearly everything in one cell would be an error of many times that.
     pub(super) fn squares(&self, measure: usize) -> f64 {
-        let squares = |cell: &u64| *cell as f64 * *cell as f64;
-        let sum: f64 = self.cells[measure].iter().map(squares).sum();
-        let (total, width) = (self.totals[measure] as f64, WIDTH as f64);
+        let total = self.totals[measure] as f64;
+        let mut cells: Vec<_> = self.cells[measure]
+            .iter()
+            .map(|&cell| cell as f64)
+            .collect();
+        let mut listed = self.listed(measure);
+        listed.sort_unstable_by_key(|(_, id, _)| *id);
+        let (mut squares, mut rest) = (0.0, total);
+        for (_, id, _) in listed {
+            let amount = middle(&self.cells[measure], id, total);
+            squares += amount * amount;
+            rest -= amount;
+            for (row, cells) in cells.chunks_exact_mut(WIDTH).enumerate() {
+                cells[place(id, row)] -= amount;
+            }
+        }
+        let sum: f64 = cells.iter().map(|cell| cell * cell).sum();
+        let width = WIDTH as f64;
         // A row sums to the squares, and to the products of different keys one time in `width`.
-        (sum / ROWS as f64 * width - total * total) / (width - 1.0)
+        squares + (sum / ROWS as f64 * width - rest * rest) / (width - 1.0)
     }
 
     /// The relative standard error of [`squares`](Self::squares).
@@ -176,6 +211,18 @@ fn least(cells: &[u64], id: Id) -> u64 {
     rows.map(|(row, cells)| cells[place(id, row)])
         .min()
         .unwrap_or(0)
+}
+
+/// What a key carries, neither too much nor too little on average: the middle of what its cells
+/// have beyond what is in any cell.
+fn middle(cells: &[u64], id: Id, total: f64) -> f64 {
+    let mut amounts = [0.0; ROWS];
+    for ((row, cells), amount) in cells.chunks_exact(WIDTH).enumerate().zip(&mut amounts) {
+        let (cell, width) = (cells[place(id, row)] as f64, WIDTH as f64);
+        *amount = (cell * width - total) / (width - 1.0);
+    }
+    amounts.sort_unstable_by(f64::total_cmp);
+    f64::midpoint(amounts[ROWS / 2 - 1], amounts[ROWS / 2])
 }
 
 /// A key's cell in a row.

@@ -15,6 +15,8 @@ use crate::harness::{BadLine, DumpFormat, DumpReader, DumpSource, InputError, Ke
 
 /// How many keys of a template, or rows of comma separated values, make a batch.
 const BATCH: usize = 16_384;
+/// How many bytes of keys of such rows do.
+const BYTES: usize = 1 << 20;
 /// How many bad lines are kept with their words.
 const KEPT: usize = 5;
 
@@ -167,7 +169,7 @@ impl<'a> KeySource<'a> {
         let mut rows = Rows::new(input, &Keys::COLUMNS)?;
         Ok(Self::batches(move |bad| {
             let mut note = |error| bad.note(error);
-            let (keys, more) = Keys::read_rows(&mut rows, BATCH, &mut note)?;
+            let (keys, more) = Keys::read_rows(&mut rows, BATCH, BYTES, &mut note)?;
             Ok((more || !keys.is_empty()).then_some(keys))
         }))
     }
@@ -298,11 +300,13 @@ pub(super) enum Chunk {
 impl Chunk {
     pub(super) fn keys(self, bad: &mut BadLines) -> Result<Keys, InputError> {
         match self {
-            Self::Lines {
-                lines, json: false, ..
-            } => Keys::lines(&*lines),
-            Self::Lines { lines, first, .. } => {
-                Keys::read_jsonl(&*lines, first, &mut |error| bad.note(error))
+            Self::Lines { lines, first, json } => {
+                let mut note = |error| bad.note(error);
+                if json {
+                    Keys::read_jsonl(&*lines, first, &mut note)
+                } else {
+                    Keys::read_lines(&*lines, first, &mut note)
+                }
             }
             // It was refused already if it cannot be filled.
             Self::Template(template, range) => {

@@ -222,11 +222,7 @@ impl Tally {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn balance(&self) -> Result<Balance, Error> {
-        for (name, total) in ["keys", "sizes", "requests"].into_iter().zip(self.totals) {
-            if u64::try_from(total).is_err() {
-                return Err(Error::parameter(name, total, "a sum below 2^64"));
-            }
-        }
+        self.check_sums()?;
         let carried = |measure: usize| {
             let total = self.loads[measure].iter().map(|&load| load as f64).sum();
             self.census.carried(measure, total)
@@ -253,6 +249,16 @@ impl Tally {
             estimated: self.estimated(),
             ..balance
         })
+    }
+
+    /// That each sum is what a load can be.
+    pub(super) fn check_sums(&self) -> Result<(), Error> {
+        for (name, total) in ["keys", "sizes", "requests"].into_iter().zip(self.totals) {
+            if u64::try_from(total).is_err() {
+                return Err(Error::parameter(name, total, "a sum below 2^64"));
+            }
+        }
+        Ok(())
     }
 
     /// How many distinct keys there are: see [`Tally`].

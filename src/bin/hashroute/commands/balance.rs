@@ -120,10 +120,7 @@ fn notes(balance: &Balance) -> Vec<String> {
             first.is_some(),
         ));
     }
-    if balance.unreadable > 0 {
-        let lines = units::counted(balance.unreadable, "line");
-        notes.push(format!("{lines} could not be read and are not counted."));
-    }
+    notes.extend(units::unreadable(balance.unreadable));
     notes.extend(
         balance
             .estimated

@@ -10,18 +10,14 @@ use crate::{keys, partial};
 pub(crate) fn run(args: &MergeArgs) -> Result<(), Failure> {
     partial::check(args.partial.partial.as_ref())?;
     let mut sum: Option<Tally> = None;
-    for path in &args.files {
-        let wrong =
-            |error: &dyn core::fmt::Display| Failure::Input(format!("{}: {error}", path.display()));
-        let input = keys::open(path).map_err(|error| wrong(&error))?;
-        for tally in Tally::read_all(input) {
-            let tally = tally.map_err(|error| wrong(&error))?;
-            match &mut sum {
-                Some(sum) => sum.merge(tally).map_err(|error| wrong(&error))?,
-                None => sum = Some(tally),
-            }
+    let add = |tally| match &mut sum {
+        Some(sum) => sum.merge(tally),
+        None => {
+            sum = Some(tally);
+            Ok(())
         }
-    }
+    };
+    partial::read_all(&args.files, "", Tally::read_all, add)?;
     match sum {
         Some(sum) if sum.keys() > 0 || args.partial.partial.is_some() => {
             keys::tell_limits_of_parts(sum.sources());

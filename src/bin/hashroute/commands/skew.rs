@@ -80,24 +80,18 @@ fn read(args: &SkewArgs, router: &dyn Router) -> Result<Part, Failure> {
         ..Counting::of(router, args.output.quiet)
     };
     let (gatherer, read) = keys::count(&args.keys, &Gatherer::new(router), counting)?;
+    let mut evidence = gatherer.into_evidence();
+    evidence.add_unreadable(read.unreadable);
     Ok(Part {
-        evidence: gatherer.into_evidence(),
+        evidence,
         sources: read.source.into_iter().collect(),
     })
 }
 
 fn merged(files: &[PathBuf], setup: &stream::Setup, router: &dyn Router) -> Result<Part, Failure> {
     let mut sum = Part::from(Evidence::new(router));
-    for path in files {
-        let wrong = |error: &dyn core::fmt::Display| {
-            Failure::Input(format!("--parts {}: {error}", path.display()))
-        };
-        let input = keys::open(path).map_err(|error| wrong(&error))?;
-        for part in Part::read_all(router, setup, input) {
-            let part = part.map_err(|error| wrong(&error))?;
-            sum.merge(part).map_err(|error| wrong(&error))?;
-        }
-    }
+    let read = |input| Part::read_all(router, setup, input);
+    partial::read_all(files, "--parts ", read, |part| sum.merge(part))?;
     keys::tell_limits_of_parts(&sum.sources);
     Ok(sum)
 }
@@ -116,6 +110,7 @@ fn report(skew: &Skew, choice: &Choice) -> Result<Report, Failure> {
     if skew.unplaced > 0 {
         verdict.push(choice.unplaced(skew.unplaced, skew.nodes > 0));
     }
+    verdict.extend(units::unreadable(skew.unreadable));
     let report = Report::new(skew, count_table(&skew.node_counts.rows))?
         .with_text(verdict)
         .with_table(measures(skew))

@@ -6,23 +6,28 @@ use std::path::Path;
 use hashroute::harness::printable;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
+use super::Findings;
 use super::limits::Check;
 use super::report::shown;
 use crate::failure::Failure;
 
-pub(super) fn write(path: &Path, strategy: &str, checks: &[Check]) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, strategy: &str, findings: &Findings) -> Result<(), Failure> {
     let wrong = |reason: String| Failure::Input(format!("--junit {}: {reason}", path.display()));
-    let xml = report(strategy, checks).to_string();
+    let xml = report(strategy, findings).to_string();
     let xml = xml.map_err(|error| wrong(error.to_string()))?;
     fs::write(path, xml).map_err(|error| wrong(error.to_string()))
 }
 
-fn report(strategy: &str, checks: &[Check]) -> Report {
+fn report(strategy: &str, findings: &Findings) -> Report {
     let mut report = Report::new("hashroute check");
-    for checks in checks.chunk_by(|a, b| a.nodes == b.nodes) {
+    for checks in findings.checks.chunk_by(|a, b| a.nodes == b.nodes) {
         let nodes = checks.first().map_or(0, |check| check.nodes);
         let mut suite = TestSuite::new(format!("{strategy}, {nodes} nodes"));
         suite.add_test_cases(checks.iter().map(|check| case(strategy, check)));
+        let unreadable = findings.read.unreadable;
+        if unreadable > 0 {
+            suite.add_property(("unreadable", unreadable.to_string().as_str()));
+        }
         report.add_test_suite(suite);
     }
     report

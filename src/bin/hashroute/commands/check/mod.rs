@@ -9,14 +9,14 @@ mod report;
 
 use hashroute::Node;
 use hashroute::harness::stream::{Consumer, Counter};
-use hashroute::harness::{Balance, DumpSource, Keys, Measure, Placement};
+use hashroute::harness::{Balance, Keys, Measure, Placement};
 
 use self::args::CheckArgs;
 use self::baseline::{Baseline, Fingerprint, SetUp};
 use self::compare::{Comparison, Now};
 use self::limits::{Check, Limit};
 use crate::failure::Failure;
-use crate::keys::{self, Counting};
+use crate::keys::{self, Counted, Counting};
 use crate::nodes;
 use crate::progress::Progress;
 use crate::strategy::Choice;
@@ -27,16 +27,16 @@ struct Findings {
     balances: Vec<Balance>,
     checks: Vec<Check>,
     comparison: Option<Comparison>,
-    source: Option<DumpSource>,
+    read: Counted,
 }
 
 impl Findings {
-    fn of(source: Option<DumpSource>, comparison: Option<Comparison>) -> Self {
+    fn of(read: Counted, comparison: Option<Comparison>) -> Self {
         Self {
             balances: Vec::new(),
             checks: Vec::new(),
             comparison,
-            source,
+            read,
         }
     }
 
@@ -95,7 +95,7 @@ fn streamed(
     let progress = Progress::start(args.output.quiet, "judging the balance");
     let balance = counter.into_tally().balance()?;
     drop(progress);
-    let mut findings = Findings::of(read.source, None);
+    let mut findings = Findings::of(read, None);
     findings.add(args, limits, choice, balance)?;
     Ok((baseline::set_up(args, &keys)?, findings))
 }
@@ -110,12 +110,12 @@ fn in_memory(
 ) -> Result<(SetUp, Findings), Failure> {
     let progress = Progress::steps(args.output.quiet, sets.len());
     progress.message("reading keys");
-    let (keys, source) = keys::read_with_source(&args.keys)?;
+    let (keys, read) = keys::read_all(&args.keys)?;
     let mut fingerprint = Fingerprint::default();
     fingerprint.add(&keys);
     let set_up = baseline::set_up(args, &fingerprint)?;
     let comparison = before.map(|before| Comparison::new(before, &set_up));
-    let mut findings = Findings::of(source, comparison);
+    let mut findings = Findings::of(read, comparison);
     for (done, set) in sets.iter().enumerate() {
         progress.step(done, format!("placing keys on {} nodes", set.len()));
         measure(args, limits, choice, set, &keys, before, &mut findings)?;
@@ -170,7 +170,7 @@ fn measure(
 /// Writes what is asked for; a check that did not hold is told last.
 fn finish(args: &CheckArgs, baseline: &Baseline, findings: &Findings) -> Result<(), Failure> {
     if let (Some(path), Some(balance)) = (&args.junit, findings.balances.first()) {
-        junit::write(path, &balance.strategy, &findings.checks)?;
+        junit::write(path, &balance.strategy, findings)?;
     }
     let failed = findings.failed();
     if let Some(path) = args.save_baseline.as_deref().filter(|_| failed == 0) {

@@ -22,11 +22,19 @@ struct Answer<'a> {
     hash: &'a str,
     /// Keys that no node took, over all numbers of nodes.
     unplaced: u64,
+    /// Lines that held no key that could be read.
+    #[serde(skip_serializing_if = "is_zero")]
+    unreadable: u64,
     checks: &'a [Check],
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<&'a Comparison>,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a DumpSource>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks for it")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 pub(super) fn report(findings: &Findings) -> Result<Report, Failure> {
@@ -42,9 +50,10 @@ pub(super) fn report(findings: &Findings) -> Result<Report, Failure> {
             .iter()
             .map(|balance| balance.unplaced)
             .sum(),
+        unreadable: findings.read.unreadable,
         checks: &findings.checks,
         baseline: findings.comparison.as_ref(),
-        source: findings.source.as_ref(),
+        source: findings.read.source.as_ref(),
     };
     let all = table(findings.checks.iter());
     let report = Report::new(&answer, all)?;
@@ -74,6 +83,7 @@ fn verdict(findings: &Findings, rows: usize, unplaced: u64) -> Vec<String> {
             units::counted(unplaced, "key")
         ));
     }
+    lines.extend(units::unreadable(findings.read.unreadable));
     let all = findings.checks.len();
     lines.push(match findings.failed() {
         _ if all == 0 => "No threshold was given.".into(),
