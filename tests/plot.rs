@@ -290,7 +290,7 @@ fn what_is_beyond_the_band_is_told() -> Outcome {
     );
     let unlike = keys.with_sizes((0..3000).collect())?;
     let unlike = plot::bars(&balance_of(&unlike), Measure::Bytes)?;
-    let told = "hold more bytes than chance explains with keys this unequal";
+    let told = "hold more bytes than unequal keys explain";
     assert!(unlike.title().ends_with(told), "{}", unlike.title());
     Ok(())
 }

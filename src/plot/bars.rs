@@ -256,18 +256,16 @@ fn title(balance: &Balance, bars: &[Bar], measure: Measure, is_equal: bool) -> S
         Measure::Bytes => " or less",
         _ => " or fewer",
     };
-    let these = if is_equal {
-        ""
+    let why = if is_equal {
+        "chance explains"
     } else {
-        " with keys this unequal"
+        "unequal keys explain"
     };
     match out {
         _ if bars.is_empty() => format!("{strategy}: no node has weight"),
-        0 => format!(
-            "{strategy}: none of {nodes} holds more{less} {measure} than chance explains{these}"
-        ),
+        0 => format!("{strategy}: none of {nodes} holds more{less} {measure} than {why}"),
         _ => format!(
-            "{strategy}: {} of {nodes} hold more{less} {measure} than chance explains{these}",
+            "{strategy}: {} of {nodes} hold more{less} {measure} than {why}",
             words::count(out)
         ),
     }

@@ -221,8 +221,7 @@ fn few_keys_that_carry_much_are_held_against_equal_ones() {
     assert!(page.contains("data-field=\"/skew/measures/1/equal_noise_cv_p99\""));
     assert!(page.contains("data-field=\"/skew/measures/0/noise_cv_p99\""));
     assert!(!page.contains("data-field=\"/skew/measures/1/noise_cv\""));
-    let title =
-        "rendezvous: none of 20 nodes holds more bytes than chance explains with keys this unequal";
+    let title = "rendezvous: none of 20 nodes holds more bytes than unequal keys explain";
     assert!(page.contains(title));
     let table = stdout(&line.replace("--skew", "skew"));
     let row = table
