@@ -261,6 +261,14 @@ fn a_change_of_nodes_and_weights_is_told_with_what_moved() {
         );
         assert_eq!(code(&run(&line)), Some(expected), "{limit}");
     }
+    let figures = result["figures"].as_array().expect("an array");
+    let same = figures.iter().filter(|one| one["before"] == one["after"]);
+    let said = format!("{} of {} figures did not", same.count(), figures.len());
+    let text = stdout(&format!(
+        "check {now} --max-moved 1 --baseline {}",
+        path.display()
+    ));
+    assert!(text.contains(&said), "{said}: {text}");
 }
 
 #[test]

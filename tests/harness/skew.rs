@@ -363,6 +363,11 @@ fn a_hot_key_is_found_and_removed_wherever_it_is_in_the_sample() -> Outcome {
             "{best:?}"
         );
         assert!(best.even && best.moved_share == 0.0, "{best:?}");
+        // Chance is that of the keys that are placed, fewer than all.
+        let row = skew.node_counts.rows.first().ok_or("no row")?;
+        assert_eq!(skew.node_counts.keys, 1 << 16);
+        let noise = (9.0 / 65_536.0_f64).sqrt();
+        assert!((row.noise_cv / noise - 1.0).abs() < 0.001, "{row:?}");
     }
     Ok(())
 }
@@ -443,11 +448,90 @@ fn a_weakness_without_harm_is_no_fault() -> Outcome {
     assert!(at_fault(&skew).is_empty() && skew.worst().is_none());
     let hash = skew.stages.iter().find(|one| one.stage == Stage::Hash);
     assert!(hash.is_some_and(|hash| hash.status == Status::Weak));
+    assert_eq!(skew.bunched, [3, 5, 29]);
     let step = skew.steps.first().ok_or("no step")?;
     assert_eq!(
         (step.difference, step.factors.as_slice()),
         (435, &[3, 5, 29][..])
     );
+    Ok(())
+}
+
+#[test]
+fn every_test_is_counted_against_chance() -> Outcome {
+    let keys = keys(3, 1000)?.with_sizes((1..=1000).collect())?;
+    let skew = skew(
+        "modulo",
+        &Params::default(),
+        &nodes(12),
+        &[60, 61, 64],
+        &keys,
+    )?;
+    let (measures, rows) = (skew.measures.len(), skew.node_counts.rows.len());
+    assert_eq!((measures, rows), (2, 3));
+    // Bunching, repeats, steps, weights; modulo's shares are exact.
+    let tests = 4 + skew.residues.len() + measures + rows;
+    assert_eq!(skew.tests, tests as u64);
+    assert_eq!(skew.threshold, 0.01 / tests as f64);
+    // The 99th percentile of chi-squared with 59 degrees is 87.166.
+    let limit = (87.166 / 1000.0_f64).sqrt();
+    let row = &skew.node_counts.rows[0];
+    assert!((row.noise_cv_p99 - limit).abs() < 1e-4, "{row:?}");
+    Ok(())
+}
+
+#[test]
+fn weights_are_not_blamed_for_what_is_far_more_than_theirs() -> Outcome {
+    for seed in 0..SEEDS {
+        let mut nodes = nodes(10);
+        nodes[3] = Node::new("n3").with_weight(2);
+        let mut keys = keys(seed, 3000)?;
+        (0..5000).for_each(|_| keys.push(b"hot"));
+        let skew = skew("rendezvous", &Params::default(), &nodes, &[10], &keys)?;
+        assert_eq!(at_fault(&skew), [Stage::Keys], "{seed} {}", skew.verdict);
+    }
+    Ok(())
+}
+
+#[test]
+fn few_tags_without_harm_are_weak() -> Outcome {
+    let hasher = KeyHasher::default().with_tag(HashTag::BRACES);
+    let params = Params::default().with_hasher(hasher);
+    let mut even = 0;
+    for seed in 0..SEEDS {
+        let mut keys = Keys::default();
+        (0..3000).for_each(|i| keys.push(format!("{{t{seed}:{}}}:{i}", i % 300).as_bytes()));
+        let skew = skew("rendezvous", &params, &nodes(2), &[2], &keys)?;
+        if skew.worst().is_some() {
+            continue; // these tags did harm
+        }
+        even += 1;
+        let tag = skew.stages.iter().find(|one| one.stage == Stage::Tag);
+        assert!(tag.is_some_and(|tag| tag.status == Status::Weak), "{seed}");
+        assert!(skew.advice.contains("The tag is weak"), "{}", skew.advice);
+    }
+    assert!(even > 0);
+    Ok(())
+}
+
+#[test]
+fn what_is_slight_is_even_however_many_keys_prove_it() -> Outcome {
+    let router = strategy::find("modulo")?.make(nodes(2), &Params::default())?;
+    let mut left = [100_800, 99_200]; // a cv of 0.008, with a p of 3 in 10,000
+    let mut keys = Keys::default();
+    for key in Keys::template("slight:{i}", 0..220_000)?.iter() {
+        let first = router.route(key).is_some_and(|node| node.name() == "n0");
+        let left = &mut left[usize::from(!first)];
+        if *left > 0 {
+            *left -= 1;
+            keys.push(key);
+        }
+    }
+    assert_eq!(left, [0, 0]);
+    let skew = skew("modulo", &Params::default(), &nodes(2), &[2], &keys)?;
+    let measure = &skew.measures[0];
+    assert!(measure.p_value < skew.threshold, "{measure:?}");
+    assert!(!any_alarm(&skew), "{}", skew.verdict);
     Ok(())
 }
 

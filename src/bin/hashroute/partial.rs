@@ -24,8 +24,7 @@ pub(crate) struct PartsArgs {
     /// Write what was found in these keys as well; - writes it in place of the report
     #[arg(long, value_name = "FILE")]
     pub(crate) partial: Option<PathBuf>,
-    /// In place of keys, files that --partial wrote with the same nodes and strategy; - is
-    /// standard input
+    /// What --partial wrote with these nodes and strategy, in place of keys; - is standard input
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = KEY_SOURCES)]
     pub(crate) parts: Vec<PathBuf>,
 }

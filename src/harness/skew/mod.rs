@@ -304,3 +304,14 @@ fn hash_name(router: &dyn Router) -> &'static str {
 fn whole(count: f64) -> u64 {
     count.round() as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::stands_out;
+
+    #[test]
+    fn what_stands_out_is_twice_chance_and_more_than_a_hundredth() {
+        assert!(!stands_out(0.39, 0.2) && stands_out(0.41, 0.2));
+        assert!(!stands_out(0.0099, 0.0) && stands_out(0.0101, 0.0));
+    }
+}

@@ -102,7 +102,7 @@ impl Part {
     }
 
     /// Write it as one line of JSON that says what it is, its version and the set-up.
-    /// Some 15 bytes and the key for each sampled key, and 1 to 2 MB a measure beyond the sample.
+    /// Some ten bytes and the key for each sampled key, and 1 to 2 MB a measure beyond the sample.
     ///
     /// # Errors
     /// Those of `out`.

@@ -333,3 +333,32 @@ pub(super) fn shown(key: &[u8]) -> String {
 pub(super) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(parts: [(Stage, f64, bool); 3], cv: f64) -> Vec<Stage> {
+        let parts = parts.map(|(stage, cv, proven)| Part {
+            stage,
+            cv,
+            p_value: None,
+            proven,
+            weak: false,
+        });
+        causes(&parts, cv)
+    }
+
+    #[test]
+    fn a_cause_makes_half_or_the_most() {
+        use Stage::{Hash, Routing, Tag};
+        let parts = [(Tag, 0.9, true), (Hash, 0.6, true), (Routing, 0.4, true)];
+        assert_eq!(of(parts, 1.0), [Tag, Hash]);
+        let parts = [(Tag, 0.2, true), (Hash, 0.3, true), (Routing, 0.1, true)];
+        assert_eq!(of(parts, 1.0), [Hash]);
+        let parts = [(Tag, 0.9, false), (Hash, 0.6, true), (Routing, 0.4, true)];
+        assert_eq!(of(parts, 1.0), [Hash]);
+        let parts = [(Tag, 0.009, true), (Hash, 0.0, true), (Routing, 0.0, true)];
+        assert!(of(parts, 0.011).is_empty());
+    }
+}

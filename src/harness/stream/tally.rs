@@ -31,7 +31,8 @@ pub(super) const TEMPLATES: usize = 1 << 12;
 /// with 0.1 % of all *by its estimate* is listed, when its true part is below a quarter of that;
 /// for a given key that is less likely than one in five million.
 ///
-/// Memory: some 10 MB of sample, and, once it is full, 2 MB a measure.
+/// Memory: the sample with its keys, and, once it is full, 2 MB a measure. A thread that counts 10
+/// million keys `user:{i}` adds 28 MB to the peak of the process, its batches included (measured).
 ///
 /// ```
 /// use hashroute::harness::{Keys, stream::{Consumer, Counter}};

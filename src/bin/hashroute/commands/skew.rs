@@ -134,9 +134,7 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
         .cloned()
         .collect();
     if bad.is_empty() {
-        let beyond = skew
-            .worst()
-            .map_or("", |_| " beyond what was found above, which is so on all");
+        let beyond = skew.worst().map_or("", |_| " beyond what was found above");
         return report.with_text([format!(
             "Of {looked}, none of {} is dangerous for these keys{beyond}.",
             counts.rows.len()
