@@ -280,15 +280,18 @@ fn lines(balance: &Balance, figures: &Figures, measure: Measure, is_equal: bool)
             words::counted(drained, "node")
         ),
     };
-    let grey = if is_equal {
-        "where all nodes of an ideal router are"
+    let (these, grey) = if is_equal {
+        ("", "where all nodes of an ideal router are")
     } else {
-        "up to where an ideal router fills nodes with these keys"
+        (
+            " with what these keys carry",
+            "up to where an ideal router fills nodes with these keys",
+        )
     };
     let [cv, noise, most] = [figures.cv, figures.noise.cv, figures.max_over_mean];
     Vec::from([
         format!(
-            "{} {measure}: cv {cv:.4}, where chance alone gives {noise:.4}; the fullest node has {most:.3} times its part.",
+            "{} {measure}: cv {cv:.4}, where chance alone gives {noise:.4}{these}; the fullest node has {most:.3} times its part.",
             words::count(figures.total)
         ),
         format!(

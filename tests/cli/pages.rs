@@ -195,7 +195,7 @@ fn chance_and_large_keys_are_no_fault_of_a_strategy() {
 fn commands_have_node_counts_as_they_were_typed() {
     let page =
         stdout("report --skew --range 0..500 --strategy jump --count 5 --node-counts 2..=30,40");
-    assert!(page.contains("--node-counts 2..=30,40 "), "{page}");
+    assert!(page.contains("--node-counts 2..=30,40 "));
     assert!(!page.contains("2,3,4"));
 }
 
@@ -233,7 +233,7 @@ fn few_keys_that_carry_much_are_held_against_equal_ones() {
     }
     let whole = table.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        whole.contains("Few keys carry much of the bytes: by chance is there"),
+        whole.contains("Few keys carry much of the bytes: \"by chance\" is there"),
         "{whole}"
     );
 }

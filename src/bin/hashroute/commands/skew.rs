@@ -173,7 +173,7 @@ pub(crate) fn notes(skew: &Skew) -> String {
     let few = match few.as_slice() {
         [] => String::new(),
         _ => format!(
-            " Few keys carry much of the {}: by chance is there what as many equal keys give.",
+            " Few keys carry much of the {}: \"by chance\" is there what as many equal keys give.",
             few.join(" and the ")
         ),
     };
