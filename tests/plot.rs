@@ -3,8 +3,9 @@
 use hashroute::cluster::{ClusterNode, SlotRule, Table};
 use hashroute::harness::{Keys, Measure, Placement, Remap, balance, remap};
 use hashroute::plot::{self, CountPoint, Picture, RingScene};
-use hashroute::{Change, Error, Modulo, Node, Ring, Router};
+use hashroute::{Change, Error, Modulo, Node, Rendezvous, Ring, Router};
 use roxmltree::Document;
+use statrs::distribution::{Binomial, DiscreteCDF};
 
 type Outcome = Result<(), Box<dyn core::error::Error>>;
 
@@ -17,6 +18,7 @@ const HOSTILE: &[&str] = &[
     "bell\u{7} nul\u{0} feed\n",
     "\u{ffff}\u{fffe}",
     "\u{202e}backwards",
+    "\u{200b}\u{200f}\u{2028}\u{2066}\u{feff}",
     "ключ-日本語-🦀",
     " ",
 ];
@@ -164,6 +166,10 @@ fn every_picture_is_well_formed_titled_and_the_same_again() -> Outcome {
             .filter(|node| node.tag_name().name() == "script");
         assert_eq!(scripts.count(), 0);
         assert!(!picture.svg().contains("NaN") && !picture.svg().contains("inf"));
+        let unseen = [
+            '\u{202e}', '\u{200b}', '\u{200f}', '\u{2028}', '\u{2066}', '\u{feff}',
+        ];
+        assert!(!picture.svg().contains(unseen), "{}", picture.title());
     }
     Ok(())
 }
@@ -196,7 +202,96 @@ fn a_matrix_of_everything_that_moves_stays_small() -> Outcome {
     assert!(remap.flows.len() > 20_000);
     let picture = plot::matrix(&remap);
     assert!(picture.svg().len() < 500_000, "{}", picture.svg().len());
-    assert!(texts(&picture)?.iter().any(|text| text == "(all others)"));
+    let texts = texts(&picture)?;
+    for name in ["(all others)", "new"] {
+        assert!(texts.iter().any(|text| text == name), "{name}");
+    }
+    // Those of all others are drawn without a shade: 61 rows and 61 columns, less the corner's one.
+    assert_eq!(elements(&picture, "rect", "hr-band"), 61 + 61 - 1);
+    Ok(())
+}
+
+#[test]
+fn a_key_that_nobody_owns_has_no_arrow() -> Outcome {
+    let nodes = |weight| [Node::new("a").with_weight(weight)];
+    let arrows = |weight| -> Result<usize, Error> {
+        let ring = Ring::with_points(nodes(weight), 1)?;
+        let (picture, _) = draw(&ring, None, &Keys::default(), &[b"k", b"l"])?;
+        assert_eq!(elements(&picture, "circle", "hr-ink"), 2);
+        Ok(elements(&picture, "path", "hr-ink"))
+    };
+    assert_eq!((arrows(1)?, arrows(0)?), (2, 0));
+    Ok(())
+}
+
+/// How many of so many pictures say that some node is out of the band.
+fn alarms(
+    nodes: usize,
+    of: u64,
+    keys: &dyn Fn(u64) -> Result<Keys, Error>,
+    by: Measure,
+) -> Result<u64, Error> {
+    let router = Rendezvous::new(names(nodes))?;
+    let mut alarms = 0;
+    for seed in 0..of {
+        let keys = keys(seed)?;
+        let balance = balance("r", &router, &keys, &Placement::of(&router, &keys));
+        let picture = plot::bars(&balance, by)?;
+        alarms += u64::from(!picture.title().starts_with("r: none of "));
+    }
+    Ok(alarms)
+}
+
+/// What chance passes one time in a thousand, of so many with this chance each.
+fn most(of: u64, chance: f64) -> Result<u64, Box<dyn core::error::Error>> {
+    let alarms = Binomial::new(chance, of)?;
+    let most = (0..=of).find(|most| alarms.sf(*most) < 1e-3);
+    Ok(most.unwrap_or(of))
+}
+
+/// The band promises all nodes within it 99 times in 100.
+#[test]
+fn an_ideal_router_is_within_the_band() -> Outcome {
+    for (nodes, keys, of) in [(100, 500, 100), (1000, 2000, 20)] {
+        let template = |seed| Keys::template(&format!("s{seed}:{{i}}"), 0..keys);
+        let alarms = alarms(nodes, of, &template, Measure::Keys)?;
+        assert!(
+            alarms <= most(of, 0.01)?,
+            "{alarms} of {of} on {nodes} nodes"
+        );
+    }
+    Ok(())
+}
+
+/// The limit is the 495th of 500 simulations: chance passes it in 6 of 501 cases, and in more than 3
+/// of 100 less than once in a thousand such limits.
+#[test]
+fn one_large_key_does_not_make_chance_an_alarm() -> Outcome {
+    let keys = |seed| {
+        let mut sizes = vec![1; 2000];
+        sizes[0] = 857; // 30 %
+        Keys::template(&format!("s{seed}:{{i}}"), 0..2000)?.with_sizes(sizes)
+    };
+    let alarms = alarms(100, 50, &keys, Measure::Bytes)?;
+    assert!(alarms <= most(50, 0.03)?, "{alarms}");
+    Ok(())
+}
+
+#[test]
+fn what_is_beyond_the_band_is_told() -> Outcome {
+    let keys = Keys::template("{i}", 0..3000)?;
+    let ring = Ring::with_points(names(10), 2)?;
+    let balance_of = |keys: &Keys| balance("r", &ring, keys, &Placement::of(&ring, keys));
+    let equal = plot::bars(&balance_of(&keys), Measure::Keys)?;
+    assert!(
+        equal
+            .title()
+            .ends_with("nodes hold more or fewer keys than chance explains")
+    );
+    let unlike = keys.with_sizes((0..3000).collect())?;
+    let unlike = plot::bars(&balance_of(&unlike), Measure::Bytes)?;
+    let told = "hold more bytes than unequal keys explain";
+    assert!(unlike.title().ends_with(told), "{}", unlike.title());
     Ok(())
 }
 

@@ -165,7 +165,7 @@ impl Sample {
         clippy::cast_sign_loss,
         reason = "between 0 and the number of keys"
     )]
-    fn equal(total: f64, effective: f64) -> Self {
+    pub(super) fn equal(total: f64, effective: f64) -> Self {
         let units = (effective + 0.5) as u64;
         Self {
             total,

@@ -56,6 +56,9 @@ pub struct Remap {
     /// The same in bytes, where sizes are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<MovedBytes>,
+    /// The nodes that the change is about: those that join, leave or have another weight, by name.
+    #[serde(default)]
+    pub changed: Vec<String>,
     /// From which node to which, the largest first, then by name.
     pub flows: Vec<Flow>,
     /// How many smaller flows are not listed: none, but in a comparison with very many.
@@ -148,6 +151,7 @@ pub fn remap(before: &Placement, after: &Placement, keys: &Keys) -> Remap {
         excess_share: ratio(excess as f64, all),
         unplaced: after.owners().filter(Option::is_none).count() as u64,
         bytes: keys.sizes().map(|sizes| moved_bytes(sizes, bytes)),
+        changed: shifts.changed(),
         flows: flows
             .iter()
             .map(|flow| shifts.named(flow, keys.sizes().is_some()))
@@ -279,6 +283,13 @@ impl<'a> Shifts<'a> {
             before,
             after,
         }
+    }
+
+    /// Names with another weight than before, of which absence is one.
+    fn changed(&self) -> Vec<String> {
+        let both = self.names.iter().zip(&self.weights);
+        let changed = both.filter(|(_, (before, after))| before != after);
+        changed.map(|(name, _)| String::from(*name)).collect()
     }
 
     fn named(&self, flow: &Move, sized: bool) -> Flow {

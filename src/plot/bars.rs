@@ -1,10 +1,11 @@
 //! How full each node is, beside what chance alone would do.
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use statrs::distribution::{ContinuousCDF, Normal};
+use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::canvas::{Anchor, Canvas, Pen};
 use super::{Picture, words};
@@ -15,10 +16,15 @@ use crate::harness::{Balance, Figures, Measure, NodeBalance};
 const NAMED: usize = 40;
 /// How often an ideal router has a node outside the noise band.
 const SIGNIFICANCE: f64 = 0.01;
+/// Figures that differ by this part are the same.
+const ROUNDING: f64 = 1e-9;
 
 /// What each node holds of its fair part, beside the band in which all nodes of an ideal router
-/// are 99 times in 100: binomial by node, Bonferroni over the nodes. Up to 40 nodes have a bar and
-/// a name each; more are drawn in order of fullness. O(nodes log nodes).
+/// are 99 times in 100. Where all keys carry the same, that is binomial by node, Bonferroni over the
+/// nodes. Where they do not, or are estimates, it reaches from nothing to what the fullest node of an
+/// ideal router has ([`Noise::max_over_mean_p99`](crate::harness::Noise::max_over_mean_p99)), and says
+/// nothing of nodes that hold little. Up to 40 nodes have a bar and a name each; more are drawn in
+/// order of fullness. O(nodes log nodes).
 ///
 /// # Errors
 /// [`Error::Unsupported`] when the measure is not known of these keys.
@@ -66,7 +72,15 @@ struct Bar<'a> {
 
 impl Bar<'_> {
     fn is_out(&self) -> bool {
-        self.load < self.band.0 || self.load > self.band.1
+        self.is_empty() || self.is_full()
+    }
+
+    fn is_full(&self) -> bool {
+        self.load > self.band.1 * (1.0 + ROUNDING)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.load < self.band.0 * (1.0 - ROUNDING)
     }
 }
 
@@ -82,8 +96,16 @@ struct Chart<'a> {
 impl<'a> Chart<'a> {
     fn new(balance: &'a Balance, figures: &Figures, measure: Measure) -> Self {
         let live = balance.nodes.iter().filter(|node| node.weight > 0);
-        let count = live.clone().count();
-        let deviations = deviations(count);
+        let tail = SIGNIFICANCE / 2.0 / live.clone().count().max(1) as f64;
+        let is_equal = figures.largest.is_empty() && balance.estimated.is_none();
+        let mut bands = BTreeMap::new();
+        let mut band = |node: &NodeBalance| {
+            if !is_equal {
+                return (0.0, figures.noise.max_over_mean_p99);
+            }
+            let band = || binomial(figures.effective_keys.round(), node.fair_share, tail);
+            *bands.entry(node.weight).or_insert_with(band)
+        };
         let bar = |node: &'a NodeBalance| {
             let amount = match measure {
                 Measure::Keys => node.keys,
@@ -91,25 +113,19 @@ impl<'a> Chart<'a> {
                 Measure::Requests => node.requests.unwrap_or(0),
             };
             let share = amount as f64 / (figures.total as f64).max(1.0);
-            let spread = (1.0 - node.fair_share) / (node.fair_share * figures.effective_keys);
-            let noise = if figures.total > 0 {
-                deviations * spread.sqrt()
-            } else {
-                1.0
-            };
             Bar {
                 name: &node.name,
                 amount,
                 share,
                 load: share / node.fair_share,
-                band: ((1.0 - noise).max(0.0), 1.0 + noise),
+                band: band(node),
             }
         };
         let bars: Vec<_> = live.map(bar).collect();
         let most = bars.iter().map(|bar| bar.load.max(bar.band.1));
         Self {
-            title: title(balance, &bars, measure),
-            lines: lines(balance, figures, measure),
+            title: title(balance, &bars, measure, is_equal),
+            lines: lines(balance, figures, measure, is_equal),
             // A single node's band is narrow; what is endless has no bar.
             most: most.filter(|most| most.is_finite()).fold(1.2, f64::max),
             bars,
@@ -139,9 +155,9 @@ impl<'a> Chart<'a> {
             canvas.rectangle("hr-band", (low, y + 1.0), (high - low, ROW - 2.0));
             let class = if bar.is_out() { "hr-alarm" } else { "hr-heat" };
             canvas.rectangle(class, (left, y + 5.0), (x(bar.load) - left, ROW - 10.0));
-            let mark = match bar.load {
-                load if load > bar.band.1 => " ▲",
-                load if load < bar.band.0 => " ▼",
+            let mark = match bar {
+                bar if bar.is_full() => " ▲",
+                bar if bar.is_empty() => " ▼",
                 _ => "",
             };
             let amount = words::count(bar.amount);
@@ -204,31 +220,58 @@ impl<'a> Chart<'a> {
     }
 }
 
-/// How many standard deviations none of so many nodes is off, but for chance.
-fn deviations(nodes: usize) -> f64 {
-    let tail = SIGNIFICANCE / 2.0 / nodes.max(1) as f64;
-    Normal::new(0.0, 1.0).map_or(0.0, |normal| normal.inverse_cdf(1.0 - tail))
+/// The band of a node of this fair share, over that share: with so many equal keys, each end is
+/// passed with a chance of `tail` at most.
+fn binomial(keys: f64, share: f64, tail: f64) -> (f64, f64) {
+    let count = keys as u64;
+    let Some(chance) = Binomial::new(share, count).ok().filter(|_| count > 0) else {
+        return (0.0, 2.0);
+    };
+    let load = |held: u64| held as f64 / keys / share;
+    // From the mean on: statrs is exact in the tails only, where keys are many.
+    let mean = (keys * share) as u64;
+    let low = first(0, mean, |held| chance.cdf(held) > tail);
+    let high = first(mean, count, |held| chance.sf(held) <= tail);
+    (load(low), load(high))
 }
 
-fn title(balance: &Balance, bars: &[Bar], measure: Measure) -> String {
+/// The first number from `low` on for which it is so; `high` where there is none below.
+fn first(mut low: u64, mut high: u64, is_so: impl Fn(u64) -> bool) -> u64 {
+    while low < high {
+        let middle = low.midpoint(high);
+        if is_so(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
+
+fn title(balance: &Balance, bars: &[Bar], measure: Measure, is_equal: bool) -> String {
     let out = bars.iter().filter(|bar| bar.is_out()).count() as u64;
     let (strategy, nodes) = (&balance.strategy, words::counted(bars.len() as u64, "node"));
-    let more = if measure == Measure::Bytes {
-        "less"
+    let less = match measure {
+        _ if !is_equal => "",
+        Measure::Bytes => " or less",
+        _ => " or fewer",
+    };
+    let why = if is_equal {
+        "chance explains"
     } else {
-        "fewer"
+        "unequal keys explain"
     };
     match out {
         _ if bars.is_empty() => format!("{strategy}: no node has weight"),
-        0 => format!("{strategy}: the {measure} of {nodes} are as even as chance allows"),
+        0 => format!("{strategy}: none of {nodes} holds more{less} {measure} than {why}"),
         _ => format!(
-            "{strategy}: {} of {nodes} hold more or {more} {measure} than chance explains",
+            "{strategy}: {} of {nodes} hold more{less} {measure} than {why}",
             words::count(out)
         ),
     }
 }
 
-fn lines(balance: &Balance, figures: &Figures, measure: Measure) -> Vec<String> {
+fn lines(balance: &Balance, figures: &Figures, measure: Measure, is_equal: bool) -> Vec<String> {
     let drained = balance.nodes.iter().filter(|node| node.weight == 0).count() as u64;
     let drained = match drained {
         0 => String::new(),
@@ -237,14 +280,22 @@ fn lines(balance: &Balance, figures: &Figures, measure: Measure) -> Vec<String> 
             words::counted(drained, "node")
         ),
     };
+    let (these, grey) = if is_equal {
+        ("", "where all nodes of an ideal router are")
+    } else {
+        (
+            " with what these keys carry",
+            "up to where an ideal router fills nodes with these keys",
+        )
+    };
     let [cv, noise, most] = [figures.cv, figures.noise.cv, figures.max_over_mean];
     Vec::from([
         format!(
-            "{} {measure}: cv {cv:.4}, where chance alone gives {noise:.4}; the fullest node has {most:.3} times its part.",
+            "{} {measure}: cv {cv:.4}, where chance alone gives {noise:.4}{these}; the fullest node has {most:.3} times its part.",
             words::count(figures.total)
         ),
         format!(
-            "Length: a node's {measure} over its fair part. Grey: where all nodes of an ideal router are, 99 times in 100.{drained}"
+            "Length: a node's {measure} over its fair part. Grey: {grey}, 99 times in 100.{drained}"
         ),
     ])
 }

@@ -1,6 +1,6 @@
 //! What moves, from which node to which.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,7 +14,8 @@ use crate::harness::Remap;
 const MOST: usize = 60;
 
 /// What moves: a row for each node that gives, a column for each that takes, the darker the more
-/// keys. Sixty of each at most, the largest; the others are taken together. O(flows log flows).
+/// keys. Sixty of each at most: the nodes that the change is about, and the largest; the others are
+/// taken together, and have no part in the shades. O(flows log flows).
 ///
 /// ```
 /// use hashroute::harness::{Keys, Placement, remap};
@@ -59,6 +60,8 @@ pub fn matrix(remap: &Remap) -> Picture {
 struct Grid<'a> {
     from: Vec<Line<'a>>,
     to: Vec<Line<'a>>,
+    /// The row and the column of all others, where there is one.
+    others: [Option<usize>; 2],
     cells: BTreeMap<(usize, usize), u64>,
 }
 
@@ -72,18 +75,36 @@ impl<'a> Grid<'a> {
     fn new(remap: &'a Remap) -> Self {
         let name = |name: &'a Option<String>| name.as_deref().unwrap_or(NOBODY);
         let flows = || remap.flows.iter();
-        let (from, from_places) = axis(flows().map(|flow| (name(&flow.from), flow.keys)));
-        let (to, to_places) = axis(flows().map(|flow| (name(&flow.to), flow.keys)));
+        let own: BTreeSet<_> = remap.changed.iter().map(String::as_str).collect();
+        let rows = axis(flows().map(|flow| (name(&flow.from), flow.keys)), &own);
+        let columns = axis(flows().map(|flow| (name(&flow.to), flow.keys)), &own);
         let mut cells = BTreeMap::new();
         for flow in flows() {
-            let place = (from_places[name(&flow.from)], to_places[name(&flow.to)]);
+            let place = (
+                rows.places[name(&flow.from)],
+                columns.places[name(&flow.to)],
+            );
             *cells.entry(place).or_insert(0) += flow.keys;
         }
-        Self { from, to, cells }
+        Self {
+            from: rows.lines,
+            to: columns.lines,
+            others: [rows.others, columns.others],
+            cells,
+        }
+    }
+
+    /// Whether a cell is of many nodes together.
+    fn is_many(&self, (row, column): (usize, usize)) -> bool {
+        self.others[0] == Some(row) || self.others[1] == Some(column)
     }
 
     fn draw(&self, canvas: &mut Canvas, (left, top): (f64, f64), (width, height): (f64, f64)) {
-        let most = self.cells.values().max().copied().unwrap_or(1) as f64;
+        let single = self
+            .cells
+            .iter()
+            .filter(|(place, _)| !self.is_many(**place));
+        let most = single.map(|(_, keys)| *keys).max().unwrap_or(1) as f64;
         let x = |column: usize| left + width * column as f64;
         let y = |row: usize| top + height * row as f64;
         let whole = (
@@ -93,12 +114,17 @@ impl<'a> Grid<'a> {
         canvas.rectangle("hr-void", (left, top), whole);
         for (&(row, column), &keys) in &self.cells {
             let at = (x(column) + 0.5, y(row) + 0.5);
-            let heat = keys as f64 / most;
-            // What little there is shall be seen.
-            canvas.heat(0.12 + 0.88 * heat, at, (width - 1.0, height - 1.0));
+            let (heat, cell) = (keys as f64 / most, (width - 1.0, height - 1.0));
+            let many = self.is_many((row, column));
+            if many {
+                canvas.rectangle("hr-band", at, cell);
+            } else {
+                // What little there is shall be seen.
+                canvas.heat(0.12 + 0.88 * heat, at, cell);
+            }
             let text = words::count(keys);
             if words::width(&text) * 11.0 < width - 4.0 {
-                let class = if heat > 0.75 {
+                let class = if heat > 0.75 && !many {
                     "hr-small hr-on"
                 } else {
                     "hr-small"
@@ -172,10 +198,17 @@ const HEAD: f64 = 9.0;
 const NOBODY: &str = "(nobody)";
 const OTHERS: &str = "(all others)";
 
-/// The largest, in order of name, and for every name its place.
-fn axis<'a>(
-    flows: impl Iterator<Item = (&'a str, u64)>,
-) -> (Vec<Line<'a>>, BTreeMap<&'a str, usize>) {
+/// The lines of one side, and for every name its place among them.
+#[derive(Debug)]
+struct Axis<'a> {
+    lines: Vec<Line<'a>>,
+    /// The last line, where it is of all the nodes that have none of their own.
+    others: Option<usize>,
+    places: BTreeMap<&'a str, usize>,
+}
+
+/// `own` and then the largest, in order of name.
+fn axis<'a>(flows: impl Iterator<Item = (&'a str, u64)>, own: &BTreeSet<&str>) -> Axis<'a> {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     for (name, keys) in flows {
         *sums.entry(name).or_insert(0) += keys;
@@ -184,19 +217,23 @@ fn axis<'a>(
         .iter()
         .map(|(name, keys)| Line { name, keys: *keys })
         .collect();
-    lines.sort_by_key(|line| Reverse(line.keys)); // stable: names stay in order
+    // Stable: names stay in order.
+    lines.sort_by_key(|line| (!own.contains(line.name), Reverse(line.keys)));
     let rest = lines.split_off(lines.len().min(MOST));
     lines.sort_by_key(|line| line.name);
-    if !rest.is_empty() {
-        lines.push(Line {
-            name: OTHERS,
-            keys: rest.iter().map(|line| line.keys).sum(),
-        });
-    }
     let listed = lines.iter().enumerate();
     let mut places: BTreeMap<_, _> = listed.map(|(place, line)| (line.name, place)).collect();
-    places.extend(rest.iter().map(|line| (line.name, lines.len() - 1)));
-    (lines, places)
+    places.extend(rest.iter().map(|line| (line.name, lines.len())));
+    let others = (!rest.is_empty()).then_some(lines.len());
+    lines.extend(others.map(|_| Line {
+        name: OTHERS,
+        keys: rest.iter().map(|line| line.keys).sum(),
+    }));
+    Axis {
+        lines,
+        others,
+        places,
+    }
 }
 
 fn title(remap: &Remap) -> String {

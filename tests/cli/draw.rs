@@ -69,10 +69,15 @@ fn what_cannot_be_drawn_is_refused_with_what_can() {
         ("balance --range 0..10 --by bytes", "--csv"),
         ("remap --range 0..10", "nothing changes"),
         ("node-counts --range 0..10 --node-counts 5..2", "2..=128"),
+        ("balance --scale 3", "--scale 3: an SVG has no pixels"),
+        (
+            "balance --out picture.svg --scale 3",
+            "--scale 3: an SVG has no pixels",
+        ),
         ("balance --out picture.gif", ".svg"),
         ("balance --out picture", ".svg"),
         (
-            "balance --range 0..10 --out /no/such/directory/a.svg",
+            "balance --keys /no/such/keys --out /no/such/directory/a.svg",
             "--out",
         ),
     ];

@@ -140,3 +140,109 @@ fn what_makes_no_page_is_refused() {
         assert!(told.contains(message), "{told}");
     }
 }
+
+#[test]
+fn names_that_read_backwards_are_shown_as_escapes() {
+    let page = stdout("report --strategy ring --nodes '\u{202e}evil,b' --range 0..99");
+    let (shown, _) = page.split_once("<script").expect("JSON");
+    assert!(!shown.contains('\u{202e}') && shown.contains("\\u{202e}evil"));
+}
+
+/// The words of the verdict of a page, without their marks.
+fn verdict(line: &str) -> String {
+    let page = stdout(line);
+    let (_, rest) = page
+        .split_once("<div class=\"verdict\">")
+        .expect("a verdict");
+    let (verdict, _) = rest.split_once("</div>").expect("its end");
+    let pieces = verdict
+        .split('<')
+        .map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
+    pieces.collect::<Vec<_>>().join("")
+}
+
+#[test]
+fn chance_and_large_keys_are_no_fault_of_a_strategy() {
+    let few = verdict("report --count 100 --range 0..200 --strategy rendezvous,jump");
+    assert!(
+        few.starts_with("rendezvous and jump show no fault, but these keys cannot tell"),
+        "{few}"
+    );
+    assert!(
+        few.contains("Too few keys to say") && !few.contains("neven"),
+        "{few}"
+    );
+    let large = (1..2000).map(|i| format!("k{i},1\n")).collect::<String>();
+    let large = file("large.csv", format!("key,size\nk0,4000\n{large}"));
+    let heavy = verdict(&format!(
+        "report --count 4 --strategy jump --csv '{}'",
+        large.display()
+    ));
+    assert!(
+        heavy.contains("Few keys carry much") && !heavy.contains("neven"),
+        "{heavy}"
+    );
+    let uneven = verdict("report --count 4 --strategy ring --set points=1 --range 0..9999");
+    assert!(
+        uneven.starts_with("It is uneven") && uneven.contains("Uneven, the most uneven"),
+        "{uneven}"
+    );
+    let even = verdict("report --count 4 --strategy jump --range 0..9999");
+    assert!(even.starts_with("jump is even but for chance"), "{even}");
+}
+
+#[test]
+fn commands_have_node_counts_as_they_were_typed() {
+    let page =
+        stdout("report --skew --range 0..500 --strategy jump --count 5 --node-counts 2..=30,40");
+    assert!(page.contains("--node-counts 2..=30,40 "));
+    assert!(!page.contains("2,3,4"));
+}
+
+/// One key holds a third of the bytes: that is said with the figures that p is made with, and the
+/// picture does not say that all is even.
+#[test]
+fn few_keys_that_carry_much_are_held_against_equal_ones() {
+    let sizes = (1..3000).map(|i| format!("k{i},1\n")).collect::<String>();
+    let csv = file("few.csv", format!("key,size\nk0,1500\n{sizes}"));
+    let line = format!(
+        "--skew --count 20 --strategy rendezvous --csv '{}'",
+        csv.display()
+    );
+    let page = stdout(&format!("report {line}"));
+    let skew = &inside(&page)["skew"];
+    let bytes = &skew["measures"][1];
+    assert_eq!(
+        (&bytes["few_keys"], &bytes["uneven"]),
+        (&true.into(), &true.into())
+    );
+    let figure = |name: &str| bytes[name].as_f64().expect(name);
+    assert!(figure("equal_noise_cv_p99") < figure("cv"));
+    assert!(page.contains("data-field=\"/skew/measures/1/equal_noise_cv_p99\""));
+    assert!(page.contains("data-field=\"/skew/measures/0/noise_cv_p99\""));
+    assert!(!page.contains("data-field=\"/skew/measures/1/noise_cv\""));
+    let title = "rendezvous: none of 20 nodes holds more bytes than unequal keys explain";
+    assert!(page.contains(title));
+    let table = stdout(&line.replace("--skew", "skew"));
+    let row = table
+        .lines()
+        .find(|line| line.starts_with("bytes"))
+        .expect("a row");
+    for name in ["equal_noise_cv", "equal_noise_cv_p99"] {
+        assert!(row.contains(&format!("{:.4}", figure(name))), "{row}");
+    }
+    let whole = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        whole.contains("Few keys carry much of the bytes: \"by chance\" is there"),
+        "{whole}"
+    );
+}
+
+#[test]
+fn where_a_page_cannot_go_is_said_before_the_work() {
+    // Keys that are not there would be told first if they were read.
+    let output = run("report --out /no/such/directory/q.html --keys /no/such/keys");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told.contains("--out /no/such/directory/q.html"), "{told}");
+}

@@ -26,18 +26,22 @@ pub(crate) fn read(args: &NodeArgs) -> Result<Vec<Node>, Failure> {
     } else if let Some(path) = &args.nodes_file {
         from_file(path, "--nodes-file")
     } else {
-        Ok(counted(args.count.unwrap_or(DEFAULT_COUNT)))
+        Ok(counted(args.count.unwrap_or(DEFAULT_COUNT) as usize))
     }
 }
 
 /// `node-0`, `node-1`, ...
-pub(crate) fn counted(count: u32) -> Vec<Node> {
+pub(crate) fn counted(count: usize) -> Vec<Node> {
     (0..count).map(|i| Node::new(format!("node-{i}"))).collect()
 }
 
-/// Numbers of nodes, each once. Not a bare vector, which clap would take for a repeated option.
+/// Numbers of nodes, each once, in order.
 #[derive(Clone, Debug)]
-pub(crate) struct Counts(pub(crate) Vec<u32>);
+pub(crate) struct Counts {
+    /// As they were typed.
+    pub(crate) text: String,
+    pub(crate) numbers: Vec<usize>,
+}
 
 /// The most numbers of nodes that are looked at in one run.
 const MAX_COUNTS: usize = 4096;
@@ -60,7 +64,7 @@ pub(crate) fn counts(text: &str) -> Result<Counts, String> {
             .filter(|range| !range.is_empty())
             .ok_or_else(wrong)?;
         for count in range.take(MAX_COUNTS + 1) {
-            if !counts.insert(count) {
+            if !counts.insert(count as usize) {
                 return Err(format!(
                     "{count} is there twice: expected each number of nodes once"
                 ));
@@ -70,7 +74,10 @@ pub(crate) fn counts(text: &str) -> Result<Counts, String> {
             return Err(format!("expected up to {MAX_COUNTS} numbers of nodes"));
         }
     }
-    Ok(Counts(counts.into_iter().collect()))
+    Ok(Counts {
+        text: text.into(),
+        numbers: counts.into_iter().collect(),
+    })
 }
 
 /// `name` or `name=weight`.

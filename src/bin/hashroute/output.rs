@@ -1,6 +1,8 @@
 //! One description of an answer, written as a table, JSON, CSV or Markdown.
 
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, StdoutLock, Write};
+use std::path::Path;
 
 use clap::ValueEnum;
 use comfy_table::{CellAlignment, ContentArrangement, TableComponent, presets};
@@ -348,4 +350,17 @@ impl Report {
 /// Standard output, locked and buffered. Flush it, or what fails at the end goes unseen.
 pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, io::stdout().lock())
+}
+
+/// Whether a file can be written, to say so before the work is done. Nothing is made or changed.
+pub(crate) fn check(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|path| !path.as_os_str().is_empty());
+    match fs::metadata(path) {
+        // To open a pipe would end it for whoever reads.
+        Ok(there) if there.is_file() || there.is_dir() => {
+            OpenOptions::new().append(true).open(path).map(drop)
+        }
+        Ok(_) => Ok(()),
+        Err(_) => fs::metadata(folder.unwrap_or(Path::new("."))).map(drop),
+    }
 }

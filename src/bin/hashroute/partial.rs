@@ -1,7 +1,7 @@
 //! Counts in files, for `merge`.
 
 use core::fmt::Display;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -38,16 +38,7 @@ pub(crate) fn check(path: Option<&PathBuf>) -> Result<(), Failure> {
     let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
         return Ok(());
     };
-    let folder = path.parent().filter(|path| !path.as_os_str().is_empty());
-    let seen = match fs::metadata(path) {
-        // To open a pipe would end it for whoever reads.
-        Ok(there) if there.is_file() || there.is_dir() => {
-            OpenOptions::new().append(true).open(path).map(drop)
-        }
-        Ok(_) => Ok(()),
-        Err(_) => fs::metadata(folder.unwrap_or(Path::new("."))).map(drop),
-    };
-    seen.map_err(|error| refused(path, &error))
+    output::check(path).map_err(|error| refused(path, &error))
 }
 
 fn refused(path: &Path, error: &io::Error) -> Failure {

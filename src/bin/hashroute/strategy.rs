@@ -1,7 +1,7 @@
 //! The strategy or dialect with its parameters and its key hash.
 
 use hashroute::compat::{self, Config, Dialect, Server};
-use hashroute::harness::Recipe;
+use hashroute::harness::{Recipe, skew};
 use hashroute::strategy::{self, Agree, Param, Params, Strategy};
 use hashroute::{
     Change, Error, HashFunction, HashTag, KeyHasher, Node, NodeId, Router, Spec, Spread,
@@ -108,6 +108,21 @@ impl Choice {
     pub(crate) fn build(&self, nodes: Vec<Node>) -> Result<Box<dyn Router>, Failure> {
         self.make(nodes, &self.params)
             .map_err(|error| self.refusal(&error))
+    }
+
+    /// What is to be explained: these nodes, and these other numbers of nodes where any are named.
+    pub(crate) fn skew<'a>(
+        &'a self,
+        nodes: &'a [Node],
+        counts: Option<&'a nodes::Counts>,
+    ) -> skew::Setup<'a> {
+        skew::Setup {
+            name: self.way.name(),
+            recipe: self,
+            params: &self.params,
+            nodes,
+            node_counts: counts.map_or(&[], |counts| &counts.numbers),
+        }
     }
 
     /// The same over any list of nodes; `None` where something beside the list decides: a table,

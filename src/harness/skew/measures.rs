@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::noise::ratio;
+use super::super::noise::{Sample, ratio};
 use super::super::{KeyShare, Measure};
 use super::carriers::Carriers;
 use super::chance::{self, beyond};
@@ -45,12 +45,16 @@ pub struct MeasureSkew {
     pub equal_noise_cv: f64,
     /// What chance exceeds one time in a hundred, with what each carries.
     pub noise_cv_p99: f64,
+    /// What it exceeds one time in a hundred with as many keys that all carry the same.
+    pub equal_noise_cv_p99: f64,
+    /// Whether few keys carry much: then chance is that of as many equal keys.
+    pub few_keys: bool,
     /// What the fullest node has over its fair part.
     pub max_over_mean: f64,
     /// That node.
     pub fullest: String,
-    /// How often chance alone gives as much with what each key carries; where few keys carry much,
-    /// as if all carried the same.
+    /// How often chance alone gives as much with what each key carries; with `few_keys`, as if all
+    /// carried the same.
     pub p_value: f64,
     /// Whether it is more than chance and more than a hundredth.
     pub uneven: bool,
@@ -86,6 +90,7 @@ fn of(measure: Measure, cluster: &Cluster, evidence: &Evidence) -> MeasureSkew {
     let (sample, units) = (carriers.sample(), carriers.units(0));
     let noise = sample.noise(&cluster.weights);
     let equal = cluster.noise(units.keys);
+    let equals = Sample::equal(units.total, units.keys);
     let total: f64 = loads.iter().sum();
     let of_fair = loads
         .iter()
@@ -104,6 +109,8 @@ fn of(measure: Measure, cluster: &Cluster, evidence: &Evidence) -> MeasureSkew {
         noise_cv: noise.cv,
         equal_noise_cv: equal,
         noise_cv_p99: noise.cv_p99,
+        equal_noise_cv_p99: equals.noise(&cluster.weights).cv_p99,
+        few_keys: units.few,
         max_over_mean: fullest.map_or(0.0, |(_, of_fair)| of_fair),
         fullest: fullest.map_or_else(String::new, |(rank, _)| cluster.names[rank].clone()),
         p_value: units.p_value(&loads, &cluster.fair),

@@ -1,4 +1,4 @@
-//! Keys at their hashes, each with an arrow to its owner.
+//! Keys at their hashes, each with an arrow to its owner, if it has one.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -21,8 +21,10 @@ const APART: f64 = 0.045;
 pub(super) struct Shown {
     pub(super) letter: char,
     pub(super) text: String,
-    /// Where it is, and where its arc ends: past 1 it is around the top.
-    place: Option<(f64, f64)>,
+    /// Where it is.
+    turn: Option<f64>,
+    /// Where its arc ends: past 1 it is around the top. `None` where nobody owns it.
+    end: Option<f64>,
     pub(super) owners: [Option<usize>; 2],
 }
 
@@ -42,11 +44,13 @@ pub(super) fn shown(stage: &Stage, scene: &RingScene) -> Vec<Shown> {
             stage.cast.place(router.nodes().name(id))
         });
         let found = stage.now().find(now.hash_key(key));
+        let owned = found.filter(|(_, arc)| arc.owner.is_some());
         let text = core::str::from_utf8(key);
         Shown {
             letter,
             text: text.map_or_else(|_| key.escape_ascii().to_string(), String::from),
-            place: found.map(|(turn, arc)| (turn, stage.now().end(&arc))),
+            turn: found.map(|(turn, _)| turn),
+            end: owned.map(|(_, arc)| stage.now().end(&arc)),
             owners,
         }
     })
@@ -57,12 +61,15 @@ pub(super) fn draw(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
     let mut levels: [Vec<(f64, f64)>; LEVELS] = Default::default();
     let mut dots = Vec::new();
     for key in &stage.keys {
-        let Some((turn, end)) = key.place else {
+        let Some(turn) = key.turn else {
             continue;
         };
-        let radius = OUTERMOST - LEVEL * free_level(&mut levels, (turn, end)) as f64;
+        let way = (turn, key.end.unwrap_or(turn));
+        let radius = OUTERMOST - LEVEL * free_level(&mut levels, way) as f64;
         dots.push((key.letter, around(centre, radius, turn)));
-        arrow(canvas, centre, radius, (turn, end), key.moves());
+        if key.end.is_some() {
+            arrow(canvas, centre, radius, way, key.moves());
+        }
     }
     // Above all arrows, so that every letter can be read.
     for (letter, at) in dots {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use hashroute::Router;
 use hashroute::harness::skew::{
-    CountRow, Evidence, Finding, Gatherer, MeasureSkew, Part, Remedy, Setup, Skew,
+    CountRow, Evidence, Finding, Gatherer, MeasureSkew, Part, Remedy, Skew,
 };
 use hashroute::harness::stream;
 
@@ -24,18 +24,7 @@ const ROWS: usize = 10;
 pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let router = choice.build(nodes.clone())?;
-    let counts = args
-        .node_counts
-        .as_ref()
-        .map_or(&[][..], |counts| &counts.0);
-    let counts: Vec<_> = counts.iter().map(|&count| count as usize).collect();
-    let setup = Setup {
-        name: choice.way.name(),
-        recipe: &choice,
-        params: &choice.params,
-        nodes: &nodes,
-        node_counts: &counts,
-    };
+    let setup = choice.skew(&nodes, args.node_counts.as_ref());
     let Some(evidence) = gather(args, choice.way.name(), &*router)? else {
         return Ok(());
     };
@@ -174,8 +163,17 @@ pub(crate) fn notes(skew: &Skew) -> String {
     } else {
         units::count(skew.distinct_keys)
     };
+    let few = skew.measures.iter().filter(|measure| measure.few_keys);
+    let few: Vec<_> = few.map(|measure| measure.measure.to_string()).collect();
+    let few = match few.as_slice() {
+        [] => String::new(),
+        _ => format!(
+            " Few keys carry much of the {}: \"by chance\" is there what as many equal keys give.",
+            few.join(" and the ")
+        ),
+    };
     format!(
-        "{looked} distinct keys; {} tests, of which even data fails any one time in {:.0} (each counts below p = {:.2e}).",
+        "{looked} distinct keys; {} tests, of which even data fails any one time in {:.0} (each counts below p = {:.2e}).{few}",
         skew.tests,
         1.0 / skew.significance,
         skew.threshold
@@ -194,11 +192,16 @@ fn measures(skew: &Skew) -> Table {
         Column::text("", "verdict"),
     ]);
     let row = |one: &MeasureSkew| {
+        let [noise, p99] = if one.few_keys {
+            [one.equal_noise_cv, one.equal_noise_cv_p99]
+        } else {
+            [one.noise_cv, one.noise_cv_p99]
+        };
         [
             one.measure.to_string(),
             format!("{:.4}", one.cv),
-            format!("{:.4}", one.noise_cv),
-            format!("{:.4}", one.noise_cv_p99),
+            format!("{noise:.4}"),
+            format!("{p99:.4}"),
             format!("{:.3}", one.max_over_mean),
             one.fullest.clone(),
             units::chance(one.p_value),

@@ -73,7 +73,7 @@ impl Comparison {
             .args
             .node_counts
             .as_ref()
-            .is_none_or(|counts| counts.0.len() == 1);
+            .is_none_or(|counts| counts.numbers.len() == 1);
         let nodes = now.nodes.len();
         let Some(old) = before.beside(nodes, only) else {
             self.missing.push(nodes);

@@ -129,7 +129,7 @@ fn sets(args: &CheckArgs) -> Result<(Choice, Vec<Vec<Node>>), Failure> {
     Ok(match &args.node_counts {
         None => (choice, vec![nodes]),
         Some(counts) => {
-            let sets = counts.0.iter().map(|&count| nodes::counted(count));
+            let sets = counts.numbers.iter().map(|&count| nodes::counted(count));
             (choice, sets.collect())
         }
     })

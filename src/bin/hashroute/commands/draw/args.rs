@@ -101,9 +101,9 @@ pub(crate) struct PictureArgs {
     /// Where the picture goes, by extension .svg or .png; - is SVG on standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) out: PathBuf,
-    /// Pixels of a PNG for each of the SVG's
-    #[arg(long, value_name = "X", default_value_t = 2.0)]
-    pub(crate) scale: f32,
+    /// Pixels of a PNG for each of the SVG's [default: 2]
+    #[arg(long, value_name = "X")]
+    pub(crate) scale: Option<f32>,
     /// Show no progress
     #[arg(long)]
     pub(crate) quiet: bool,

@@ -1,6 +1,5 @@
 //! `draw node-counts`: how even each number of nodes is.
 
-use hashroute::harness::skew::Setup;
 use hashroute::plot::{self, CountPoint};
 
 use super::args::CountsCommand;
@@ -16,23 +15,16 @@ pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let keys = keys::read(&args.keys)?;
     progress.message("placing keys");
-    let counts: Vec<_> = args.node_counts.0.iter().map(|&n| n as usize).collect();
-    let first = args.node_counts.0.first().copied().unwrap_or(1);
-    let setup = Setup {
-        name: choice.way.name(),
-        recipe: &choice,
-        params: &choice.params,
-        nodes: &nodes::counted(first),
-        node_counts: &counts,
-    };
-    let skew = setup.analyse(&keys);
+    let counts = &args.node_counts;
+    let first = nodes::counted(counts.numbers.first().copied().unwrap_or(1));
+    let skew = choice.skew(&first, Some(counts)).analyse(&keys);
     let rows = skew
         .map_err(|error| choice.refusal(&error))?
         .node_counts
         .rows;
     // Of a number that the strategy refuses there is no row.
-    for &count in &args.node_counts.0 {
-        if rows.iter().all(|row| row.nodes != u64::from(count)) {
+    for &count in &counts.numbers {
+        if rows.iter().all(|row| row.nodes != count as u64) {
             choice.build(nodes::counted(count))?;
         }
     }

@@ -1,5 +1,6 @@
 //! Where pictures go.
 
+use core::fmt::Display;
 use std::fs;
 use std::io::Write;
 
@@ -7,7 +8,10 @@ use hashroute::plot::Picture;
 
 use super::args::PictureArgs;
 use crate::failure::Failure;
-use crate::output::stdout;
+use crate::output::{self, stdout};
+
+/// Pixels of a PNG for each of the SVG's, where nothing is said.
+const SCALE: f32 = 2.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -18,7 +22,17 @@ enum Kind {
 
 /// Refuse what cannot be written before the work is done.
 pub(super) fn check(args: &PictureArgs) -> Result<(), Failure> {
-    kind(args).map(drop)
+    let kind = kind(args)?;
+    match args.scale {
+        Some(scale) if kind != Kind::Png => {
+            return Err(Failure::Input(format!(
+                "--scale {scale}: an SVG has no pixels, expected --out with a name that ends in .png"
+            )));
+        }
+        _ if kind == Kind::Stdout => return Ok(()),
+        _ => {}
+    }
+    output::check(&args.out).map_err(|error| refused(args, &error))
 }
 
 pub(super) fn write(picture: &Picture, args: &PictureArgs) -> Result<(), Failure> {
@@ -29,17 +43,19 @@ pub(super) fn write(picture: &Picture, args: &PictureArgs) -> Result<(), Failure
             return Ok(out.flush()?);
         }
         Kind::Svg => picture.svg().as_bytes().to_vec(),
-        Kind::Png => png(picture, args.scale)?,
+        Kind::Png => png(picture, args.scale.unwrap_or(SCALE))?,
     };
-    fs::write(&args.out, bytes)
-        .map_err(|error| Failure::Input(format!("--out {}: {error}", args.out.display())))
+    fs::write(&args.out, bytes).map_err(|error| refused(args, &error))
+}
+
+fn refused(args: &PictureArgs, why: &dyn Display) -> Failure {
+    Failure::Input(format!("--out {}: {why}", args.out.display()))
 }
 
 fn kind(args: &PictureArgs) -> Result<Kind, Failure> {
     if args.out.as_os_str() == "-" {
         return Ok(Kind::Stdout);
     }
-    let wrong = |why: &str| Failure::Input(format!("--out {}: {why}", args.out.display()));
     let extension = args
         .out
         .extension()
@@ -47,10 +63,14 @@ fn kind(args: &PictureArgs) -> Result<Kind, Failure> {
     match extension.map(str::to_ascii_lowercase).as_deref() {
         Some("svg") => Ok(Kind::Svg),
         Some("png") if cfg!(feature = "png") => Ok(Kind::Png),
-        Some("png") => Err(wrong(
-            "this program was built without PNG: expected .svg, or a build with --features cli,png",
+        Some("png") => Err(refused(
+            args,
+            &"this program was built without PNG: expected .svg, or a build with --features cli,png",
         )),
-        _ => Err(wrong("expected a name that ends in .svg or .png, or -")),
+        _ => Err(refused(
+            args,
+            &"expected a name that ends in .svg or .png, or -",
+        )),
     }
 }
 

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use self::args::{PageArgs, ReportArgs};
 use crate::failure::Failure;
-use crate::output::stdout;
+use crate::output::{self, stdout};
 
 pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
     check(&args.page)?;
@@ -30,14 +30,14 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
 /// Refuse what cannot be written before the work is done.
 fn check(args: &PageArgs) -> Result<(), Failure> {
     let extension = args.out.extension().map(OsStr::to_ascii_lowercase);
-    if args.out.as_os_str() == "-" || extension.is_some_and(|name| name == "html" || name == "htm")
-    {
+    if args.out.as_os_str() == "-" {
         return Ok(());
     }
-    Err(Failure::Input(format!(
-        "--out {}: expected a name that ends in .html, or -",
-        args.out.display()
-    )))
+    let wrong = |why: String| Failure::Input(format!("--out {}: {why}", args.out.display()));
+    if extension.is_some_and(|name| name == "html" || name == "htm") {
+        return output::check(&args.out).map_err(|error| wrong(error.to_string()));
+    }
+    Err(wrong("expected a name that ends in .html, or -".into()))
 }
 
 fn write(page: &str, path: &Path) -> Result<(), Failure> {

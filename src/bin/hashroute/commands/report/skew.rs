@@ -1,7 +1,7 @@
 //! The page of why keys lie unevenly.
 
 use hashroute::Router;
-use hashroute::harness::skew::{Setup, Skew};
+use hashroute::harness::skew::Skew;
 use hashroute::harness::{Balance, Keys, Measure, Placement, balance, printable};
 use hashroute::plot::{self, CountPoint, RingScene};
 use maud::{Markup, html};
@@ -30,19 +30,9 @@ pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
     let progress = Progress::start(args.page.quiet, "reading keys");
     let keys = keys::read(&args.contest.keys)?;
     progress.message("looking for what is uneven");
-    let counts = args
-        .node_counts
-        .as_ref()
-        .map_or(&[][..], |counts| &counts.0);
-    let counts: Vec<_> = counts.iter().map(|&count| count as usize).collect();
-    let setup = Setup {
-        name: choice.way.name(),
-        recipe: &choice,
-        params: &choice.params,
-        nodes: &nodes,
-        node_counts: &counts,
-    };
-    let skew = setup.analyse(&keys);
+    let skew = choice
+        .skew(&nodes, args.node_counts.as_ref())
+        .analyse(&keys);
     let skew = skew.map_err(|error| choice.refusal(&error))?;
     refuse_none(&skew, &choice)?;
     let placement = Placement::of(&*router, &keys);
@@ -119,16 +109,29 @@ impl View<'_> {
 
     fn verdict(&self, choice: &Choice) -> Markup {
         let skew = self.skew;
+        let (few, others) = self.measures();
         html! {
             div.verdict {
                 p { (printable(&skew.verdict)) }
                 p { (printable(&skew.advice)) }
                 @if skew.unplaced > 0 { p { (choice.unplaced(skew.unplaced, skew.nodes > 0)) } }
             }
-            (table(self.json, "Is it real, and of what", &rows(self.json, "/skew/measures"), &MEASURES))
+            @if !others.is_empty() { (table(self.json, "Is it real, and of what", &others, &MEASURES)) }
+            @if !few.is_empty() {
+                (table(self.json, "Few keys carry much: held against as many equal keys", &few, &FEW))
+            }
             p { (notes(skew)) }
             (self.printed())
         }
+    }
+
+    /// The rows of measures of which few keys carry much, and the others.
+    fn measures(&self) -> (Vec<String>, Vec<String>) {
+        let all = rows(self.json, "/skew/measures").into_iter();
+        let all = all.zip(&self.skew.measures);
+        let (few, others): (Vec<_>, Vec<_>) = all.partition(|(_, measure)| measure.few_keys);
+        let rows = |of: Vec<(String, _)>| of.into_iter().map(|(row, _)| row).collect();
+        (rows(few), rows(others))
     }
 
     fn stages(&self) -> Markup {
@@ -209,14 +212,9 @@ impl View<'_> {
             .tuning(tuning, &|_| true)
             .with_file("--spec", self.strategy.spec.as_deref());
         let list = self.args.node_counts.as_ref().filter(|_| counts);
-        let list = list.map(|list| {
-            list.0
-                .iter()
-                .map(u32::to_string)
-                .collect::<Vec<_>>()
-                .join(",")
-        });
-        shell.with("--node-counts", list).keys(&args.keys)
+        shell
+            .with("--node-counts", list.map(|list| &list.text))
+            .keys(&args.keys)
     }
 }
 
@@ -230,6 +228,14 @@ const MEASURES: [Field; 8] = [
     Field::number("p", "/p_value", units::chance),
     Field::text("uneven", "/uneven"),
 ];
+
+/// The same where chance is that of equal keys.
+const FEW: [Field; 8] = {
+    let mut fields = MEASURES;
+    fields[2] = Field::number("by chance", "/equal_noise_cv", four);
+    fields[3] = Field::number("99% below", "/equal_noise_cv_p99", four);
+    fields
+};
 
 const STAGES: [Field; 5] = [
     Field::text("stage", "/stage"),

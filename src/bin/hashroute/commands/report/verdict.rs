@@ -1,26 +1,34 @@
 //! What a comparison comes to, in words.
 
-use hashroute::harness::{Comparison, Remap, Row, printable};
+use hashroute::harness::{Cause, Comparison, Evenness, Figures, Measure, Remap, Row, printable};
 use maud::{Markup, html};
 use serde_json::Value;
 
 use super::table::{figure, four};
 use crate::units;
 
-/// The verdict, the most important first: who is even and moves no key in vain, who is not, why.
+/// The verdict, the most important first: who is even and moves no key in vain, who is not, why;
+/// then those of whom these keys cannot tell.
 pub(super) fn verdict(json: &Value, comparison: &Comparison) -> Markup {
     let rows = || comparison.rows.iter().enumerate();
-    let good = rows().filter(|(_, row)| fault_free(row));
-    let good: Vec<_> = good.map(|(_, row)| row.strategy.as_str()).collect();
-    let mut uneven: Vec<_> = rows().filter(|(_, row)| cv(row) > 0.0).collect();
-    uneven.sort_by(|(_, a), (_, b)| cv(b).total_cmp(&cv(a)));
+    let uneven = most_uneven(comparison, &[Cause::Structure, Cause::Placement]);
+    let few = most_uneven(comparison, &[Cause::FewKeys]);
+    let heavy = most_uneven(comparison, &[Cause::HeavyKeys]);
     let vain: Vec<_> = rows().filter(|(_, row)| in_vain(row)).collect();
+    let groups = [
+        ("Uneven, the most uneven first:", uneven),
+        (
+            "Too few keys to say how even; chance alone makes nodes as rough:",
+            few,
+        ),
+        ("Few keys carry much, which no strategy can split:", heavy),
+    ];
     html! {
         div.verdict {
-            p { (lead(&good, comparison.rows.len())) }
-            @if !uneven.is_empty() { p { "Uneven, the most uneven first: " } ul {
-                @for (at, row) in uneven { li { (unevenness(json, at, row)) } }
-            } }
+            p { (lead(&comparison.rows)) }
+            @for (what, found) in groups { @if !found.is_empty() { p { (what) } ul {
+                @for one in found { li { (unevenness(json, &one)) } }
+            } } }
             @if !vain.is_empty() { p { "Moving keys in vain:" } ul {
                 @for (at, row) in vain { li { (moves(json, at, row)) } }
             } }
@@ -31,32 +39,101 @@ pub(super) fn verdict(json: &Value, comparison: &Comparison) -> Markup {
     }
 }
 
-fn lead(good: &[&str], all: usize) -> String {
-    match good {
-        [] if all == 1 => "It is uneven, moves keys in vain or refuses a change.".into(),
-        [] => format!("Each of the {all} is uneven, moves keys in vain or refuses a change."),
-        [only] => format!("{only} is even but for chance, and moves no key in vain."),
-        [start @ .., last] => format!(
-            "{} and {last} are even but for chance, and move no key in vain.",
-            start.join(", ")
+fn lead(rows: &[Row]) -> String {
+    let names = |of: fn(&Row) -> bool| {
+        let rows = rows.iter().filter(|row| of(row));
+        rows.map(|row| row.strategy.as_str()).collect::<Vec<_>>()
+    };
+    let (even, unknown) = (names(is_even), names(is_unknown));
+    match (even.as_slice(), unknown.as_slice()) {
+        ([only], _) => format!("{only} is even but for chance, and moves no key in vain."),
+        ([_, ..], _) => format!(
+            "{} are even but for chance, and move no key in vain.",
+            list(&even)
+        ),
+        ([], [only]) => {
+            format!("{only} shows no fault, but these keys cannot tell how even it is.")
+        }
+        ([], [_, ..]) => format!(
+            "{} show no fault, but these keys cannot tell how even they are.",
+            list(&unknown)
+        ),
+        _ if rows.len() == 1 => "It is uneven, moves keys in vain or refuses a change.".into(),
+        _ => format!(
+            "Each of the {} is uneven, moves keys in vain or refuses a change.",
+            rows.len()
         ),
     }
 }
 
-fn fault_free(row: &Row) -> bool {
-    row.balance.is_some() && row.refused.is_none() && cv(row) == 0.0 && !in_vain(row)
+/// `ring, jump and modulo`, of two or more.
+fn list(names: &[&str]) -> String {
+    match names {
+        [start @ .., last] => format!("{} and {last}", start.join(", ")),
+        [] => String::new(),
+    }
 }
 
-/// How uneven the most uneven measure is; 0 where all are even but for chance.
-fn cv(row: &Row) -> f64 {
-    let Some(balance) = &row.balance else {
-        return 0.0;
+fn is_even(row: &Row) -> bool {
+    is_free_of(row, |cause| cause == Cause::Even)
+}
+
+/// No fault is known of it, though it is not known to be even.
+fn is_unknown(row: &Row) -> bool {
+    let no_fault = [Cause::Even, Cause::FewKeys, Cause::HeavyKeys];
+    !is_even(row) && is_free_of(row, |cause| no_fault.contains(&cause))
+}
+
+fn is_free_of(row: &Row, fine: impl Fn(Cause) -> bool) -> bool {
+    let placed = row.balance.is_some() && row.refused.is_none() && !in_vain(row);
+    placed && measures(row).all(|(_, evenness, _)| fine(evenness.cause))
+}
+
+/// What is known of each measure.
+fn measures(row: &Row) -> impl Iterator<Item = (Measure, &Evenness, &Figures)> {
+    row.balance.iter().flat_map(|balance| {
+        let verdict = &balance.verdict;
+        let (bytes, requests) = (verdict.bytes.as_ref(), verdict.requests.as_ref());
+        let others = [
+            (Measure::Bytes, bytes.zip(balance.bytes.as_ref())),
+            (Measure::Requests, requests.zip(balance.requests.as_ref())),
+        ];
+        let others = others.into_iter().filter_map(|(measure, known)| {
+            known.map(|(evenness, figures)| (measure, evenness, figures))
+        });
+        core::iter::once((Measure::Keys, &verdict.keys, &balance.figures)).chain(others)
+    })
+}
+
+/// The measure of a row that is most uneven for one of these causes.
+struct Uneven<'a> {
+    at: usize,
+    row: &'a Row,
+    measure: Measure,
+    cv: f64,
+}
+
+/// The rows where a measure is uneven for one of these causes, the most uneven first.
+fn most_uneven<'a>(comparison: &'a Comparison, causes: &[Cause]) -> Vec<Uneven<'a>> {
+    let worst = |(at, row): (usize, &'a Row)| {
+        let of = measures(row).filter(|(_, evenness, _)| causes.contains(&evenness.cause));
+        let (measure, _, figures) = of.max_by(|a, b| a.2.cv.total_cmp(&b.2.cv))?;
+        let cv = figures.cv;
+        Some(Uneven {
+            at,
+            row,
+            measure,
+            cv,
+        })
     };
-    let uneven = balance.verdict.matter.is_some();
-    let others = [&balance.bytes, &balance.requests].into_iter().flatten();
-    let cvs = others.map(|figures| figures.cv);
-    let most = cvs.fold(balance.figures.cv, f64::max);
-    if uneven { most } else { 0.0 }
+    let mut all: Vec<_> = comparison
+        .rows
+        .iter()
+        .enumerate()
+        .filter_map(worst)
+        .collect();
+    all.sort_by(|a, b| b.cv.total_cmp(&a.cv));
+    all
 }
 
 fn in_vain(row: &Row) -> bool {
@@ -69,16 +146,12 @@ fn changes(row: &Row) -> impl Iterator<Item = (&'static str, &Remap)> {
         .filter_map(|(which, remap)| Some((which, remap.as_ref()?)))
 }
 
-fn unevenness(json: &Value, at: usize, row: &Row) -> Markup {
+fn unevenness(json: &Value, one: &Uneven) -> Markup {
+    let (at, measure, row) = (one.at, one.measure, one.row);
     let balance = format!("/comparison/rows/{at}/balance");
-    let measure = row
-        .balance
-        .as_ref()
-        .and_then(|balance| balance.verdict.matter);
-    let measure = measure.map_or_else(String::new, |measure| measure.to_string());
-    let of = match measure.as_str() {
-        "keys" => balance.clone(),
-        measure => format!("{balance}/{measure}"),
+    let of = match measure {
+        Measure::Keys => balance,
+        _ => format!("{balance}/{measure}"),
     };
     let of = |name: &str, show| figure(json, &format!("{of}/{name}"), show);
     html! {
