@@ -2,7 +2,8 @@
 //!
 //! Three clients and a writer, the program of `examples/etcd`. One client is stopped for a while,
 //! one is cut off from etcd, etcd is killed and comes back, with its data and without, somebody puts
-//! what is no Spec, and two writers race. What every client says is compared with a Spec that we change alongside.
+//! what is no Spec, and two writers race. What every client says is compared with a Spec that we
+//! change alongside.
 
 mod peer;
 mod proxy;
