@@ -241,8 +241,11 @@ fn of_too_many_keys_those_with_the_most_are_due() -> Outcome {
     let mut hitters = HeavyHitters::new(HotKeys::MAX_HOT)?;
     let keys = keys(85, HotKeys::MAX_HOT + 500);
     let (most, less) = keys.split_at(500);
-    less.iter().for_each(|&key| hitters.feed(key, u64::MAX / 2));
-    most.iter().for_each(|&key| hitters.feed(key, u64::MAX));
+    for (keys, amount) in [(less, u64::MAX / 2), (most, u64::MAX)] {
+        for &key in keys {
+            hitters.feed(key, amount);
+        }
+    }
     let due = router.due(&hitters)?;
     assert_eq!(due.len(), HotKeys::MAX_HOT);
     assert!(most.iter().all(|key| due.binary_search(key).is_ok()));
