@@ -260,8 +260,8 @@ impl<'r> Check<'r> {
         }
         for i in 0..RACES {
             for writer in &mut writers {
-                writer.send(&format!("add {}-{i}", writer.name()))?;
-                writer.send(&format!("add both-{i}"))?;
+                writer.send(format!("add {}-{i}", writer.name()))?;
+                writer.send(format!("add both-{i}"))?;
             }
         }
         let raced = Raced::read(&writers)?;
