@@ -16,7 +16,7 @@ fn main() -> Result<(), Error> {
     let today = Keys::zipf(2, REQUESTS, 100_000, 1.1)?;
 
     let plain = Rendezvous::new(nodes())?;
-    let mut hitters = HeavyHitters::new(1000)?;
+    let mut hitters = HeavyHitters::new(2000)?;
     for key in yesterday.iter() {
         hitters.feed(plain.hash_key(key), 1);
     }
@@ -35,7 +35,7 @@ fn main() -> Result<(), Error> {
     );
     for (share, copies) in [(0.01, 2), (0.01, 4), (0.01, 8), (0.002, 4), (0.002, 8)] {
         let mut router = HotKeys::new(Rendezvous::new(nodes())?, copies, share)?;
-        router.set_hot(router.due(&hitters))?;
+        router.set_hot(router.due(&hitters)?)?;
         println!(
             "{:>6.1} %    {:>8}    {copies:>6}    {:>14.2}",
             100.0 * share,

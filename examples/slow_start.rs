@@ -13,7 +13,7 @@ fn main() -> Result<(), Error> {
     ring.apply(&Change::Add(Node::new("cold").with_weight(0)))?;
 
     let minutes = |n: u64| Duration::from_secs(60 * n);
-    let ramps = [
+    let mut ramps = vec![
         Ramp::slow_start("cold", 0, 100, minutes(0)..minutes(10), 10)?,
         Ramp::linear("old", 100, 0, minutes(10)..minutes(15), 5)?,
     ];
@@ -29,6 +29,8 @@ fn main() -> Result<(), Error> {
                 ring.apply(&change)?;
             }
         }
+        // Those that are over would undo what an operator does to the weights later.
+        ramps.retain(|ramp| !ramp.is_over(minutes(now), ring.nodes()));
         let before = owners.clone();
         ring.route_batch(&keys, &mut owners);
         let moved = || before.iter().zip(&owners).filter(|(old, new)| old != new);

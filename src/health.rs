@@ -28,7 +28,7 @@
 //! again, down or not, as with Envoy's panic threshold.
 //!
 //! There is no clock inside. Times are durations since any one start, such as that of the
-//! process, taken to whole milliseconds.
+//! process, taken to whole milliseconds. A report that is older than the last takes no time back.
 //!
 //! ```
 //! use core::time::Duration;

@@ -1,6 +1,6 @@
 //! Ramps: the weight of a cold node rises step by step, that of a draining one falls.
 //!
-//! | [`at`](Ramp::at), [`next`](Ramp::next) | [`due`](Ramp::due) | memory |
+//! | [`at`](Ramp::at), [`next`](Ramp::next) | [`due`](Ramp::due), [`is_over`](Ramp::is_over) | memory |
 //! |---|---|---|
 //! | O(log steps) | O(log steps + log nodes) | 16 B a step |
 //!
@@ -9,6 +9,10 @@
 //! at any time, any number of times, by a process that was restarted: what is due is one change to
 //! the weight of that time, however many steps were missed, and nothing when the node has it. A
 //! clock that goes back changes nothing, and no step passes the last weight.
+//!
+//! Without state it cannot know that it has done its work: **drop a ramp that
+//! [is over](Ramp::is_over)**, or it brings the node back to its last weight whenever somebody else
+//! changes that later.
 //!
 //! Each step is a [`Change::Reweight`], so it moves what a reweight moves in that strategy: on
 //! ring, rendezvous and shortlist only keys that go to the rising node or leave the falling one;
@@ -33,7 +37,8 @@ use crate::{Change, Error, Nodes};
 /// The times at which the weight of one node changes, and what to; times are counted from
 /// whatever start all who share the ramp agree on, in whole milliseconds.
 ///
-/// Several nodes have a ramp each, which do not meet. To end one early, ask it no more.
+/// Several nodes have a ramp each, which do not meet. One node has one at a time: drop it once it
+/// [is over](Self::is_over), or to end it early, before you ask the next.
 ///
 /// With the feature `serde` it reads and writes as `{"node": "d", "steps": [[0, 0], [60000, 10]]}`,
 /// milliseconds and weights.
@@ -51,6 +56,9 @@ use crate::{Change, Error, Nodes};
 /// for now in [0, 1, 1, 2, 7, 60].map(minutes) {
 ///     if let Some(change) = ramp.due(now, router.nodes())? {
 ///         router.apply(&change)?; // weights 1, 2, 7 and 10
+///     }
+///     if ramp.is_over(now, router.nodes()) {
+///         break; // after 60 minutes
 ///     }
 /// }
 /// assert_eq!(router.nodes().total_weight(), 40);
@@ -294,6 +302,33 @@ impl Ramp {
         Ok(due.then(|| Change::reweight(self.node.clone(), to)))
     }
 
+    /// Whether its work is done: the last step has come, and the node has its weight, is further,
+    /// or has left. Ask after what was due is made, and drop the ramp then. A node that leaves
+    /// earlier ends its ramp as well; one that comes back cold needs a new one.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use hashroute::{Change, Node, Nodes, Ramp};
+    ///
+    /// let second = Duration::from_secs(1);
+    /// let mut nodes = Nodes::new([Node::new("d").with_weight(0)])?;
+    /// let mut ramps = vec![Ramp::linear("d", 0, 4, Duration::ZERO..60 * second, 4)?];
+    /// for now in [0, 20, 65].map(|n| n * second) {
+    ///     for ramp in &ramps {
+    ///         if let Some(change) = ramp.due(now, &nodes)? {
+    ///             nodes.apply(&change)?;
+    ///         }
+    ///     }
+    ///     ramps.retain(|ramp| !ramp.is_over(now, &nodes));
+    /// }
+    /// assert!(ramps.is_empty());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn is_over(&self, now: Duration, nodes: &Nodes) -> bool {
+        let is_due = matches!(self.due(now, nodes), Ok(Some(_)));
+        self.next(now).is_none() && !is_due
+    }
+
     /// How many steps have come, the start among them.
     fn begun(&self, now: Duration) -> usize {
         let now = millis(now);
@@ -446,10 +481,14 @@ mod tests {
                     };
                     let expected = (now >= 10 && behind).then(|| Change::reweight("a", target));
                     assert_eq!(due, expected, "{now} {has}");
+                    let over = now >= 20 && !behind;
+                    assert_eq!(ramp.is_over(now * SECOND, &nodes(has)?), over);
                 }
             }
             let missing = ramp.due(SECOND, &Nodes::default());
             assert_eq!(missing, Err(Error::UnknownNode { name: "a".into() }));
+            let left = [19, 20].map(|now| ramp.is_over(now * SECOND, &Nodes::default()));
+            assert_eq!(left, [false, true]);
         }
         Ok(())
     }

@@ -32,10 +32,10 @@
 //! # Ok::<(), hashroute::Error>(())
 //! ```
 
-use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::mem;
 use core::ops::Deref;
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
@@ -154,16 +154,26 @@ struct Writer<R> {
     told: Mutex<Told<R>>,
 }
 
-/// The subscribers, and the swaps they have not heard of.
+/// The subscribers, and whether a writer is telling them.
 struct Told<R> {
-    hooks: Vec<Hook<R>>,
-    swaps: VecDeque<Swap<R>>,
+    subscribers: Vec<Subscriber<R>>,
     telling: bool,
 }
 
-struct Swap<R> {
-    before: Arc<Version<R>>,
-    after: Arc<Version<R>>,
+struct Subscriber<R> {
+    hook: Hook<R>,
+    /// The version it heard of last: no queue, so that swaps without end take no memory.
+    knows: Arc<Version<R>>,
+}
+
+impl<R> Subscriber<R> {
+    fn hear_of(&mut self, now: &Arc<Version<R>>) -> Option<(Hook<R>, Arc<Version<R>>)> {
+        let behind = self.knows.epoch < now.epoch;
+        behind.then(|| {
+            let before = mem::replace(&mut self.knows, Arc::clone(now));
+            (Arc::clone(&self.hook), before)
+        })
+    }
 }
 
 impl<R: Router> Shared<R> {
@@ -194,8 +204,7 @@ impl<R: Router> Shared<R> {
             writer: Arc::new(Writer {
                 turn: Mutex::new(()),
                 told: Mutex::new(Told {
-                    hooks: Vec::new(),
-                    swaps: VecDeque::new(),
+                    subscribers: Vec::new(),
                     telling: false,
                 }),
             }),
@@ -257,19 +266,28 @@ impl<R: Router> Shared<R> {
                 current,
             });
         }
-        self.swap(Version { epoch, router });
+        self.current.store(Arc::new(Version { epoch, router }));
         drop(turn);
         self.tell();
         Ok(())
     }
 
-    /// Have `hook` called after every swap from now on, with the version before and the one after
-    /// it: to see what moved, to warm or to drop what depends on it.
+    /// Have `hook` called after swaps from now on, with the version before and the one after: to
+    /// see what moved, to warm or to drop what depends on it.
     ///
-    /// Swaps are told one at a time, in order, each once, by a writer that has made one, and with
-    /// no lock held: a hook may read, subscribe, and write, of which it is told when it has
-    /// returned. While it runs, other writers swap without waiting for it. A panic in a hook ends
-    /// that call and nothing else. Hooks stay for as long as the router is shared.
+    /// Every change is told, but **several swaps may come as one**: those made while a hook runs
+    /// are told together when it has returned, from the version that it was told last to the
+    /// newest. So each call begins where the one before it ended, epochs may be left out, and a
+    /// hook that hangs keeps three versions in memory, however many swaps there are.
+    ///
+    /// Hooks run one at a time, by a writer that has made a swap, and with no lock held: a hook
+    /// may read, subscribe, and write, of which it is told when it has returned. While it runs,
+    /// other writers swap without waiting for it. A panic in a hook ends that call and nothing
+    /// else.
+    ///
+    /// Hooks stay for as long as the router is shared. So a hook that holds a `Shared` **keeps
+    /// itself and the router for ever**: let it hold a [`Weak`](alloc::sync::Weak) of an
+    /// `Arc<Shared<R>>` instead.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -286,19 +304,30 @@ impl<R: Router> Shared<R> {
     /// assert_eq!(moves.recv()?.0, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// A hook that writes:
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// # use hashroute::shared::Shared;
+    /// # use hashroute::{Change, Node, Ring, Router};
+    ///
+    /// let shared = Arc::new(Shared::new(Ring::new([Node::new("a")])?));
+    /// let handle = Arc::downgrade(&shared);
+    /// shared.subscribe(move |_, after| {
+    ///     if let Some(shared) = handle.upgrade().filter(|_| after.nodes().is_empty()) {
+    ///         let _ = shared.update(&[Change::Add(Node::new("last-resort"))]);
+    ///     }
+    /// });
+    /// shared.update(&[Change::remove("a")])?;
+    /// assert_eq!(shared.pin().route(b"user:42").map(Node::name), Some("last-resort"));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn subscribe(&self, hook: impl Fn(&Version<R>, &Version<R>) + Send + Sync + 'static) {
-        lock(&self.writer.told).hooks.push(Arc::new(hook));
-    }
-
-    /// Only for who has the turn.
-    fn swap(&self, next: Version<R>) {
-        let after = Arc::new(next);
-        let before = self.current.swap(Arc::clone(&after));
-        // In the turn, so that they stand in order.
+        let hook = Arc::new(hook);
         let mut told = lock(&self.writer.told);
-        if !told.hooks.is_empty() {
-            told.swaps.push_back(Swap { before, after });
-        }
+        let knows = self.pin();
+        told.subscribers.push(Subscriber { hook, knows });
     }
 
     /// Tell the subscribers, unless somebody is at it, who will tell this as well.
@@ -307,18 +336,30 @@ impl<R: Router> Shared<R> {
         if told.telling {
             return;
         }
-        // Ends when no swap is left to tell of: one turn for each that a writer has made.
-        while let Some(Swap { before, after }) = told.swaps.pop_front() {
-            told.telling = true;
-            let hooks = told.hooks.clone();
+        // Ends when nobody is behind: at most one turn for each swap that a writer has made.
+        loop {
+            let now = self.pin();
+            let behind = told.subscribers.iter_mut();
+            let news: Vec<_> = behind.filter_map(|one| one.hear_of(&now)).collect();
+            told.telling = !news.is_empty();
             drop(told);
-            for hook in hooks {
-                // The panic has been reported by its own hook, and the swap is made.
-                let _ = catch_unwind(AssertUnwindSafe(|| hook(&before, &after)));
+            if news.is_empty() {
+                return;
+            }
+            for (hook, before) in news {
+                call(&hook, &before, &now);
             }
             told = lock(&self.writer.told);
         }
-        told.telling = false;
+    }
+}
+
+/// A panic has been reported by its own hook, and the swap is made.
+fn call<R>(hook: &Hook<R>, before: &Version<R>, after: &Version<R>) {
+    let called = || drop(catch_unwind(AssertUnwindSafe(|| hook(before, after))));
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(called)) {
+        // What was thrown panics when it is dropped; what that threw may do so again.
+        mem::forget(payload);
     }
 }
 
@@ -356,7 +397,7 @@ impl<R: Router + Clone> Shared<R> {
         for change in changes {
             router.apply(change)?;
         }
-        self.swap(Version { epoch, router });
+        self.current.store(Arc::new(Version { epoch, router }));
         drop(turn);
         self.tell();
         Ok(epoch)

@@ -7,6 +7,7 @@ mod hitters;
 #[path = "hot/leases.rs"]
 mod leases;
 
+use core::time::Duration;
 use std::collections::BTreeSet;
 
 use common::{Outcome, build, for_all, keys, walked, weighted};
@@ -140,10 +141,10 @@ fn a_share_that_wavers_does_not_make_a_key_flap() -> Outcome {
         (39, false),
         (19, false),
     ] {
-        router.set_hot(router.due(&counts(key, part)?))?;
+        router.set_hot(router.due(&counts(key, part)?)?)?;
         assert_eq!(router.is_hot(key), hot, "{part}");
         assert_eq!(
-            router.due(&counts(key, part)?),
+            router.due(&counts(key, part)?)?,
             router.hot(),
             "once is enough"
         );
@@ -153,7 +154,138 @@ fn a_share_that_wavers_does_not_make_a_key_flap() -> Outcome {
     assert_eq!(flips, 2);
     // What counts too little says nothing.
     router.set_hot([key])?;
-    assert_eq!(router.due(&HeavyHitters::new(10)?), [key]);
+    assert_eq!(router.due(&HeavyHitters::new(100)?)?, [key]);
+    Ok(())
+}
+
+/// What may still be above half of the share by the counts' bound stays.
+#[test]
+fn a_key_stays_while_the_counts_leave_it_open() -> Outcome {
+    let mut router = HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.5)?;
+    let key = KeyHash::from_bytes(b"hot");
+    let mut hitters = HeavyHitters::new(8)?;
+    for i in 0..2000 {
+        let is_key = i % 16 < 4; // a quarter, half of the share
+        let other = KeyHash::from_integer(i);
+        hitters.feed(if is_key { key } else { other }, 1);
+    }
+    let count = hitters.count(key);
+    assert!(*count.start() < 500 && *count.end() >= 500, "{count:?}");
+    assert_eq!(router.due(&hitters)?, []);
+    router.set_hot([key])?;
+    assert_eq!(router.due(&hitters)?, [key]);
+    Ok(())
+}
+
+#[test]
+fn a_hundred_requests_are_evidence() -> Outcome {
+    let router = HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.5)?;
+    let key = KeyHash::from_bytes(b"hot");
+    let mut hitters = HeavyHitters::new(8)?;
+    hitters.feed(key, 199);
+    assert_eq!(router.due(&hitters)?, []);
+    hitters.feed(key, 1);
+    assert_eq!(router.due(&hitters)?, [key]);
+    Ok(())
+}
+
+/// At the least share, with the least capacity and the worst of streams.
+#[test]
+fn a_key_above_its_share_is_found_and_let_go_again() -> Outcome {
+    let (share, capacity) = (0.01, 400);
+    let mut router = HotKeys::new(Ring::new([Node::new("a")])?, 2, share)?;
+    let key = KeyHash::from_bytes(b"hot");
+    let second = Duration::from_secs(1);
+    let mut hitters = HeavyHitters::new(capacity)?.with_half_life(second)?;
+    hitters.advance(Duration::ZERO);
+    // Others that come as often as each other, more of them than are counted.
+    let others = |hitters: &mut HeavyHitters, turns: u64| {
+        for i in 0..turns * 801 {
+            hitters.feed(KeyHash::from_integer(i % 801), 1);
+        }
+    };
+    others(&mut hitters, 20);
+    let part = hitters.total() * 13 / 987; // 1.3 of the share, with these
+    hitters.feed(key, part);
+    others(&mut hitters, 1);
+    router.set_hot(router.due(&hitters)?)?;
+    assert_eq!(router.hot(), [key]);
+    for turn in 1..=3 {
+        hitters.advance(turn * second);
+        others(&mut hitters, 20);
+    }
+    assert_eq!(router.due(&hitters)?, []);
+    Ok(())
+}
+
+#[test]
+fn counts_too_few_for_the_share_are_refused() -> Outcome {
+    let router = HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.003)?;
+    let refused = |hitters: &HeavyHitters| router.due(hitters).map_err(|error| error.to_string());
+    let error = "capacity = \"1333\" cannot be used: expected at least 1334, to tell which keys have 0.003 of all";
+    let few = HeavyHitters::new(1333)?;
+    assert_eq!(refused(&few), Err(error.into()));
+    let mut enough = HeavyHitters::new(1334)?;
+    assert_eq!(refused(&enough), Ok(vec![]));
+    enough.merge(&few); // and is as coarse as the lesser
+    assert_eq!(refused(&enough), Err(error.into()));
+    let least = HotKeys::new(Ring::new([])?, 2, 0.0001)?;
+    assert!(least.due(&HeavyHitters::new(40_000)?).is_ok());
+    Ok(())
+}
+
+/// Only where counts stop at the largest number can more keys be due than may be hot.
+#[test]
+fn of_too_many_keys_those_with_the_most_are_due() -> Outcome {
+    let mut router = HotKeys::new(Ring::new([])?, 2, 0.0001)?;
+    let mut hitters = HeavyHitters::new(HotKeys::MAX_HOT)?;
+    let keys = keys(85, HotKeys::MAX_HOT + 500);
+    let (most, less) = keys.split_at(500);
+    for (keys, amount) in [(less, u64::MAX / 2), (most, u64::MAX)] {
+        for &key in keys {
+            hitters.feed(key, amount);
+        }
+    }
+    let due = router.due(&hitters)?;
+    assert_eq!(due.len(), HotKeys::MAX_HOT);
+    assert!(most.iter().all(|key| due.binary_search(key).is_ok()));
+    router.set_hot(due)?;
+    Ok(())
+}
+
+#[test]
+fn copies_lie_in_zones_where_they_should() -> Outcome {
+    let nodes = (0..6).map(|i| Node::new(format!("node-{i}")).with_zone(["x", "y"][i % 2]));
+    let ring = Ring::new(nodes)?;
+    let mut router = HotKeys::new(ring, 2, 0.01)?.with_spread(Spread::Zones);
+    let keys = keys(86, 50);
+    router.set_hot(keys.iter().copied())?;
+    let zoned = |key: &&KeyHash| {
+        let lists = [Spread::Zones, Spread::Nodes].map(|by| router.router().replicas(**key, 2, by));
+        assert_eq!(router.holders(**key), lists[0]);
+        lists[0] != lists[1]
+    };
+    let other = keys.iter().filter(zoned).count();
+    assert!(other > 0, "a spread that changes nothing");
+    Ok(())
+}
+
+/// The walk begins where the next reader goes, and goes on in order of preference.
+#[test]
+fn the_least_loaded_is_offered_first() -> Outcome {
+    let nodes = (0..6).map(|i| Node::new(format!("node-{i}")));
+    let mut router = HotKeys::new(Rendezvous::new(nodes)?, 3, 0.01)?;
+    let hot = KeyHash::from_bytes(b"hot");
+    router.set_hot([hot])?;
+    let holders = router.holders(hot);
+    for turn in 0..6 {
+        let offered = walked(&router, hot);
+        assert_eq!(offered[0], holders[turn % 3]);
+        assert_eq!(Some(offered[0]), router.route_hash(hot));
+        assert_eq!(offered[1..], walked(router.router(), hot));
+        let lease = router.acquire(hot).ok_or("a node")?;
+        assert_eq!(lease.node(), offered[0]);
+    }
     Ok(())
 }
 
@@ -163,9 +295,10 @@ fn what_cannot_be_is_refused_in_words() -> Outcome {
     for (copies, share, part) in [
         (1, 0.1, "copies = \"1\" cannot be used: expected 2 to 8"),
         (9, 0.1, "2 to 8"),
-        (2, 0.0, "0.00001 to 1"),
-        (2, 1.1, "0.00001 to 1"),
-        (2, f64::NAN, "0.00001 to 1"),
+        (2, 0.0, "0.0001 to 1"),
+        (2, 0.000_09, "0.0001 to 1"),
+        (2, 1.1, "0.0001 to 1"),
+        (2, f64::NAN, "0.0001 to 1"),
     ] {
         let error = new(copies, share).expect_err("out of range").to_string();
         assert!(error.contains(part), "{error}");

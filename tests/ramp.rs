@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use common::{Outcome, SIGNIFICANCE, at_least, build, for_all, is_set, keys, owners, weighted};
 use hashroute::strategy::{ALL, Excess, Strategy, Weights};
-use hashroute::{Change, Error, Node, Ramp, Router};
+use hashroute::{Change, Error, Node, Ramp, Rendezvous, Router};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy as _, any};
 
@@ -126,6 +126,62 @@ fn a_cold_node_gets_a_little_more_each_step() -> Outcome {
             "{counts:?}"
         );
     }
+    Ok(())
+}
+
+/// Make what is due, one ramp after the other, and drop those that are over.
+fn drive(ramps: &mut Vec<Ramp>, now: Duration, router: &mut dyn Router) -> usize {
+    let mut changes = 0;
+    ramps.retain(|ramp| {
+        if let Ok(Some(change)) = ramp.due(now, router.nodes()) {
+            router.apply(&change).expect("a weight it takes");
+            changes += 1;
+        }
+        !ramp.is_over(now, router.nodes())
+    });
+    changes
+}
+
+#[test]
+fn what_is_over_leaves_the_weight_to_others() -> Outcome {
+    for strategy in with_weights() {
+        let mut router = build(strategy, weighted(strategy, &[0, 10, 10]));
+        let weight =
+            |router: &dyn Router| router.nodes().id(NAME).map(|id| router.nodes().weight(id));
+        let mut ramps = vec![
+            Ramp::linear(NAME, 0, 10, Duration::ZERO..10 * SECOND, 10)?,
+            Ramp::linear(NAME, 10, 0, 20 * SECOND..30 * SECOND, 10)?,
+        ];
+        // Nobody asks while the rise ends and the fall begins.
+        for now in (0..9).chain(25..40) {
+            let changes = drive(&mut ramps, now * SECOND, &mut *router);
+            let expected = match now {
+                25 => 2,
+                1..9 | 26..=30 => 1,
+                _ => 0,
+            };
+            assert_eq!(changes, expected, "{} {now}", strategy.name);
+        }
+        assert_eq!((ramps.len(), weight(&*router)), (0, Some(0)));
+        // By an operator, long after; and as a cold node that has the name anew.
+        let mut ramps = vec![Ramp::linear(NAME, 0, 10, 50 * SECOND..60 * SECOND, 10)?];
+        assert_eq!(drive(&mut ramps, 60 * SECOND, &mut *router), 1);
+        router.apply(&Change::reweight(NAME, 3))?;
+        assert_eq!(drive(&mut ramps, 1000 * SECOND, &mut *router), 0);
+        assert_eq!(weight(&*router), Some(3));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_ramp_ends_with_its_node() -> Outcome {
+    let mut router = Rendezvous::new(["a", NAME].map(|name| Node::new(name).with_weight(10)))?;
+    let mut ramps = vec![Ramp::linear(NAME, 0, 20, Duration::ZERO..10 * SECOND, 10)?];
+    router.apply(&Change::remove(NAME))?;
+    assert_eq!(drive(&mut ramps, 11 * SECOND, &mut router), 0);
+    router.apply(&Change::Add(Node::new(NAME).with_weight(0)))?;
+    assert_eq!(drive(&mut ramps, 12 * SECOND, &mut router), 0);
+    assert_eq!(router.nodes().total_weight(), 10);
     Ok(())
 }
 

@@ -207,16 +207,24 @@ fn every_strategy_can_be_shared_without_its_type() -> Outcome {
 
 // --- Subscribers ---
 
+/// From version to version without a gap, from this epoch to that.
+fn is_chain(heard: &[(u64, u64)], from: u64, to: u64) -> bool {
+    let ends = heard.iter().map(|&(_, after)| after);
+    let starts = heard.iter().map(|&(before, _)| before);
+    let rises = heard.iter().all(|(before, after)| before < after);
+    rises && starts.chain([to]).eq([from].into_iter().chain(ends))
+}
+
 #[test]
-fn subscribers_hear_of_every_swap_once_and_in_order() -> Outcome {
+fn subscribers_hear_of_every_change_once_and_in_order() -> Outcome {
     let shared = Shared::new(Ring::with_points(nodes(2), 8)?);
     let heard = Arc::new(Mutex::new(Vec::new()));
     let ears = Arc::clone(&heard);
     shared.subscribe(move |before, after| {
         let news = after.nodes().len() - before.nodes().len();
-        ears.lock()
-            .expect("no panic")
-            .push((before.epoch(), after.epoch(), news));
+        assert_eq!(after.epoch() - before.epoch(), news as u64);
+        let epochs = (before.epoch(), after.epoch());
+        ears.lock().expect("no panic").push(epochs);
     });
     thread::scope(|scope| {
         for writer in 0..4 {
@@ -225,10 +233,81 @@ fn subscribers_hear_of_every_swap_once_and_in_order() -> Outcome {
             scope.spawn(move || (0..50).for_each(|i| assert!(shared.update(&[add(i)]).is_ok())));
         }
     });
-    let wanted: Vec<_> = (0..200).map(|epoch| (epoch, epoch + 1, 1)).collect();
-    assert_eq!(*heard.lock().expect("no panic"), wanted);
+    let told = heard.lock().expect("no panic").clone();
+    assert!(is_chain(&told, 0, 200), "{told:?}");
     assert!(shared.update(&[Change::remove("nobody")]).is_err());
-    assert_eq!(heard.lock().expect("no panic").len(), 200);
+    assert_eq!(*heard.lock().expect("no panic"), told);
+    Ok(())
+}
+
+/// What was heard, shared with a hook that hears it.
+type Heard = Arc<Mutex<Vec<(u64, u64)>>>;
+
+fn hear(shared: &Shared<Ring>) -> Heard {
+    let heard = Heard::default();
+    let ears = Arc::clone(&heard);
+    shared.subscribe(move |before, after| {
+        let epochs = (before.epoch(), after.epoch());
+        ears.lock().expect("no panic").push(epochs);
+    });
+    heard
+}
+
+/// Swap once, have a hook hang in it while `meanwhile` works, then let it go on.
+fn while_a_hook_hangs(shared: &Shared<Ring>, meanwhile: impl FnOnce() -> Outcome) -> Outcome {
+    let (entered, inside) = mpsc::sync_channel(1);
+    let (go, gate) = mpsc::sync_channel::<()>(0);
+    let gate = Mutex::new(Some(gate));
+    shared.subscribe(move |_, _| {
+        let first = gate.lock().expect("no panic").take();
+        if let Some(gate) = first {
+            let _ = entered.send(());
+            let _ = gate.recv();
+        }
+    });
+    thread::scope(|scope| {
+        let writes = scope.spawn(|| shared.update(&[Change::reweight("node-0", 2)]));
+        inside.recv()?;
+        let done = meanwhile();
+        drop(go);
+        assert!(writes.join().expect("no panic").is_ok());
+        done
+    })
+}
+
+#[test]
+fn swaps_while_a_hook_hangs_are_told_as_one_and_leave_no_versions_behind() -> Outcome {
+    let shared = Shared::new(Ring::with_points(nodes(2), 8)?);
+    let heard = hear(&shared);
+    while_a_hook_hangs(&shared, || {
+        let mut versions = Vec::new();
+        for i in 0..100 {
+            shared.update(&[Change::reweight("node-1", 1 + i % 2)])?;
+            versions.push(Arc::downgrade(&shared.pin()));
+        }
+        let kept = versions.iter().filter(|one| one.strong_count() > 0);
+        assert_eq!(kept.count(), 1, "the current one");
+        // Nobody calls a hook while one is at work.
+        assert_eq!(*heard.lock().expect("no panic"), [(0, 1)]);
+        Ok(())
+    })?;
+    assert_eq!(*heard.lock().expect("no panic"), [(0, 1), (1, 101)]);
+    Ok(())
+}
+
+#[test]
+fn a_subscriber_hears_of_nothing_from_before_it_came() -> Outcome {
+    let shared = Shared::new(Ring::with_points(nodes(2), 8)?);
+    let mut late = None;
+    while_a_hook_hangs(&shared, || {
+        shared.update(&[Change::reweight("node-1", 2)])?;
+        late = Some(hear(&shared));
+        Ok(())
+    })?;
+    let late = late.ok_or("subscribed")?;
+    assert_eq!(*late.lock().expect("no panic"), []);
+    shared.update(&[Change::reweight("node-1", 3)])?;
+    assert_eq!(*late.lock().expect("no panic"), [(2, 3)]);
     Ok(())
 }
 
@@ -277,6 +356,31 @@ fn a_panic_in_a_subscriber_harms_nobody() -> Outcome {
             assert_eq!(shared.update(&[Change::Add(Node::new(name))]), Ok(epoch));
             assert_eq!(heard.load(SeqCst), epoch);
         }
+        Ok(())
+    })
+}
+
+/// What is thrown panics when it is dropped, and what that throws as well.
+#[test]
+fn a_panic_that_panics_again_harms_nobody() -> Outcome {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            std::panic::panic_any(Self);
+        }
+    }
+    within_a_minute(|| {
+        let shared = Shared::new(Ring::with_points(nodes(2), 8)?);
+        shared.subscribe(|_, after| {
+            if after.epoch() == 1 {
+                std::panic::panic_any(Bomb);
+            }
+        });
+        let heard = hear(&shared);
+        for weight in 2..4 {
+            shared.update(&[Change::reweight("node-0", weight)])?;
+        }
+        assert_eq!(*heard.lock().expect("no panic"), [(0, 1), (1, 2)]);
         Ok(())
     })
 }

@@ -49,7 +49,7 @@ impl State {
         if quiet >= millis(policy.max_hold) {
             self.flaps = 0;
         }
-        (self.count, self.since) = (self.count + 1, millis(now));
+        (self.count, self.since) = (self.count + 1, self.latest(now));
         if self.count >= policy.fail_after {
             (self.down, self.count) = (true, 0);
             self.flaps = MOST_FLAPS.min(self.flaps + 1);
@@ -65,7 +65,7 @@ impl State {
         self.count = policy.rise.min(self.count.saturating_add(1));
         if self.count == policy.rise && self.is_due(now, policy) {
             self.down = false;
-            (self.count, self.since) = (0, millis(now));
+            (self.count, self.since) = (0, self.latest(now));
         }
         self
     }
@@ -77,7 +77,13 @@ impl State {
         self.down && self.elapsed(now) >= hold.min(millis(policy.max_hold))
     }
 
-    /// None where a report is older than the last, as reports of several threads may be.
+    /// A report that is older than the last, as those of several threads may be, takes no time
+    /// back.
+    fn latest(self, now: Duration) -> u64 {
+        self.since.max(millis(now))
+    }
+
+    /// None for such a report.
     fn elapsed(self, now: Duration) -> u64 {
         millis(now).saturating_sub(self.since)
     }

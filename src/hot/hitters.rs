@@ -21,7 +21,7 @@ use crate::{Error, KeyHash};
 ///
 /// | [`feed`](Self::feed) | [`advance`](Self::advance) | memory |
 /// |---|---|---|
-/// | O(log c) amortised, whatever the keys are | O(c) a half-life | 2 c + 1 counts, about 24 B each |
+/// | O(log c) amortised, whatever the keys are | O(c) a half-life | 2 c + 1 counts, about 28 B each, and 8 B more each while it shrinks |
 ///
 /// It keeps hashes, not keys: keys of one hash are one key to a router as well. A thread or a
 /// process each may have its own, to be [merged](Self::merge).
@@ -62,7 +62,7 @@ impl HeavyHitters {
     pub const MAX_CAPACITY: usize = 65_536;
 
     /// Nothing counted yet. To see every key with a share s of the stream, take several times
-    /// 1 / s.
+    /// 1 / s; [`HotKeys`](super::HotKeys) asks for four.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a capacity of 0 or beyond [`MAX_CAPACITY`](Self::MAX_CAPACITY).
@@ -187,8 +187,8 @@ impl HeavyHitters {
     }
 
     /// Add what another has counted, of another part of the stream; both should be
-    /// [advanced](Self::advance) to the same time. The bounds are those of both streams together
-    /// at the lesser capacity. O(c log c).
+    /// [advanced](Self::advance) to the same time. The sum has the lesser capacity, and with it the
+    /// bounds of both streams together. O(c log c).
     ///
     /// ```
     /// # use hashroute::{KeyHash, hot::HeavyHitters};
@@ -205,7 +205,12 @@ impl HeavyHitters {
         }
         self.total = self.total.saturating_add(other.total);
         self.missed = self.missed.saturating_add(other.missed);
+        self.capacity = self.capacity.min(other.capacity);
         self.shrink();
+    }
+
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity
     }
 
     /// All that was counted, halved with the counts.

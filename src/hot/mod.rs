@@ -59,7 +59,7 @@ pub use hitters::HeavyHitters;
 ///     let key = if i % 4 == 0 { "hot".into() } else { format!("user:{i}") };
 ///     hitters.feed(router.hash_key(key.as_bytes()), 1);
 /// }
-/// router.set_hot(router.due(&hitters))?;
+/// router.set_hot(router.due(&hitters)?)?;
 ///
 /// let key = router.hash_key(b"hot");
 /// assert_eq!(router.hot(), [key]);
@@ -112,7 +112,7 @@ impl<R: Router> HotKeys<R> {
     ///
     /// # Errors
     /// [`Error::Parameter`] for copies not from 2 to [`MAX_COPIES`](HotKeys::MAX_COPIES), or a
-    /// share not from 0.00001 to 1.
+    /// share not from 0.0001 to 1, the least that [`HeavyHitters`] can tell.
     ///
     /// ```
     /// # use hashroute::{Jump, Node, hot::HotKeys};
@@ -125,13 +125,13 @@ impl<R: Router> HotKeys<R> {
             let expected = alloc::format!("2 to {}", HotKeys::MAX_COPIES);
             return Err(Error::parameter("copies", copies, expected));
         }
-        if !(1e-5..=1.0).contains(&share) {
-            return Err(Error::parameter("share", share, "0.00001 to 1"));
+        if !(1e-4..=1.0).contains(&share) {
+            return Err(Error::parameter("share", share, "0.0001 to 1"));
         }
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "between 10 and 10^6"
+            reason = "between 100 and 10^6"
         )]
         let share = (share * MILLION as f64 + 0.5) as u64;
         let counters = (0..router.nodes().id_bound()).map(|_| Arc::new(Counter::new()));
@@ -177,10 +177,14 @@ impl<R: Router> HotKeys<R> {
     }
 
     /// The keys that should be hot by these counts: those that have the share for certain, and of
-    /// those that are hot, the ones that may still have half of it. While there are too few
-    /// requests to tell (100 / share), all stays as it is. The hitters' capacity should be several
-    /// times 1 / share: a key is seen as hot once it has 1 / capacity more than the share. Changes
-    /// nothing. O(c log c) in the capacity.
+    /// those that are hot, the ones that may still have half of it. What the counts
+    /// [leave open](HeavyHitters::count) is a quarter of the share at most: a key is seen as hot
+    /// before it has 1.3 times the share, and is let go before it has less than a fifth. While
+    /// there are too few requests to tell (100 / share), all stays as it is. Changes nothing.
+    /// O(c log c) in the capacity.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for hitters with a capacity below 4 / share, which cannot tell.
     ///
     /// ```
     /// # use hashroute::{KeyHash, Node, Ring, hot::{HeavyHitters, HotKeys}};
@@ -190,7 +194,7 @@ impl<R: Router> HotKeys<R> {
     ///     let mut hitters = HeavyHitters::new(10)?;
     ///     hitters.feed(key, requests);
     ///     hitters.feed(others, of_others);
-    ///     Ok::<_, hashroute::Error>(router.due(&hitters).contains(&key))
+    ///     Ok::<_, hashroute::Error>(router.due(&hitters)?.contains(&key))
     /// };
     /// assert!(!due(&router, 40, 60)?); // too few to tell
     /// assert!(!due(&router, 400, 600)?);
@@ -200,23 +204,33 @@ impl<R: Router> HotKeys<R> {
     /// assert!(!due(&router, 200, 800)?);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn due(&self, hitters: &HeavyHitters) -> Vec<KeyHash> {
+    pub fn due(&self, hitters: &HeavyHitters) -> Result<Vec<KeyHash>, Error> {
+        self.check_capacity(hitters.capacity())?;
         let part = |count: u64| u128::from(count) * u128::from(MILLION);
         let needed = u128::from(hitters.total()) * u128::from(self.share);
         if needed < part(EVIDENCE) {
-            return self.hot.clone();
+            return Ok(self.hot.clone());
         }
-        let stay = |key: &&KeyHash| 2 * part(*hitters.count(**key).end()) >= needed;
-        let mut due: Vec<_> = self.hot.iter().filter(stay).copied().collect();
-        let top = hitters.top(HotKeys::MAX_HOT).into_iter();
-        due.extend(
-            top.take_while(|&(_, n)| part(n) >= needed)
-                .map(|(key, _)| key),
-        );
+        // A key without a count has less than half of the share.
+        let is_due = |&(key, least): &(KeyHash, u64)| {
+            let stays = || self.is_hot(key) && 2 * part(*hitters.count(key).end()) >= needed;
+            part(least) >= needed || stays()
+        };
+        let due = hitters.top(usize::MAX).into_iter().filter(is_due);
+        // There are fewer, unless counts have stopped at the largest number.
+        let mut due: Vec<_> = due.map(|(key, _)| key).take(HotKeys::MAX_HOT).collect();
         due.sort_unstable();
-        due.dedup();
-        due.truncate(HotKeys::MAX_HOT);
-        due
+        Ok(due)
+    }
+
+    fn check_capacity(&self, capacity: usize) -> Result<(), Error> {
+        let least = (4 * MILLION).div_ceil(self.share);
+        if capacity as u64 >= least {
+            return Ok(());
+        }
+        let share = self.share as f64 / MILLION as f64;
+        let expected = alloc::format!("at least {least}, to tell which keys have {share} of all");
+        Err(Error::parameter("capacity", capacity, expected))
     }
 
     /// These keys are hot from now on, and no others.

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use etcd_client::{Client, KeyValue, WatchOptions};
+use etcd_client::{Client, KeyValue, ResponseHeader, WatchOptions};
 use tokio::time::{sleep, timeout};
 
 use crate::Fallible;
@@ -30,7 +30,13 @@ pub(crate) async fn start(endpoint: &str, key: &str, now: Duration) -> Fallible<
     let answer = connect(endpoint).await?.get(key, None).await?;
     let found = answer.kvs().first();
     let found = found.ok_or_else(|| format!("there is no {key}; put it with `init`"))?;
-    View::new(found.value(), u64::try_from(found.mod_revision())?, now)
+    let cluster = header(answer.header())?.cluster_id();
+    View::new(
+        cluster,
+        found.value(),
+        u64::try_from(found.mod_revision())?,
+        now,
+    )
 }
 
 impl<C: Fn() -> Duration> Follower<'_, C> {
@@ -77,7 +83,8 @@ impl<C: Fn() -> Duration> Follower<'_, C> {
     /// Take what the key has now, and give the revision of the store that it was read at.
     async fn read(&self, client: &mut Client) -> Fallible<i64> {
         let answer = client.get(self.key, None).await?;
-        let header = answer.header().ok_or("an answer without a revision")?;
+        let header = header(answer.header())?;
+        self.view.check_cluster(header.cluster_id())?;
         self.take(answer.kvs().first());
         Ok(header.revision())
     }
@@ -107,6 +114,10 @@ impl<C: Fn() -> Duration> Follower<'_, C> {
     fn report(&self) -> Report {
         self.view.report((self.clock)())
     }
+}
+
+fn header(header: Option<&ResponseHeader>) -> Fallible<&ResponseHeader> {
+    header.ok_or_else(|| "an answer without a header".into())
 }
 
 fn cancelled(compacted: i64, reason: &str) -> Box<dyn std::error::Error> {

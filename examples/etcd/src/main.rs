@@ -17,7 +17,7 @@ mod view;
 
 use std::env;
 use std::error::Error;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
@@ -63,10 +63,12 @@ fn init(runtime: &Runtime, endpoint: &str, key: &str, file: &str) -> Fallible<()
 }
 
 fn write(runtime: &Runtime, endpoint: &str, key: &str) -> Fallible<()> {
-    for line in io::stdin().lock().lines() {
+    for line in input() {
         let line = line?;
-        let made =
-            parse(&line).and_then(|change| runtime.block_on(store::change(endpoint, key, &change)));
+        let made = std::str::from_utf8(&line)
+            .map_err(Into::into)
+            .and_then(parse)
+            .and_then(|change| runtime.block_on(store::change(endpoint, key, &change)));
         match made {
             Ok(made) => println!("epoch {} tries {}", made.epoch, made.tries),
             Err(error) => println!("failed: {error}"),
@@ -114,14 +116,21 @@ fn follow(runtime: Runtime, endpoint: &str, key: &str) -> Fallible<()> {
             .run(),
         )
     });
-    for line in io::stdin().lock().lines() {
-        match line?.as_str() {
-            "" => println!("{}", view.report(clock())),
-            key => {
-                let node = reader.get().route(key.as_bytes());
-                println!("{key} {}", node.map_or("-", Node::name));
-            }
+    for line in input() {
+        let key = line?;
+        if key.is_empty() {
+            println!("{}", view.report(clock()));
+            continue;
         }
+        let node = reader.get().route(&key);
+        let answer = [&key, node.map_or("-", Node::name).as_bytes()].join(&b' ');
+        io::stdout().write_all(&[&answer[..], b"\n"].concat())?;
     }
     Ok(())
+}
+
+/// The lines of standard input: keys may be any bytes.
+fn input() -> impl Iterator<Item = io::Result<Vec<u8>>> {
+    let lines = io::stdin().lock().split(b'\n');
+    lines.map(|line| line.map(|line| line.strip_suffix(b"\r").map(<[u8]>::to_vec).unwrap_or(line)))
 }

@@ -20,6 +20,10 @@ pub(crate) struct View {
 
 #[derive(Debug)]
 struct Known {
+    /// Of etcd: revisions of another count something else.
+    cluster: u64,
+    /// As it was put.
+    text: Vec<u8>,
     fingerprint: u64,
     /// When etcd last had what we have.
     confirmed: Duration,
@@ -28,12 +32,14 @@ struct Known {
 }
 
 impl View {
-    /// Route with the Spec in this text; the revision of its key is the epoch.
-    pub(crate) fn new(text: &[u8], revision: u64, now: Duration) -> Fallible<Self> {
+    /// Route with the Spec in this text; the revision of its key in this cluster is the epoch.
+    pub(crate) fn new(cluster: u64, text: &[u8], revision: u64, now: Duration) -> Fallible<Self> {
         let spec = read(text)?;
         Ok(Self {
             router: Shared::with_epoch(spec.build()?, revision),
             known: Mutex::new(Known {
+                cluster,
+                text: text.to_vec(),
                 fingerprint: spec.fingerprint(),
                 confirmed: now,
                 behind: false,
@@ -46,8 +52,19 @@ impl View {
         &self.router
     }
 
+    /// Refuse to follow another cluster than before.
+    pub(crate) fn check_cluster(&self, cluster: u64) -> Fallible<()> {
+        let known = self.known().cluster;
+        if cluster != known {
+            let other = format!("cluster {cluster:016x} is not {known:016x}, which was followed");
+            return Err(format!("{other}: start this client again to follow it").into());
+        }
+        Ok(())
+    }
+
     /// Route with this text from now on, and say whether it is another one. What is refused is not
-    /// routed with: no Spec, one of a version that is not known, one of an earlier revision.
+    /// routed with: no Spec, one of a version that is not known, one of an earlier revision, and
+    /// another one of the same revision.
     pub(crate) fn swap(&self, text: &[u8], revision: u64, now: Duration) -> Fallible<bool> {
         self.missed();
         let new = revision != self.router.pin().epoch();
@@ -57,6 +74,11 @@ impl View {
             let mut known = self.known();
             self.router.publish(router, revision)?;
             known.fingerprint = spec.fingerprint();
+            known.text = text.to_vec();
+        } else if self.known().text != text {
+            // etcd lost its data, and counts anew.
+            let what = "another text has the revision that we have";
+            return Err(format!("{what}: start this client again to follow it").into());
         }
         self.known().behind = false;
         self.heard(now);
@@ -146,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_is_refused_changes_nothing() {
-        let view = View::new(TWO.as_bytes(), 57, seconds(1)).unwrap();
+        let view = View::new(7, TWO.as_bytes(), 57, seconds(1)).unwrap();
         let before = view.report(seconds(1));
         let later = TWO.replace("format = 1", "format = 2");
         for (text, words) in [
@@ -171,12 +193,20 @@ mod tests {
     }
 
     #[test]
-    fn a_revision_is_taken_once() {
-        let view = View::new(TWO.as_bytes(), 57, seconds(0)).unwrap();
+    fn a_revision_is_taken_once_and_never_for_another_text() {
+        let view = View::new(7, TWO.as_bytes(), 57, seconds(0)).unwrap();
         let before = view.report(seconds(0));
         let three = TWO.replace("}]", "}, { name = \"c\" }]");
-        assert!(!view.swap(three.as_bytes(), 57, seconds(0)).unwrap());
+        assert!(!view.swap(TWO.as_bytes(), 57, seconds(0)).unwrap());
         assert_eq!(view.report(seconds(0)), before);
+
+        // Of an etcd that lost its data: what we have is not what it has.
+        let other = view.swap(three.as_bytes(), 57, seconds(2)).unwrap_err();
+        assert!(other.to_string().contains("another text"), "{other}");
+        view.heard(seconds(3));
+        assert_eq!(view.report(seconds(0)), before);
+        assert_eq!(view.report(seconds(3)).age, seconds(3));
+
         assert!(view.swap(three.as_bytes(), 60, seconds(0)).unwrap());
         let after = view.report(seconds(0));
         assert_eq!(after.epoch, 60);
@@ -185,8 +215,19 @@ mod tests {
     }
 
     #[test]
+    fn another_cluster_is_not_followed() {
+        let view = View::new(7, TWO.as_bytes(), 57, seconds(0)).unwrap();
+        assert!(view.check_cluster(7).is_ok());
+        let other = view.check_cluster(8).unwrap_err().to_string();
+        assert!(
+            other.contains("0000000000000008 is not 0000000000000007"),
+            "{other}"
+        );
+    }
+
+    #[test]
     fn the_age_is_since_etcd_had_the_same() {
-        let view = View::new(TWO.as_bytes(), 1, seconds(10)).unwrap();
+        let view = View::new(7, TWO.as_bytes(), 1, seconds(10)).unwrap();
         let age = |now| view.report(seconds(now)).age;
         assert_eq!(age(13), seconds(3));
         view.heard(seconds(13));

@@ -69,6 +69,40 @@ fn the_hold_doubles_up_to_its_bound_and_is_forgotten_in_time() {
     assert!(state.is_due(now + Duration::from_secs(30), &policy));
 }
 
+/// A late report neither ends a row nor shortens the hold.
+#[test]
+fn older_reports_take_no_time_back() {
+    let second = Duration::from_secs(1);
+    let policy = Policy::default();
+    let mut state = State::default();
+    for (now, down) in [(20, false), (9, false), (20, true)] {
+        state = state.failed(now * second, &policy);
+        assert_eq!(state.down, down);
+    }
+    // Its last failure comes late.
+    let mut state = State::default();
+    for now in [20, 20, 11] {
+        state = state.failed(now * second, &policy);
+    }
+    let ends = 20 * second + policy.hold;
+    assert!(state.down && state.is_due(ends, &policy));
+    assert!(!state.is_due(19 * second + policy.hold, &policy));
+
+    // What puts it up comes from before it went down, where there is no hold.
+    let policy = Policy {
+        fail_after: 1,
+        rise: 1,
+        hold: Duration::ZERO,
+        ..policy
+    };
+    let down = state
+        .succeeded(ends, &policy)
+        .failed(1000 * second, &policy);
+    let up = down.succeeded(second, &policy);
+    assert!(down.down && !up.down);
+    assert_eq!(up.since, 1_000_000);
+}
+
 /// How many of these failures, in milliseconds, it takes.
 fn failures_until_down(times: impl IntoIterator<Item = u64>) -> Option<usize> {
     let (mut state, policy) = (State::default(), Policy::default());

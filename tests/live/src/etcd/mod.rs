@@ -1,8 +1,9 @@
 //! Do processes that follow one Spec through a real etcd agree after each change?
 //!
 //! Three clients and a writer, the program of `examples/etcd`. One client is stopped for a while,
-//! one is cut off from etcd, etcd is killed and comes back, somebody puts what is no Spec, and two
-//! writers race. What every client says is compared with a Spec that we change alongside.
+//! one is cut off from etcd, etcd is killed and comes back, with its data and without, somebody puts
+//! what is no Spec, and two writers race. What every client says is compared with a Spec that we
+//! change alongside.
 
 mod peer;
 mod proxy;
@@ -27,7 +28,10 @@ const RACES: usize = 30;
 
 pub(crate) fn check(random: &mut Random) -> Outcome {
     let mut check = Check::start(random)?;
-    check.steps(60, ALL)?;
+    check.any_bytes()?;
+    check.steps(10, ALL)?;
+    check.emptied()?;
+    check.steps(50, ALL)?;
     check.stopped()?;
     check.cut_off()?;
     check.etcd_away()?;
@@ -179,6 +183,46 @@ impl<'r> Check<'r> {
         self.steps(40, ALL)
     }
 
+    /// etcd comes back without data, and counts its revisions anew, of another Spec. What has the
+    /// revision that the clients have is not what they have, so none calls itself fresh; what has
+    /// a higher one is followed.
+    fn emptied(&mut self) -> Fallible<()> {
+        let (before, known) = (state(&self.model)?, self.epoch);
+        if let Some(etcd) = self.etcd.take() {
+            etcd.kill();
+        }
+        std::fs::remove_dir_all(self.folder.path().join("data"))?;
+        self.etcd = Some(start_etcd(self.ports, self.folder.path())?);
+        let nodes = (0..6).map(|i| Node::new(format!("anew-{i}")));
+        self.model = Spec::new(strategy::find("ring")?, nodes, &Params::default())?;
+        self.epoch = init(
+            self.ports[0],
+            &self.model,
+            &self.folder.path().join("spec.toml"),
+        )?;
+        while self.epoch < known {
+            self.step()?;
+        }
+        for client in &self.clients {
+            client.complains("another text has the revision that we have")?;
+        }
+        self.keep(ALL, &before, 2.0)?;
+        self.steps(1, ALL)
+    }
+
+    /// A key is bytes, and need not be text.
+    fn any_bytes(&mut self) -> Fallible<()> {
+        let client = &mut self.clients[0];
+        client.send(b"\xff\xfe")?;
+        let answer = client.line()?;
+        let router = self.model.build()?;
+        // As a peer reads it.
+        let ours = format!("\u{fffd}\u{fffd} {}", owner(&*router, b"\xff\xfe"));
+        self.tally
+            .compare(client.name(), b"\xff\xfe", &answer, &ours);
+        Ok(())
+    }
+
     /// What cannot be understood is refused by clients and writers, in words; the last good one
     /// keeps routing.
     fn refused(&mut self) -> Fallible<()> {
@@ -216,8 +260,8 @@ impl<'r> Check<'r> {
         }
         for i in 0..RACES {
             for writer in &mut writers {
-                writer.send(&format!("add {}-{i}", writer.name()))?;
-                writer.send(&format!("add both-{i}"))?;
+                writer.send(format!("add {}-{i}", writer.name()))?;
+                writer.send(format!("add both-{i}"))?;
             }
         }
         let raced = Raced::read(&writers)?;

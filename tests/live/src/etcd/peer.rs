@@ -50,9 +50,9 @@ impl Peer {
         thread::spawn(move || {
             // Ends with the process, or when nobody listens.
             let _ = output
-                .lines()
+                .split(b'\n')
                 .map_while(Result::ok)
-                .try_for_each(|line| sender.send(line));
+                .try_for_each(|line| sender.send(String::from_utf8_lossy(&line).into_owned()));
         });
         Ok(Self {
             name: name.to_owned(),
@@ -67,8 +67,8 @@ impl Peer {
         &self.name
     }
 
-    pub(super) fn send(&mut self, line: &str) -> Fallible<()> {
-        Ok(writeln!(self.input, "{line}")?)
+    pub(super) fn send(&mut self, line: impl AsRef<[u8]>) -> Fallible<()> {
+        Ok(self.input.write_all(&[line.as_ref(), b"\n"].concat())?)
     }
 
     pub(super) fn line(&self) -> Fallible<String> {
