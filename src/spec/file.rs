@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::hash::Hash;
 use super::ranges::Ranges;
 use super::text::{Values, Word, complete};
-use super::{Spec, VALUES, Way};
+use super::{Spec, VALUES, Way, hasher_of};
 #[cfg(feature = "compat")]
 use crate::compat::{self, Dialect, Server};
 use crate::strategy::{self, Agree, Params, Strategy};
@@ -324,12 +324,7 @@ fn of_strategy(strategy: &'static Strategy, file: File) -> Result<Spec, Error> {
     params.check(strategy.name, strategy.params)?;
     let hasher = match &file.hash {
         Some(hash) => hash.hasher()?,
-        // Its own: that of the tutorial's ring is MD5.
-        None => strategy
-            .build([], &params)?
-            .hasher()
-            .cloned()
-            .unwrap_or_default(),
+        None => hasher_of(strategy, &params)?,
     };
     let is_table = strategy.caps.agree == Agree::Table;
     check_rows(strategy, &file.node)?;
@@ -347,7 +342,7 @@ fn of_strategy(strategy: &'static Strategy, file: File) -> Result<Spec, Error> {
             nodes: file.node.into_iter().map(Node::from).collect(),
         },
     };
-    Spec::capture(strategy, &spec.params(), &*spec.build()?)
+    spec.checked()
 }
 
 /// Refuse what only servers have, slots without a table, and a table without slots.
@@ -398,8 +393,7 @@ fn of_dialect(dialect: &'static Dialect, file: File) -> Result<Spec, Error> {
             servers: file.node.into_iter().map(Server::from).collect(),
         },
     };
-    spec.build()?;
-    Ok(spec)
+    spec.checked()
 }
 
 impl From<Row> for Node {
