@@ -22,9 +22,10 @@ use crate::{Error, KeyHash, NodeId, Nodes, Router};
 /// that is one phase behind another, or ahead of it, reads nothing stale. Therefore:
 ///
 /// 1. [`advance`](Self::advance) everywhere, and wait until every process has;
-/// 2. after an odd phase, the nodes of [`sources`](Self::sources) copy the step's keys (a copy must
-///    not replace what was written since), and those that [`may_delete`](Self::may_delete) delete
-///    those of the step before; after an even one there is nothing to do;
+/// 2. after an odd phase, the nodes of [`sources`](Self::sources) copy the step's keys (of the copy
+///    and what is there, the later version stays, and a deletion is one too: to copy only what is
+///    missing loses writes), and those that [`may_delete`](Self::may_delete) delete those of the
+///    step before; after an even one there is nothing to do;
 /// 3. again, until [`is_done`](Self::is_done).
 ///
 /// The [phase](Self::phase) is a number, and all there is to remember: with the same routers and
