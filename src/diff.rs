@@ -121,8 +121,9 @@ const SAMPLE: u64 = 1 << 16;
 /// What moves from `old` to `new`: exact where their structure tells, else from a sample of
 /// 65,536 keys, the same ones every time, which are numbers as text.
 ///
-/// A sample says nothing of keys that a weak hash function does not spread (numbers in a row under
-/// FNV-1a, say), nor of systems that hash parts of packets: for these, take [`diff_keys`].
+/// Neither shares of hashes nor a sample say anything of keys that a weak hash function does not
+/// spread (numbers in a row under FNV-1a, say), nor does a sample of systems that hash parts of
+/// packets: for these, take [`diff_keys`].
 /// O(regions), or 131,072 lookups.
 ///
 /// # Errors

@@ -48,6 +48,15 @@ fn is_known(version: &Version<Ring>, key: KeyHash) -> bool {
     name.is_some_and(|name| name.starts_with("node-") || own.iter().any(|guest| guest == name))
 }
 
+/// Ends the readers even where the writer fails.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, SeqCst);
+    }
+}
+
 #[test]
 fn no_reader_sees_half_a_change_or_an_unknown_node() -> Outcome {
     let shared = Shared::new(ring(0)?);
@@ -78,6 +87,7 @@ fn no_reader_sees_half_a_change_or_an_unknown_node() -> Outcome {
         let readers: Vec<_> = (0..4)
             .map(|i| scope.spawn(move || read(i, i % 2 == 0)))
             .collect();
+        let ends = Ends(&done);
         for epoch in 0..SWAPS {
             // A batch of which the last fails swaps nothing.
             let mut bad = turn(epoch);
@@ -93,7 +103,7 @@ fn no_reader_sees_half_a_change_or_an_unknown_node() -> Outcome {
             }
             swapped.store(epoch + 1, SeqCst);
         }
-        done.store(true, SeqCst);
+        drop(ends);
         readers
             .into_iter()
             .map(|reader| reader.join().expect("no panic"))

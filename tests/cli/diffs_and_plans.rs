@@ -71,6 +71,10 @@ fn the_second_set_up_differs_where_it_is_said_to() {
     assert_eq!(same["moved_share"], 0.0);
     let kept = json("diff --count 5 --hash md5 --to-strategy maglev");
     assert_eq!(kept["basis"], "hashes");
+    let pools = json("diff --count 3 --dialect twemproxy --add node-3");
+    assert_eq!(pools["basis"], "hashes");
+    let pools = json("diff --count 3 --dialect twemproxy --to-set hash_tag={}");
+    assert_eq!(pools["basis"], "sample");
     let other = json("diff --count 5 --dialect twemproxy --to-strategy ring --range 0..500");
     assert!(other["moved_share"].as_f64() > Some(0.5));
     refused("diff --count 5", "--to-strategy");
