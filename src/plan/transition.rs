@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::cut::{Cut, List, deletes, lists, transfers};
 use super::identity::identity;
-use super::{Plan, Replicas, Stage};
+use super::{Plan, Replicas, Stage, check_loads};
 use crate::diff::owner;
 use crate::members::Members;
 use crate::regions::Space;
@@ -131,7 +131,7 @@ impl Transition {
     ///
     /// # Errors
     /// [`Error::Unsupported`] when the routers are not those of the plan, by their nodes and by who
-    /// owns what;
+    /// owns what, and where loads decide who owns a key;
     /// [`Error::Capacity`] when both together have more than 2^32 - 1 nodes.
     ///
     /// ```
@@ -144,6 +144,7 @@ impl Transition {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn new(old: Arc<dyn Router>, new: Arc<dyn Router>, plan: &Plan) -> Result<Self, Error> {
+        check_loads([&*old, &*new])?;
         let members = Members::new(old.nodes(), new.nodes())?;
         let is_known = |side: usize, router: &dyn Router| {
             identity(&members, side, router) == plan.routers[side]
