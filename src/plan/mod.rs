@@ -185,7 +185,7 @@ impl Plan {
         check_owners(old, new)?;
         let members = Members::new(old.nodes(), new.nodes())?;
         let routers = [identity(&members, 0, old), identity(&members, 1, new)];
-        let division = Division::new(&members, [old, new], replicas, routers)?;
+        let division = Division::new(&members, [old, new], replicas, routers);
         let steps = steps::pack(&division, members.nodes().id_bound(), budget)?;
         Ok(Self {
             members,

@@ -241,7 +241,7 @@ impl Spec {
     pub fn with_epoch(self, epoch: u64) -> Result<Self, Error> {
         if epoch > Self::MAX_EPOCH {
             return Err(Error::Capacity {
-                what: "as an epoch",
+                what: "epochs",
                 wanted: epoch,
                 limit: Self::MAX_EPOCH,
                 advice: "epochs count changes, from 0",

@@ -162,7 +162,7 @@ fn other(
     } else {
         Params::default()
     };
-    let settings = settings(std::slice::from_ref(&way), &target.to_set);
+    let settings = settings(core::slice::from_ref(&way), &target.to_set);
     for (name, value) in settings.map_err(|failure| of_target(&failure))? {
         params = params.with(name, value);
     }

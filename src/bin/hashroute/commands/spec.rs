@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use hashroute::strategy::{Agree, Strategy};
-use hashroute::{HashSlots, KeyHash, Spec};
+use hashroute::{Error, HashSlots, KeyHash, Spec};
 use serde_json::json;
 
 use crate::args::{NodeArgs, OutputArgs, StrategyArgs};
@@ -212,7 +212,10 @@ fn write(args: &WriteArgs) -> Result<(), Failure> {
     changes::check(&nodes, &changes)?;
     let mut spec = choice.spec(nodes)?;
     for change in &changes {
-        spec.apply(change).map_err(|error| choice.refusal(&error))?;
+        spec.apply(change).map_err(|error| match error {
+            Error::Capacity { what: "epochs", .. } => Failure::Input(format!("--spec: {error}")),
+            _ => choice.refusal(&error),
+        })?;
     }
     if let Some(epoch) = args.epoch {
         let wrong = |error| Failure::Input(format!("--epoch {epoch}: {error}"));
