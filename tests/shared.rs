@@ -70,14 +70,14 @@ fn no_reader_sees_half_a_change_or_an_unknown_node() -> Outcome {
         let (mut last, mut seen) = (0, BTreeSet::new());
         let mut cycle = keys.iter().cycle();
         while !done.load(SeqCst) || seen.is_empty() {
-            let least = swapped.load(SeqCst);
+            let floor = swapped.load(SeqCst);
             let pinned = shared.pin();
             let version = if cached { reader.get() } else { &*pinned };
             let key = *cycle.next().expect("endless");
             torn.fetch_add(u64::from(!is_whole(version)), SeqCst);
             unknown.fetch_add(u64::from(!is_known(version, key)), SeqCst);
             back.fetch_add(u64::from(version.epoch() < last), SeqCst);
-            stale.fetch_add(u64::from(version.epoch() < least), SeqCst);
+            stale.fetch_add(u64::from(version.epoch() < floor), SeqCst);
             last = version.epoch();
             seen.insert(last);
         }

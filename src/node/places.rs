@@ -8,8 +8,8 @@ use super::Node;
 impl Node {
     /// In this zone, on this rack, either of which may be left out or, which is the same, empty.
     pub(crate) fn placed(self, zone: Option<Box<str>>, rack: Option<Box<str>>) -> Self {
-        let named = |text: &Box<str>| !text.is_empty();
-        let place = (zone.filter(named), rack.filter(named));
+        let [zone, rack] = [zone, rack].map(|text| text.filter(|text| !text.is_empty()));
+        let place = (zone, rack);
         Self {
             place: (place != (None, None)).then(|| Box::new(place)),
             ..self

@@ -194,11 +194,11 @@ fn twemproxy_from_three_servers_to_four_is_planned_exactly() -> Result<(), Error
 #[test]
 fn other_hashes_and_narrow_ones_are_sampled() -> Result<(), Error> {
     let twemproxy = compat::find("twemproxy")?;
-    let [plain, tagged, narrow] = [("hash", "md5"), ("hash_tag", "{}"), ("hash", "crc16")]
+    let [md5, tagged, narrow] = [("hash", "md5"), ("hash_tag", "{}"), ("hash", "crc16")]
         .map(|(name, value)| pool(twemproxy, 4, &Params::default().with(name, value)));
     let default = pool(twemproxy, 3, &Params::default())?;
-    let (plain, tagged, narrow) = (plain?, tagged?, narrow?);
-    for [old, new] in [[&default, &tagged], [&default, &plain], [&narrow, &narrow]] {
+    let (md5, tagged, narrow) = (md5?, tagged?, narrow?);
+    for [old, new] in [[&default, &tagged], [&default, &md5], [&narrow, &narrow]] {
         assert_eq!(diff(old, new)?.basis(), Basis::Sample);
     }
     let plan = Plan::new(&default, &tagged, Replicas::default(), Budget::default())?;
