@@ -450,19 +450,20 @@ impl Spec {
             }
             *hasher = hasher_of(strategy, params)?;
         }
-        spec.checked()
+        Ok(spec.built()?.0)
     }
 
-    /// As building it shows that it is right, in its one form.
-    fn checked(self) -> Result<Self, Error> {
+    /// In its one form, with the router that shows that it is right.
+    fn built(self) -> Result<(Self, Box<dyn Router>), Error> {
         let router = self.build()?;
-        match &self.way {
+        let spec = match &self.way {
             Way::Strategy { strategy, .. } => {
-                Self::capture(strategy, &self.params(), &*router)?.with_epoch(self.epoch)
+                Self::capture(strategy, &self.params(), &*router)?.with_epoch(self.epoch)?
             }
             #[cfg(feature = "compat")]
-            Way::Dialect { .. } => Ok(self),
-        }
+            Way::Dialect { .. } => self,
+        };
+        Ok((spec, router))
     }
 
     /// Make one change, wholly or not at all; the epoch is one more then. Gives the router after

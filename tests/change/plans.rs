@@ -395,11 +395,6 @@ fn what_cannot_be_is_refused_in_words() -> Outcome {
     let plan = |budget: Budget, n| {
         Plan::new(&old, &new, replicas(n, Spread::Nodes), budget).map_err(|error| error.to_string())
     };
-    let budget = |step: f64, node_in: f64, node_out: f64| Budget {
-        step,
-        node_in,
-        node_out,
-    };
     // The least that is named is the least that will do: the 36 first of 100 slots have 656 hashes.
     let least = 656.0 / 65_536.0;
     for (at, name) in ["step", "node_in", "node_out"].into_iter().enumerate() {
