@@ -28,7 +28,7 @@ use core::sync::atomic::Ordering::SeqCst;
 use crate::router::as_inside;
 use crate::strategy::{Agree, Caps, Excess, Leave, POINTS, Param, Strategy, Weights};
 use crate::sync::atomic::AtomicUsize;
-use crate::{Change, Error, KeyHash, KeyHasher, NodeId, Nodes, Ring, Router};
+use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Ring, Router};
 
 pub(crate) const STRATEGY: Strategy = Strategy {
     name: "bounded",

@@ -66,7 +66,9 @@ use core::time::Duration;
 use self::state::State;
 use crate::router::as_inside;
 use crate::sync::atomic::{AtomicU64, AtomicUsize};
-use crate::{Change, Error, KeyHash, KeyHasher, NodeId, Nodes, Ring, Router, Spread};
+use crate::{
+    Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Ring, Router, Spread,
+};
 
 /// When a node is down, and how many may be.
 ///
@@ -351,6 +353,15 @@ impl<R: Router> Liveness<R> {
         flipped
     }
 
+    /// The node that gets a key of this one now.
+    #[inline]
+    fn instead(&self, id: NodeId, key: KeyHash) -> NodeId {
+        if self.skips() && self.is_down(id) {
+            return self.detour(key).unwrap_or(id);
+        }
+        id
+    }
+
     /// The first that is up, in order of preference; `None` when all went down meanwhile.
     #[inline(never)]
     fn detour(&self, key: KeyHash) -> Option<NodeId> {
@@ -387,11 +398,16 @@ impl<R: Router> Router for Liveness<R> {
 
     #[inline]
     fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
-        let owner = self.router.route_hash(key)?;
-        if self.skips() && self.is_down(owner) {
-            return self.detour(key).or(Some(owner));
-        }
-        Some(owner)
+        self.router.route_hash(key).map(|id| self.instead(id, key))
+    }
+
+    /// Counted where the router inside places it, which knows nothing of health.
+    fn place(&self, key: KeyHash) -> Option<NodeId> {
+        self.router.place(key).map(|id| self.instead(id, key))
+    }
+
+    fn keeps_loads(&self) -> bool {
+        self.router.keeps_loads()
     }
 
     fn apply(&mut self, change: &Change) -> Result<(), Error> {
@@ -451,6 +467,15 @@ impl<R: Router> Router for Liveness<R> {
             None
         } else {
             self.router.shares()
+        }
+    }
+
+    /// Known while no node is passed over.
+    fn regions(&self) -> Option<Regions> {
+        if self.skips() {
+            None
+        } else {
+            self.router.regions()
         }
     }
 

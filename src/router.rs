@@ -358,6 +358,15 @@ macro_rules! as_inside {
         fn hash_key(&self, key: &[u8]) -> KeyHash {
             self.$field.hash_key(key)
         }
+
+        #[inline]
+        fn route(&self, key: &[u8]) -> Option<&Node> {
+            // A system with a hash of its own may route no key of this form.
+            if self.$field.hasher().is_none() {
+                self.$field.route(key)?;
+            }
+            self.nodes().get(self.route_hash(self.hash_key(key))?)
+        }
     };
 }
 pub(crate) use as_inside;

@@ -488,6 +488,10 @@ impl Router for Pool {
         self.acquire(key).map(|lease| lease.node())
     }
 
+    fn keeps_loads(&self) -> bool {
+        !self.loads.is_empty()
+    }
+
     fn route(&self, key: &[u8]) -> Option<&Node> {
         let hash = self.system.hash(key, &self.servers, &self.placement)?;
         self.nodes.get(self.route_hash(KeyHash::from_raw(hash))?)
@@ -567,6 +571,7 @@ mod tests {
             };
             let pool = Pool::new(system, ["s1", "s2"].map(Server::new))?;
             assert_eq!(pool.shares().is_some(), known, "{balance_factor}");
+            assert_eq!(pool.keeps_loads(), !known, "{balance_factor}");
         }
         Ok(())
     }

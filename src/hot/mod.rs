@@ -32,7 +32,9 @@ use smallvec::SmallVec;
 
 use crate::bounded::{Counter, Lease};
 use crate::router::as_inside;
-use crate::{Change, Error, KeyHash, KeyHasher, NodeId, Nodes, Ring, Router, Spread};
+use crate::{
+    Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Ring, Router, Spread,
+};
 
 mod hitters;
 
@@ -316,7 +318,10 @@ impl<R: Router> HotKeys<R> {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn acquire(&self, key: KeyHash) -> Option<Lease> {
-        let id = self.route_hash(key)?;
+        self.lease(self.route_hash(key)?)
+    }
+
+    fn lease(&self, id: NodeId) -> Option<Lease> {
         let counter = self.counters.get(id.index())?;
         counter.load.fetch_add(1, Relaxed);
         let stay = counter.stay;
@@ -385,7 +390,17 @@ impl<R: Router> Router for HotKeys<R> {
     }
 
     fn place(&self, key: KeyHash) -> Option<NodeId> {
-        self.acquire(key).map(|lease| lease.node())
+        let id = if self.is_hot(key) {
+            self.least_loaded(key)?
+        } else {
+            self.router.place(key)?
+        };
+        self.lease(id).map(|lease| lease.node())
+    }
+
+    /// Loads decide as soon as a key is hot.
+    fn keeps_loads(&self) -> bool {
+        !self.hot.is_empty() || self.router.keeps_loads()
     }
 
     fn apply(&mut self, change: &Change) -> Result<(), Error> {
@@ -411,8 +426,30 @@ impl<R: Router> Router for HotKeys<R> {
         }
     }
 
+    fn route_batch(&self, keys: &[KeyHash], out: &mut [Option<NodeId>]) {
+        self.router.route_batch(keys, out);
+        for (owner, &key) in out.iter_mut().zip(keys) {
+            if self.is_hot(key) {
+                *owner = self.least_loaded(key);
+            }
+        }
+    }
+
+    fn replicas_into(&self, key: KeyHash, spread: Spread, out: &mut [Option<NodeId>]) -> usize {
+        if self.is_hot(key) {
+            return crate::replicas::fill(self, key, spread, out);
+        }
+        self.router.replicas_into(key, spread, out)
+    }
+
+    /// Those of the router inside: hot keys are single hashes.
     fn shares(&self) -> Option<Vec<f64>> {
         self.router.shares()
+    }
+
+    /// Known while no key is hot.
+    fn regions(&self) -> Option<Regions> {
+        self.hot.is_empty().then(|| self.router.regions()).flatten()
     }
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {

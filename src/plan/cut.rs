@@ -10,7 +10,7 @@ use crate::diff::{hash_alike, owner, sample};
 use crate::hash::mix64;
 use crate::members::Members;
 use crate::regions::{Regions, Space, overlay};
-use crate::{Error, KeyHash, Node, NodeId, Router};
+use crate::{KeyHash, Node, NodeId, Router};
 
 /// A preference list, in ids of both routers' members.
 pub(super) type List = SmallVec<[NodeId; 8]>;
@@ -81,22 +81,18 @@ pub(super) struct Division {
 /// in 100.
 const SAMPLE: u64 = 1 << 14;
 
-/// The most regions that are looked at, of both routers.
-const MAX_REGIONS: usize = 1 << 24;
-
 impl Division {
     pub(super) fn new(
         members: &Members,
         routers: [&dyn Router; 2],
         replicas: Replicas,
         identities: [u64; 2],
-    ) -> Result<Self, Error> {
+    ) -> Self {
         let [old, new] = routers;
         let alike = hash_alike(old, new);
         if let (true, Some(from), Some(to)) = (alike, old.regions(), new.regions()) {
-            check_size(from.len().saturating_add(to.len()))?;
             if let Some(pieces) = exact(members, routers, replicas, [&from, &to]) {
-                return Ok(pieces);
+                return pieces;
             }
         }
         let mut division = Self {
@@ -108,20 +104,8 @@ impl Division {
         if !moves && alike && identities[0] == identities[1] {
             division.pieces.clear();
         }
-        Ok(division)
+        division
     }
-}
-
-fn check_size(regions: usize) -> Result<(), Error> {
-    if regions <= MAX_REGIONS {
-        return Ok(());
-    }
-    Err(Error::Capacity {
-        what: "regions of both routers",
-        wanted: regions as u64,
-        limit: MAX_REGIONS as u64,
-        advice: "take fewer points a unit of weight",
-    })
 }
 
 /// By regions, where they say the whole list.

@@ -1,6 +1,7 @@
 //! A moment of a change as a router.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
 use super::{State, Transition};
@@ -40,6 +41,9 @@ impl Router for Stage<'_> {
     }
 
     fn route(&self, key: &[u8]) -> Option<&Node> {
+        if self.hasher().is_none() {
+            self.0.side(0).route(key)?;
+        }
         self.nodes().get(self.route_hash(self.hash_key(key))?)
     }
 
@@ -80,6 +84,11 @@ impl Router for Stage<'_> {
             *id = id.and_then(|id| self.0.id(side, id));
         }
         count
+    }
+
+    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+        let [side, _] = self.sides(key);
+        self.0.side(side).explain(key)
     }
 
     fn heap_bytes(&self) -> usize {

@@ -1,14 +1,14 @@
 //! Division into steps: each step takes what its budget leaves room for, in order of the place.
 
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::Budget;
 use super::cut::{Division, Kind, Piece};
-use crate::Error;
 use crate::regions::Space;
+use crate::{Error, NodeId};
 
 const MAX_STEPS: usize = 1 << 16;
 const MAX_RANGES: usize = 1 << 24;
@@ -21,6 +21,12 @@ pub(super) fn pack(
     nodes: usize,
     budget: Budget,
 ) -> Result<Vec<Vec<Piece>>, Error> {
+    check(
+        "ranges that move",
+        division.pieces.len(),
+        MAX_RANGES,
+        "change fewer nodes at once",
+    )?;
     let limits = limits(division, budget)?;
     let mut rest: VecDeque<Piece> = division.pieces.iter().copied().collect();
     let (mut steps, mut ranges) = (Vec::new(), 0);
@@ -29,13 +35,19 @@ pub(super) fn pack(
         let step = room.step(&mut rest);
         ranges += step.len();
         steps.push(step);
-        check("steps", steps.len(), MAX_STEPS)?;
-        check("ranges in all steps", ranges, MAX_RANGES)?;
+        let advice = "allow a larger share in each step";
+        check("steps", steps.len(), MAX_STEPS, advice)?;
+        check("ranges in all steps", ranges, MAX_RANGES, advice)?;
     }
     Ok(steps)
 }
 
-fn check(what: &'static str, wanted: usize, limit: usize) -> Result<(), Error> {
+fn check(
+    what: &'static str,
+    wanted: usize,
+    limit: usize,
+    advice: &'static str,
+) -> Result<(), Error> {
     if wanted <= limit {
         return Ok(());
     }
@@ -43,7 +55,7 @@ fn check(what: &'static str, wanted: usize, limit: usize) -> Result<(), Error> {
         what,
         wanted: wanted as u64,
         limit: limit as u64,
-        advice: "allow a larger share in each step",
+        advice,
     })
 }
 
@@ -78,14 +90,49 @@ fn limits(division: &Division, budget: Budget) -> Result<Limits, Error> {
             };
             cost(space.largest(), parts, whole)
         });
-        let least = needs.max().unwrap_or(0);
-        if limits[at] < least {
-            let least = text(least as f64 / space.hashes() as f64);
-            let expected = alloc::format!("at least {least}, what one place takes");
-            return Err(Error::parameter(name, text(share), expected));
+        let place = needs.max().unwrap_or(0);
+        // What a step leaves over is less than a place.
+        let all = total(division, at);
+        let even = all.div_ceil(whole * MAX_STEPS as u128);
+        let enough = place + all.div_ceil(whole * (MAX_STEPS as u128 - 1));
+        for (least, enough, why) in [
+            (place, place, "what one place takes"),
+            (even, enough, "so that 65536 steps do"),
+        ] {
+            if limits[at] < least {
+                let enough = text(share_of(space, enough));
+                let expected = alloc::format!("at least {enough}, {why}");
+                return Err(Error::parameter(name, text(share), expected));
+            }
         }
     }
     Ok(limits)
+}
+
+/// All that moves, or what the busiest node takes in or hands out, in hashes times the whole.
+fn total(division: &Division, at: usize) -> u128 {
+    let mut sums: BTreeMap<Option<NodeId>, u128> = BTreeMap::new();
+    for piece in &division.pieces {
+        let hashes = division.space.count(piece.first, piece.last);
+        let kind = &division.kinds[piece.kind as usize];
+        if at == 0 {
+            *sums.entry(None).or_default() += hashes * kind.moved;
+            continue;
+        }
+        for (id, part) in &kind.loads[at - 1] {
+            *sums.entry(Some(*id)).or_default() += hashes * part;
+        }
+    }
+    sums.into_values().max().unwrap_or(0)
+}
+
+/// The least share that is so many hashes, once it is read again.
+fn share_of(space: Space, count: u128) -> f64 {
+    let share = count as f64 / space.hashes() as f64;
+    if hashes(space, share) < count {
+        return share * (1.0 + 2.0 * f64::EPSILON);
+    }
+    share
 }
 
 /// A share without hundreds of zeros.
@@ -97,7 +144,7 @@ fn text(share: f64) -> String {
     }
 }
 
-fn largest(loads: &[(crate::NodeId, u128)]) -> u128 {
+fn largest(loads: &[(NodeId, u128)]) -> u128 {
     loads.iter().map(|(_, part)| *part).max().unwrap_or(0)
 }
 

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::cut::{Cut, List, deletes, lists, transfers};
 use super::identity::identity;
-use super::{Plan, Replicas, Stage};
+use super::{Plan, Replicas, Stage, check_loads};
 use crate::diff::owner;
 use crate::members::Members;
 use crate::regions::Space;
@@ -22,9 +22,10 @@ use crate::{Error, KeyHash, NodeId, Nodes, Router};
 /// that is one phase behind another, or ahead of it, reads nothing stale. Therefore:
 ///
 /// 1. [`advance`](Self::advance) everywhere, and wait until every process has;
-/// 2. after an odd phase, the nodes of [`sources`](Self::sources) copy the step's keys (a copy must
-///    not replace what was written since), and those that [`may_delete`](Self::may_delete) delete
-///    those of the step before; after an even one there is nothing to do;
+/// 2. after an odd phase, the nodes of [`sources`](Self::sources) copy the step's keys (of the copy
+///    and what is there, the later version stays, and a deletion is one too: to copy only what is
+///    missing loses writes), and those that [`may_delete`](Self::may_delete) delete those of the
+///    step before; after an even one there is nothing to do;
 /// 3. again, until [`is_done`](Self::is_done).
 ///
 /// The [phase](Self::phase) is a number, and all there is to remember: with the same routers and
@@ -130,7 +131,7 @@ impl Transition {
     ///
     /// # Errors
     /// [`Error::Unsupported`] when the routers are not those of the plan, by their nodes and by who
-    /// owns what;
+    /// owns what, and where loads decide who owns a key;
     /// [`Error::Capacity`] when both together have more than 2^32 - 1 nodes.
     ///
     /// ```
@@ -143,6 +144,7 @@ impl Transition {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn new(old: Arc<dyn Router>, new: Arc<dyn Router>, plan: &Plan) -> Result<Self, Error> {
+        check_loads([&*old, &*new])?;
         let members = Members::new(old.nodes(), new.nodes())?;
         let is_known = |side: usize, router: &dyn Router| {
             identity(&members, side, router) == plan.routers[side]

@@ -13,11 +13,11 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::hash::Hash;
 use super::ranges::Ranges;
 use super::text::{Values, Word, complete};
-use super::{Spec, VALUES, Way};
+use super::{Spec, VALUES, Way, hasher_of};
 #[cfg(feature = "compat")]
 use crate::compat::{self, Dialect, Server};
 use crate::strategy::{self, Agree, Params, Strategy};
-use crate::{Error, Node};
+use crate::{Error, Node, Router};
 
 /// The fields in the order in which people read them.
 #[derive(Serialize, Deserialize)]
@@ -65,6 +65,34 @@ fn one() -> u32 {
 }
 
 impl Spec {
+    /// The spec in a text, as [`parse`](str::parse) reads it, with the router that reading it
+    /// builds: whoever routes with it need not [build](Self::build) it again.
+    ///
+    /// # Errors
+    /// As `parse`.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Router, Spec};
+    /// let text = "format = 1\nvalues = 1\nstrategy = \"ring\"\nnode = [{ name = \"a\" }]\n";
+    /// let (spec, router) = Spec::read(text)?;
+    /// assert_eq!(spec.nodes().len(), router.nodes().len());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn read(text: &str) -> Result<(Self, Box<dyn Router>), Error> {
+        if text.len() > Self::MAX_TEXT {
+            return Err(Error::Capacity {
+                what: "bytes of a spec",
+                wanted: text.len() as u64,
+                limit: Self::MAX_TEXT as u64,
+                advice: "take fewer nodes, or a table in longer ranges",
+            });
+        }
+        let text = text.trim_start_matches('\u{feff}');
+        // The format first: of another, the fields mean nothing.
+        check_format(read::<Head>(text)?.format)?;
+        read::<File>(text)?.build()
+    }
+
     /// As TOML, for people and their editors: what [`parse`](str::parse) reads. It holds the
     /// secret key of a keyed hash.
     ///
@@ -151,18 +179,7 @@ impl FromStr for Spec {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        if text.len() > Self::MAX_TEXT {
-            return Err(Error::Capacity {
-                what: "bytes of a spec",
-                wanted: text.len() as u64,
-                limit: Self::MAX_TEXT as u64,
-                advice: "take fewer nodes, or a table in longer ranges",
-            });
-        }
-        let text = text.trim_start_matches('\u{feff}');
-        // The format first: of another, the fields mean nothing.
-        check_format(read::<Head>(text)?.format)?;
-        read::<File>(text)?.try_into()
+        Ok(Self::read(text)?.0)
     }
 }
 
@@ -280,16 +297,22 @@ impl TryFrom<File> for Spec {
     type Error = Error;
 
     fn try_from(file: File) -> Result<Self, Error> {
-        check_format(file.format)?;
-        if file.values != VALUES {
+        Ok(file.build()?.0)
+    }
+}
+
+impl File {
+    fn build(self) -> Result<(Spec, Box<dyn Router>), Error> {
+        check_format(self.format)?;
+        if self.values != VALUES {
             let expected = format!("{VALUES}, the only ones known here");
-            return Err(Error::parameter("values", file.values, expected));
+            return Err(Error::parameter("values", self.values, expected));
         }
-        let epoch = file.epoch.unwrap_or(0);
-        let spec = match (&file.strategy, &file.dialect) {
-            (Some(name), None) => of_strategy(strategy::find(name)?, file)?,
+        let epoch = self.epoch.unwrap_or(0);
+        let (spec, router) = match (&self.strategy, &self.dialect) {
+            (Some(name), None) => of_strategy(strategy::find(name)?, self)?,
             #[cfg(feature = "compat")]
-            (None, Some(name)) => of_dialect(compat::find(name)?, file)?,
+            (None, Some(name)) => of_dialect(compat::find(name)?, self)?,
             #[cfg(not(feature = "compat"))]
             (None, Some(name)) => {
                 let expected = "a strategy, as dialects (feature compat) are not built in";
@@ -306,11 +329,9 @@ impl TryFrom<File> for Spec {
                 return Err(Error::parameter("strategy", "", "a strategy or a dialect"));
             }
         };
-        spec.with_epoch(epoch)
+        Ok((spec.with_epoch(epoch)?, router))
     }
-}
 
-impl File {
     fn params(&self) -> Params {
         let params = self.params.0.iter();
         params.fold(Params::default(), |params, (name, value)| {
@@ -319,17 +340,12 @@ impl File {
     }
 }
 
-fn of_strategy(strategy: &'static Strategy, file: File) -> Result<Spec, Error> {
+fn of_strategy(strategy: &'static Strategy, file: File) -> Result<(Spec, Box<dyn Router>), Error> {
     let params = file.params();
     params.check(strategy.name, strategy.params)?;
     let hasher = match &file.hash {
         Some(hash) => hash.hasher()?,
-        // Its own: that of the tutorial's ring is MD5.
-        None => strategy
-            .build([], &params)?
-            .hasher()
-            .cloned()
-            .unwrap_or_default(),
+        None => hasher_of(strategy, &params)?,
     };
     let is_table = strategy.caps.agree == Agree::Table;
     check_rows(strategy, &file.node)?;
@@ -347,7 +363,7 @@ fn of_strategy(strategy: &'static Strategy, file: File) -> Result<Spec, Error> {
             nodes: file.node.into_iter().map(Node::from).collect(),
         },
     };
-    Spec::capture(strategy, &spec.params(), &*spec.build()?)
+    spec.built()
 }
 
 /// Refuse what only servers have, slots without a table, and a table without slots.
@@ -377,7 +393,7 @@ fn check_rows(strategy: &Strategy, rows: &[Row]) -> Result<(), Error> {
 }
 
 #[cfg(feature = "compat")]
-fn of_dialect(dialect: &'static Dialect, file: File) -> Result<Spec, Error> {
+fn of_dialect(dialect: &'static Dialect, file: File) -> Result<(Spec, Box<dyn Router>), Error> {
     let params = file.params();
     params.check(dialect.name, dialect.params)?;
     let refused = |field, value: &str| {
@@ -398,8 +414,7 @@ fn of_dialect(dialect: &'static Dialect, file: File) -> Result<Spec, Error> {
             servers: file.node.into_iter().map(Server::from).collect(),
         },
     };
-    spec.build()?;
-    Ok(spec)
+    spec.built()
 }
 
 impl From<Row> for Node {

@@ -57,7 +57,12 @@ impl Hash {
         }
         match &self.key {
             Some(Word(text)) => hasher = hasher.with_key(key(text)?)?,
-            None if function.secret() == Secret::Key128 => return Err(wrong_key()),
+            None if function.secret() == Secret::Key128 => {
+                return Err(Error::Unsupported {
+                    what: "a keyed hash function without its key",
+                    advice: "give `key` beside `function`: 32 hexadecimal digits, which are 16 bytes",
+                });
+            }
             None => {}
         }
         match &self.tag {

@@ -241,7 +241,7 @@ impl Spec {
     pub fn with_epoch(self, epoch: u64) -> Result<Self, Error> {
         if epoch > Self::MAX_EPOCH {
             return Err(Error::Capacity {
-                what: "as an epoch",
+                what: "epochs",
                 wanted: epoch,
                 limit: Self::MAX_EPOCH,
                 advice: "epochs count changes, from 0",
@@ -414,6 +414,58 @@ impl Spec {
         }
     }
 
+    /// The same nodes, servers and table with other parameters and another key hash: of both,
+    /// those that are not given are the defaults. Costs a build.
+    ///
+    /// # Errors
+    /// As [`Strategy::build`], or as the dialect's; [`Error::Parameter`] for another number of slots
+    /// than those of the table.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Spec, strategy::{self, Params}};
+    /// let (ring, node) = (strategy::find("ring")?, [Node::new("a")]);
+    /// let params = Params::default().with("points", "300");
+    /// let spec = Spec::new(ring, node.clone(), &Params::default())?.with_params(&params)?;
+    /// assert_eq!(spec.fingerprint(), Spec::new(ring, node, &params)?.fingerprint());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn with_params(&self, params: &Params) -> Result<Self, Error> {
+        params.check(self.name(), self.taken())?;
+        let mut spec = Self {
+            params: text::complete(self.taken(), params)?,
+            ..self.clone()
+        };
+        if let Way::Strategy {
+            strategy,
+            hasher,
+            slots,
+            ..
+        } = &mut spec.way
+        {
+            let count = "slots";
+            if slots.is_some() && spec.params.get(count) != self.params.get(count) {
+                let expected = "as many as before: the table says whose each of them is";
+                let given = spec.params.remove(count).unwrap_or_default();
+                return Err(Error::parameter(count, given, expected));
+            }
+            *hasher = hasher_of(strategy, params)?;
+        }
+        Ok(spec.built()?.0)
+    }
+
+    /// In its one form, with the router that shows that it is right.
+    fn built(self) -> Result<(Self, Box<dyn Router>), Error> {
+        let router = self.build()?;
+        let spec = match &self.way {
+            Way::Strategy { strategy, .. } => {
+                Self::capture(strategy, &self.params(), &*router)?.with_epoch(self.epoch)?
+            }
+            #[cfg(feature = "compat")]
+            Way::Dialect { .. } => self,
+        };
+        Ok((spec, router))
+    }
+
     /// Make one change, wholly or not at all; the epoch is one more then. Gives the router after
     /// it, so that spec and router are in step. Costs a build and a change.
     ///
@@ -453,4 +505,10 @@ impl Spec {
         *self = spec.with_epoch(epoch)?;
         Ok(router)
     }
+}
+
+/// The key hash of these parameters, or the strategy's own: that of the tutorial's ring is MD5.
+fn hasher_of(strategy: &Strategy, params: &Params) -> Result<KeyHasher, Error> {
+    let router = strategy.build([], params)?;
+    Ok(router.hasher().cloned().unwrap_or_default())
 }

@@ -10,7 +10,7 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, NodeId};
+use crate::{Error, HashSlots, NodeId};
 
 /// Ranges of slots, both ends included.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -80,16 +80,31 @@ impl FromStr for Ranges {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let range = |part: &str| {
-            let (start, end) = part.split_once('-').unwrap_or((part, part));
-            let range = start.parse().ok()?..=end.parse().ok()?;
-            (!range.is_empty()).then_some(range)
-        };
-        let wrong = |part| Error::parameter("slots", part, "slots and ranges, such as 0-99,105");
         let parts = text.split(',').filter(|_| !text.is_empty());
-        let ranges = parts.map(|part| range(part.trim()).ok_or_else(|| wrong(part)));
+        let ranges = parts.map(|part| range(part.trim()));
         ranges.collect::<Result<_, _>>().map(Self)
     }
+}
+
+fn range(part: &str) -> Result<RangeInclusive<u32>, Error> {
+    let wrong = |expected: String| Error::parameter("slots", part, expected);
+    let is_number = |end: &str| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_digit());
+    let (start, end) = part.split_once('-').unwrap_or((part, part));
+    if !is_number(start) || !is_number(end) {
+        return Err(wrong("slots and ranges, such as 0-99,105".into()));
+    }
+    let (Ok(first), Ok(last)) = (start.parse(), end.parse()) else {
+        let last = HashSlots::DEFAULT_SLOTS - 1;
+        return Err(wrong(format!(
+            "no slot after the table's last, {last} unless `params` say otherwise"
+        )));
+    };
+    if first > last {
+        return Err(wrong(format!(
+            "the first slot before the last: {last}-{first}"
+        )));
+    }
+    Ok(first..=last)
 }
 
 impl TryFrom<String> for Ranges {
@@ -111,9 +126,24 @@ mod tests {
         for text in ["", "0", "0-5", "0-5,7,9-10", "4294967295"] {
             assert_eq!(text.parse::<Ranges>()?.to_string(), text);
         }
-        for text in [",", "5-4", "-1", "1-", "1-2-3", "a", "4294967296", "1;2"] {
+        for text in [
+            ",",
+            "5-4",
+            "-1",
+            "1-",
+            "1-2-3",
+            "a",
+            "4294967296",
+            "1;2",
+            "+1",
+        ] {
             let error = text.parse::<Ranges>().expect_err(text).to_string();
-            assert!(error.contains("0-99,105"), "{error}");
+            let expected = match text {
+                "5-4" => "the first slot before the last: 4-5",
+                "4294967296" => "no slot after the table's last, 16383",
+                _ => "0-99,105",
+            };
+            assert!(error.contains(expected), "{error}");
         }
         Ok(())
     }

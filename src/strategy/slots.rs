@@ -152,14 +152,14 @@ impl HashSlots {
                 let value = alloc::format!("{}-{}", range.start(), range.end());
                 Error::parameter("slots", value, expected)
             };
-            let Some(end) = range.end().checked_add(1) else {
-                return Err(wrong("slots that there are"));
-            };
+            if *range.end() >= slots {
+                return Err(wrong(&alloc::format!("slots from 0 to {}", slots - 1)));
+            }
             let taken = |slot| table.owner(slot).is_some();
-            if end <= slots && range.clone().any(taken) {
+            if range.clone().any(taken) {
                 return Err(wrong("slots that no other range has"));
             }
-            table.assign(*range.start()..end, name)?;
+            table.assign(*range.start()..*range.end() + 1, name)?;
         }
         Ok(table)
     }

@@ -151,6 +151,32 @@ fn migrate_all(n: usize) -> Outcome {
     Ok(())
 }
 
+/// While phases spread, one client writes both nodes and then another the old one alone. So a copy
+/// compares versions, those of deletions too: to copy what is missing keeps the first write.
+#[test]
+fn a_copy_of_what_is_missing_is_not_enough() -> Outcome {
+    let [old, new] = ["a", "b"].map(|name| Ring::new([Node::new(name)]));
+    let (old, new) = (Arc::new(old?), Arc::new(new?));
+    let plan = Plan::new(&*old, &*new, Replicas::default(), Budget::default())?;
+    let change = Transition::new(old, new, &plan)?;
+    for last in [(2, true), (2, false)] {
+        let mut world = World::new(&change);
+        world.clients[0].advance();
+        for (client, value) in [(0, (1, true)), (1, last)] {
+            for id in world.clients[client].lists(b"key").writers() {
+                world.hold(id, "key", value);
+            }
+        }
+        let [from, to] = world.clients[0].sources(b"key")[0];
+        let value = world.nodes[&from]["key"];
+        let mut missing = world.nodes[&to].clone();
+        missing.entry("key".into()).or_insert(value);
+        world.hold(to, "key", value);
+        assert_eq!((missing["key"], world.nodes[&to]["key"]), ((1, true), last));
+    }
+    Ok(())
+}
+
 #[test]
 fn a_migration_loses_nothing_and_reads_nothing_stale() -> Outcome {
     migrate_all(1)

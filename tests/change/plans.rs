@@ -395,18 +395,18 @@ fn what_cannot_be_is_refused_in_words() -> Outcome {
     let plan = |budget: Budget, n| {
         Plan::new(&old, &new, replicas(n, Spread::Nodes), budget).map_err(|error| error.to_string())
     };
-    let budget = |step: f64, node_in: f64, node_out: f64| Budget {
-        step,
-        node_in,
-        node_out,
-    };
     // The least that is named is the least that will do: the 36 first of 100 slots have 656 hashes.
     let least = 656.0 / 65_536.0;
     for (at, name) in ["step", "node_in", "node_out"].into_iter().enumerate() {
         let one = |share: f64| {
             let mut shares = [1.0; 3];
             shares[at] = share;
-            budget(shares[0], shares[1], shares[2])
+            let [step, node_in, node_out] = shares;
+            Budget {
+                step,
+                node_in,
+                node_out,
+            }
         };
         let error = plan(one(least * 0.999), 1).expect_err("too small");
         assert!(
@@ -433,12 +433,31 @@ fn what_cannot_be_is_refused_in_words() -> Outcome {
             .len(),
         1
     );
-    let tiny = budget(1e-12, 1.0, 1.0);
-    let error =
-        Plan::new(&full, &Ring::new(nodes(4))?, default.0, tiny).expect_err("no end of steps");
-    assert!(
-        matches!(error, Error::Capacity { what: "steps", .. }),
-        "{error}"
-    );
+    Ok(())
+}
+
+/// The message says what would do, and that does.
+#[test]
+fn too_many_steps_are_refused_with_the_least_share() -> Outcome {
+    let (old, new) = (Ring::new(nodes(3))?, Ring::new(nodes(4))?);
+    let plan = |budget| Plan::new(&old, &new, Replicas::default(), budget);
+    for field in 0..3 {
+        let of = |share| {
+            let mut shares = [1.0; 3];
+            shares[field] = share;
+            let [step, node_in, node_out] = shares;
+            Budget {
+                step,
+                node_in,
+                node_out,
+            }
+        };
+        let error = plan(of(1e-12)).expect_err("no end of steps").to_string();
+        let (_, least) = error.split_once("at least ").expect("what would do");
+        let (least, why) = least.split_once(", ").expect("and why");
+        assert_eq!(why, "so that 65536 steps do");
+        let steps = plan(of(least.parse()?))?.steps().len();
+        assert!((60_000..=65_536).contains(&steps), "{field}: {steps}");
+    }
     Ok(())
 }

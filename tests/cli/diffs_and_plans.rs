@@ -158,6 +158,73 @@ fn a_second_hash_keeps_seed_key_and_tag() {
     );
 }
 
+/// What a spec or a configuration says is as before, as what options say is.
+#[test]
+fn a_second_set_up_keeps_what_a_spec_says() {
+    let spec = |name: &str, options: &str| {
+        let path = file(name, stdout(&format!("spec write {options}")));
+        format!("--spec {}", path.display())
+    };
+    let moved = |line: &str| json(line)["moved_share"].clone();
+    let ring = spec(
+        "as-before.toml",
+        "--nodes a,b,c --set points=300 --hash-tag {}",
+    );
+    for same in [
+        "--to-strategy ring",
+        "--to-set points=300",
+        "--to-hash xxh3",
+        "--to-strategy ring --to-set labels=drawn",
+    ] {
+        assert_eq!(moved(&format!("diff {ring} {same}")), 0.0, "{same}");
+        assert_eq!(moved(&format!("plan {ring} {same}")), 0.0, "{same}");
+    }
+    let options = "--nodes a,b,c --set points=300 --hash-tag {}";
+    for other in [
+        "--to-set points=20 --add d",
+        "--to-hash murmur3-32 --range 0..99",
+        "--to-strategy maglev",
+    ] {
+        let by_options = moved(&format!("diff {options} {other}"));
+        assert_eq!(
+            moved(&format!("diff {ring} {other}")),
+            by_options,
+            "{other}"
+        );
+        assert!(by_options.as_f64() > Some(0.1), "{other}");
+    }
+
+    // The table stays, as do the labels and states of servers.
+    let table = spec(
+        "as-before-dealt.toml",
+        "--nodes a,b --strategy slots --set slots=10",
+    );
+    let table = spec("as-before-table.toml", &format!("{table} --add c"));
+    assert_eq!(moved(&format!("diff {table} --to-hash xxh3")), 0.0);
+    refused(
+        &format!("diff {table} --to-set slots=20"),
+        "--to-set slots=20: expected as many as before",
+    );
+    let text = "alpha:\n  listen: 127.0.0.1:22121\n  hash: md5\n  servers:\n   - 10.0.0.1:6379:1 one\n   - 10.0.0.2:6379:1 two\n";
+    let path = file("as-before.yml", text);
+    let config = format!("--dialect twemproxy --config {}", path.display());
+    let pool = spec("as-before-pool.toml", &config);
+    for before in [&config, &pool] {
+        for same in ["--to-dialect twemproxy", "--to-set hash=md5"] {
+            assert_eq!(
+                moved(&format!("diff {before} {same}")),
+                0.0,
+                "{before} {same}"
+            );
+        }
+        assert!(moved(&format!("diff {before} --to-set hash=fnv1a_64")).as_f64() > Some(0.1));
+    }
+    refused(
+        &format!("diff {pool} --to-hash md5"),
+        "expected --to-strategy",
+    );
+}
+
 /// Numbers above 2^53 lose bits in other readers of JSON.
 #[test]
 fn ends_of_ranges_are_text_as_well() {

@@ -112,6 +112,18 @@ fn changes_count_epochs_and_keep_the_table() {
 }
 
 #[test]
+fn the_last_epoch_is_told_as_such() {
+    let last = written("spec-last.toml", "--nodes a --epoch 9007199254740991");
+    let output = run(&format!("spec write --spec {} --add b", last.display()));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        errors.contains("--spec: 9007199254740992 epochs are more"),
+        "{errors}"
+    );
+}
+
+#[test]
 fn fingerprints_are_compared() {
     let one = written("spec-1.toml", "--nodes a,b");
     let same = written(

@@ -95,7 +95,10 @@ fn a_field_is_named_with_what_is_right() {
             "[hash]\nfunction = \"murmur3-32\"\nseed = \"4294967296\"",
             "32 bits",
         ),
-        ("[hash]\nfunction = \"sip13\"", "32 hexadecimal digits"),
+        (
+            "[hash]\nfunction = \"sip13\"",
+            "without its key: give `key`",
+        ),
         (
             "[hash]\nfunction = \"sip13\"\nkey = \"+0112233445566778899aabbccddeef\"",
             "32 hexadecimal",
@@ -157,15 +160,24 @@ fn a_table_is_checked() {
     let head = "format = 1\nvalues = 1\nstrategy = \"slots\"\nparams.slots = ";
     let node = |slots: &str| format!("[[node]]\nname = \"n-{slots}\"\nslots = \"{slots}\"\n");
     for (slots, nodes, expected) in [
-        ("10", node("0-10"), "an ascending range within 0..10"),
-        ("10", node("4294967295"), "slots"),
+        (
+            "10",
+            node("0-10"),
+            "0-10\" cannot be used: expected slots from 0 to 9",
+        ),
+        ("10", node("4294967295"), "slots from 0 to 9"),
+        (
+            "10",
+            node("0-18446744073709551615"),
+            "no slot after the table's last, 16383 unless",
+        ),
         (
             "10",
             node("0-5") + &node("5-9"),
             "slots that no other range has",
         ),
         ("10", node("0-5,5"), "slots that no other range has"),
-        ("10", node("5-0"), "slots and ranges, such as 0-99,105"),
+        ("10", node("5-0"), "the first slot before the last: 0-5"),
         ("10", node("x"), "slots and ranges, such as 0-99,105"),
         (
             "10",

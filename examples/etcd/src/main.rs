@@ -56,7 +56,7 @@ fn run(args: &[&str]) -> Fallible<()> {
 }
 
 fn init(runtime: &Runtime, endpoint: &str, key: &str, file: &str) -> Fallible<()> {
-    let spec = view::read(&std::fs::read(file)?)?;
+    let (spec, _) = view::read(&std::fs::read(file)?)?;
     let epoch = runtime.block_on(store::create(endpoint, key, &spec))?;
     println!("epoch {epoch}");
     Ok(())

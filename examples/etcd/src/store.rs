@@ -49,7 +49,7 @@ pub(crate) async fn change(endpoint: &str, key: &str, change: &Change) -> Fallib
         let answer = client.get(key, None).await?;
         let found = answer.kvs().first();
         let found = found.ok_or_else(|| format!("there is no {key}; put it with `init`"))?;
-        let mut spec = read(found.value())?;
+        let (mut spec, _) = read(found.value())?;
         spec.apply(change)?;
         if let Some(epoch) = put_if(&mut client, key, &spec, found.mod_revision()).await? {
             return Ok(Made { epoch, tries });

@@ -34,9 +34,9 @@ struct Known {
 impl View {
     /// Route with the Spec in this text; the revision of its key in this cluster is the epoch.
     pub(crate) fn new(cluster: u64, text: &[u8], revision: u64, now: Duration) -> Fallible<Self> {
-        let spec = read(text)?;
+        let (spec, router) = read(text)?;
         Ok(Self {
-            router: Shared::with_epoch(spec.build()?, revision),
+            router: Shared::with_epoch(router, revision),
             known: Mutex::new(Known {
                 cluster,
                 text: text.to_vec(),
@@ -69,8 +69,7 @@ impl View {
         self.missed();
         let new = revision != self.router.pin().epoch();
         if new {
-            let spec = read(text)?;
-            let router = spec.build()?;
+            let (spec, router) = read(text)?;
             let mut known = self.known();
             self.router.publish(router, revision)?;
             known.fingerprint = spec.fingerprint();
@@ -141,8 +140,8 @@ impl fmt::Display for Report {
     }
 }
 
-pub(crate) fn read(text: &[u8]) -> Fallible<Spec> {
-    Ok(std::str::from_utf8(text)?.parse()?)
+pub(crate) fn read(text: &[u8]) -> Fallible<(Spec, Box<dyn Router>)> {
+    Ok(Spec::read(std::str::from_utf8(text)?)?)
 }
 
 /// The owners of `user:0` to `user:9999`, a name on each line, hashed.

@@ -141,6 +141,38 @@ impl Choice {
         })
     }
 
+    /// The strategy or dialect alone with all its parameters, whoever says them.
+    pub(crate) fn base(&self) -> Result<Self, Failure> {
+        let (way, params) = match &self.way {
+            Way::Strategy(_) | Way::Dialect(_) => return Ok(self.clone()),
+            Way::Config(config) => (Way::Dialect(config.dialect()), config.params().clone()),
+            Way::Spec(spec) => {
+                let way = match spec.strategy() {
+                    Some(strategy) => Way::Strategy(strategy),
+                    None => Way::Dialect(compat::find(spec.name())?),
+                };
+                (way, spec.params())
+            }
+        };
+        Ok(Self { way, params })
+    }
+
+    /// The same with these parameters and this hash, and with all that is said of its nodes.
+    pub(crate) fn with_params(&self, params: Params) -> Result<Self, Failure> {
+        let way = if self.has_nodes() && self.for_any_nodes().is_none() {
+            let spec = self.spec(Vec::new())?.with_params(&params);
+            Way::Spec(Box::new(spec.map_err(|error| self.refusal(&error))?))
+        } else {
+            self.base()?.way
+        };
+        Ok(Self { way, params })
+    }
+
+    /// Whether it brings its own nodes.
+    pub(crate) fn has_nodes(&self) -> bool {
+        matches!(self.way, Way::Config(_) | Way::Spec(_))
+    }
+
     /// Whether the order of the nodes decides routes.
     pub(crate) fn minds_order(&self) -> bool {
         let strategy = strategy::find(self.way.name());
@@ -280,7 +312,10 @@ pub(crate) fn choose(ways: &[Way], args: &TuningArgs) -> Result<Vec<Choice>, Fai
     Ok(ways.iter().map(choice).collect())
 }
 
-fn settings<'a>(ways: &[Way], set: &'a [String]) -> Result<Vec<(&'a str, &'a str)>, Failure> {
+pub(crate) fn settings<'a>(
+    ways: &[Way],
+    set: &'a [String],
+) -> Result<Vec<(&'a str, &'a str)>, Failure> {
     let setting = |text: &'a String| {
         let wrong = |reason: String| Failure::Input(format!("--set {text}: {reason}"));
         let (name, value) = text

@@ -6,13 +6,14 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use hashroute::harness::{Keys, Scenario};
 use hashroute::hash::Secret;
+use hashroute::strategy::Params;
 use hashroute::{Change, Error, HashFunction, KeyHasher, Node, Router, compat, strategy};
 
-use crate::args::{NodeArgs, StrategyArgs, TuningArgs, dialect_names, hash_names, strategy_names};
+use crate::args::{NodeArgs, StrategyArgs, dialect_names, hash_names, strategy_names};
 use crate::changes::{self, ChangeArgs, words};
 use crate::failure::Failure;
 use crate::nodes;
-use crate::strategy::{Choice, Way, choose, key_bytes};
+use crate::strategy::{Choice, Way, key_bytes, settings};
 
 /// What is different afterwards.
 #[derive(Debug, Args)]
@@ -82,7 +83,7 @@ impl Setups {
         changes::check(&nodes, &changes)?;
         let old = choice.build(nodes.clone())?;
         let mut told: Vec<_> = changes.iter().map(words).collect();
-        let other = second(&choice, old.hasher(), &strategy.tuning, target)?;
+        let other = second(&choice, old.hasher(), target)?;
         if let Some(other) = other.as_ref().filter(|_| target.is_other_setup()) {
             told.insert(0, format!("{} to {}", choice.what(), what(other, target)));
         }
@@ -90,15 +91,14 @@ impl Setups {
             let order = other.as_ref().unwrap_or(&choice).minds_order();
             changes::beside(&nodes, &changes, list, order)
         });
-        let new = if let Some(other) = other {
+        let new = if let Some(anew) = other.as_ref().filter(|other| !other.has_nodes()) {
             told.extend(beside);
-            let nodes = list.unwrap_or_else(|| changes::after(nodes, &changes));
-            let router = other.build(nodes);
-            router.map_err(|failure| of_second(failure, target))?
+            anew.build(list.unwrap_or_else(|| changes::after(nodes, &changes)))
         } else {
             changes::note_unseen(&beside);
-            changed(&choice, nodes, changes)?
+            changed(other.as_ref().unwrap_or(&choice), nodes, changes)
         };
+        let new = new.map_err(|failure| of_second(failure, target))?;
         let words = if told.is_empty() {
             "no change".into()
         } else {
@@ -108,22 +108,21 @@ impl Setups {
     }
 }
 
-/// What routes afterwards, if it is built anew; `None` where the router that there is takes the
-/// changes.
+/// What routes afterwards, if it is not the router that there is, which takes the changes. It is
+/// built over the nodes afterwards, or takes the changes too where it has nodes of its own.
 fn second(
     choice: &Choice,
     hasher: Option<&KeyHasher>,
-    tuning: &TuningArgs,
     target: &TargetArgs,
 ) -> Result<Option<Choice>, Failure> {
     if target.is_other_setup() {
-        return other(choice, hasher, tuning, target).map(Some);
+        return other(choice, hasher, target).map(Some);
     }
     let list = target.to_nodes_file.as_ref();
     Ok(list.and_then(|_| choice.for_any_nodes()))
 }
 
-/// The router that there is, after the changes.
+/// The router of `choice` after the changes.
 fn changed(
     choice: &Choice,
     nodes: Vec<Node>,
@@ -139,46 +138,46 @@ fn changed(
     router.map_err(|error| choice.refusal(&error))
 }
 
-/// Another strategy, dialect, parameters or hash; what is not said of it stays as it is.
+/// Another strategy, dialect, parameters or hash; what is not said of it stays as it is, whether
+/// options, a spec or a configuration say that.
 fn other(
     choice: &Choice,
     hasher: Option<&KeyHasher>,
-    tuning: &TuningArgs,
     target: &TargetArgs,
 ) -> Result<Choice, Failure> {
+    let before = choice.base()?;
     let way = match (&target.to_strategy, &target.to_dialect) {
         (Some(name), _) => Way::Strategy(strategy::find(name)?),
         (_, Some(name)) => Way::Dialect(compat::find(name)?),
-        _ => choice.way.clone(),
+        _ => before.way.clone(),
     };
-    if let (false, Some(name)) = (matches!(way, Way::Strategy(_)), &target.to_hash) {
+    if let (true, Some(name)) = (way.is_dialect(), &target.to_hash) {
         return Err(Failure::Input(format!(
-            "--to-hash {name}: a dialect hashes as its system does, a spec says its own; expected --to-set, or --to-strategy with it"
+            "--to-hash {name}: a dialect hashes as its system does; expected --to-strategy with it"
         )));
     }
-    let same = way.name() == choice.way.name();
-    let mut set = if same { tuning.set.clone() } else { Vec::new() };
-    set.extend(target.to_set.iter().cloned());
-    let tuning = TuningArgs {
-        set,
-        ..TuningArgs::default()
+    let same = (way.name(), way.is_dialect()) == (before.way.name(), before.way.is_dialect());
+    let mut params = if same {
+        before.params
+    } else {
+        Params::default()
     };
-    let chosen = choose(&[way], &tuning).map_err(|failure| of_target(&failure))?;
-    let mut chosen = chosen.into_iter();
-    let chosen = chosen
-        .next()
-        .ok_or_else(|| Failure::input("--to-strategy: no strategy"))?;
+    let settings = settings(core::slice::from_ref(&way), &target.to_set);
+    for (name, value) in settings.map_err(|failure| of_target(&failure))? {
+        params = params.with(name, value);
+    }
     let hasher = match &target.to_hash {
         Some(name) => Some(hasher_after(hasher, name, target.to_hash_key.as_deref())?),
-        None => hasher.filter(|_| !chosen.way.is_dialect()).cloned(),
+        None => hasher.filter(|_| !way.is_dialect()).cloned(),
     };
-    Ok(match hasher {
-        Some(hasher) => Choice {
-            params: chosen.params.with_hasher(hasher),
-            ..chosen
-        },
-        None => chosen,
-    })
+    if let Some(hasher) = hasher {
+        params = params.with_hasher(hasher);
+    }
+    if same {
+        let chosen = choice.with_params(params);
+        return chosen.map_err(|failure| of_target(&failure));
+    }
+    Ok(Choice { way, params })
 }
 
 /// The hash of this name with the key that is given; else what of seed, key and tag it takes stays.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use hashroute::Spec;
+use hashroute::{Router, Spec};
 
 use crate::failure::Failure;
 
@@ -42,7 +42,12 @@ fn read_bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
 
 /// The spec in a file, or on standard input.
 pub(crate) fn read_spec(path: &Path, option: &str) -> Result<Spec, Failure> {
+    Ok(read_router(path, option)?.0)
+}
+
+/// The same with its router.
+pub(crate) fn read_router(path: &Path, option: &str) -> Result<(Spec, Box<dyn Router>), Failure> {
     let text = read(path, option, Spec::MAX_TEXT, "a spec in TOML or JSON")?;
-    text.parse::<Spec>()
+    Spec::read(&text)
         .map_err(|error| Failure::Input(format!("{option} {}: {error}", path.display())))
 }

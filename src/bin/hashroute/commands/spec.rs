@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use hashroute::strategy::{Agree, Strategy};
-use hashroute::{HashSlots, KeyHash, Spec};
+use hashroute::{Error, HashSlots, KeyHash, Router, Spec};
 use serde_json::json;
 
 use crate::args::{NodeArgs, OutputArgs, StrategyArgs};
@@ -106,9 +106,9 @@ fn hex(fingerprint: u64) -> String {
 }
 
 fn check(args: &CheckArgs) -> Result<(), Failure> {
-    let spec = text::read_spec(&args.file, "FILE")?;
+    let (spec, router) = text::read_router(&args.file, "FILE")?;
     let found = spec.fingerprint();
-    report(&spec)?.print(args.output.format)?;
+    report(&spec, &*router)?.print(args.output.format)?;
     match args.fingerprint {
         Some(wanted) if wanted != found => Err(Failure::Check(format!(
             "the fingerprint is {}, not {}: peers with it may send keys to other nodes",
@@ -119,7 +119,7 @@ fn check(args: &CheckArgs) -> Result<(), Failure> {
     }
 }
 
-fn report(spec: &Spec) -> Result<Report, Failure> {
+fn report(spec: &Spec, router: &dyn Router) -> Result<Report, Failure> {
     let nodes = spec.nodes();
     let live = nodes.iter().filter(|node| node.weight() > 0).count();
     let weight: u64 = nodes.iter().map(|node| u64::from(node.weight())).sum();
@@ -129,7 +129,7 @@ fn report(spec: &Spec) -> Result<Report, Failure> {
         None => "dialect",
     };
     let print = hex(spec.fingerprint());
-    let unowned = unowned(spec)?;
+    let unowned = unowned(spec, router)?;
     let mut facts = vec![
         (kind, spec.name().to_owned()),
         ("hash", hash.unwrap_or("the system's own").to_owned()),
@@ -162,12 +162,11 @@ fn report(spec: &Spec) -> Result<Report, Failure> {
 }
 
 /// How many slots of a table are nobody's: written by hand, it may have gaps.
-fn unowned(spec: &Spec) -> Result<Option<usize>, Failure> {
+fn unowned(spec: &Spec, router: &dyn Router) -> Result<Option<usize>, Failure> {
     let is_table = |strategy: &Strategy| strategy.caps.agree == Agree::Table;
     if !spec.strategy().is_some_and(is_table) {
         return Ok(None);
     }
-    let router = spec.build()?;
     let slots = spec.params().get("slots", HashSlots::DEFAULT_SLOTS)?;
     let hashes = (0..slots).map(|slot| KeyHash::from_raw(slot.into()));
     let gaps = hashes.filter(|hash| router.route_hash(*hash).is_none());
@@ -212,7 +211,10 @@ fn write(args: &WriteArgs) -> Result<(), Failure> {
     changes::check(&nodes, &changes)?;
     let mut spec = choice.spec(nodes)?;
     for change in &changes {
-        spec.apply(change).map_err(|error| choice.refusal(&error))?;
+        spec.apply(change).map_err(|error| match error {
+            Error::Capacity { what: "epochs", .. } => Failure::Input(format!("--spec: {error}")),
+            _ => choice.refusal(&error),
+        })?;
     }
     if let Some(epoch) = args.epoch {
         let wrong = |error| Failure::Input(format!("--epoch {epoch}: {error}"));
