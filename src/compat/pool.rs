@@ -480,10 +480,6 @@ impl Router for Pool {
         self.choose(key, &|id| self.load(id))
     }
 
-    fn keeps_loads(&self) -> bool {
-        self.system.looks_at_loads()
-    }
-
     fn place(&self, key: KeyHash) -> Option<NodeId> {
         self.acquire(key).map(|lease| lease.node())
     }
