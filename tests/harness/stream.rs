@@ -469,6 +469,19 @@ fn long_keys_take_no_more_memory() {
     assert_eq!(sum.balance(), whole.balance());
 }
 
+/// A key of two thousandths, in the part that is added alone.
+#[test]
+fn what_one_part_lists_the_sum_lists() {
+    let ring = ring();
+    let [first, mut second] =
+        [0..70_000, 70_000..140_000].map(|range| Keys::template("{i}", range).expect("few"));
+    (0..300).for_each(|_| second.push(b"hot"));
+    let mut sum = tally(&ring, &first);
+    sum.merge(tally(&ring, &second)).expect("one set-up");
+    let largest = sum.largest_keys(Measure::Keys, 9);
+    assert_eq!((largest.len(), &*largest[0].key), (1, "hot"));
+}
+
 /// Two of a few hot keys in one cell are no error of the keys that chance is reckoned with.
 #[test]
 fn hot_keys_that_collide_do_not_spoil_the_estimate() {

@@ -10,12 +10,12 @@ use crate::{keys, partial};
 pub(crate) fn run(args: &MergeArgs) -> Result<(), Failure> {
     partial::check(args.partial.partial.as_ref())?;
     let mut sum: Option<Tally> = None;
-    let add = |tally| match &mut sum {
-        Some(sum) => sum.merge(tally),
-        None => {
-            sum = Some(tally);
-            Ok(())
+    let add = |tally| {
+        if let Some(sum) = &mut sum {
+            return sum.merge(tally);
         }
+        sum = Some(tally);
+        Ok(())
     };
     partial::read_all(&args.files, "", Tally::read_all, add)?;
     match sum {
