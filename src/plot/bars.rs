@@ -222,6 +222,11 @@ impl<'a> Chart<'a> {
 
 /// The band of a node of this fair share, over that share: with so many equal keys, each end is
 /// passed with a chance of `tail` at most.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "numbers of keys, rounded to whole ones"
+)]
 fn binomial(keys: f64, share: f64, tail: f64) -> (f64, f64) {
     let count = keys as u64;
     let Some(chance) = Binomial::new(share, count).ok().filter(|_| count > 0) else {

@@ -161,6 +161,12 @@ fn verdict(line: &str) -> String {
     pieces.collect::<Vec<_>>().join("")
 }
 
+/// `k1`, `k2` … of size 1.
+fn small(end: u32) -> String {
+    let line = |i| format!("k{i},1\n");
+    (1..end).map(line).collect()
+}
+
 #[test]
 fn chance_and_large_keys_are_no_fault_of_a_strategy() {
     let few = verdict("report --count 100 --range 0..200 --strategy rendezvous,jump");
@@ -172,7 +178,7 @@ fn chance_and_large_keys_are_no_fault_of_a_strategy() {
         few.contains("Too few keys to say") && !few.contains("neven"),
         "{few}"
     );
-    let large = (1..2000).map(|i| format!("k{i},1\n")).collect::<String>();
+    let large = small(2000);
     let large = file("large.csv", format!("key,size\nk0,4000\n{large}"));
     let heavy = verdict(&format!(
         "report --count 4 --strategy jump --csv '{}'",
@@ -203,7 +209,7 @@ fn commands_have_node_counts_as_they_were_typed() {
 /// picture does not say that all is even.
 #[test]
 fn few_keys_that_carry_much_are_held_against_equal_ones() {
-    let sizes = (1..3000).map(|i| format!("k{i},1\n")).collect::<String>();
+    let sizes = small(3000);
     let csv = file("few.csv", format!("key,size\nk0,1500\n{sizes}"));
     let line = format!(
         "--skew --count 20 --strategy rendezvous --csv '{}'",
