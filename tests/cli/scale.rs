@@ -333,6 +333,6 @@ fn counts_hold_no_secret_and_say_what_they_are() {
     ));
     let text = fs::read_to_string(path).expect("counts");
     assert!(
-        !text.contains(key) && text.starts_with(r#"{"format":"hashroute counts","version":3,"#)
+        !text.contains(key) && text.starts_with(r#"{"format":"hashroute counts","version":1,"#)
     );
 }

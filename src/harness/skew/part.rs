@@ -62,7 +62,7 @@ impl From<Evidence> for Part {
 /// Evidence.
 const KIND: Kind = Kind {
     format: "hashroute evidence",
-    version: 2,
+    version: 1,
     command: "skew",
     expected: "what `hashroute skew --partial` wrote (counts of `balance` are for `hashroute merge`)",
 };

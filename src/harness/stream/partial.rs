@@ -22,7 +22,7 @@ use crate::{Node, Nodes};
 /// Counts.
 const KIND: Kind = Kind {
     format: "hashroute counts",
-    version: 3,
+    version: 1,
     command: "balance",
     expected: "counts that `hashroute balance --partial` wrote (those of `skew` are for `hashroute skew --parts`)",
 };
