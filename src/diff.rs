@@ -127,7 +127,8 @@ const SAMPLE: u64 = 1 << 16;
 /// O(regions), or 131,072 lookups.
 ///
 /// # Errors
-/// [`Error::Capacity`] when both together have more than 2^32 - 1 nodes.
+/// [`Error::Capacity`] when both together have more than 2^32 - 1 nodes, [`Error::Unsupported`]
+/// when there are nodes but no key has an owner in either router.
 ///
 /// ```
 /// use hashroute::{Jump, Node, diff};
@@ -384,14 +385,19 @@ fn counted<K: AsRef<[u8]>>(
     keys: &mut dyn Iterator<Item = K>,
 ) -> Result<Diff, Error> {
     let members = Members::new(old.nodes(), new.nodes())?;
-    let (mut total, mut parts) = (0, Vec::new());
+    let (mut total, mut parts, mut owned) = (0, Vec::new(), false);
     for key in keys {
         let key = key.as_ref();
         let pair = members.pair([owner(old, key), owner(new, key)]);
         total += 1;
+        owned |= pair != [None, None];
         if pair[0] != pair[1] {
             parts.push((pair, 1));
         }
+    }
+    let live = |router: &dyn Router| router.nodes().live() > 0;
+    if total > 0 && !owned && (live(old) || live(new)) {
+        return Err(NOT_ROUTED);
     }
     let flows = flows(parts);
     Ok(Diff {
@@ -404,6 +410,11 @@ fn counted<K: AsRef<[u8]>>(
         ranges: Vec::new(),
     })
 }
+
+const NOT_ROUTED: Error = Error::Unsupported {
+    what: "neither router gives any of these keys an owner, so that nothing can be told",
+    advice: "give keys such as the systems hash: a flow's bytes, a number",
+};
 
 /// One flow for all parts with the same way, the largest first, then by name: the order of ids.
 fn flows(mut parts: Vec<(Pair, u128)>) -> Vec<(Pair, u128)> {

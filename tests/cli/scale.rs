@@ -157,16 +157,39 @@ fn counts_of_different_setups_are_not_added() {
 }
 
 #[test]
-fn counts_of_a_dialect_with_and_without_a_tag_are_not_added() {
-    let [plain, tagged] = ["", "--set hash_tag={}"].map(|set| {
-        let path = file(&format!("dialect{}.counts", set.len()), "");
-        let path = path.display().to_string();
-        let setup = format!("--count 2 --dialect twemproxy {set}");
-        stdout(&format!("balance {setup} --range 0..9 --partial {path}"));
-        path
-    });
-    let output = run(&format!("merge {plain} {tagged}"));
-    assert_eq!(output.status.code(), Some(2));
+fn counts_of_dialects_that_route_otherwise_are_not_added() {
+    let tables = [
+        "a:1=0-8191;b:1=8192-16383",
+        "a:1=0-8190,8192;b:1=8191,8193-16383",
+    ];
+    let slots =
+        tables.map(|table| format!("--dialect redis-cluster --nodes a:1,b:1 --set slots={table}"));
+    let tags = ["", "--set hash_tag={}"];
+    let tags = tags.map(|set| format!("--count 2 --dialect twemproxy {set}"));
+    for setups in [slots, tags] {
+        let [one, other] = ["one.counts", "other.counts"].map(|name| {
+            let path = file(&format!("dialect-{name}"), "");
+            path.display().to_string()
+        });
+        for (setup, path) in setups.iter().zip([&one, &other]) {
+            stdout(&format!("balance {setup} --range 0..9 --partial {path}"));
+        }
+        let output = run(&format!("merge {one} {other}"));
+        assert_eq!(output.status.code(), Some(2), "{setups:?}");
+    }
+}
+
+#[test]
+fn counts_are_not_written_over_the_keys() {
+    let keys = file("own.keys", "a\nb\n");
+    let path = keys.display();
+    for command in ["balance", "skew"] {
+        let output = run(&format!(
+            "{command} --count 2 --keys {path} --partial {path}"
+        ));
+        assert_eq!(output.status.code(), Some(2));
+    }
+    assert_eq!(fs::read_to_string(&keys).expect("keys"), "a\nb\n");
 }
 
 #[test]

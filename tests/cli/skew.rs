@@ -186,7 +186,11 @@ fn parts_of_another_kind_are_refused() {
     stdout(&format!(
         "balance --count 3 --range 0..9 --partial {counts}"
     ));
-    stdout(&format!("skew --count 3 --keys {none} --partial {none}"));
+    let no_keys = file("kind.none", "");
+    stdout(&format!(
+        "skew --count 3 --keys {} --partial {none}",
+        no_keys.display()
+    ));
     let text = std::fs::read_to_string(&few).expect("a part");
     std::fs::write(
         &torn,

@@ -194,15 +194,37 @@ fn twemproxy_from_three_servers_to_four_is_planned_exactly() -> Result<(), Error
 #[test]
 fn other_hashes_and_narrow_ones_are_sampled() -> Result<(), Error> {
     let twemproxy = compat::find("twemproxy")?;
-    let [md5, tagged, narrow] = [("hash", "md5"), ("hash_tag", "{}"), ("hash", "crc16")]
-        .map(|(name, value)| pool(twemproxy, 4, &Params::default().with(name, value)));
+    let options = [
+        ("hash", "md5"),
+        ("hash_tag", "{}"),
+        ("hash", "crc16"),
+        ("hash", "hsieh"),
+    ];
+    let [md5, tagged, narrow, dense] =
+        options.map(|(name, value)| pool(twemproxy, 4, &Params::default().with(name, value)));
     let default = pool(twemproxy, 3, &Params::default())?;
-    let (md5, tagged, narrow) = (md5?, tagged?, narrow?);
-    for [old, new] in [[&default, &tagged], [&default, &md5], [&narrow, &narrow]] {
+    let (md5, tagged, narrow, dense) = (md5?, tagged?, narrow?, dense?);
+    let pairs = [
+        [&default, &tagged],
+        [&default, &md5],
+        [&narrow, &narrow],
+        [&dense, &dense],
+    ];
+    for [old, new] in pairs {
         assert_eq!(diff(old, new)?.basis(), Basis::Sample);
     }
     let plan = Plan::new(&default, &tagged, Replicas::default(), Budget::default())?;
     assert!(!plan.is_exact());
+    Ok(())
+}
+
+#[test]
+fn keys_that_no_system_routes_tell_nothing() -> Result<(), Error> {
+    let katran = compat::find("katran")?;
+    let [old, new] =
+        ["131", "65537"].map(|size| pool(katran, 3, &Params::default().with("ring-size", size)));
+    let error = diff(&old?, &new?).unwrap_err();
+    assert!(error.to_string().starts_with("neither router"), "{error}");
     Ok(())
 }
 

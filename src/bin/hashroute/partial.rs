@@ -33,11 +33,19 @@ pub(crate) struct PartsArgs {
     pub(crate) parts: Vec<PathBuf>,
 }
 
-/// Refuse what cannot be written before all keys are read. Nothing is made or changed.
-pub(crate) fn check(path: Option<&PathBuf>) -> Result<(), Failure> {
+/// Refuse what cannot be written before all keys are read, and what they are read from. Nothing is
+/// made or changed.
+pub(crate) fn check(path: Option<&PathBuf>, keys: Option<&Path>) -> Result<(), Failure> {
     let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
         return Ok(());
     };
+    let [target, source] = [Some(path.as_path()), keys].map(|path| fs::canonicalize(path?).ok());
+    if target.is_some() && target == source {
+        let path = path.display();
+        return Err(Failure::Input(format!(
+            "--partial {path}: the keys come from it, expected another file"
+        )));
+    }
     output::check(path).map_err(|error| refused(path, &error))
 }
 

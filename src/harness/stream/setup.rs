@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 use crate::harness::yardstick::{exact_shares, hash_name};
 use crate::harness::{Keys, place_key};
-use crate::{Error, KeyHasher, Node, Router};
+use crate::{Error, KeyHasher, Node, Regions, Router};
 
 /// How keys were routed, in words and by the routes of some keys: all that a report says of it,
 /// and enough to tell two apart. It holds no secret: of a hash's key, only what it does.
@@ -42,7 +42,8 @@ pub struct Setup {
     pub nodes: Vec<Node>,
     /// The exact share of each node, where the router gives them.
     pub shares: Option<Vec<f64>>,
-    /// A hash over the nodes of a thousand fixed keys: parameters, seeds and tags show in it.
+    /// A hash over the nodes of a thousand fixed keys, and over the regions, where there are any:
+    /// parameters, seeds, tags and tables show in it.
     pub routes: String,
 }
 
@@ -88,6 +89,15 @@ impl Setup {
         for key in probes()?.iter() {
             let node = place_key(router, key).map(|id| router.nodes().name(id));
             digest.update(node.unwrap_or_default().as_bytes());
+            digest.update(b"\0");
+        }
+        // What hardly any key tells: cells that were swapped, seeds of systems that hash no text.
+        digest.update(router.hash_words().unwrap_or_default().as_bytes());
+        let regions = router.regions();
+        for region in regions.iter().flat_map(Regions::iter) {
+            let owner = region.owner.map(|id| router.nodes().name(id));
+            digest.update(&region.first.to_le_bytes());
+            digest.update(owner.unwrap_or_default().as_bytes());
             digest.update(b"\0");
         }
         Ok(Self {

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::{keys, partial};
 
 pub(crate) fn run(args: &MergeArgs) -> Result<(), Failure> {
-    partial::check(args.partial.partial.as_ref())?;
+    partial::check(args.partial.partial.as_ref(), None)?;
     let mut sum: Option<Tally> = None;
     let add = |tally| {
         if let Some(sum) = &mut sum {
