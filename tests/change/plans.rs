@@ -398,16 +398,7 @@ fn what_cannot_be_is_refused_in_words() -> Outcome {
     // The least that is named is the least that will do: the 36 first of 100 slots have 656 hashes.
     let least = 656.0 / 65_536.0;
     for (at, name) in ["step", "node_in", "node_out"].into_iter().enumerate() {
-        let one = |share: f64| {
-            let mut shares = [1.0; 3];
-            shares[at] = share;
-            let [step, node_in, node_out] = shares;
-            Budget {
-                step,
-                node_in,
-                node_out,
-            }
-        };
+        let one = |share| limit(at, share);
         let error = plan(one(least * 0.999), 1).expect_err("too small");
         assert!(
             error.contains(&format!("at least {least}")) && error.starts_with(name),
@@ -436,22 +427,25 @@ fn what_cannot_be_is_refused_in_words() -> Outcome {
     Ok(())
 }
 
+/// No other limit than this one: of a step, of what a node takes in, of what it hands out.
+fn limit(field: usize, share: f64) -> Budget {
+    let mut shares = [1.0; 3];
+    shares[field] = share;
+    let [step, node_in, node_out] = shares;
+    Budget {
+        step,
+        node_in,
+        node_out,
+    }
+}
+
 /// The message says what would do, and that does.
 #[test]
 fn too_many_steps_are_refused_with_the_least_share() -> Outcome {
     let (old, new) = (Ring::new(nodes(3))?, Ring::new(nodes(4))?);
     let plan = |budget| Plan::new(&old, &new, Replicas::default(), budget);
     for field in 0..3 {
-        let of = |share| {
-            let mut shares = [1.0; 3];
-            shares[field] = share;
-            let [step, node_in, node_out] = shares;
-            Budget {
-                step,
-                node_in,
-                node_out,
-            }
-        };
+        let of = |share| limit(field, share);
         let error = plan(of(1e-12)).expect_err("no end of steps").to_string();
         let (_, least) = error.split_once("at least ").expect("what would do");
         let (least, why) = least.split_once(", ").expect("and why");

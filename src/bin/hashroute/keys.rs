@@ -6,7 +6,7 @@ use core::ops::Range;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hashroute::harness::stream::{self, BadLines, Consumer, KeySource, Reading};
 use hashroute::harness::{DumpFormat, DumpSource, InputError, Keys, printable};
@@ -220,13 +220,9 @@ fn dump(args: &KeyArgs) -> Option<(DumpFormat, &Path)> {
     given.next()
 }
 
-/// The file that keys come from, if that is one.
-pub(crate) fn file(args: &KeyArgs) -> Option<&Path> {
-    let files = [&args.keys, &args.csv, &args.jsonl];
-    let file = files.into_iter().flatten().next();
-    dump(args)
-        .map(|(_, path)| path)
-        .or(file.map(PathBuf::as_path))
+/// The file that keys come from, if they do from one.
+pub(crate) fn file(args: &KeyArgs) -> Result<Option<&Path>, Failure> {
+    Ok(Source::of(args)?.path())
 }
 
 /// Where the keys come from, as it stands on the command line.

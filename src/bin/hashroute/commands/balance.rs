@@ -18,7 +18,7 @@ const ALL: usize = 50;
 const SOME: usize = 10;
 
 pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
-    partial::check(args.partial.partial.as_ref(), keys::file(&args.keys))?;
+    partial::check(args.partial.partial.as_ref(), keys::file(&args.keys)?)?;
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let router = choice.build(nodes)?;
     let name = choice.way.name();

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
 /// What is known of the keys; nothing where it was written only.
 fn gather(args: &SkewArgs, name: &str, router: &dyn Router) -> Result<Option<Evidence>, Failure> {
     let PartsArgs { partial, parts } = &args.parts;
-    partial::check(partial.as_ref(), keys::file(&args.keys))?;
+    partial::check(partial.as_ref(), keys::file(&args.keys)?)?;
     let part = if parts.is_empty() {
         if partial.is_some() {
             stream::Setup::new(name, router)?; // refused before all keys are read
