@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use hashroute::Error;
-use hashroute::cluster::{
+use hashroute::redis::{
     Action, Address, ClusterNode, Command, Decision, Goal, Health, Mark, Next, Outcome, Plan,
     Policy, Request, SlotMap, SlotRule, Table,
 };

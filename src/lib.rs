@@ -6,49 +6,45 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-mod bounded;
-pub mod cluster;
+pub mod change;
 #[cfg(feature = "compat")]
 pub mod compat;
-mod diff;
 mod error;
-pub mod hash;
-#[cfg(target_has_atomic = "64")]
-pub mod health;
-pub mod hot;
 mod key;
-mod log2;
-mod members;
 mod node;
-#[cfg(all(test, shuttle, feature = "shared"))]
-mod orders;
-pub mod plan;
-mod ramp;
-mod regions;
+#[cfg(feature = "redis")]
+pub mod redis;
+mod registry;
 mod replicas;
 mod router;
-#[cfg(feature = "shared")]
-pub mod shared;
+mod space;
 #[cfg(feature = "spec")]
 mod spec;
 pub mod strategy;
 mod sync;
+#[cfg(any(feature = "harness", feature = "redis"))]
+mod text;
+mod wrap;
 
 #[cfg(feature = "harness")]
 pub mod harness;
 #[cfg(feature = "plot")]
 pub mod plot;
 
-pub use bounded::{BoundedLoad, Lease};
-pub use diff::{Basis, Diff, Flow, MovedRange, diff, diff_keys};
+pub use change::{Basis, Diff, Flow, MovedRange, Ramp, diff, diff_keys, plan};
 pub use error::Error;
-pub use hash::HashFunction;
+pub use key::hash::{self, HashFunction};
 pub use key::{HashTag, KeyHash, KeyHasher};
 pub use node::{Node, NodeId, Nodes};
-pub use ramp::Ramp;
-pub use regions::{Region, Regions};
 pub use replicas::Spread;
 pub use router::{Change, Router};
+pub use space::{Region, Regions};
 #[cfg(feature = "spec")]
 pub use spec::Spec;
 pub use strategy::{HashSlots, Jump, Maglev, Modulo, Rendezvous, Ring, Shortlist};
+pub use wrap::bounded::{BoundedLoad, Lease};
+#[cfg(target_has_atomic = "64")]
+pub use wrap::health;
+pub use wrap::hot;
+#[cfg(feature = "shared")]
+pub use wrap::shared;

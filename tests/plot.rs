@@ -1,8 +1,8 @@
 //! Pictures: what is drawn is what was measured, whatever the names, in files of modest size.
 
-use hashroute::cluster::{ClusterNode, SlotRule, Table};
 use hashroute::harness::{Keys, Measure, Placement, Remap, balance, remap};
 use hashroute::plot::{self, CountPoint, Picture, RingScene};
+use hashroute::redis::{ClusterNode, SlotRule, Table};
 use hashroute::{Change, Error, Modulo, Node, Rendezvous, Ring, Router};
 use roxmltree::Document;
 use statrs::distribution::{Binomial, DiscreteCDF};

@@ -12,12 +12,10 @@ use std::alloc::System;
 use std::sync::Arc;
 
 use common::{Outcome, fit, keys, nodes};
-use hashroute::cluster::{
-    Address, Command, Health, Mark, Policy, Request, SlotMap, SlotRule, Table,
-};
 use hashroute::health::{self, Liveness};
 use hashroute::hot::HotKeys;
 use hashroute::plan::{Budget, Plan, Replicas, Transition};
+use hashroute::redis::{Address, Command, Health, Mark, Policy, Request, SlotMap, SlotRule, Table};
 use hashroute::strategy::{ALL, Strategy};
 use hashroute::{
     BoundedLoad, HashFunction, HashTag, Jump, KeyHash, KeyHasher, Node, Rendezvous, Ring, Router,

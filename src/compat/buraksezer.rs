@@ -28,8 +28,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::str::FromStr;
 
-use super::members::{live, unweighted};
-use super::placement::check_capacity;
+use super::layout::check_capacity;
+use super::parts::members::{live, unweighted};
 use super::{Dialect, Placement, Pool, Proof, Server, System};
 use crate::strategy::Param;
 use crate::{Error, HashFunction, NodeId};

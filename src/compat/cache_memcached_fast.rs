@@ -18,9 +18,9 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::members::down;
+use super::layout::check_capacity;
 use super::nginx::{chain, crc32, middle};
-use super::placement::check_capacity;
+use super::parts::members::down;
 use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};

@@ -21,10 +21,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::jhash;
-use super::members::live;
-use super::permutation::{Permutation, Table, count};
-use super::ring_hash::total_weight;
+use super::parts::jhash;
+use super::parts::members::live;
+use super::parts::permutation::{Permutation, Table, count};
+use super::parts::ring_hash::total_weight;
 use super::{Dialect, Placement, Pool, Proof, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};

@@ -24,9 +24,9 @@ use alloc::vec::Vec;
 
 use sha1::{Digest, Sha1};
 
-use super::members::down;
+use super::layout::check_capacity;
 use super::nginx::crc32;
-use super::placement::check_capacity;
+use super::parts::members::down;
 use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};

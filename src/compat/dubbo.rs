@@ -23,7 +23,7 @@ use alloc::string::String;
 
 use md5::{Digest, Md5};
 
-use super::members::points_backwards;
+use super::parts::members::points_backwards;
 use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};

@@ -21,8 +21,8 @@ use alloc::vec::Vec;
 
 use siphasher::sip::SipHasher24;
 
-use super::members::{live, unweighted};
-use super::placement::check_capacity;
+use super::layout::check_capacity;
+use super::parts::members::{live, unweighted};
 use super::{Dialect, Placement, Pool, Proof, Server, System};
 use crate::strategy::{Param, check_table_size};
 use crate::{Error, HashFunction, NodeId};

@@ -16,7 +16,7 @@
 
 use siphasher::sip::SipHasher24;
 
-use super::members::{points_backwards, unweighted};
+use super::parts::members::{points_backwards, unweighted};
 use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};

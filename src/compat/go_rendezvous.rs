@@ -12,8 +12,8 @@
 //! there, the lowest: that node does not get it.
 
 use super::go_maglev::HASH;
-use super::members::{live, unweighted};
-use super::placement::check_capacity;
+use super::layout::check_capacity;
+use super::parts::members::{live, unweighted};
 use super::{Dialect, Placement, Pool, Proof, Server, System};
 use crate::{Error, HashFunction, NodeId};
 

@@ -19,7 +19,7 @@ use core::str::FromStr;
 
 use xxhash_rust::xxh64::xxh64;
 
-use super::ring_hash;
+use super::parts::ring_hash;
 use super::{Dialect, Placement, Pool, Proof, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};

@@ -22,8 +22,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::{self, FromStr};
 
-use super::members::{live, unweighted};
-use super::placement::check_capacity;
+use super::layout::check_capacity;
+use super::parts::members::{live, unweighted};
 use super::{Constructor, Dialect, Placement, Pool, Proof, Server, System};
 use crate::strategy::{Param, Params, jump_hash, jump_hash_guava};
 use crate::{Error, HashFunction, NodeId};

@@ -23,9 +23,9 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use core::str::FromStr;
 
-use super::jhash;
-use super::members::live;
-use super::permutation::{Table, count};
+use super::parts::jhash;
+use super::parts::members::live;
+use super::parts::permutation::{Table, count};
 use super::{Dialect, Placement, Pool, Proof, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};

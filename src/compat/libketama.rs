@@ -16,8 +16,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::ketama::{Ketama, cut, words};
-use super::placement::check_capacity;
+use super::layout::check_capacity;
+use super::parts::ketama::{Ketama, cut, words};
 use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
 use crate::{Error, NodeId};
 

@@ -36,35 +36,29 @@ pub mod go_rendezvous;
 pub mod groupcache;
 pub mod grpc;
 pub mod haproxy;
-pub mod hashkit;
-mod jhash;
 pub mod jump;
 pub mod katran;
-mod ketama;
+mod layout;
 pub mod libketama;
 pub mod libmemcached;
-mod members;
 pub mod nginx;
 pub mod npm_hashring;
-mod permutation;
-mod placement;
+mod parts;
 mod pool;
 pub mod pymemcache;
 pub mod python_memcached;
 pub mod redis_cluster;
-mod ring_hash;
 pub mod serialx;
 pub mod stathat;
 pub mod trafficserver;
 pub mod twemproxy;
 pub mod uhashring;
 pub mod varnish;
-#[cfg(feature = "config")]
-mod yaml;
 
 #[cfg(feature = "config")]
 pub use config::{Config, Reader, Unknown};
-pub use placement::{Placement, Rule};
+pub use layout::{Placement, Rule};
+pub use parts::hashkit;
 pub use pool::{Pool, Server, System};
 
 /// Every dialect, by name.

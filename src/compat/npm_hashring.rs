@@ -23,9 +23,9 @@ use core::str::FromStr;
 
 use sha1::{Digest, Sha1};
 
-use super::ketama::{Ketama, words};
-use super::members::check_names;
-use super::placement::check_capacity;
+use super::layout::check_capacity;
+use super::parts::ketama::{Ketama, words};
+use super::parts::members::check_names;
 use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};

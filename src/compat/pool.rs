@@ -8,7 +8,7 @@ use core::ops::ControlFlow;
 use core::sync::atomic::Ordering::Relaxed;
 
 use super::Placement;
-use crate::bounded::{Counter, Lease};
+use crate::wrap::bounded::{Counter, Lease};
 use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Router};
 
 /// A server as a system's configuration has it.

@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use core::ascii::escape_default;
 use core::str::FromStr;
 
-use super::members::live;
+use super::parts::members::live;
 use super::{Dialect, Placement, Pool, Proof, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};

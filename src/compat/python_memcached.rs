@@ -17,9 +17,9 @@
 
 use core::iter::repeat_n;
 
-use super::members::down;
+use super::layout::check_capacity;
 use super::nginx::{crc32, middle};
-use super::placement::check_capacity;
+use super::parts::members::down;
 use super::{Dialect, Placement, Pool, Proof, Server, System};
 use crate::{Error, NodeId};
 

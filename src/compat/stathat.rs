@@ -14,7 +14,7 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::members::{points_backwards, unweighted};
+use super::parts::members::{points_backwards, unweighted};
 use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, HashFunction, NodeId};

@@ -28,7 +28,7 @@ use core::str::FromStr;
 use memchr::memchr;
 use siphasher::sip::SipHasher24;
 
-use super::placement::check_capacity;
+use super::layout::check_capacity;
 use super::varnish::{WEIGHT_SCALE, scaled};
 use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;

@@ -20,8 +20,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::str::FromStr;
 
-use super::ketama::{Ketama, words};
-use super::placement::check_capacity;
+use super::layout::check_capacity;
+use super::parts::ketama::{Ketama, words};
 use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
 use crate::hash::HashFunction;
 use crate::strategy::{Param, Ring as OurRing};

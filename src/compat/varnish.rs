@@ -29,7 +29,7 @@ use core::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
-use super::placement::check_capacity;
+use super::layout::check_capacity;
 use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};

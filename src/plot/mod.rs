@@ -41,7 +41,7 @@ pub use slots::slots;
 /// A drawing.
 ///
 /// ```
-/// use hashroute::cluster::{SlotRule, Table};
+/// use hashroute::redis::{SlotRule, Table};
 /// let picture = hashroute::plot::slots(&Table::new(SlotRule::REDIS));
 /// assert_eq!(picture.title(), "Slots: nobody owns any of 16,384");
 /// ```
@@ -55,7 +55,7 @@ impl Picture {
     /// What it shows, in words.
     ///
     /// ```
-    /// # use hashroute::{cluster::{SlotRule, Table}, plot};
+    /// # use hashroute::{redis::{SlotRule, Table}, plot};
     /// assert!(!plot::slots(&Table::new(SlotRule::REDIS)).title().is_empty());
     /// ```
     pub fn title(&self) -> &str {
@@ -66,7 +66,7 @@ impl Picture {
     /// `hr-` and mean the same in every picture.
     ///
     /// ```
-    /// # use hashroute::{cluster::{SlotRule, Table}, plot};
+    /// # use hashroute::{redis::{SlotRule, Table}, plot};
     /// assert!(plot::slots(&Table::new(SlotRule::REDIS)).svg().ends_with("</svg>\n"));
     /// ```
     pub fn svg(&self) -> &str {

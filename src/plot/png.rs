@@ -22,7 +22,7 @@ impl Picture {
     /// [`Error::Parameter`] for a scale that is no number above 0, or gives over 8,192 pixels a side.
     ///
     /// ```
-    /// # use hashroute::{cluster::{SlotRule, Table}, plot};
+    /// # use hashroute::{redis::{SlotRule, Table}, plot};
     /// let png = plot::slots(&Table::new(SlotRule::REDIS)).png(1.0)?;
     /// assert!(png.starts_with(b"\x89PNG"));
     /// # Ok::<(), hashroute::Error>(())

@@ -8,7 +8,7 @@ use core::cmp::Reverse;
 
 use super::canvas::{Anchor, Canvas, Pen};
 use super::{Picture, words};
-use crate::cluster::{ClusterNode, Mark, SlotRange, Table};
+use crate::redis::{ClusterNode, Mark, SlotRange, Table};
 
 /// Slots in a row of the picture.
 const ROW: u32 = 128;
@@ -25,7 +25,7 @@ const SMALL: u32 = 16;
 /// who hands them to whom. O(slots).
 ///
 /// ```
-/// use hashroute::cluster::{ClusterNode, SlotRule, Table};
+/// use hashroute::redis::{ClusterNode, SlotRule, Table};
 ///
 /// let mut table = Table::with_nodes(SlotRule::REDIS, ["a", "b"].map(ClusterNode::new).into_iter().collect::<Result<Vec<_>, _>>()?)?;
 /// table.assign(0..=9999, "a")?;

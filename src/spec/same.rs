@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
-use crate::diff::exact;
+use crate::change::diff::exact;
 use crate::{KeyHash, NodeId, Router};
 
 /// How many keys are asked where no structure says all.

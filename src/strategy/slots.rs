@@ -256,6 +256,7 @@ impl HashSlots {
         })
     }
 
+    #[cfg(feature = "redis")]
     pub(crate) fn owners(&self) -> &[Option<NodeId>] {
         &self.owners
     }

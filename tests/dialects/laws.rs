@@ -209,7 +209,12 @@ fn every_file_is_in_the_registry_and_has_a_page() {
     let registry = fs::read_to_string(root.join("src/compat/mod.rs")).expect("the registry");
     for file in fs::read_dir(root.join("src/compat")).expect("the folder") {
         let path = file.expect("an entry").path();
-        let text = fs::read_to_string(&path).unwrap_or_default();
+        let file = if path.is_dir() {
+            path.join("mod.rs")
+        } else {
+            path.clone()
+        };
+        let text = fs::read_to_string(file).expect("text");
         let stem = path
             .file_stem()
             .unwrap_or_default()

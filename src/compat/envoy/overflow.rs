@@ -2,10 +2,10 @@
 
 use smallvec::SmallVec;
 
-use super::super::members::live;
-use super::super::ring_hash::{ceil, total_weight};
 use crate::NodeId;
 use crate::compat::Server;
+use crate::compat::parts::members::live;
+use crate::compat::parts::ring_hash::{ceil, total_weight};
 
 pub(super) fn choose(
     factor: u32,

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::Distribution;
 use crate::Error;
 use crate::compat::config::{Config, Unknown, expected, wrong};
-use crate::compat::hashkit::Function;
+use crate::compat::parts::hashkit::Function;
 use crate::compat::{Dialect, Server};
 use crate::strategy::Params;
 

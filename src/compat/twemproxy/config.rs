@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use super::{DISTRIBUTION, Distribution, HASH, HASH_TAG};
 use crate::compat::config::{Config, Unknown, expected, wrong};
-use crate::compat::hashkit::Function;
-use crate::compat::yaml::{Entry, Yaml};
+use crate::compat::parts::hashkit::Function;
+use crate::compat::parts::yaml::{Entry, Yaml};
 use crate::compat::{Dialect, Server};
 use crate::strategy::Params;
 use crate::{Error, HashTag};

@@ -297,8 +297,8 @@ pub(super) type Costs = [Lanes<f32>; CHUNK / WIDTH];
 #[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
 mod tests {
     use super::*;
+    use crate::hash::log2::neg_log2;
     use crate::hash::mix64;
-    use crate::log2::neg_log2;
 
     /// A node that leaves many of its kind in question, or the wrong ones, would go unseen in a
     /// comparison of answers alone.

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::lanes::{self, CHUNK, Costs, Rows, WIDTH};
 pub(in crate::strategy) use super::lanes::{LANES, halves, score};
-use crate::log2::neg_log2;
+use crate::hash::log2::neg_log2;
 
 /// What rounding to single precision may take from a cost, many times over.
 const ROUNDING: f32 = 1.0 + 1e-5;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use hashroute::cluster::{Address, Call, Next, Outcome, Reply, SlotMap, SlotRule, Stop, Table};
+use hashroute::redis::{Address, Call, Next, Outcome, Reply, SlotMap, SlotRule, Stop, Table};
 use redis::{Cmd, Connection, ConnectionLike, Value};
 
 use crate::tally::Fallible;

@@ -7,11 +7,11 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use hashroute::cluster::Address;
+use hashroute::redis::Address;
 use hashroute::harness::{Dump, DumpFormat, Keys};
 use redis::Connection;
 
-use crate::cluster_client::open;
+use crate::redis_client::open;
 use crate::process::{Running, free_port};
 use crate::random::Random;
 use crate::tally::{Fallible, Outcome, Tally};

@@ -8,7 +8,7 @@ use super::{Cluster, Discovery, Field, Policy, fields, number};
 use crate::Error;
 use crate::compat::Server;
 use crate::compat::config::{expected, wrong};
-use crate::compat::yaml::{Value, Yaml};
+use crate::compat::parts::yaml::{Value, Yaml};
 
 /// An endpoint as far as it is read.
 #[derive(Debug)]

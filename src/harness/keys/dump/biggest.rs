@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{DumpFormat, DumpRow, Parsed, Whole, digits, shown, split, trimmed};
-use crate::cluster::unquote;
+use crate::text::unquote;
 
 /// The most keys whose names are kept to tell repetitions: far more than such a list holds.
 const MOST: usize = 1 << 20;

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::{DumpRow, Parsed, Whole, digits, shown, trimmed};
-use crate::cluster::hex;
+use crate::text::hex;
 
 #[derive(Debug, Default)]
 pub(super) struct Metadump {

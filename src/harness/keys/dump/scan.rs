@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{DumpRow, Parsed, Whole, digits, shown, trimmed};
-use crate::cluster::unquote;
+use crate::text::unquote;
 
 #[derive(Debug, Default)]
 pub(super) struct Scan {

@@ -1,12 +1,12 @@
 //! Every key is there with its value, on the node that we say.
 
-use hashroute::cluster::{ClusterNode, Role, SlotRule, Table};
+use hashroute::redis::{ClusterNode, Role, SlotRule, Table};
 use redis::Value;
 
 use super::servers::{command, owners};
 use super::worker::Worker;
 use super::{Check, KEYS, PIPELINE, expect};
-use crate::cluster_client::{ClusterClient, reply};
+use crate::redis_client::{ClusterClient, reply};
 use crate::tally::Fallible;
 
 impl Check<'_> {

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hashroute::cluster::{ClusterNode, Command, Mark, Policy, Request, Role, Table};
+use hashroute::redis::{ClusterNode, Command, Mark, Policy, Request, Role, Table};
 use redis::Cmd;
 
 use super::data::Data;
 use super::servers::{Servers, owners};
-use crate::cluster_client::error_text;
+use crate::redis_client::error_text;
 use crate::random::Random;
 use crate::tally::{Fallible, Tally};
 

@@ -1,11 +1,11 @@
 //! The first six servers, and the keys.
 
-use hashroute::cluster::Policy;
+use hashroute::redis::Policy;
 
 use super::data::Data;
 use super::worker::Worker;
 use super::{ALL_SLOTS, Check, KEYS, PIPELINE, PRIMARIES, expect};
-use crate::cluster_client::ClusterClient;
+use crate::redis_client::ClusterClient;
 use crate::random::Random;
 use crate::tally::Fallible;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
 
-use hashroute::cluster::{Action, Budget, Goal, Patience, Plan, Policy, SlotRule, Stop, Table};
+use hashroute::redis::{Action, Budget, Goal, Patience, Plan, Policy, SlotRule, Stop, Table};
 
 use super::data::{Data, GROUP};
 use super::decisions::{Probe, compare};
@@ -11,7 +11,7 @@ use super::mover::perform;
 use super::servers::{Servers, owners};
 use super::worker::{Worker, Working};
 use super::{ALL_SLOTS, Check, KEYS, NEVER, PROBES, expect};
-use crate::cluster_client::{ClusterClient, Request};
+use crate::redis_client::{ClusterClient, Request};
 use crate::tally::Fallible;
 
 /// Slots that move at a time.

@@ -16,7 +16,7 @@ mod worker;
 
 use std::time::{Duration, Instant};
 
-use hashroute::cluster::{Policy, SlotRule};
+use hashroute::redis::{Policy, SlotRule};
 
 use self::data::Data;
 use self::decisions::{Kinds, Probe, compare};

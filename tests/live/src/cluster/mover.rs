@@ -1,6 +1,6 @@
 //! Carries out a plan's commands, those of many slots at a time.
 
-use hashroute::cluster::{Action, Address};
+use hashroute::redis::{Action, Address};
 use redis::{Cmd, FromRedisValue, Value};
 
 use super::servers::{Servers, command};

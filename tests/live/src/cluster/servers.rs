@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use hashroute::cluster::{Address, ClusterNode, SlotRule, Table};
+use hashroute::redis::{Address, ClusterNode, SlotRule, Table};
 use redis::{Cmd, Connection, ConnectionLike, FromRedisValue, Value};
 use tempfile::TempDir;
 
-use crate::cluster_client::{error_text, open};
+use crate::redis_client::{error_text, open};
 use crate::process::{Running, free_port};
 use crate::tally::Fallible;
 
@@ -245,7 +245,7 @@ fn is_new(node: &ClusterNode) -> bool {
 }
 
 /// Runs of slots with their owners.
-pub(super) fn owners(view: &Table) -> Vec<(hashroute::cluster::SlotRange, Option<&str>)> {
+pub(super) fn owners(view: &Table) -> Vec<(hashroute::redis::SlotRange, Option<&str>)> {
     let runs = view.runs();
     runs.map(|(range, owner)| (range, owner.map(ClusterNode::id)))
         .collect()

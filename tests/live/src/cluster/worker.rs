@@ -7,7 +7,7 @@ use std::thread::{JoinHandle, spawn};
 use redis::Value;
 
 use super::data::{Data, GROUP};
-use crate::cluster_client::{ClusterClient, Request};
+use crate::redis_client::{ClusterClient, Request};
 use crate::random::Random;
 use crate::tally::Fallible;
 

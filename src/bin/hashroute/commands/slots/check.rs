@@ -3,9 +3,9 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use hashroute::cluster::{Heat, HotSlot, HotTag, SlotRule};
 use hashroute::harness::Keys;
-use hashroute::{Error, cluster};
+use hashroute::redis::{Heat, HotSlot, HotTag, SlotRule};
+use hashroute::{Error, redis};
 use serde_json::{Value, json};
 
 use super::args::{CheckCommand, Limits, Measure};
@@ -372,7 +372,7 @@ fn for_programs(found: &Found, top: usize) -> Table {
                 Cell::new(share(amount, heat), ""),
             ]);
         };
-        for cluster::HotTag {
+        for redis::HotTag {
             tag,
             slot,
             at_least,

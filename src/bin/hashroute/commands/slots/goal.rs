@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hashroute::cluster::{Address, ClusterNode, Goal, Role, Table};
+use hashroute::redis::{Address, ClusterNode, Goal, Role, Table};
 
 use super::args::GoalArgs;
 use super::table;

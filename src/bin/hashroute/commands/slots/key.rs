@@ -1,7 +1,7 @@
 //! `slots key`: which slot, and why.
 
-use hashroute::cluster::{ClusterNode, SlotRule, Table};
 use hashroute::harness::Keys;
+use hashroute::redis::{ClusterNode, SlotRule, Table};
 use serde_json::{Map, Value};
 
 use super::args::KeyCommand;

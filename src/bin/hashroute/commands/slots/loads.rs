@@ -3,8 +3,8 @@
 use std::io::{BufRead, Read};
 use std::path::Path;
 
-use hashroute::cluster::{Heat, SlotRule};
 use hashroute::harness::{InputError, Keys, Rows};
+use hashroute::redis::{Heat, SlotRule};
 
 use super::args::{LoadArgs, Measure};
 use super::check::{amounts, name};

@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use hashroute::cluster::{Budget, ClusterNode, Plan, Role, SlotRange, Table};
+use hashroute::redis::{Budget, ClusterNode, Plan, Role, SlotRange, Table};
 use serde_json::{Value, json};
 
 use super::args::PlanCommand;
@@ -411,7 +411,7 @@ fn moves(planned: &Planned, steps: &Steps) -> Lines {
 fn each<'p>(
     planned: &'p Planned,
     steps: &Steps,
-    mut take: impl FnMut(usize, hashroute::cluster::Move<'p>),
+    mut take: impl FnMut(usize, hashroute::redis::Move<'p>),
 ) {
     let range = steps.range();
     let mut moves = planned.plan.moves().skip(range.start);

@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::io::Write;
 
-use hashroute::cluster::{Action, ClusterNode, Role};
+use hashroute::redis::{Action, ClusterNode, Role};
 use serde::Serializer;
 use serde::ser::SerializeSeq;
 use serde_json::{Value, json};

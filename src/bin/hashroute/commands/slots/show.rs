@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hashroute::cluster::{
-    ClusterNode, Coverage, Health, Link, Mark, Policy, Role, SlotRange, Table,
-};
+use hashroute::redis::{ClusterNode, Coverage, Health, Link, Mark, Policy, Role, SlotRange, Table};
 use serde_json::{Value, json};
 
 use super::args::ShowCommand;

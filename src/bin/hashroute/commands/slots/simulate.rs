@@ -1,6 +1,6 @@
 //! `slots simulate`: a whole resharding in memory.
 
-use hashroute::cluster::{ClusterNode, Plan, Role, SlotRule, Table};
+use hashroute::redis::{ClusterNode, Plan, Role, SlotRule, Table};
 use serde_json::{Value, json};
 
 use super::args::{GoalArgs, SimulateCommand};

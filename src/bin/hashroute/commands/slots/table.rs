@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hashroute::cluster::{Address, ClusterNode, SlotRange, SlotRule, Table};
+use hashroute::redis::{Address, ClusterNode, SlotRange, SlotRule, Table};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;

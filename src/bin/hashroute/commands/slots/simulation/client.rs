@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hashroute::cluster::Endpoint;
-use hashroute::cluster::{Call, Command, Decision, Next, Outcome, SlotMap};
+use hashroute::redis::Endpoint;
+use hashroute::redis::{Call, Command, Decision, Next, Outcome, SlotMap};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 

@@ -9,7 +9,7 @@ mod laws;
 mod mover;
 mod world;
 
-use hashroute::cluster::{Plan, Table};
+use hashroute::redis::{Plan, Table};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 

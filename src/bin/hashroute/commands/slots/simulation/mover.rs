@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hashroute::cluster::{Mark, Move, Plan, Table};
+use hashroute::redis::{Mark, Move, Plan, Table};
 
 use super::world::World;
 use crate::commands::slots::args::{Mistake, WorldArgs};

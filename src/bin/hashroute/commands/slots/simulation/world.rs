@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hashroute::cluster::{
+use hashroute::redis::{
     Address, ClusterNode, Command, Decision, Health, Policy, Request, Role, SlotRule, Table,
 };
 

@@ -1,0 +1,433 @@
+//! What has to move between two states of any two routers.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use crate::change::union::Members;
+use crate::hash::mix64;
+use crate::space::{Space, overlay};
+use crate::{Error, NodeId, Router};
+
+/// What moves from one router to another.
+///
+/// Both routers answer as they stand now; nodes are told apart by name. Where the two hash keys
+/// alike and both have [regions](Router::regions) of one kind (ring and Maglev; slots and modulo;
+/// two pools of one system whose options hash alike), the answer is exact, with the ranges of hashes
+/// that move; else it is of keys.
+///
+/// The parts of a whole are counted, not measured: what moved and what stayed is all there is.
+///
+/// ```
+/// use hashroute::{Basis, Change, Node, Ring, Router, diff};
+///
+/// let old = Ring::new(["a", "b", "c"].map(Node::new))?;
+/// let mut new = old.clone();
+/// new.apply(&Change::Add(Node::new("d")))?;
+/// let diff = diff(&old, &new)?;
+/// assert_eq!(diff.basis(), Basis::Hashes);
+/// assert!(diff.flows().all(|flow| flow.to == Some("d")));
+/// let shares: f64 = diff.flows().map(|flow| diff.share(flow.count)).sum();
+/// assert!((shares + diff.kept() - 1.0).abs() < 1e-12);
+/// let hashes: u128 = diff.ranges().map(|range| u128::from(range.last - range.first) + 1).sum();
+/// assert_eq!(hashes, diff.flows().map(|flow| flow.count).sum());
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Diff {
+    members: Members,
+    basis: Basis,
+    space: Space,
+    total: u128,
+    moved: u128,
+    /// The largest first, then by name.
+    flows: Vec<(Pair, u128)>,
+    /// In order; empty unless the basis is hashes.
+    ranges: Vec<Run>,
+}
+
+/// The owners before and after, by their ids among the members of both routers.
+pub(crate) type Pair = [Option<NodeId>; 2];
+
+/// Places of which the owner changes: first, last, and who.
+type Run = (u64, u64, Pair);
+
+/// What a [`Diff`] counts.
+///
+/// ```
+/// use hashroute::{Basis, Node, Rendezvous, diff};
+/// let router = Rendezvous::new([Node::new("a")])?;
+/// assert_eq!(diff(&router, &router)?.basis(), Basis::Sample);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Basis {
+    /// All hashes there are: shares of the hash space are exact.
+    Hashes,
+    /// A sample of keys: shares are estimates, with a known [error](Diff::error).
+    Sample,
+    /// The keys that were given: exact for them.
+    Keys,
+}
+
+/// What goes from one node to another.
+///
+/// ```
+/// use hashroute::{Modulo, Node, diff};
+///
+/// let diff = diff(&Modulo::new([Node::new("a")])?, &Modulo::new([])?)?;
+/// let flow = diff.flows().next().expect("all of it");
+/// assert_eq!((flow.from, flow.to, flow.count), (Some("a"), None, 1 << 64));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow<'a> {
+    /// Who had it; `None` when nobody.
+    pub from: Option<&'a str>,
+    /// Who has it now; `None` when nobody.
+    pub to: Option<&'a str>,
+    /// Hashes or keys, as the [`Basis`] says.
+    pub count: u128,
+}
+
+/// A run of places (see [`Regions`](crate::Regions)) that goes from one node to another.
+///
+/// ```
+/// use hashroute::{Node, Ring, diff};
+///
+/// let ring = |tokens: &[(u64, &'static str)]| Ring::from_tokens(["a", "b"].map(Node::new), tokens.iter().copied());
+/// let diff = diff(&ring(&[(100, "a"), (200, "b")])?, &ring(&[(150, "a"), (200, "b")])?)?;
+/// let range = diff.ranges().next().expect("one");
+/// assert_eq!((range.first, range.last, range.from, range.to), (101, 150, Some("b"), Some("a")));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MovedRange<'a> {
+    /// The first place.
+    pub first: u64,
+    /// The last place, included.
+    pub last: u64,
+    /// Who had it; `None` when nobody.
+    pub from: Option<&'a str>,
+    /// Who has it now; `None` when nobody.
+    pub to: Option<&'a str>,
+}
+
+/// How many keys stand for all, where there is no exact answer: shares are within 0.5 % of all
+/// keys, 99 times in 100.
+const SAMPLE: u64 = 1 << 16;
+
+/// What moves from `old` to `new`: exact where their structure tells, else from a sample of
+/// 65,536 keys, the same ones every time, which are numbers as text.
+///
+/// Neither shares of hashes nor a sample say anything of keys that a weak hash function does not
+/// spread (numbers in a row under FNV-1a, say), nor does a sample of systems that hash parts of
+/// packets: for these, take [`diff_keys`].
+/// O(regions), or 131,072 lookups.
+///
+/// # Errors
+/// [`Error::Capacity`] when both together have more than 2^32 - 1 nodes, [`Error::Unsupported`]
+/// when there are nodes but no key has an owner in either router.
+///
+/// ```
+/// use hashroute::{Jump, Node, diff};
+///
+/// let shards = |count| Jump::new((0..count).map(|i| Node::new(format!("shard-{i}"))));
+/// let diff = diff(&shards(9)?, &shards(10)?)?;
+/// assert!((diff.moved() - 0.1).abs() < diff.error(0.1));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+pub fn diff(old: &dyn Router, new: &dyn Router) -> Result<Diff, Error> {
+    match exact(old, new)? {
+        Some(diff) => Ok(diff),
+        None => counted(old, new, Basis::Sample, &mut sample(SAMPLE)),
+    }
+}
+
+/// What moves from `old` to `new` of these keys. Two lookups a key.
+///
+/// # Errors
+/// As [`diff()`].
+///
+/// ```
+/// use hashroute::{Node, Rendezvous, diff_keys};
+///
+/// let (old, new) = (Rendezvous::new(["a", "b"].map(Node::new))?, Rendezvous::new([Node::new("a")])?);
+/// let diff = diff_keys(&old, &new, ["user:1", "user:2", "user:3"])?;
+/// assert_eq!(diff.total(), 3);
+/// assert!(diff.flows().all(|flow| (flow.from, flow.to) == (Some("b"), Some("a"))));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+pub fn diff_keys<K: AsRef<[u8]>>(
+    old: &dyn Router,
+    new: &dyn Router,
+    keys: impl IntoIterator<Item = K>,
+) -> Result<Diff, Error> {
+    counted(old, new, Basis::Keys, &mut keys.into_iter())
+}
+
+impl Diff {
+    /// What is counted.
+    ///
+    /// ```
+    /// # use hashroute::{Basis, Node, Ring, diff_keys};
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// assert_eq!(diff_keys(&ring, &ring, ["key"])?.basis(), Basis::Keys);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn basis(&self) -> Basis {
+        self.basis
+    }
+
+    /// How many hashes or keys there are in all.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, diff};
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// assert_eq!(diff(&ring, &ring)?.total(), 1 << 64);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn total(&self) -> u128 {
+        self.total
+    }
+
+    /// A count as a share of all, from 0 to 1.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, diff};
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// assert_eq!(diff(&ring, &ring)?.share(1 << 63), 0.5);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn share(&self, count: u128) -> f64 {
+        count as f64 / self.total.max(1) as f64
+    }
+
+    /// The share that moves.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, diff};
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// assert_eq!(diff(&ring, &ring)?.moved(), 0.0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn moved(&self) -> f64 {
+        self.share(self.moved)
+    }
+
+    /// The share that stays; without any keys, nothing moves.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, diff};
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// assert_eq!(diff(&ring, &ring)?.kept(), 1.0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn kept(&self) -> f64 {
+        1.0 - self.moved()
+    }
+
+    /// From which node to which, the largest first, then by name.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, diff};
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// assert_eq!(diff(&ring, &ring)?.flows().len(), 0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn flows(&self) -> impl ExactSizeIterator<Item = Flow<'_>> {
+        self.flows.iter().map(|(pair, count)| {
+            let [from, to] = self.members.names(*pair);
+            Flow {
+                from,
+                to,
+                count: *count,
+            }
+        })
+    }
+
+    /// The places that move, in order, neighbours of one flow as one; none unless the basis is
+    /// [hashes](Basis::Hashes).
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring, diff};
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// assert_eq!(diff(&ring, &ring)?.ranges().len(), 0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn ranges(&self) -> impl ExactSizeIterator<Item = MovedRange<'_>> {
+        self.ranges.iter().map(|&(first, last, pair)| {
+            let [from, to] = self.members.names(pair);
+            MovedRange {
+                first,
+                last,
+                from,
+                to,
+            }
+        })
+    }
+
+    /// What a hash is taken modulo to give the places of [`ranges`](Self::ranges); `None` where
+    /// it is its own place.
+    ///
+    /// ```
+    /// # use hashroute::{Modulo, Node, diff};
+    /// let of = |names: &[&'static str]| Modulo::new(names.iter().map(|name| Node::new(*name)));
+    /// assert_eq!(diff(&of(&["a", "b"])?, &of(&["a", "b", "c"])?)?.modulus(), Some(6));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn modulus(&self) -> Option<u64> {
+        self.space.modulus()
+    }
+
+    /// How far a share found here may be from the true one: the further end of Wilson's interval
+    /// (1927), which holds 99 times in 100. 0 where the answer is exact.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Rendezvous, Ring, diff};
+    /// let (exact, sampled) = (Ring::new([Node::new("a")])?, Rendezvous::new([Node::new("a")])?);
+    /// assert_eq!(diff(&exact, &exact)?.error(0.5), 0.0);
+    /// assert!((diff(&sampled, &sampled)?.error(0.5) - 0.00503).abs() < 1e-5);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn error(&self, share: f64) -> f64 {
+        match self.basis {
+            Basis::Sample => wilson(share.clamp(0.0, 1.0), self.total as f64),
+            Basis::Hashes | Basis::Keys => 0.0,
+        }
+    }
+}
+
+/// The further end of Wilson's interval for a share of a sample, at 99 %.
+fn wilson(share: f64, sample: f64) -> f64 {
+    const Z: f64 = 2.575_829_303_548_901;
+    let per = Z * Z / sample;
+    let centre = (share + per / 2.0) / (1.0 + per);
+    let variance = share * (1.0 - share) / sample + per / (4.0 * sample);
+    (share - centre).abs() + Z * root(variance) / (1.0 + per)
+}
+
+/// The square root, which `core` has for whole numbers only.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a variance: from 0 to 1"
+)]
+fn root(variance: f64) -> f64 {
+    const SCALE: f64 = (1_u64 << 50) as f64;
+    ((variance * SCALE * SCALE) as u128).isqrt() as f64 / SCALE
+}
+
+/// Whether both make the same hash of every key: the same function, taken the same way.
+pub(crate) fn hash_alike(old: &dyn Router, new: &dyn Router) -> bool {
+    let way = match (old.hasher(), new.hasher()) {
+        (None, None) => old.hash_words().is_some() && old.hash_words() == new.hash_words(),
+        (old, new) => old == new,
+    };
+    // A function of fewer bits is taken as it is or spread, which any key tells.
+    let same = |key: &[u8]| old.hash_key(key) == new.hash_key(key);
+    way && [&b"0"[..], b"1", b"user:42", b"{tag}:1"]
+        .into_iter()
+        .all(same)
+}
+
+/// Numbers as text, which nearly every system takes.
+pub(crate) fn sample(keys: u64) -> impl Iterator<Item = String> {
+    (0..keys).map(|i| (mix64(i) >> 1).to_string())
+}
+
+/// The owner of a key; nobody where the system does not route it by its bytes.
+pub(crate) fn owner(router: &dyn Router, key: &[u8]) -> Option<NodeId> {
+    if router.hasher().is_none() && router.route(key).is_none() {
+        return None;
+    }
+    router.route_hash(router.hash_key(key))
+}
+
+/// By the structure of both, where they have one in common.
+pub(crate) fn exact(old: &dyn Router, new: &dyn Router) -> Result<Option<Diff>, Error> {
+    if !hash_alike(old, new) {
+        return Ok(None);
+    }
+    let (Some(from), Some(to)) = (old.regions(), new.regions()) else {
+        return Ok(None);
+    };
+    let members = Members::new(old.nodes(), new.nodes())?;
+    let mut ranges: Vec<Run> = Vec::new();
+    let space = overlay(&from, &to, |first, last, owners| {
+        let pair = members.pair(owners);
+        match ranges.last_mut() {
+            _ if pair[0] == pair[1] => {}
+            Some((_, end, known)) if *known == pair && *end + 1 == first => *end = last,
+            _ => ranges.push((first, last, pair)),
+        }
+    });
+    let Some(space) = space else { return Ok(None) };
+    let parts = ranges.iter();
+    let parts = parts.map(|&(first, last, pair)| (pair, space.count(first, last)));
+    let flows = flows(parts.collect());
+    Ok(Some(Diff {
+        members,
+        basis: Basis::Hashes,
+        space,
+        total: space.hashes(),
+        moved: flows.iter().map(|(_, count)| count).sum(),
+        flows,
+        ranges,
+    }))
+}
+
+fn counted<K: AsRef<[u8]>>(
+    old: &dyn Router,
+    new: &dyn Router,
+    basis: Basis,
+    keys: &mut dyn Iterator<Item = K>,
+) -> Result<Diff, Error> {
+    let members = Members::new(old.nodes(), new.nodes())?;
+    let (mut total, mut parts, mut owned) = (0, Vec::new(), false);
+    for key in keys {
+        let key = key.as_ref();
+        let pair = members.pair([owner(old, key), owner(new, key)]);
+        total += 1;
+        owned |= pair != [None, None];
+        if pair[0] != pair[1] {
+            parts.push((pair, 1));
+        }
+    }
+    let live = |router: &dyn Router| router.nodes().live() > 0;
+    if total > 0 && !owned && (live(old) || live(new)) {
+        return Err(NOT_ROUTED);
+    }
+    let flows = flows(parts);
+    Ok(Diff {
+        members,
+        basis,
+        space: Space::CIRCLE,
+        total,
+        moved: flows.iter().map(|(_, count)| count).sum(),
+        flows,
+        ranges: Vec::new(),
+    })
+}
+
+const NOT_ROUTED: Error = Error::Unsupported {
+    what: "neither router gives any of these keys an owner, so that nothing can be told",
+    advice: "give keys such as the systems hash: a flow's bytes, a number",
+};
+
+/// One flow for all parts with the same way, the largest first, then by name: the order of ids.
+fn flows(mut parts: Vec<(Pair, u128)>) -> Vec<(Pair, u128)> {
+    parts.sort_unstable_by_key(|(pair, _)| rank(*pair));
+    let same = |a: &(Pair, u128), b: &(Pair, u128)| a.0 == b.0;
+    let sum = |chunk: &[(Pair, u128)]| (chunk[0].0, chunk.iter().map(|(_, count)| count).sum());
+    let mut flows: Vec<(Pair, u128)> = parts.chunk_by(same).map(sum).collect();
+    flows.sort_unstable_by_key(|(pair, count)| (Reverse(*count), rank(*pair)));
+    flows
+}
+
+/// A number in the order of the pairs, which sorts faster than they do.
+fn rank(pair: Pair) -> u64 {
+    let [from, to] = pair.map(|id| id.map_or(0, |id| id.index() as u64 + 1));
+    (from << 32) | to
+}

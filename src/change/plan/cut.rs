@@ -1,0 +1,266 @@
+//! The keys cut into pieces whose lists change alike.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use smallvec::SmallVec;
+
+use super::Replicas;
+use crate::change::diff::{hash_alike, owner, sample};
+use crate::change::union::Members;
+use crate::hash::mix64;
+use crate::space::{Regions, Space, overlay};
+use crate::{KeyHash, Node, NodeId, Router};
+
+/// A preference list, in ids of both routers' members.
+pub(super) type List = SmallVec<[NodeId; 8]>;
+
+/// What says in which piece a key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// The place of its hash, which both routers share.
+    Places,
+    /// The hash mixed once more: as good as drawn anew, whatever the routers make of the hash.
+    Mixed,
+    /// A hash of its own, since the routers hash differently.
+    Bytes,
+}
+
+impl Cut {
+    /// The place of a key whose hash is known; `None` where the routers share no hash.
+    #[inline]
+    pub(super) fn place_of_hash(self, space: Space, hash: KeyHash) -> Option<u64> {
+        match self {
+            Self::Places => space.place(hash),
+            Self::Mixed => Some(mix64(hash.get())),
+            Self::Bytes => None,
+        }
+    }
+
+    /// The place of a key.
+    #[inline]
+    pub(super) fn place(self, space: Space, old: &dyn Router, key: &[u8]) -> Option<u64> {
+        match self {
+            Self::Bytes => Some(KeyHash::from_bytes(key).get()),
+            _ => self.place_of_hash(space, old.hash_key(key)),
+        }
+    }
+}
+
+/// A run of places, all of one kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    pub(super) first: u64,
+    pub(super) last: u64,
+    pub(super) kind: u32,
+}
+
+/// What happens to the keys of a piece, in parts of a whole.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kind {
+    /// Keys whose list changes.
+    pub(super) moved: u128,
+    /// From whom to whom.
+    pub(super) transfers: Vec<([NodeId; 2], u128)>,
+    pub(super) deletes: Vec<(NodeId, u128)>,
+    /// What each node takes in, and what it hands out.
+    pub(super) loads: [Vec<(NodeId, u128)>; 2],
+}
+
+#[derive(Debug)]
+pub(super) struct Division {
+    pub(super) cut: Cut,
+    pub(super) space: Space,
+    /// What the parts of all kinds are of: 1, or the size of the sample.
+    pub(super) whole: u128,
+    pub(super) kinds: Vec<Kind>,
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// How many keys say what moves where regions do not: enough to be within 1 % of all keys, 99 times
+/// in 100.
+const SAMPLE: u64 = 1 << 14;
+
+impl Division {
+    pub(super) fn new(
+        members: &Members,
+        routers: [&dyn Router; 2],
+        replicas: Replicas,
+        identities: [u64; 2],
+    ) -> Self {
+        let [old, new] = routers;
+        let alike = hash_alike(old, new);
+        if let (true, Some(from), Some(to)) = (alike, old.regions(), new.regions()) {
+            if let Some(pieces) = exact(members, routers, replicas, [&from, &to]) {
+                return pieces;
+            }
+        }
+        let mut division = Self {
+            cut: if alike { Cut::Mixed } else { Cut::Bytes },
+            ..estimated(members, routers, replicas)
+        };
+        // A sample in which nothing moves proves nothing where the routers differ.
+        let moves = division.kinds.iter().any(|kind| kind.moved > 0);
+        if !moves && alike && identities[0] == identities[1] {
+            division.pieces.clear();
+        }
+        division
+    }
+}
+
+/// By regions, where they say the whole list.
+fn exact(
+    members: &Members,
+    routers: [&dyn Router; 2],
+    replicas: Replicas,
+    regions: [&Regions; 2],
+) -> Option<Division> {
+    let [from, to] = regions;
+    if replicas.n > 1 && !(from.has_lists() && to.has_lists()) {
+        return None;
+    }
+    let mut known: BTreeMap<[List; 2], u32> = BTreeMap::new();
+    let (mut kinds, mut pieces) = (Vec::new(), Vec::<Piece>::new());
+    let space = overlay(from, to, |first, last, owners| {
+        let lists = if replicas.n == 1 {
+            members.pair(owners).map(|id| id.into_iter().collect())
+        } else {
+            [0, 1].map(|side| match owners[side] {
+                Some(_) => list(members, routers, side, KeyHash::from_raw(first), replicas),
+                None => List::new(),
+            })
+        };
+        if lists[0] == lists[1] {
+            return;
+        }
+        let kind = *known.entry(lists).or_insert_with_key(|lists| {
+            let mut tally = Tally::default();
+            tally.add(members, lists);
+            kinds.push(tally.kind());
+            u32::try_from(kinds.len() - 1).unwrap_or(u32::MAX) // fewer than regions
+        });
+        match pieces.last_mut() {
+            Some(piece) if piece.kind == kind && piece.last + 1 == first => piece.last = last,
+            _ => pieces.push(Piece { first, last, kind }),
+        }
+    })?;
+    Some(Division {
+        cut: Cut::Places,
+        space,
+        whole: 1,
+        kinds,
+        pieces,
+    })
+}
+
+/// All keys as one piece, of which a sample says what happens in any part of it.
+fn estimated(members: &Members, routers: [&dyn Router; 2], replicas: Replicas) -> Division {
+    let mut tally = Tally::default();
+    for key in sample(SAMPLE) {
+        tally.add(members, &lists(members, routers, key.as_bytes(), replicas));
+    }
+    let kind = tally.kind();
+    let all = Piece {
+        first: 0,
+        last: u64::MAX,
+        kind: 0,
+    };
+    Division {
+        cut: Cut::Mixed,
+        space: Space::CIRCLE,
+        whole: SAMPLE.into(),
+        pieces: [all].into(),
+        kinds: [kind].into(),
+    }
+}
+
+/// The list of a key in the old router and in the new; empty where nobody has it.
+pub(super) fn lists(
+    members: &Members,
+    routers: [&dyn Router; 2],
+    key: &[u8],
+    replicas: Replicas,
+) -> [List; 2] {
+    [0, 1].map(|side| {
+        let router = routers[side];
+        match owner(router, key) {
+            Some(_) => list(members, routers, side, router.hash_key(key), replicas),
+            None => List::new(),
+        }
+    })
+}
+
+pub(super) fn list(
+    members: &Members,
+    routers: [&dyn Router; 2],
+    side: usize,
+    hash: KeyHash,
+    replicas: Replicas,
+) -> List {
+    let list = routers[side].replicas(hash, replicas.n, replicas.spread);
+    list.into_iter()
+        .filter_map(|id| members.id(side, id))
+        .collect()
+}
+
+/// Who copies a key to whom: each new replica from the nearest old one.
+pub(super) fn transfers<'a>(
+    members: &'a Members,
+    [old, new]: &'a [List; 2],
+) -> impl Iterator<Item = [NodeId; 2]> + 'a {
+    let joins = new.iter().filter(|id| !old.contains(id));
+    joins.filter_map(move |&to| {
+        // Of equally near ones the first, which has the key by preference.
+        let from = old.iter().min_by_key(|&&from| distance(members, from, to));
+        from.map(|&from| [from, to])
+    })
+}
+
+/// Who holds a key in vain once it has moved. Nobody while no new node holds it.
+pub(super) fn deletes([old, new]: &[List; 2]) -> impl Iterator<Item = NodeId> + '_ {
+    let leave = old.iter().filter(|id| !new.contains(id));
+    leave.filter(|_| !new.is_empty()).copied()
+}
+
+/// 0 in the same rack, 1 in the same zone, 2 anywhere.
+fn distance(members: &Members, a: NodeId, b: NodeId) -> u8 {
+    let node = |id| members.nodes().get(id);
+    let same = |of: fn(&Node) -> Option<&str>| node(a).and_then(of) == node(b).and_then(of);
+    match (same(Node::zone), same(Node::rack)) {
+        (true, true) => 0,
+        (true, false) => 1,
+        (false, _) => 2,
+    }
+}
+
+/// Keys counted by what happens to them.
+#[derive(Default)]
+struct Tally {
+    moved: u128,
+    transfers: BTreeMap<[NodeId; 2], u128>,
+    deletes: BTreeMap<NodeId, u128>,
+    loads: [BTreeMap<NodeId, u128>; 2],
+}
+
+impl Tally {
+    fn add(&mut self, members: &Members, lists: &[List; 2]) {
+        self.moved += u128::from(lists[0] != lists[1]);
+        for [from, to] in transfers(members, lists) {
+            *self.transfers.entry([from, to]).or_default() += 1;
+            *self.loads[0].entry(to).or_default() += 1;
+            *self.loads[1].entry(from).or_default() += 1;
+        }
+        for id in deletes(lists) {
+            *self.deletes.entry(id).or_default() += 1;
+        }
+    }
+
+    fn kind(self) -> Kind {
+        Kind {
+            moved: self.moved,
+            transfers: self.transfers.into_iter().collect(),
+            deletes: self.deletes.into_iter().collect(),
+            loads: self.loads.map(|loads| loads.into_iter().collect()),
+        }
+    }
+}

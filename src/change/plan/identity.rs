@@ -1,0 +1,49 @@
+//! One number for what a router answers, by which a plan knows its own routers again.
+
+use alloc::vec::Vec;
+
+use crate::change::diff::{owner, sample};
+use crate::change::union::Members;
+use crate::hash::mix64;
+use crate::{KeyHash, Node, NodeId, Router};
+
+/// How many keys stand for a router whose structure does not say who owns what; its nodes are
+/// compared beside.
+const SAMPLE: u64 = 1 << 12;
+
+/// Equal for routers that have the same nodes, in terms of both routers' members, and the same
+/// owners: exactly by their regions, else by a sample.
+pub(super) fn identity(members: &Members, side: usize, router: &dyn Router) -> u64 {
+    let known = |owner: Option<NodeId>| owner.and_then(|id| members.id(side, id));
+    let number = |id: Option<NodeId>| id.map_or(u64::MAX, |id| id.index() as u64);
+    let mut nodes: Vec<[u64; 4]> = router
+        .nodes()
+        .iter()
+        .map(|(id, node)| describe(number(known(Some(id))), node))
+        .collect();
+    nodes.sort_unstable();
+    let nodes = nodes.into_iter().flatten().fold(0, fold);
+    match router.regions() {
+        Some(regions) => regions.iter().fold(nodes, |sum, region| {
+            fold(fold(sum, region.first), number(known(region.owner)))
+        }),
+        None => sample(SAMPLE).fold(nodes, |sum, key| {
+            fold(sum, number(known(owner(router, key.as_bytes()))))
+        }),
+    }
+}
+
+fn describe(id: u64, node: &Node) -> [u64; 4] {
+    let text =
+        |text: Option<&str>| text.map_or(0, |text| KeyHash::from_bytes(text.as_bytes()).get());
+    [
+        id,
+        node.weight().into(),
+        text(node.zone()),
+        text(node.rack()),
+    ]
+}
+
+const fn fold(sum: u64, value: u64) -> u64 {
+    mix64(sum.rotate_left(1) ^ mix64(value))
+}

@@ -1,0 +1,258 @@
+//! Division into steps: each step takes what its budget leaves room for, in order of the place.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::Budget;
+use super::cut::{Division, Kind, Piece};
+use crate::space::Space;
+use crate::{Error, NodeId};
+
+const MAX_STEPS: usize = 1 << 16;
+const MAX_RANGES: usize = 1 << 24;
+/// How many pieces that do not fit are passed over in search of one that does.
+const LOOK_AHEAD: usize = 1024;
+
+/// The steps; `nodes` is beyond all indices.
+pub(super) fn pack(
+    division: &Division,
+    nodes: usize,
+    budget: Budget,
+) -> Result<Vec<Vec<Piece>>, Error> {
+    check(
+        "ranges that move",
+        division.pieces.len(),
+        MAX_RANGES,
+        "change fewer nodes at once",
+    )?;
+    let limits = limits(division, budget)?;
+    let mut rest: VecDeque<Piece> = division.pieces.iter().copied().collect();
+    let (mut steps, mut ranges) = (Vec::new(), 0);
+    let mut room = Room::new(division, limits, nodes);
+    while !rest.is_empty() {
+        let step = room.step(&mut rest);
+        ranges += step.len();
+        steps.push(step);
+        let advice = "allow a larger share in each step";
+        check("steps", steps.len(), MAX_STEPS, advice)?;
+        check("ranges in all steps", ranges, MAX_RANGES, advice)?;
+    }
+    Ok(steps)
+}
+
+fn check(
+    what: &'static str,
+    wanted: usize,
+    limit: usize,
+    advice: &'static str,
+) -> Result<(), Error> {
+    if wanted <= limit {
+        return Ok(());
+    }
+    Err(Error::Capacity {
+        what,
+        wanted: wanted as u64,
+        limit: limit as u64,
+        advice,
+    })
+}
+
+/// What a step may move, a node take in and hand out, in hashes.
+type Limits = [u128; 3];
+
+/// The budget in hashes, of which every kind must be able to move one place.
+fn limits(division: &Division, budget: Budget) -> Result<Limits, Error> {
+    let &Division {
+        space,
+        whole,
+        ref kinds,
+        ..
+    } = division;
+    let shares = [
+        ("step", budget.step, 0),
+        ("node_in", budget.node_in, 1),
+        ("node_out", budget.node_out, 2),
+    ];
+    let mut limits = [0; 3];
+    for (name, share, at) in shares {
+        if !(share > 0.0 && share <= 1.0) {
+            let expected = "a share above 0, at most 1";
+            return Err(Error::parameter(name, text(share), expected));
+        }
+        limits[at] = hashes(space, share);
+        let needs = kinds.iter().map(|kind| {
+            let parts = if at == 0 {
+                kind.moved
+            } else {
+                largest(&kind.loads[at - 1])
+            };
+            cost(space.largest(), parts, whole)
+        });
+        let place = needs.max().unwrap_or(0);
+        // What a step leaves over is less than a place.
+        let all = total(division, at);
+        let even = all.div_ceil(whole * MAX_STEPS as u128);
+        let enough = place + all.div_ceil(whole * (MAX_STEPS as u128 - 1));
+        for (least, enough, why) in [
+            (place, place, "what one place takes"),
+            (even, enough, "so that 65536 steps do"),
+        ] {
+            if limits[at] < least {
+                let enough = text(share_of(space, enough));
+                let expected = alloc::format!("at least {enough}, {why}");
+                return Err(Error::parameter(name, text(share), expected));
+            }
+        }
+    }
+    Ok(limits)
+}
+
+/// All that moves, or what the busiest node takes in or hands out, in hashes times the whole.
+fn total(division: &Division, at: usize) -> u128 {
+    let mut sums: BTreeMap<Option<NodeId>, u128> = BTreeMap::new();
+    for piece in &division.pieces {
+        let hashes = division.space.count(piece.first, piece.last);
+        let kind = &division.kinds[piece.kind as usize];
+        if at == 0 {
+            *sums.entry(None).or_default() += hashes * kind.moved;
+            continue;
+        }
+        for (id, part) in &kind.loads[at - 1] {
+            *sums.entry(Some(*id)).or_default() += hashes * part;
+        }
+    }
+    sums.into_values().max().unwrap_or(0)
+}
+
+/// The least share that is so many hashes, once it is read again.
+fn share_of(space: Space, count: u128) -> f64 {
+    let share = count as f64 / space.hashes() as f64;
+    if hashes(space, share) < count {
+        return share * (1.0 + 2.0 * f64::EPSILON);
+    }
+    share
+}
+
+/// A share without hundreds of zeros.
+fn text(share: f64) -> String {
+    if share > 0.0 && share < 1e-5 {
+        alloc::format!("{share:e}")
+    } else {
+        share.to_string()
+    }
+}
+
+fn largest(loads: &[(NodeId, u128)]) -> u128 {
+    loads.iter().map(|(_, part)| *part).max().unwrap_or(0)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share from 0 to 1 of at most 2^64"
+)]
+fn hashes(space: Space, share: f64) -> u128 {
+    (share * space.hashes() as f64) as u128
+}
+
+/// What a part of so many hashes comes to, rounded up.
+fn cost(hashes: u128, part: u128, whole: u128) -> u128 {
+    (hashes * part).div_ceil(whole)
+}
+
+/// What a step has left.
+struct Room<'a> {
+    division: &'a Division,
+    limits: Limits,
+    moved: u128,
+    /// By index of the node: what it takes in, and what it hands out.
+    used: [Vec<u128>; 2],
+}
+
+impl<'a> Room<'a> {
+    fn new(division: &'a Division, limits: Limits, nodes: usize) -> Self {
+        Self {
+            division,
+            limits,
+            moved: 0,
+            used: [vec![0; nodes], vec![0; nodes]],
+        }
+    }
+
+    /// The next step out of what is left, which is not empty: then neither is the step.
+    fn step(&mut self, rest: &mut VecDeque<Piece>) -> Vec<Piece> {
+        self.moved = 0;
+        self.used.iter_mut().for_each(|used| used.fill(0));
+        let (mut step, mut passed) = (Vec::new(), Vec::new());
+        while passed.len() < LOOK_AHEAD && self.moved < self.limits[0] {
+            let Some(piece) = rest.pop_front() else { break };
+            let kind = &self.division.kinds[piece.kind as usize];
+            let (taken, left) = split(piece, self.places(&piece, kind));
+            if let Some(taken) = taken {
+                self.charge(&taken, kind);
+                step.push(taken);
+            }
+            // What is left of it does not fit any more.
+            passed.extend(left);
+        }
+        for piece in passed.into_iter().rev() {
+            rest.push_front(piece);
+        }
+        step
+    }
+
+    /// How many places of a piece fit.
+    fn places(&self, piece: &Piece, kind: &Kind) -> u128 {
+        let fit = |limit: u128, used: u128, part: u128| {
+            let fit = (limit.saturating_sub(used) * self.division.whole).checked_div(part);
+            fit.unwrap_or(u128::MAX)
+        };
+        let mut most = fit(self.limits[0], self.moved, kind.moved);
+        for (side, loads) in kind.loads.iter().enumerate() {
+            for (id, part) in loads {
+                let used = self.used[side][id.index()];
+                most = most.min(fit(self.limits[side + 1], used, *part));
+            }
+        }
+        if self.division.space.count(piece.first, piece.last) <= most {
+            u128::MAX
+        } else {
+            most / self.division.space.largest()
+        }
+    }
+
+    fn charge(&mut self, piece: &Piece, kind: &Kind) {
+        let hashes = self.division.space.count(piece.first, piece.last);
+        self.moved += cost(hashes, kind.moved, self.division.whole);
+        for (used, loads) in self.used.iter_mut().zip(&kind.loads) {
+            for (id, part) in loads {
+                used[id.index()] += cost(hashes, *part, self.division.whole);
+            }
+        }
+    }
+}
+
+/// So many places of a piece, and the others.
+fn split(piece: Piece, places: u128) -> (Option<Piece>, Option<Piece>) {
+    let length = u128::from(piece.last - piece.first) + 1;
+    if places >= length {
+        return (Some(piece), None);
+    }
+    let Ok(taken @ 1..) = u64::try_from(places) else {
+        return (None, Some(piece));
+    };
+    let middle = piece.first + taken;
+    let (before, after) = (
+        Piece {
+            last: middle - 1,
+            ..piece
+        },
+        Piece {
+            first: middle,
+            ..piece
+        },
+    );
+    (Some(before), Some(after))
+}

@@ -1,0 +1,444 @@
+//! Two epochs at once: during a change, who is read, who is written, and who copies.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use smallvec::SmallVec;
+
+use super::cut::{Cut, List, deletes, lists, transfers};
+use super::identity::identity;
+use super::{Plan, Replicas, Stage, check_loads};
+use crate::change::diff::owner;
+use crate::change::union::Members;
+use crate::space::Space;
+use crate::{Error, KeyHash, NodeId, Nodes, Router};
+
+/// A change on its way: two routers, the plan between them, and how far it has come.
+///
+/// Every step has two phases. While its keys are [copying](State::Copying), they are read from the
+/// old nodes and written to the old and the new; once they have [switched](State::Switched), they
+/// are read from the new nodes and still written to both. When the next step begins, they are
+/// [done](State::Done): the new nodes alone have them, and the old may delete them. So a process
+/// that is one phase behind another, or ahead of it, reads nothing stale. Therefore:
+///
+/// 1. [`advance`](Self::advance) everywhere, and wait until every process has;
+/// 2. after an odd phase, the nodes of [`sources`](Self::sources) copy the step's keys (of the copy
+///    and what is there, the later version stays, and a deletion is one too: to copy only what is
+///    missing loses writes), and those that [`may_delete`](Self::may_delete) delete those of the
+///    step before; after an even one there is nothing to do;
+/// 3. again, until [`is_done`](Self::is_done).
+///
+/// The [phase](Self::phase) is a number, and all there is to remember: with the same routers and
+/// plan, [`at`](Self::at) goes on from it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use hashroute::plan::{Budget, Plan, Replicas, Transition};
+/// use hashroute::{Node, Ring};
+///
+/// let old = Arc::new(Ring::new([Node::new("a")])?);
+/// let new = Arc::new(Ring::new([Node::new("b")])?);
+/// let plan = Plan::new(&*old, &*new, Replicas::default(), Budget::default())?;
+/// let mut change = Transition::new(old, new, &plan)?;
+/// let name = |change: &Transition, id| change.nodes().get(id).map(Node::name).map(String::from);
+/// let mut seen = Vec::new();
+/// loop {
+///     let owners = change.owners(b"user:42");
+///     seen.push([owners.now, owners.other].map(|id| id.and_then(|id| name(&change, id))));
+///     if !change.advance() {
+///         break;
+///     }
+/// }
+/// let [a, b] = ["a", "b"].map(|name| Some(name.to_owned()));
+/// assert_eq!(seen, [[a.clone(), None], [a.clone(), b.clone()], [b.clone(), a], [b, None]]);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Transition {
+    routers: [Arc<dyn Router>; 2],
+    members: Members,
+    cut: Cut,
+    space: Space,
+    replicas: Replicas,
+    /// First and last place of each range, in order, and its step.
+    ranges: Vec<(u64, u64, u32)>,
+    steps: u32,
+    phase: u32,
+}
+
+/// How far the change of a key has come.
+///
+/// ```
+/// use hashroute::plan::State;
+/// assert!(State::Waiting < State::Copying && State::Switched < State::Done);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// Its step has not begun: the old nodes alone.
+    Waiting,
+    /// Read from the old nodes, written to the old and the new.
+    Copying,
+    /// Read from the new nodes, written to the old and the new.
+    Switched,
+    /// The new nodes alone.
+    Done,
+}
+
+/// The owners of a key in both epochs.
+///
+/// ```
+/// use hashroute::plan::Owners;
+/// assert_eq!(Owners::default().now, None);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Owners {
+    /// Who is read, and has every write.
+    pub now: Option<NodeId>,
+    /// Who is written as well, while that is somebody else: the next owner while the key is
+    /// copying; the one before, to which a reader may fall back, once it has switched.
+    pub other: Option<NodeId>,
+}
+
+/// The preference lists of a key in both epochs.
+///
+/// ```
+/// use hashroute::plan::Lists;
+/// assert!(Lists::default().writers().next().is_none());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lists {
+    /// Who is read, the owner first.
+    pub now: SmallVec<[NodeId; 8]>,
+    /// The list of the other epoch, while the key is copying or has switched; else empty.
+    pub other: SmallVec<[NodeId; 8]>,
+}
+
+impl Lists {
+    /// Everyone who has to be written, each once, those that are read first.
+    ///
+    /// ```
+    /// # use hashroute::plan::Lists;
+    /// assert_eq!(Lists::default().writers().count(), 0);
+    /// ```
+    pub fn writers(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let more = self.other.iter().filter(|id| !self.now.contains(id));
+        self.now.iter().chain(more).copied()
+    }
+}
+
+impl Transition {
+    /// Before the first step. O(ranges log ranges).
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] when the routers are not those of the plan, by their nodes and by who
+    /// owns what, and where loads decide who owns a key;
+    /// [`Error::Capacity`] when both together have more than 2^32 - 1 nodes.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Transition}};
+    /// let [a, b] = [Arc::new(Ring::new([Node::new("a")])?), Arc::new(Ring::new([Node::new("b")])?)];
+    /// let plan = Plan::new(&*a, &*b, Replicas::default(), Budget::default())?;
+    /// assert_eq!(Transition::new(a.clone(), b.clone(), &plan)?.phase(), 0);
+    /// assert!(Transition::new(b, a, &plan).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn new(old: Arc<dyn Router>, new: Arc<dyn Router>, plan: &Plan) -> Result<Self, Error> {
+        check_loads([&*old, &*new])?;
+        let members = Members::new(old.nodes(), new.nodes())?;
+        let is_known = |side: usize, router: &dyn Router| {
+            identity(&members, side, router) == plan.routers[side]
+        };
+        if !members.same(&plan.members) || !is_known(0, &*old) || !is_known(1, &*new) {
+            return Err(Error::Unsupported {
+                what: "the plan is of other routers than these",
+                advice: "plan anew from the old router to the new one",
+            });
+        }
+        let steps = (0..).zip(&plan.steps);
+        let ranges = steps.flat_map(|(step, pieces)| {
+            pieces
+                .iter()
+                .map(move |piece| (piece.first, piece.last, step))
+        });
+        let mut ranges: Vec<_> = ranges.collect();
+        ranges.sort_unstable();
+        Ok(Self {
+            routers: [old, new],
+            members,
+            cut: plan.cut,
+            space: plan.space,
+            replicas: plan.replicas,
+            ranges,
+            steps: u32::try_from(plan.steps.len()).unwrap_or(u32::MAX), // at most 2^16
+            phase: 0,
+        })
+    }
+
+    /// The same change at a phase that was remembered.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] beyond the last phase.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Transition}};
+    /// let [a, b] = [Arc::new(Ring::new([Node::new("a")])?), Arc::new(Ring::new([Node::new("b")])?)];
+    /// let plan = Plan::new(&*a, &*b, Replicas::default(), Budget::default())?;
+    /// let change = Transition::new(a, b, &plan)?;
+    /// assert!(change.clone().at(3)?.is_done());
+    /// assert!(change.at(4).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn at(mut self, phase: u32) -> Result<Self, Error> {
+        if phase > self.last_phase() {
+            let expected = alloc::format!("at most {}, where all is done", self.last_phase());
+            return Err(Error::parameter("phase", phase, expected));
+        }
+        self.phase = phase;
+        Ok(self)
+    }
+
+    /// Go on to the next phase; `false` when there is none.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Transition}};
+    /// let ring = Arc::new(Ring::new([Node::new("a")])?);
+    /// let plan = Plan::new(&*ring, &*ring, Replicas::default(), Budget::default())?;
+    /// assert!(!Transition::new(ring.clone(), ring, &plan)?.advance()); // nothing moves
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn advance(&mut self) -> bool {
+        let more = self.phase < self.last_phase();
+        self.phase += u32::from(more);
+        more
+    }
+
+    /// The phase: 0 before the first step, 2 k + 1 while step k (from 0) is copying, 2 k + 2 once
+    /// it has switched, and one more than that of the last step when all is done.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Transition}};
+    /// let ring = Arc::new(Ring::new([Node::new("a")])?);
+    /// let plan = Plan::new(&*ring, &*ring, Replicas::default(), Budget::default())?;
+    /// assert_eq!(Transition::new(ring.clone(), ring, &plan)?.phase(), 0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn phase(&self) -> u32 {
+        self.phase
+    }
+
+    /// Whether the new router alone decides.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Transition}};
+    /// let ring = Arc::new(Ring::new([Node::new("a")])?);
+    /// let plan = Plan::new(&*ring, &*ring, Replicas::default(), Budget::default())?;
+    /// assert!(Transition::new(ring.clone(), ring, &plan)?.is_done());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn is_done(&self) -> bool {
+        self.phase == self.last_phase()
+    }
+
+    /// The nodes of both routers, whose ids all answers are in.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Transition}};
+    /// let [a, b] = [Arc::new(Ring::new([Node::new("a")])?), Arc::new(Ring::new([Node::new("b")])?)];
+    /// let plan = Plan::new(&*a, &*b, Replicas::default(), Budget::default())?;
+    /// assert_eq!(Transition::new(a, b, &plan)?.nodes().len(), 2);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn nodes(&self) -> &Nodes {
+        self.members.nodes()
+    }
+
+    /// How far the change of a key has come. A key that does not move is done from the start. Two
+    /// lookups at most, and O(log ranges).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, State, Transition}};
+    /// let [a, b] = [Arc::new(Ring::new([Node::new("a")])?), Arc::new(Ring::new([Node::new("b")])?)];
+    /// let plan = Plan::new(&*a, &*b, Replicas::default(), Budget::default())?;
+    /// assert_eq!(Transition::new(a, b, &plan)?.state(b"user:42"), State::Waiting);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn state(&self, key: &[u8]) -> State {
+        self.state_at(self.cut.place(self.space, &*self.routers[0], key))
+    }
+
+    /// Who has a key now, and who has it in the other epoch, while both count. Never allocates.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hashroute::{Node, Ring, plan::{Budget, Owners, Plan, Replicas, Transition}};
+    /// let [a, b] = [Arc::new(Ring::new([Node::new("a")])?), Arc::new(Ring::new([Node::new("b")])?)];
+    /// let plan = Plan::new(&*a, &*b, Replicas::default(), Budget::default())?;
+    /// let mut change = Transition::new(a, b, &plan)?;
+    /// change.advance();
+    /// let [a, b] = ["a", "b"].map(|name| change.nodes().id(name));
+    /// assert_eq!(change.owners(b"user:42"), Owners { now: a, other: b });
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn owners(&self, key: &[u8]) -> Owners {
+        let [old, new] = &self.routers;
+        let owner = |side: usize, router: &dyn Router| {
+            owner(router, key).and_then(|id| self.members.id(side, id))
+        };
+        let (old, new) = (|| owner(0, &**old), || owner(1, &**new));
+        let (now, other) = match self.state(key) {
+            State::Waiting => {
+                return Owners {
+                    now: old(),
+                    other: None,
+                };
+            }
+            State::Done => {
+                return Owners {
+                    now: new(),
+                    other: None,
+                };
+            }
+            State::Copying => (old(), new()),
+            State::Switched => (new(), old()),
+        };
+        Owners {
+            now,
+            other: other.filter(|_| other != now),
+        }
+    }
+
+    /// The same for all replicas of a key, as many as the plan has. Allocates for more than eight.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Transition}};
+    /// let [a, b] = [Arc::new(Ring::new([Node::new("a")])?), Arc::new(Ring::new([Node::new("b")])?)];
+    /// let plan = Plan::new(&*a, &*b, Replicas::default(), Budget::default())?;
+    /// let mut change = Transition::new(a, b, &plan)?;
+    /// assert_eq!(change.lists(b"user:42").writers().count(), 1);
+    /// change.advance();
+    /// assert_eq!(change.lists(b"user:42").writers().count(), 2);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn lists(&self, key: &[u8]) -> Lists {
+        let [old, new] = self.both(key);
+        let (now, other) = match self.state(key) {
+            State::Waiting => (old, List::new()),
+            State::Copying => (old, new),
+            State::Switched => (new, old),
+            State::Done => (new, List::new()),
+        };
+        Lists { now, other }
+    }
+
+    /// Who copies a key to whom while it is copying: a pair for each node that gets it, from the
+    /// nearest old replica. Empty at any other time.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Transition}};
+    /// let [a, b] = [Arc::new(Ring::new([Node::new("a")])?), Arc::new(Ring::new([Node::new("b")])?)];
+    /// let plan = Plan::new(&*a, &*b, Replicas::default(), Budget::default())?;
+    /// let change = Transition::new(a, b, &plan)?.at(1)?;
+    /// let [a, b] = ["a", "b"].map(|name| change.nodes().id(name).expect("a member"));
+    /// assert_eq!(change.sources(b"user:42")[..], [[a, b]]);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn sources(&self, key: &[u8]) -> SmallVec<[[NodeId; 2]; 4]> {
+        match self.state(key) {
+            State::Copying => transfers(&self.members, &self.both(key)).collect(),
+            _ => SmallVec::new(),
+        }
+    }
+
+    /// Whether a node may delete a key: its move is done, and the new list does without the node.
+    /// Never of a key that nobody has in the new router.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Transition}};
+    /// let [a, b] = [Arc::new(Ring::new([Node::new("a")])?), Arc::new(Ring::new([Node::new("b")])?)];
+    /// let plan = Plan::new(&*a, &*b, Replicas::default(), Budget::default())?;
+    /// let change = Transition::new(a, b, &plan)?.at(3)?;
+    /// let may = ["a", "b"].map(|name| change.nodes().id(name).is_some_and(|id| change.may_delete(id, b"user:42")));
+    /// assert_eq!(may, [true, false]);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn may_delete(&self, node: NodeId, key: &[u8]) -> bool {
+        self.state(key) == State::Done && deletes(&self.both(key)).any(|id| id == node)
+    }
+
+    /// This moment as a router, where the two routers hash keys alike; `None` where they do not,
+    /// since no one hash would do for both.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hashroute::{Node, Ring, Router, plan::{Budget, Plan, Replicas, Transition}};
+    /// let [a, b] = [Arc::new(Ring::new([Node::new("a")])?), Arc::new(Ring::new([Node::new("b")])?)];
+    /// let plan = Plan::new(&*a, &*b, Replicas::default(), Budget::default())?;
+    /// let change = Transition::new(a, b, &plan)?;
+    /// let router = change.router().expect("two rings");
+    /// assert_eq!(router.route(b"user:42").map(Node::name), Some("a"));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn router(&self) -> Option<Stage<'_>> {
+        (self.cut != Cut::Bytes).then_some(Stage(self))
+    }
+
+    /// The old router (0) or the new (1).
+    pub(super) fn side(&self, side: usize) -> &dyn Router {
+        &*self.routers[side]
+    }
+
+    /// An id of that router as one of both.
+    pub(super) fn id(&self, side: usize, id: NodeId) -> Option<NodeId> {
+        self.members.id(side, id)
+    }
+
+    /// As [`state`](Self::state), of a hash that both routers share.
+    pub(super) fn state_of_hash(&self, key: KeyHash) -> State {
+        self.state_at(self.cut.place_of_hash(self.space, key))
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        let routers = self.routers.iter().map(|router| router.heap_bytes());
+        routers.sum::<usize>() + self.ranges.capacity() * size_of::<(u64, u64, u32)>()
+    }
+
+    fn last_phase(&self) -> u32 {
+        if self.steps == 0 {
+            0
+        } else {
+            2 * self.steps + 1
+        }
+    }
+
+    fn both(&self, key: &[u8]) -> [List; 2] {
+        let [old, new] = &self.routers;
+        lists(&self.members, [&**old, &**new], key, self.replicas)
+    }
+
+    fn state_at(&self, place: Option<u64>) -> State {
+        let step = place.and_then(|place| {
+            let after = self.ranges.partition_point(|(first, _, _)| *first <= place);
+            let (_, last, step) = self.ranges.get(after.checked_sub(1)?)?;
+            (place <= *last).then_some(*step)
+        });
+        let Some(step) = step else {
+            return State::Done;
+        };
+        match self.phase.checked_sub(2 * step) {
+            None | Some(0) => State::Waiting,
+            Some(1) => State::Copying,
+            Some(2) => State::Switched,
+            Some(_) => State::Done,
+        }
+    }
+}

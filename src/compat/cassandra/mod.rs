@@ -1,0 +1,370 @@
+//! Cassandra: the partitioners' tokens, and routes and replicas by a map of tokens.
+//!
+//! Source: Apache Cassandra 3.11 to 5.0, `Murmur3Partitioner`, `RandomPartitioner`,
+//! `SimpleStrategy`, `NetworkTopologyStrategy`; tokens compared with those of cassandra-driver
+//! 3.30.1, replicas from source.
+//!
+//! | what | value |
+//! |---|---|
+//! | `Murmur3Partitioner` | the first half of `MurmurHash3_x64_128` with seed 0, as Java computes it |
+//! | `RandomPartitioner` | the absolute value of the MD5 digest, as a signed number |
+//! | owner | first token at or after that of the key, past the last one the first |
+//! | `SimpleStrategy` | the next distinct nodes: [`Router::replicas`](crate::Router::replicas) with [`Spread::Nodes`](crate::Spread::Nodes) |
+//! | `NetworkTopologyStrategy` | [`network_topology`] |
+//!
+//! Keys are the bytes of a serialized partition key. Surprises: Java's bytes are signed, so that
+//! the up to 15 last bytes of a key, where any is 0x80 or above, give another token than the
+//! standard function; `Long.MIN_VALUE` becomes `Long.MAX_VALUE`. The empty key has the token 0
+//! of the driver here; a server does not take it.
+//!
+//! Weights mean nothing to Cassandra: tokens are. Where no map is given, the tokens are even, in
+//! the order of the servers, as the manual has it for one token a node; a cluster with virtual
+//! nodes chose its own, and `nodetool ring` shows them. Of the 127 bits of `RandomPartitioner`
+//! the upper 64 decide here: a map whose tokens differ below only is refused, and a key that is
+//! within 2^-63 of the circle behind a token may be sent to it.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::str::FromStr;
+
+mod tokens;
+mod topology;
+
+use super::layout::check_capacity;
+use super::parts::members::{check_names, unweighted};
+use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use crate::strategy::Param;
+use crate::{Error, NodeId};
+
+pub use self::tokens::{murmur3_token, random_token};
+pub use self::topology::network_topology;
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "cassandra",
+    about: "tokens of the Murmur3 and Random partitioners, and a map of tokens",
+    version: "3.11 to 5.0",
+    proof: Proof::Recorded,
+    params: &[PARTITIONER, TOKENS],
+    new: |servers, params| {
+        let default = Cassandra::default();
+        let cassandra = Cassandra {
+            partitioner: params.choice(PARTITIONER.name, default.partitioner)?,
+            tokens: params.choice(TOKENS.name, default.tokens)?,
+        };
+        if let Tokens::Map(map) = &cassandra.tokens {
+            check_names(TOKENS.name, map.iter().map(|(name, _)| &**name), &servers)?;
+        }
+        Pool::new(cassandra, servers)
+    },
+    #[cfg(feature = "config")]
+    config: None,
+};
+
+const PARTITIONER: Param = Param {
+    name: "partitioner",
+    default: "murmur3",
+    about: "murmur3 or random",
+};
+const TOKENS: Param = Param {
+    name: "tokens",
+    default: "even",
+    about: "even, or the tokens of each node: \"a=-100,7;b=42\"",
+};
+
+/// A Cassandra cluster.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, cassandra::Cassandra};
+/// use hashroute::{Node, Router, Spread};
+///
+/// let tokens = "a=-6000000000000000000,100;b=0;c=6000000000000000000".parse()?;
+/// let cassandra = Cassandra { tokens, ..Cassandra::default() };
+/// let pool = Pool::new(cassandra, ["a", "b", "c"].map(Server::new))?;
+/// let key = pool.hash_key(b"user:1"); // 6120565781388772718
+/// let replicas = pool.replicas(key, 2, Spread::Nodes);
+/// assert_eq!(replicas.iter().map(|id| pool.nodes().name(*id)).collect::<Vec<_>>(), ["a", "b"]);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cassandra {
+    /// How keys get their tokens.
+    pub partitioner: Partitioner,
+    /// Which tokens the nodes have.
+    pub tokens: Tokens,
+}
+
+/// How keys get their tokens.
+///
+/// ```
+/// use hashroute::compat::cassandra::Partitioner;
+/// assert_eq!("random".parse::<Partitioner>()?.token(b""), 58332598431525814501020785164969033090);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Partitioner {
+    /// `Murmur3Partitioner`, the default since 1.2: tokens are all numbers of 64 bits.
+    #[default]
+    Murmur3,
+    /// `RandomPartitioner`: tokens are from 0 to 2^127.
+    Random,
+}
+
+impl FromStr for Partitioner {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "murmur3" => Ok(Self::Murmur3),
+            "random" => Ok(Self::Random),
+            _ => Err(Error::parameter(
+                PARTITIONER.name,
+                text,
+                "murmur3 or random",
+            )),
+        }
+    }
+}
+
+impl Partitioner {
+    /// The token of a key. Linear in the key.
+    ///
+    /// ```
+    /// use hashroute::compat::cassandra::Partitioner;
+    /// assert_eq!(Partitioner::Murmur3.token(b"user:1"), 6_120_565_781_388_772_718);
+    /// ```
+    pub fn token(self, key: &[u8]) -> i128 {
+        match self {
+            Self::Murmur3 => murmur3_token(key).into(),
+            Self::Random => random_token(key),
+        }
+    }
+
+    /// Where a token stands on a circle of 64 bits; `None` for one that there is not.
+    fn place(self, token: i128) -> Option<u64> {
+        match self {
+            Self::Murmur3 => u64::try_from(token.checked_sub(i64::MIN.into())?).ok(),
+            Self::Random => u64::try_from(token >> 63).ok(),
+        }
+    }
+
+    /// The token of the `index`-th of `count` nodes that share the circle evenly, as the manual
+    /// computes it.
+    fn even(self, index: usize, count: usize) -> i128 {
+        let (first, bits) = match self {
+            Self::Murmur3 => (i64::MIN.into(), 64),
+            Self::Random => (0, 127),
+        };
+        let token = (1_u128 << bits) / count as u128 * index as u128;
+        first + i128::try_from(token).unwrap_or(0) // below 2^127
+    }
+}
+
+/// Which tokens the nodes have.
+///
+/// ```
+/// use hashroute::compat::cassandra::Tokens;
+/// assert_eq!("even".parse::<Tokens>()?, Tokens::Even);
+/// let map = Tokens::Map(vec![("a".into(), vec![-100, 7]), ("b".into(), vec![42])]);
+/// assert_eq!("a=-100,7;b=42".parse::<Tokens>()?, map);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Tokens {
+    /// One a node, evenly spread over the circle in the order of the servers.
+    #[default]
+    Even,
+    /// Those of each node, by its name. Tokens of nodes that are not there are left out.
+    Map(Vec<(Box<str>, Vec<i128>)>),
+}
+
+impl FromStr for Tokens {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let wrong =
+            |part: &str| Error::parameter(TOKENS.name, part, "even, or as in \"a=-100,7;b=42\"");
+        if text == "even" {
+            return Ok(Self::Even);
+        }
+        let entry = |part: &str| {
+            let (name, tokens) = part.split_once('=').ok_or_else(|| wrong(part))?;
+            let tokens = tokens.split(',').map(|token| token.trim().parse());
+            let tokens = tokens.collect::<Result<_, _>>().map_err(|_| wrong(part))?;
+            Ok((name.trim().into(), tokens))
+        };
+        text.split(';')
+            .map(entry)
+            .collect::<Result<_, _>>()
+            .map(Self::Map)
+    }
+}
+
+impl Cassandra {
+    /// Every server with its tokens.
+    fn tokens(&self, servers: &[(NodeId, Server)]) -> Result<Vec<(i128, Option<NodeId>)>, Error> {
+        let owner = |(id, server): &(NodeId, Server)| (!server.is_down()).then_some(*id);
+        let Tokens::Map(map) = &self.tokens else {
+            let even = |index| self.partitioner.even(index, servers.len());
+            let all = servers.iter().enumerate();
+            return Ok(all.map(|(index, of)| (even(index), owner(of))).collect());
+        };
+        check_capacity(map.iter().map(|(_, tokens)| tokens.len() as u64).sum())?;
+        let mut by_name: BTreeMap<&str, Vec<i128>> = BTreeMap::new();
+        for (name, tokens) in map {
+            by_name.entry(name).or_default().extend(tokens);
+        }
+        let mut all = Vec::new();
+        for of in servers {
+            let tokens = by_name.get(of.1.name()).filter(|tokens| !tokens.is_empty());
+            let tokens = tokens.ok_or(Error::Unsupported {
+                what: "a node without a token owns nothing in Cassandra",
+                advice: "give its tokens in the map",
+            })?;
+            all.extend(tokens.iter().map(|token| (*token, owner(of))));
+        }
+        Ok(all)
+    }
+}
+
+impl System for Cassandra {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        unweighted(servers)?;
+        check_capacity(servers.len() as u64)?;
+        let mut points = Vec::new();
+        for (token, owner) in self.tokens(servers)? {
+            let place = self.partitioner.place(token);
+            let place = place.ok_or_else(|| {
+                Error::parameter(TOKENS.name, token, "a token of this partitioner")
+            })?;
+            points.push((place, token, owner));
+        }
+        points.sort_unstable();
+        let twins = points.windows(2).find(|pair| pair[0].0 == pair[1].0);
+        if let Some([_, (_, token, _)]) = twins {
+            let expected = format!("none as near to another as {}", 1_u64 << 63);
+            return Err(Error::parameter(TOKENS.name, token, expected));
+        }
+        let live = points
+            .into_iter()
+            .filter_map(|(place, _, owner)| Some((place, owner?)));
+        Placement::circle(64, Rule::AtOrAfter, live.collect())
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        self.partitioner.place(self.partitioner.token(key))
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some(format!("cassandra {:?}", self.partitioner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+    use crate::strategy::Params;
+    use crate::{Change, KeyHash, Node, Router, Spread};
+
+    fn pool(tokens: &str, names: &[&str]) -> Result<Pool, Error> {
+        let cassandra = Cassandra {
+            tokens: tokens.parse()?,
+            ..Cassandra::default()
+        };
+        Pool::new(cassandra, names.iter().map(|name| Server::new(*name)))
+    }
+
+    fn owner(pool: &Pool, token: i64) -> Option<&str> {
+        let place = Partitioner::Murmur3.place(token.into())?;
+        let id = pool.route_hash(KeyHash::from_raw(place))?;
+        Some(pool.nodes().name(id))
+    }
+
+    #[test]
+    fn a_name_that_nobody_has_is_refused() -> Result<(), Error> {
+        let params = Params::default().with("tokens", "a=1;b=2;zzz=9");
+        let error = DIALECT.build(["a", "b"].map(Server::new), &params);
+        let error = error.unwrap_err().to_string();
+        assert!(error.starts_with("tokens = \"zzz\""), "{error}");
+        // One that is yet to come.
+        let servers = [("a", 1), ("b", 1), ("zzz", 0)];
+        let servers = servers.map(|(name, weight)| Server::new(name).with_weight(weight));
+        let mut pool = DIALECT.build(servers, &params)?;
+        assert_eq!(owner(&pool, 3), Some("a"));
+        pool.apply(&Change::reweight("zzz", 1))?;
+        assert_eq!(owner(&pool, 3), Some("zzz"));
+        Ok(())
+    }
+
+    #[test]
+    fn tokens_are_signed_and_wrap() -> Result<(), Error> {
+        let pool = pool("a=-100,300;b=7", &["a", "b"])?;
+        let owners =
+            [i64::MIN, -100, -99, 7, 8, 300, 301, i64::MAX].map(|token| owner(&pool, token));
+        let wanted = ["a", "a", "b", "b", "a", "a", "a", "a"].map(Some);
+        assert_eq!(owners, wanted);
+        Ok(())
+    }
+
+    #[test]
+    fn even_tokens_are_those_of_the_manual() {
+        let of = |partitioner: Partitioner| [0, 1, 2].map(|index| partitioner.even(index, 3));
+        let third = 6_148_914_691_236_517_205;
+        let min = i128::from(i64::MIN);
+        assert_eq!(
+            of(Partitioner::Murmur3),
+            [min, min + third, min + 2 * third]
+        );
+        let third = i128::MAX / 3;
+        assert_eq!(of(Partitioner::Random), [0, third, 2 * third]);
+    }
+
+    #[test]
+    fn a_map_must_fit() {
+        assert!(pool("a=1", &["a", "b"]).is_err(), "no token");
+        assert!(pool("a=1;b=1", &["a", "b"]).is_err(), "twice");
+        assert!(pool("a=9223372036854775808", &["a"]).is_err(), "too large");
+        assert!(pool("a=1;b=x", &["a", "b"]).is_err(), "no number");
+        assert!(pool("a", &["a"]).is_err(), "no tokens");
+        let random = Cassandra {
+            partitioner: Partitioner::Random,
+            tokens: Tokens::Map(
+                [("a", 0), ("b", 1)]
+                    .map(|(name, at)| (name.into(), [at].into()))
+                    .into(),
+            ),
+        };
+        let error = Pool::new(random, ["a", "b"].map(Server::new)).unwrap_err();
+        assert!(matches!(error, Error::Parameter { .. }), "{error}");
+        let heavy = Pool::new(Cassandra::default(), [Server::new("a").with_weight(2)]);
+        assert!(matches!(heavy, Err(Error::Weight { .. })));
+    }
+
+    #[test]
+    fn nodes_come_and_go_with_their_tokens() -> Result<(), Error> {
+        let mut pool = pool("a=0;b=100;c=200", &["a", "b"])?;
+        assert_eq!(owner(&pool, 150), Some("a"));
+        pool.apply(&Change::Add(Node::new("c")))?;
+        assert_eq!(owner(&pool, 150), Some("c"));
+        pool.apply(&Change::reweight("c", 0))?;
+        assert_eq!(owner(&pool, 150), Some("a"));
+        assert!(pool.apply(&Change::Add(Node::new("d"))).is_err());
+        pool.apply(&Change::remove("a"))?;
+        assert_eq!(owner(&pool, 150), Some("b"));
+        Ok(())
+    }
+
+    #[test]
+    fn simple_strategy_takes_the_next_distinct() -> Result<(), Error> {
+        let pool = pool("a=0,10;b=20,30;c=40", &["a", "b", "c"])?;
+        let key = KeyHash::from_raw(Partitioner::Murmur3.place(5).expect("a place"));
+        let list = pool.replicas(key, 3, Spread::Nodes);
+        let names: Vec<_> = list.iter().map(|id| pool.nodes().name(*id)).collect();
+        assert_eq!(names, ["a", "b", "c"]);
+        Ok(())
+    }
+}

@@ -1,0 +1,293 @@
+//! Envoy: clusters with `lb_policy` `RING_HASH` or `MAGLEV`.
+//!
+//! Source: Envoy 1.40.0, `ring_hash_lb`, `maglev_lb` and `thread_aware_lb_impl`; compared with it
+//! running.
+//!
+//! | policy | points or cells | lookup |
+//! |---|---|---|
+//! | `RING_HASH` | the hash of `LABEL_n`, about 1024 in all, dealt out by weight | first point at or after the key's hash |
+//! | `MAGLEV` | 65537 cells; the servers choose in order of their labels, by weight | the key's hash, modulo |
+//!
+//! A server's label is its `hash_key` in the metadata `envoy.lb`, else its host name with
+//! `use_hostname_for_hashing`, else `IP:PORT`. The key is always hashed with XXH64, also when the
+//! points are `MURMUR_HASH_2`. The order of the servers matters to `RING_HASH` when the ring is so
+//! small that points cannot be dealt out evenly, and to `hash_balance_factor`.
+//!
+//! Servers that are down are left out, as Envoy does as long as at least half are healthy; with
+//! fewer it panics and uses all of them, which is not modelled.
+//!
+//! With `hash_balance_factor` a server that holds more than its part of the load hands the key to
+//! the others in an order that is shuffled by the key's hash. Beyond 64 servers that takes memory.
+
+use alloc::string::String;
+use core::str::FromStr;
+
+use alloc::vec::Vec;
+use xxhash_rust::xxh64::xxh64;
+
+use super::parts::permutation::{Permutation, Table, count};
+use super::parts::ring_hash::{self, Share};
+use super::{Dialect, Placement, Pool, Proof, Server, System};
+use crate::strategy::Param;
+use crate::{Error, NodeId};
+
+#[cfg(feature = "config")]
+mod config;
+mod murmur;
+mod overflow;
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "envoy",
+    about: "clusters with lb_policy RING_HASH or MAGLEV, hash_balance_factor",
+    version: "1.40.0",
+    proof: Proof::Recorded,
+    params: &[
+        POLICY,
+        HASH_FUNCTION,
+        MIN_RING_SIZE,
+        MAX_RING_SIZE,
+        TABLE_SIZE,
+        BALANCE_FACTOR,
+    ],
+    new: |servers, params| {
+        let default = Envoy::default();
+        let system = Envoy {
+            policy: params.choice(POLICY.name, default.policy)?,
+            hash_function: params.choice(HASH_FUNCTION.name, default.hash_function)?,
+            min_ring_size: params.get(MIN_RING_SIZE.name, default.min_ring_size)?,
+            max_ring_size: params.get(MAX_RING_SIZE.name, default.max_ring_size)?,
+            table_size: params.get(TABLE_SIZE.name, default.table_size)?,
+            balance_factor: params.get(BALANCE_FACTOR.name, default.balance_factor)?,
+        };
+        Pool::new(system, servers)
+    },
+    #[cfg(feature = "config")]
+    config: Some(config::read),
+};
+
+const POLICY: Param = Param {
+    name: "policy",
+    default: "RING_HASH",
+    about: "lb_policy: RING_HASH or MAGLEV",
+};
+
+const HASH_FUNCTION: Param = Param {
+    name: "hash-function",
+    default: "XX_HASH",
+    about: "of the points of RING_HASH: XX_HASH or MURMUR_HASH_2",
+};
+
+const MIN_RING_SIZE: Param = Param {
+    name: "min-ring-size",
+    default: "1024",
+    about: "minimum_ring_size of RING_HASH, in points",
+};
+
+const MAX_RING_SIZE: Param = Param {
+    name: "max-ring-size",
+    default: "8388608",
+    about: "maximum_ring_size of RING_HASH, in points",
+};
+
+const TABLE_SIZE: Param = Param {
+    name: "table-size",
+    default: "65537",
+    about: "table_size of MAGLEV: cells, a prime",
+};
+
+const BALANCE_FACTOR: Param = Param {
+    name: "balance-factor",
+    default: "0",
+    about: "hash_balance_factor: percent of the mean load that a server may hold; 0 for no bound",
+};
+
+/// The options of a cluster.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, envoy::{Envoy, Policy}};
+/// use hashroute::Router;
+///
+/// let servers = [
+///     Server::new("10.0.0.1:80").with_label("alpha"), // its hash_key
+///     Server::new("10.0.0.2:80"),
+/// ];
+/// let pool = Pool::new(Envoy { policy: Policy::Maglev, ..Envoy::default() }, servers)?;
+/// assert!(pool.route(b"user:42").is_some());
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Envoy {
+    /// `lb_policy`.
+    pub policy: Policy,
+    /// `ring_hash_lb_config.hash_function`.
+    pub hash_function: RingFunction,
+    /// `ring_hash_lb_config.minimum_ring_size`, in points, from 1 to 8,388,608.
+    pub min_ring_size: u64,
+    /// `ring_hash_lb_config.maximum_ring_size`, in points, up to 8,388,608.
+    pub max_ring_size: u64,
+    /// `maglev_lb_config.table_size`, in cells: a prime of up to 5,000,011.
+    pub table_size: u64,
+    /// `hash_balance_factor`: 0, or at least 100.
+    pub balance_factor: u32,
+}
+
+impl Default for Envoy {
+    fn default() -> Self {
+        Self {
+            policy: Policy::RingHash,
+            hash_function: RingFunction::XxHash,
+            min_ring_size: 1024,
+            max_ring_size: ring_hash::MAX_SIZE,
+            table_size: 65_537,
+            balance_factor: 0,
+        }
+    }
+}
+
+/// How a cluster places keys.
+///
+/// ```
+/// use hashroute::compat::envoy::Policy;
+/// assert_eq!("MAGLEV".parse::<Policy>()?, Policy::Maglev);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// `RING_HASH`.
+    #[default]
+    RingHash,
+    /// `MAGLEV`.
+    Maglev,
+}
+
+impl FromStr for Policy {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "RING_HASH" => Ok(Self::RingHash),
+            "MAGLEV" => Ok(Self::Maglev),
+            _ => Err(Error::parameter(POLICY.name, text, "RING_HASH or MAGLEV")),
+        }
+    }
+}
+
+/// What hashes the points of a ring.
+///
+/// ```
+/// use hashroute::compat::envoy::RingFunction;
+/// assert_eq!("MURMUR_HASH_2".parse::<RingFunction>()?, RingFunction::Murmur2);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RingFunction {
+    /// `XX_HASH`: XXH64.
+    #[default]
+    XxHash,
+    /// `MURMUR_HASH_2`: what libstdc++ hashes strings with.
+    Murmur2,
+}
+
+impl FromStr for RingFunction {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "XX_HASH" => Ok(Self::XxHash),
+            "MURMUR_HASH_2" => Ok(Self::Murmur2),
+            _ => Err(Error::parameter(
+                HASH_FUNCTION.name,
+                text,
+                "XX_HASH or MURMUR_HASH_2",
+            )),
+        }
+    }
+}
+
+impl System for Envoy {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        if (1..100).contains(&self.balance_factor) {
+            let (name, value) = (BALANCE_FACTOR.name, self.balance_factor);
+            return Err(Error::parameter(name, value, "0, or 100 or more"));
+        }
+        let mut shares = ring_hash::shares(servers)?;
+        match self.policy {
+            Policy::RingHash => {
+                let sizes = [self.min_ring_size, self.max_ring_size];
+                match self.hash_function {
+                    RingFunction::XxHash => {
+                        ring_hash::ring(&shares, sizes, |label| xxh64(label, 0))
+                    }
+                    RingFunction::Murmur2 => ring_hash::ring(&shares, sizes, murmur::hash),
+                }
+            }
+            Policy::Maglev => {
+                shares.sort_by_key(|share| share.label);
+                maglev(&shares, self.table_size)
+            }
+        }
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        Some(xxh64(key, 0))
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some("xxh64".into())
+    }
+
+    fn looks_at_loads(&self) -> bool {
+        self.balance_factor > 0
+    }
+
+    fn choose(
+        &self,
+        hash: u64,
+        servers: &[(NodeId, Server)],
+        placement: &Placement,
+        loads: &dyn Fn(NodeId) -> u64,
+    ) -> Option<NodeId> {
+        let owner = placement.owner(hash)?;
+        if self.balance_factor == 0 {
+            return Some(owner);
+        }
+        Some(overflow::choose(
+            self.balance_factor,
+            hash,
+            owner,
+            servers,
+            loads,
+        ))
+    }
+}
+
+/// In each round those servers take a cell whose part of the rounds, by weight, has come.
+fn maglev(shares: &[Share<'_>], size: u64) -> Result<Placement, Error> {
+    let mut table = Table::new(size)?;
+    let heaviest = shares.iter().map(|share| share.weight).fold(0.0, f64::max);
+    let way = |share: &Share<'_>| {
+        let label = share.label.as_bytes();
+        let hashes = [xxh64(label, 0), xxh64(label, 1)];
+        (Permutation::new(share.id, hashes, size), share.weight, 0.0)
+    };
+    let mut ways: Vec<_> = shares.iter().map(way).collect();
+    if ways.is_empty() {
+        return Placement::cells(64, Vec::new());
+    }
+    let (mut round, mut turns) = (0.0, 0);
+    while !table.is_full() {
+        round += 1.0;
+        for (way, weight, target) in &mut ways {
+            count(&mut turns)?;
+            if round * *weight < *target {
+                continue;
+            }
+            *target += heaviest;
+            table.claim(way);
+        }
+    }
+    table.placement(64)
+}
+
+#[cfg(test)]
+mod tests;

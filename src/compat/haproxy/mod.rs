@@ -1,0 +1,380 @@
+//! HAProxy: `hash-type consistent` and `hash-type map-based` in a `backend` or `listen` section.
+//!
+//! Source: HAProxy 2.6.12, `lb_chash`, `lb_map` and `backend`; compared with it running.
+//!
+//! | method | points or cells | lookup |
+//! |---|---|---|
+//! | `consistent` | 16 x weight for the server's `id`: an integer hash of `id` x 4096 + n | the point that is nearest, either way |
+//! | `map-based` | one for each unit of weight, weights divided by their common factor | the key's hash, modulo |
+//!
+//! A server's label is its `id`, a number; without one it is its position in the section, from 1.
+//! Names and addresses play no part, so a server that is inserted without an `id` renumbers those
+//! after it. The key is hashed with one of four functions; `avalanche` mixes the result once more.
+//! `balance hdr(..)` sends an absent or empty value round robin; here the empty key is routed by
+//! its hash, as `balance hash` does. `balance source` is not a hash of bytes and not spoken here.
+//!
+//! With `hash-balance-factor` the first server clockwise from the nearest point that holds less
+//! than its part of the load takes the key.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
+use core::str::FromStr;
+
+use super::layout::check_capacity;
+use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use crate::strategy::Param;
+use crate::{Error, KeyHash, NodeId};
+
+#[cfg(feature = "config")]
+mod config;
+mod hash;
+
+pub use hash::Function;
+use hash::full_hash;
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "haproxy",
+    about: "balance by a hash: hash-type consistent or map-based, hash-balance-factor",
+    version: "2.6.12",
+    proof: Proof::Recorded,
+    params: &[METHOD, FUNCTION, AVALANCHE, BALANCE_FACTOR],
+    new: |servers, params| {
+        let default = HaProxy::default();
+        let system = HaProxy {
+            method: params.choice(METHOD.name, default.method)?,
+            function: params.choice(FUNCTION.name, default.function)?,
+            avalanche: match &*params.get(AVALANCHE.name, alloc::string::String::from("on"))? {
+                "on" => true,
+                "off" => false,
+                other => return Err(Error::parameter(AVALANCHE.name, other, "on or off")),
+            },
+            balance_factor: params.get(BALANCE_FACTOR.name, default.balance_factor)?,
+        };
+        Pool::new(system, servers)
+    },
+    #[cfg(feature = "config")]
+    config: Some(config::read),
+};
+
+const METHOD: Param = Param {
+    name: "method",
+    default: "consistent",
+    about: "hash-type: consistent or map-based",
+};
+
+const FUNCTION: Param = Param {
+    name: "function",
+    default: "sdbm",
+    about: "hash of the key: sdbm, djb2, wt6 or crc32",
+};
+
+const AVALANCHE: Param = Param {
+    name: "avalanche",
+    default: "on",
+    about: "whether the key's hash is mixed once more: on or off",
+};
+
+const BALANCE_FACTOR: Param = Param {
+    name: "balance-factor",
+    default: "0",
+    about: "hash-balance-factor: percent of the mean load that a server may hold; 0 for no bound",
+};
+
+/// The options of a section that balances by a hash; the default is `hash-type consistent`.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, haproxy::HaProxy};
+/// use hashroute::Router;
+///
+/// let servers = ["10.0.0.1:80", "10.0.0.2:80"].map(Server::new);
+/// let pool = Pool::new(HaProxy::default(), servers)?;
+/// assert!(pool.route(b"/index.html").is_some());
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HaProxy {
+    /// The first word of `hash-type`.
+    pub method: Method,
+    /// The second: the hash of the key.
+    pub function: Function,
+    /// Whether `hash-type` ends in `avalanche`.
+    pub avalanche: bool,
+    /// `hash-balance-factor`: 0, or from 101 to 2^31 - 1. Only `consistent` heeds it.
+    pub balance_factor: u32,
+}
+
+impl Default for HaProxy {
+    fn default() -> Self {
+        Self {
+            method: Method::Consistent,
+            function: Function::Sdbm,
+            avalanche: true,
+            balance_factor: 0,
+        }
+    }
+}
+
+/// How hashes become servers.
+///
+/// ```
+/// use hashroute::compat::haproxy::Method;
+/// assert_eq!("map-based".parse::<Method>()?, Method::MapBased);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// `consistent`: the nearest point of a ring.
+    #[default]
+    Consistent,
+    /// `map-based`: modulo, over slots interleaved by weight.
+    MapBased,
+}
+
+impl FromStr for Method {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "consistent" => Ok(Self::Consistent),
+            "map-based" => Ok(Self::MapBased),
+            _ => Err(Error::parameter(
+                METHOD.name,
+                text,
+                "consistent or map-based",
+            )),
+        }
+    }
+}
+
+/// The most that HAProxy takes for `hash-balance-factor`.
+const MAX_FACTOR: u32 = 0x7fff_ffff;
+
+impl System for HaProxy {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        if self.balance_factor != 0 && !(101..=MAX_FACTOR).contains(&self.balance_factor) {
+            let (name, value) = (BALANCE_FACTOR.name, self.balance_factor);
+            let known = "0, or from 101 to 2147483647";
+            return Err(Error::parameter(name, value, known));
+        }
+        if let Some((_, server)) = servers.iter().find(|(_, server)| server.weight() > 256) {
+            return Err(Error::Weight {
+                name: server.name().into(),
+                weight: server.weight(),
+                expected: "at most 256",
+            });
+        }
+        let ids = ids(servers)?;
+        match self.method {
+            Method::Consistent => ring(servers, &ids),
+            Method::MapBased => map(servers),
+        }
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        let hash = self.function.value(key);
+        Some(
+            if self.avalanche {
+                full_hash(hash)
+            } else {
+                hash
+            }
+            .into(),
+        )
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some(format!("haproxy {:?} {}", self.function, self.avalanche))
+    }
+
+    fn looks_at_loads(&self) -> bool {
+        self.balance_factor > 0 && self.method == Method::Consistent
+    }
+
+    fn choose(
+        &self,
+        hash: u64,
+        servers: &[(NodeId, Server)],
+        placement: &Placement,
+        loads: &dyn Fn(NodeId) -> u64,
+    ) -> Option<NodeId> {
+        let owner = placement.owner(hash)?;
+        if !self.looks_at_loads() {
+            return Some(owner);
+        }
+        let slots = Slots::new(self.balance_factor, servers, loads);
+        let (mut found, mut full) = (None, None);
+        let _ = placement.walk(KeyHash::from_raw(hash), &mut |id| {
+            if full == Some(id) {
+                return ControlFlow::Continue(());
+            }
+            if requests(loads(id)) < slots.of(id, servers) {
+                found = Some(id);
+                return ControlFlow::Break(());
+            }
+            full = Some(id);
+            ControlFlow::Continue(())
+        });
+        // Having gone round in vain, HAProxy is left with the last point of all.
+        found.or_else(|| {
+            let ids = ids(servers).ok()?;
+            points(servers, &ids).max().map(|(_, id)| id)
+        })
+    }
+}
+
+/// HAProxy counts requests in 32 bits.
+fn requests(load: u64) -> u32 {
+    u32::try_from(load).unwrap_or(u32::MAX)
+}
+
+/// How many requests each server may hold: the total, cut by weight so that the parts add up. All
+/// of it in 32 bits that wrap, as a great factor makes them do.
+#[derive(Debug)]
+struct Slots {
+    /// For each unit of weight.
+    each: u32,
+    /// What is left to hand out.
+    rest: u32,
+    weight: u32,
+}
+
+impl Slots {
+    fn new(factor: u32, servers: &[(NodeId, Server)], loads: &dyn Fn(NodeId) -> u64) -> Self {
+        let held = servers.iter().map(|(id, _)| requests(loads(*id)));
+        let served = held.fold(0, u32::wrapping_add);
+        let total = served.wrapping_add(1).wrapping_mul(factor).wrapping_add(99) / 100;
+        let weights = live(servers).map(|(_, weight)| weight);
+        let weight = weights.fold(0, u32::wrapping_add).max(1);
+        Self {
+            each: total / weight,
+            rest: total % weight,
+            weight,
+        }
+    }
+
+    fn of(&self, id: NodeId, servers: &[(NodeId, Server)]) -> u32 {
+        let mut before = 0_u32;
+        for (other, weight) in live(servers) {
+            let after = before.wrapping_add(weight);
+            if other == id {
+                let rest = |sum: u32| sum.wrapping_mul(self.rest) / self.weight;
+                let own = weight.wrapping_mul(self.each);
+                let slots = own.wrapping_add(rest(after)).wrapping_sub(rest(before));
+                return slots.max(1);
+            }
+            before = after;
+        }
+        0
+    }
+}
+
+/// The points of a unit of weight.
+const SCALE: u32 = 16;
+
+/// The servers that are up, with as much weight as they have points.
+fn live(servers: &[(NodeId, Server)]) -> impl Iterator<Item = (NodeId, u32)> {
+    let live = servers.iter().filter(|(_, server)| !server.is_down());
+    live.map(|(id, server)| (*id, server.weight() * SCALE))
+}
+
+fn ring(servers: &[(NodeId, Server)], ids: &[u32]) -> Result<Placement, Error> {
+    check_capacity(live(servers).map(|(_, weight)| u64::from(weight)).sum())?;
+    // The points of a server depend on the lower 20 bits alone.
+    let mut taken = alloc::collections::BTreeSet::new();
+    if let Some(id) = ids.iter().find(|id| !taken.insert(*id % (1 << 20))) {
+        return Err(Error::parameter(
+            "id",
+            id,
+            "no other id that is equal to it modulo 2^20",
+        ));
+    }
+    Placement::circle(32, Rule::Nearest, points(servers, ids).collect())
+}
+
+fn points(servers: &[(NodeId, Server)], ids: &[u32]) -> impl Iterator<Item = (u64, NodeId)> {
+    let up = servers.iter().zip(ids);
+    let points = up.filter(|((_, server), _)| !server.is_down());
+    points.flat_map(|((node, server), id)| {
+        let point = |n: u32| full_hash(id.wrapping_mul(4096).wrapping_add(n));
+        (0..server.weight() * SCALE).map(move |n| (point(n).into(), *node))
+    })
+}
+
+/// The `id` of each server: its label, or the next number that nobody has, counted by position.
+fn ids(servers: &[(NodeId, Server)]) -> Result<Vec<u32>, Error> {
+    let wrong = |label: &str, expected: &str| Err(Error::parameter("id", label, expected));
+    let mut taken = alloc::collections::BTreeSet::new();
+    for label in servers.iter().filter_map(|(_, server)| server.own_label()) {
+        match label.parse::<u32>() {
+            Ok(id) if (1..1 << 31).contains(&id) => {
+                if !taken.insert(id) {
+                    return wrong(label, "an id that no other server has");
+                }
+            }
+            _ => return wrong(label, "a whole number from 1 to 2^31 - 1"),
+        }
+    }
+    let mut next = 1;
+    let ids = servers.iter().map(|(_, server)| {
+        let own = server.own_label().and_then(|label| label.parse().ok());
+        let id = own.unwrap_or_else(|| {
+            while taken.contains(&next) {
+                next += 1;
+            }
+            next
+        });
+        next += 1;
+        id
+    });
+    Ok(ids.collect())
+}
+
+/// How many steps the map may take to make: slots times servers.
+const MAP_STEPS: u64 = 1 << 32;
+
+/// Slots in which the servers take turns by weight.
+fn map(servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    let weights = servers.iter().map(|(_, server)| server.weight());
+    let factor = weights.fold(0, gcd).max(1);
+    let live = servers.iter().filter(|(_, server)| !server.is_down());
+    let mut scores: Vec<_> = live
+        .map(|(id, server)| (i64::from(server.weight() / factor), 0_i64, *id))
+        .collect();
+    let total: i64 = scores.iter().map(|(weight, ..)| weight).sum();
+    check_capacity(total.unsigned_abs())?;
+    let steps = total.unsigned_abs().saturating_mul(scores.len() as u64);
+    if steps > MAP_STEPS {
+        return Err(Error::Capacity {
+            what: "steps to make the map",
+            wanted: steps,
+            limit: MAP_STEPS,
+            advice: "use fewer servers, or weights with a common factor",
+        });
+    }
+    let mut slots = vec![];
+    for _ in 0..total {
+        let mut best: Option<(i64, usize)> = None;
+        for (at, (weight, score, _)) in scores.iter_mut().enumerate() {
+            *score += *weight;
+            let turns = (*score + total) / total;
+            if best.is_none_or(|(most, _)| turns > most) {
+                best = Some((turns, at));
+            }
+        }
+        if let Some((_, at)) = best {
+            scores[at].1 -= total;
+            slots.push(scores[at].2);
+        }
+    }
+    Placement::cells(32, slots)
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests;

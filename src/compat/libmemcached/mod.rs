@@ -1,0 +1,357 @@
+//! libmemcached: the memcached client in C, and with it PHP's memcached, pylibmc and others.
+//!
+//! Source: libmemcached 1.1.4, `hosts.cc`, `behavior.cc`, `libhashkit`; compared with it running.
+//!
+//! | distribution | points or cells | lookup |
+//! |---|---|---|
+//! | `MODULA` | one a server, weights play no part | the key's hash, modulo |
+//! | `CONSISTENT`, `CONSISTENT_KETAMA` | 100 of "host:port-i" a server, by the key's hash function | first point at or after the key's hash |
+//! | the same, weighted | 4 of each MD5 of "host:port-i", about 40 MD5s a server | the same |
+//! | `CONSISTENT_KETAMA_SPY` | either of them, of "/host:port-i" | the same |
+//!
+//! - "host:port" is "host" alone at port 11211, but for `SPY`. A socket's port is 0.
+//! - Points are hashed by the function that was set when the servers were added; one set
+//!   afterwards hashes keys alone ([`point_hash`](Libmemcached::point_hash)).
+//! - `KETAMA_WEIGHTED` is `CONSISTENT` with [`Weighted::Always`] and MD5. A server added with a
+//!   weight above 1 makes any ring weighted: [`Weighted::IfAny`].
+//! - A server that is down is one that the client has ejected from a ring. `MODULA` ejects
+//!   nobody: the keys of such a server have no owner.
+//! - Builds for x86-64 and for arm64 disagree on keys with bytes from 0x80 on: [`Char`].
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::str::FromStr;
+
+#[cfg(feature = "config")]
+mod config;
+
+use super::layout::check_capacity;
+use super::parts::hashkit::{CHAR, Char, Function};
+use super::parts::ketama::{Ketama, hashes_f32, words};
+use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use crate::strategy::{Param, Params};
+use crate::{Error, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "libmemcached",
+    about: "the memcached client in C: modula, consistent, weighted ketama, spy",
+    version: "1.1.4",
+    proof: Proof::Recorded,
+    params: &[
+        DISTRIBUTION,
+        HASH,
+        POINT_HASH,
+        WEIGHTED,
+        SORT_HOSTS,
+        NAMESPACE,
+        CHAR,
+    ],
+    new: |servers, params| Pool::new(Libmemcached::of(params)?, servers),
+    #[cfg(feature = "config")]
+    config: Some(config::read),
+};
+
+const DISTRIBUTION: Param = Param {
+    name: "distribution",
+    default: "MODULA",
+    about: "MODULA, CONSISTENT or CONSISTENT_KETAMA_SPY",
+};
+
+const HASH: Param = Param {
+    name: "hash",
+    // Not a name: what is not given depends on `weighted`.
+    default: "",
+    about: "the key's hash, by libmemcached's name of it; if not given, MD5 with weighted=always, else DEFAULT",
+};
+
+const POINT_HASH: Param = Param {
+    name: "point_hash",
+    default: "",
+    about: "the hash that was set when the servers were added, if it was another",
+};
+
+const WEIGHTED: Param = Param {
+    name: "weighted",
+    default: "if-any",
+    about: "always (KETAMA_WEIGHTED), if-any server weighs more than 1, or never",
+};
+
+const SORT_HOSTS: Param = Param {
+    name: "sort_hosts",
+    default: "false",
+    about: "true puts the servers in order of host and port",
+};
+
+const NAMESPACE: Param = Param {
+    name: "namespace",
+    default: "",
+    about: "what is hashed before each key, with HASH_WITH_NAMESPACE",
+};
+
+/// The behaviors of a `memcached_st` that decide routes.
+///
+/// ```
+/// use hashroute::compat::libmemcached::{Distribution, Libmemcached, Weighted};
+/// use hashroute::compat::{Pool, Server, hashkit::Function};
+/// use hashroute::Router;
+///
+/// // What PHP's LIBKETAMA_COMPATIBLE sets.
+/// let compatible = Libmemcached {
+///     distribution: Distribution::Consistent,
+///     weighted: Weighted::Always,
+///     hash: Function::Md5,
+///     ..Libmemcached::default()
+/// };
+/// let pool = Pool::new(compatible, ["10.0.0.1:11211", "10.0.0.2"].map(Server::new))?;
+/// assert_eq!(pool.placement().len(), 320);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Libmemcached {
+    /// How servers are placed.
+    pub distribution: Distribution,
+    /// The key's hash.
+    pub hash: Function,
+    /// The hash of the points of a ring that is not weighted, if it is not the key's.
+    pub point_hash: Option<Function>,
+    /// Whether a ring is weighted.
+    pub weighted: Weighted,
+    /// Whether the servers are put in order of host and port.
+    pub sort_hosts: bool,
+    /// What is hashed before each key.
+    pub namespace: Box<str>,
+    /// How the build reads bytes.
+    pub char: Char,
+}
+
+/// As a `memcached_st` that was told nothing: `MODULA` and one-at-a-time; on x86-64.
+///
+/// ```
+/// use hashroute::compat::libmemcached::{Distribution, Libmemcached};
+/// assert_eq!(Libmemcached::default().distribution, Distribution::Modula);
+/// ```
+impl Default for Libmemcached {
+    fn default() -> Self {
+        Self {
+            distribution: Distribution::default(),
+            hash: Function::OneAtATime,
+            point_hash: None,
+            weighted: Weighted::default(),
+            sort_hosts: false,
+            namespace: Box::default(),
+            char: Char::default(),
+        }
+    }
+}
+
+/// How servers are placed: `MEMCACHED_BEHAVIOR_DISTRIBUTION`.
+///
+/// ```
+/// use hashroute::compat::libmemcached::Distribution;
+/// assert_eq!("CONSISTENT_KETAMA".parse::<Distribution>()?, Distribution::Consistent);
+/// assert!("RANDOM".parse::<Distribution>().is_err());
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Distribution {
+    /// `MODULA`.
+    #[default]
+    Modula,
+    /// `CONSISTENT`, which is `CONSISTENT_KETAMA`.
+    Consistent,
+    /// `CONSISTENT_KETAMA_SPY`.
+    Spy,
+}
+
+impl FromStr for Distribution {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let expected = match text.to_ascii_uppercase().as_str() {
+            "MODULA" => return Ok(Self::Modula),
+            "CONSISTENT" | "CONSISTENT_KETAMA" => return Ok(Self::Consistent),
+            "CONSISTENT_KETAMA_SPY" => return Ok(Self::Spy),
+            "RANDOM" => "another: RANDOM is not a function of the key",
+            _ => "MODULA, CONSISTENT or CONSISTENT_KETAMA_SPY",
+        };
+        Err(Error::parameter(DISTRIBUTION.name, text, expected))
+    }
+}
+
+/// Whether a ring is weighted.
+///
+/// ```
+/// use hashroute::compat::libmemcached::Weighted;
+/// assert_eq!("always".parse::<Weighted>()?, Weighted::Always);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Weighted {
+    /// If any server weighs more than 1: servers are added to a ring.
+    #[default]
+    IfAny,
+    /// `MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED`, or `CONSISTENT_WEIGHTED`.
+    Always,
+    /// Whatever they weigh: `CONSISTENT` was set after the servers were added.
+    Never,
+}
+
+impl FromStr for Weighted {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "if-any" => Ok(Self::IfAny),
+            "always" => Ok(Self::Always),
+            "never" => Ok(Self::Never),
+            _ => Err(Error::parameter(
+                WEIGHTED.name,
+                text,
+                "always, if-any or never",
+            )),
+        }
+    }
+}
+
+impl Libmemcached {
+    fn of(params: &Params) -> Result<Self, Error> {
+        let weighted = params.choice(WEIGHTED.name, Weighted::default())?;
+        let default = match weighted {
+            Weighted::Always => Function::Md5,
+            _ => Function::OneAtATime,
+        };
+        let sort_hosts = params.get(SORT_HOSTS.name, String::from("false"))?;
+        Ok(Self {
+            distribution: params.choice(DISTRIBUTION.name, Distribution::default())?,
+            hash: function(params, HASH.name)?.unwrap_or(default),
+            point_hash: function(params, POINT_HASH.name)?,
+            weighted,
+            sort_hosts: sort_hosts
+                .parse()
+                .map_err(|_| Error::parameter(SORT_HOSTS.name, &sort_hosts, "true or false"))?,
+            namespace: params.get(NAMESPACE.name, String::new())?.into(),
+            char: params.choice(CHAR.name, Char::default())?,
+        })
+    }
+
+    fn is_weighted(&self, servers: &[(NodeId, &Server)]) -> bool {
+        match self.weighted {
+            Weighted::Always => true,
+            Weighted::Never => false,
+            Weighted::IfAny => servers.iter().any(|(_, server)| server.weight() > 1),
+        }
+    }
+
+    /// What a server's points are the hash of, before "-i".
+    fn label<'s>(&self, server: &'s Server) -> Cow<'s, str> {
+        let (host, port) = address(server.name());
+        match (self.distribution, server.own_label()) {
+            (Distribution::Spy, Some(label)) => format!("/{label}").into(),
+            (Distribution::Spy, None) => format!("/{host}:{port}").into(),
+            (_, Some(label)) => label.into(),
+            (_, None) if port == PORT => host.into(),
+            (_, None) => format!("{host}:{port}").into(),
+        }
+    }
+
+    fn ring(&self, servers: &[(NodeId, &Server)]) -> Result<Placement, Error> {
+        let weighted = self.is_weighted(servers);
+        let live = servers.iter().filter(|(_, server)| !server.is_down());
+        let count = live.clone().count();
+        check_capacity(count as u64 * if weighted { 160 } else { 100 })?;
+        let total = live.clone().map(|(_, server)| u64::from(server.weight()));
+        let (total, function) = (total.sum(), self.point_hash.unwrap_or(self.hash));
+        let mut ketama = Ketama::default();
+        for (id, server) in live {
+            let label = self.label(server);
+            if weighted {
+                let hashes = hashes_f32(server.weight(), total, count);
+                ketama.add(*id, &label, hashes, words);
+            } else {
+                ketama.add(*id, &label, 100, |text| [function.value(text, self.char)]);
+            }
+        }
+        Placement::circle(32, Rule::AtOrAfter, ketama.points)
+    }
+}
+
+/// The hash function that an option names.
+fn function(params: &Params, option: &str) -> Result<Option<Function>, Error> {
+    let name = params.get(option, String::new())?;
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let function = Function::of_libmemcached(&name)?;
+    if function == Function::Hsieh {
+        return Err(Error::parameter(
+            option,
+            name,
+            "another: libmemcached is built without it and refuses it",
+        ));
+    }
+    Ok(Some(function))
+}
+
+/// The port that is left out of labels.
+const PORT: u16 = 11211;
+
+/// Host and port of a server, of which 0 is the usual one; a socket's port is 0.
+fn address(name: &str) -> (&str, u16) {
+    if name.starts_with('/') {
+        return (name, 0);
+    }
+    let parts = name.rsplit_once(':');
+    let parts = parts.and_then(|(host, port)| Some((host, port.parse().ok()?)));
+    let parts = parts.map(|(host, port)| (host, if port == 0 { PORT } else { port }));
+    parts.unwrap_or((name, PORT))
+}
+
+impl System for Libmemcached {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        let mut servers: Vec<_> = servers.iter().map(|(id, server)| (*id, server)).collect();
+        if self.sort_hosts {
+            servers.sort_by_key(|(_, server)| address(server.name()));
+        }
+        if self.distribution != Distribution::Modula {
+            return self.ring(&servers);
+        }
+        let down = servers.iter().filter(|(_, server)| server.is_down());
+        let down: Vec<_> = down.map(|(id, _)| *id).collect();
+        let cells = servers.iter().map(|(id, _)| *id).collect();
+        Ok(Placement::cells(32, cells)?.without(down))
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        /// The longest key, with its namespace; longer ones hash to 0.
+        const LONGEST: usize = 250;
+        if self.namespace.is_empty() {
+            return Some(self.hash.value(key, self.char).into());
+        }
+        let mut whole = [0; LONGEST];
+        let parts = [self.namespace.as_bytes(), key];
+        let length = parts[0].len() + parts[1].len();
+        if length > LONGEST {
+            return Some(0);
+        }
+        for (place, byte) in whole.iter_mut().zip(parts.iter().copied().flatten()) {
+            *place = *byte;
+        }
+        Some(self.hash.value(&whole[..length], self.char).into())
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        let words = || {
+            format!(
+                "libmemcached {:?} {:?} {:?}",
+                self.hash, self.char, self.namespace
+            )
+        };
+        self.hash.fills_32_bits().then(words)
+    }
+}
+
+#[cfg(test)]
+mod tests;

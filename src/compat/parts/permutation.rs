@@ -1,0 +1,101 @@
+//! A server's way through the table of Maglev hashing.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::compat::Placement;
+use crate::strategy::check_table_size;
+use crate::{Error, NodeId};
+
+/// `at`, `at + skip`, `at + 2 skip`, ..., modulo the size of the table.
+#[derive(Clone, Debug)]
+pub(in crate::compat) struct Permutation {
+    id: NodeId,
+    at: u64,
+    skip: u64,
+}
+
+impl Permutation {
+    /// Of two hashes, over a table of a prime `size`.
+    pub(in crate::compat) fn new(id: NodeId, [offset, skip]: [u64; 2], size: u64) -> Self {
+        Self {
+            id,
+            at: offset % size,
+            skip: skip % (size - 1) + 1,
+        }
+    }
+}
+
+/// A table that fills up.
+#[derive(Debug)]
+pub(in crate::compat) struct Table {
+    cells: Vec<Option<NodeId>>,
+    free: usize,
+}
+
+impl Table {
+    /// Of a prime number of cells.
+    pub(in crate::compat) fn new(size: u64) -> Result<Self, Error> {
+        let free = check_table_size(size, 1)?;
+        Ok(Self {
+            cells: vec![None; free],
+            free,
+        })
+    }
+
+    pub(in crate::compat) fn is_full(&self) -> bool {
+        self.free == 0
+    }
+
+    /// Give a server the next free cell on its way; there must be one.
+    pub(in crate::compat) fn claim(&mut self, way: &mut Permutation) {
+        let size = self.cells.len() as u64;
+        while !self.is_full() {
+            let at = usize::try_from(way.at).unwrap_or(0); // below the number of cells
+            way.at = (way.at + way.skip) % size;
+            if self.take(at, way.id) {
+                return;
+            }
+        }
+    }
+
+    /// Give a server this cell, if it is free.
+    pub(in crate::compat) fn take(&mut self, at: usize, id: NodeId) -> bool {
+        match self.cells.get_mut(at) {
+            Some(cell @ None) => {
+                *cell = Some(id);
+                self.free -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// All of it to one server.
+    pub(in crate::compat) fn fill(&mut self, id: NodeId) {
+        self.cells.fill(Some(id));
+        self.free = 0;
+    }
+
+    /// The table as it is, for hashes of so many bits.
+    pub(in crate::compat) fn placement(self, bits: u32) -> Result<Placement, Error> {
+        Placement::cells(bits, self.cells.into_iter().flatten().collect())
+    }
+}
+
+/// How many turns may be given while a table fills up.
+const TURNS: u64 = 1 << 32;
+
+/// Count a turn; an error when there were too many, which takes weights that are far apart.
+pub(in crate::compat) fn count(turns: &mut u64) -> Result<(), Error> {
+    *turns += 1;
+    if *turns <= TURNS {
+        return Ok(());
+    }
+    Err(Error::Capacity {
+        what: "turns to fill the table",
+        wanted: *turns,
+        limit: TURNS,
+        advice: "use a smaller table, or weights that are closer together",
+    })
+}

@@ -1,0 +1,326 @@
+//! Redis Cluster: keys to slots, and slots to masters.
+//!
+//! Source: the Redis Cluster specification and `redis-cli.c` of Redis 7.0.15; slots compared with
+//! `CLUSTER KEYSLOT` of that version, shares from source.
+//!
+//! | what | value |
+//! |---|---|
+//! | slot of a key | CRC-16/XMODEM, modulo 16384 |
+//! | what is hashed | what stands between the first `{` and the first `}` after it, if anything; else the whole key |
+//! | slots of masters | as the map says; without one, as `redis-cli --cluster create` deals them |
+//!
+//! **A live cluster's table decides**, not this computation: slots are moved one by one, and
+//! `CLUSTER NODES` tells where they are. Its text can be read here. Without it, the slots are
+//! dealt in ranges in the order of the masters as `redis-cli` lists them, which interleaves the
+//! hosts: the ends are 16384 / n added up in 32-bit floats and rounded, so that three masters
+//! get 0 to 5460, 5461 to 10922 and 10923 to 16383. Valkey does the same.
+//!
+//! The slots of a master that is down, or of nobody, have no owner: no other may answer for them.
+//! There are no weights.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::RangeInclusive;
+use core::str::FromStr;
+
+#[cfg(feature = "config")]
+mod config;
+
+use super::layout::check_capacity;
+use super::parts::members::{check_names, unweighted};
+use super::{Dialect, Placement, Pool, Proof, Server, System};
+use crate::strategy::Param;
+use crate::{Error, HashFunction, HashTag, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "redis-cluster",
+    about: "Redis Cluster and Valkey: 16384 slots",
+    version: "7.0.15",
+    proof: Proof::Recorded,
+    params: &[SLOTS],
+    new: |servers, params| {
+        let slots = params.choice(SLOTS.name, Slots::Even)?;
+        if let Slots::Map(map) = &slots {
+            check_names(SLOTS.name, map.iter().map(|(name, _)| &**name), &servers)?;
+        }
+        Pool::new(RedisCluster { slots }, servers)
+    },
+    #[cfg(feature = "config")]
+    config: Some(config::read),
+};
+
+const SLOTS: Param = Param {
+    name: "slots",
+    default: "even",
+    about: "even, or the slots of each master: \"a=0-8191;b=8192-16382,16383\"",
+};
+
+/// How many there are.
+const COUNT: u16 = 16_384;
+
+/// A Redis Cluster.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, redis_cluster::RedisCluster};
+/// use hashroute::{Node, Router};
+///
+/// let masters = ["10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"].map(Server::new);
+/// let pool = Pool::new(RedisCluster::default(), masters)?;
+/// assert_eq!(pool.hash_key(b"{user1000}.following").get(), 3443);
+/// assert_eq!(pool.route(b"{user1000}.following").map(Node::name), Some("10.0.0.1:6379"));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RedisCluster {
+    /// Who has which slots.
+    pub slots: Slots,
+}
+
+/// Who has which slots.
+///
+/// ```
+/// use hashroute::compat::redis_cluster::Slots;
+/// let map = Slots::Map(vec![("a".into(), vec![0..=99, 200..=200])]);
+/// assert_eq!("a=0-99,200".parse::<Slots>()?, map);
+/// assert_eq!("even".parse::<Slots>()?, Slots::Even);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Slots {
+    /// Dealt in the order of the masters, as `redis-cli --cluster create` does.
+    #[default]
+    Even,
+    /// Those of each master, by its name. Slots of masters that are not there are nobody's.
+    Map(Vec<(Box<str>, Vec<RangeInclusive<u16>>)>),
+}
+
+impl FromStr for Slots {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let wrong = |part: &str| {
+            let expected = "even, or slots below 16384 as in \"a=0-99,200;b=100-199\"";
+            Error::parameter(SLOTS.name, part, expected)
+        };
+        if text == "even" {
+            return Ok(Self::Even);
+        }
+        let entry = |part: &str| {
+            let (name, slots) = part.split_once('=').ok_or_else(|| wrong(part))?;
+            let slots = slots
+                .split(',')
+                .filter(|slots| !slots.is_empty())
+                .map(range);
+            let slots: Option<_> = slots.collect();
+            Ok((name.into(), slots.ok_or_else(|| wrong(part))?))
+        };
+        text.split(';')
+            .map(entry)
+            .collect::<Result<_, _>>()
+            .map(Self::Map)
+    }
+}
+
+/// `200`, or `0-99`.
+fn range(text: &str) -> Option<RangeInclusive<u16>> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+    (first <= last && last < COUNT).then_some(first..=last)
+}
+
+/// The ranges that `redis-cli --cluster create` deals to so many masters.
+fn even(masters: usize) -> Vec<RangeInclusive<u16>> {
+    let each = f32::from(COUNT) / masters as f32;
+    let (mut first, mut cursor) = (0, 0.0_f32);
+    let deal = |master| {
+        let last = match rounded(cursor + each - 1.0) {
+            _ if master + 1 == masters => COUNT - 1,
+            last => last.min(COUNT - 1).max(first),
+        };
+        let range = first..=last;
+        first = last + 1;
+        cursor += each;
+        range
+    };
+    (0..masters).map(deal).collect()
+}
+
+/// To the nearest whole number, half up.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "from 0 to 16384, but for errors that do not matter"
+)]
+fn rounded(number: f32) -> u16 {
+    let whole = number as u16;
+    whole + u16::from(number - f32::from(whole) >= 0.5)
+}
+
+impl RedisCluster {
+    /// Each master's ranges, in the order of the servers.
+    fn ranges(&self, servers: &[(NodeId, Server)]) -> Vec<Vec<RangeInclusive<u16>>> {
+        let Slots::Map(map) = &self.slots else {
+            return even(servers.len())
+                .into_iter()
+                .map(|range| vec![range])
+                .collect();
+        };
+        let mut by_name: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+        for (name, slots) in map {
+            by_name
+                .entry(name)
+                .or_default()
+                .extend(slots.iter().cloned());
+        }
+        let ranges = servers
+            .iter()
+            .map(|(_, server)| by_name.remove(server.name()));
+        ranges.map(Option::unwrap_or_default).collect()
+    }
+}
+
+impl System for RedisCluster {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        unweighted(servers)?;
+        if servers.len() > usize::from(COUNT) {
+            return Err(Error::Capacity {
+                what: "masters",
+                wanted: servers.len() as u64,
+                limit: COUNT.into(),
+                advice: "a master needs a slot",
+            });
+        }
+        if let Slots::Map(map) = &self.slots {
+            check_capacity(map.iter().map(|(_, slots)| slots.len() as u64).sum())?;
+        }
+        let mut table = vec![None; COUNT.into()];
+        let mut taken = vec![false; COUNT.into()];
+        for ((id, server), ranges) in servers.iter().zip(self.ranges(servers)) {
+            for slot in ranges.into_iter().flatten() {
+                let at = usize::from(slot);
+                if *taken.get(at).unwrap_or(&true) {
+                    let expected = format!("one master a slot, below {COUNT}");
+                    return Err(Error::parameter(SLOTS.name, slot, expected));
+                }
+                taken[at] = true;
+                table[at] = (!server.is_down()).then_some(*id);
+            }
+        }
+        Placement::table(14, table)
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        let hash = HashFunction::Crc16.value([0; 2], HashTag::BRACES.part(key));
+        Some(hash % u64::from(COUNT))
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        Some("redis_cluster".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+    use crate::strategy::Params;
+    use crate::{Change, KeyHash, Node, Router};
+
+    fn owner(pool: &Pool, slot: u64) -> Option<&str> {
+        let id = pool.route_hash(KeyHash::from_raw(slot))?;
+        Some(pool.nodes().name(id))
+    }
+
+    #[test]
+    fn a_name_that_nobody_has_is_refused() {
+        let build = |slots, names: &[&str]| {
+            let params = Params::default().with("slots", slots);
+            DIALECT.build(names.iter().copied().map(Server::new), &params)
+        };
+        let error = build("a=0-10;typo=11-16383", &["a", "b"]).unwrap_err();
+        assert!(error.to_string().starts_with("slots = \"typo\""), "{error}");
+        assert!(build("a=0-10;b=11-16383", &["a", "b"]).is_ok());
+    }
+
+    #[test]
+    fn dealt_as_redis_cli_does() {
+        assert_eq!(even(3), [0..=5460, 5461..=10922, 10923..=16383]);
+        assert_eq!(even(1), [0..=16383]);
+        let ends: Vec<_> = even(6).iter().map(|range| *range.end()).collect();
+        assert_eq!(ends, [2730, 5460, 8191, 10922, 13652, 16383]);
+        assert!(even(0).is_empty());
+        for masters in [7, 1000, 4097, 16_384] {
+            let all = even(masters).into_iter().flatten();
+            assert!(all.eq(0..COUNT), "{masters}");
+        }
+    }
+
+    #[test]
+    fn slots_of_a_master_that_is_down_are_nobodys() -> Result<(), Error> {
+        let mut pool = Pool::new(RedisCluster::default(), ["a", "b"].map(Server::new))?;
+        assert_eq!(
+            [0, 8191, 8192].map(|slot| owner(&pool, slot)),
+            [Some("a"), Some("a"), Some("b")]
+        );
+        pool.apply(&Change::reweight("a", 0))?;
+        assert_eq!(
+            [0, 8191, 8192].map(|slot| owner(&pool, slot)),
+            [None, None, Some("b")]
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn a_map_decides() -> Result<(), Error> {
+        let pool = |slots: &str, names: &[&str]| {
+            let slots = slots.parse()?;
+            Pool::new(
+                RedisCluster { slots },
+                names.iter().map(|name| Server::new(*name)),
+            )
+        };
+        let some = pool(
+            "a:1=0-9,12;b:1=10-11;gone=13-20;b:1=30;c=",
+            &["a:1", "b:1", "c"],
+        )?;
+        let owners = [0, 9, 10, 12, 13, 30].map(|slot| owner(&some, slot));
+        let wanted = [
+            Some("a:1"),
+            Some("a:1"),
+            Some("b:1"),
+            Some("a:1"),
+            None,
+            Some("b:1"),
+        ];
+        assert_eq!(owners, wanted);
+        for slots in ["a=0-9;b=9-10", "a=16384", "a=9-0", "a=x", "a", "a=1-2-3"] {
+            assert!(pool(slots, &["a", "b"]).is_err(), "{slots}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn nobody_and_weights() -> Result<(), Error> {
+        assert!(
+            Pool::new(RedisCluster::default(), [])?
+                .route(b"key")
+                .is_none()
+        );
+        let heavy = [Node::new("a").with_weight(2).into()];
+        assert!(matches!(
+            Pool::new(RedisCluster::default(), heavy),
+            Err(Error::Weight { .. })
+        ));
+        let many = (0..=16_384).map(|i| Server::new(format!("{i}")));
+        assert!(matches!(
+            Pool::new(RedisCluster::default(), many),
+            Err(Error::Capacity { .. })
+        ));
+        Ok(())
+    }
+}

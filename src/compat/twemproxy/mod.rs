@@ -1,0 +1,279 @@
+//! twemproxy (nutcracker): the pools of its YAML configuration.
+//!
+//! Source: twemproxy 0.5.0, `nc_server.c`, `nc_conf.c`, `src/hashkit`; compared with it running.
+//!
+//! | distribution | points or cells | lookup |
+//! |---|---|---|
+//! | `ketama` | 4 of each MD5 of "name-i", about 40 MD5s a server | first point at or after the key's hash |
+//! | `modula` | one for each unit of weight, in order of name | the key's hash, modulo |
+//! | `random` | | none: not a function of the key, so it is refused here |
+//!
+//! - The key's hash is the pool's `hash`, one of twelve ([`hashkit`](super::hashkit)), of what
+//!   stands between the two bytes of `hash_tag` if anything does. The empty key hashes to 0.
+//! - A server's label is the name after the blank; without one it is `host:port`, or `host`
+//!   alone at port 11211, and `path:` for a socket. Servers are put in order of their names,
+//!   shorter ones first.
+//! - A server that is down is one that `auto_eject_hosts` has ejected: it is left out, and what
+//!   the others have is computed anew. With `auto_eject_hosts: false` there is none.
+//! - How many MD5s a server has is rounded in f32: with 25, 47, 50, 55 or 61 equal servers each
+//!   has 39, not 40.
+//! - Builds for x86-64 and for arm64 disagree on keys with bytes from 0x80 on: [`Char`].
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::str::FromStr;
+
+#[cfg(feature = "config")]
+mod config;
+
+use super::layout::check_capacity;
+use super::parts::hashkit::{CHAR, Char, Function};
+use super::parts::ketama::{Ketama, hashes_f32, words};
+use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use crate::strategy::Param;
+use crate::{Error, HashTag, NodeId};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "twemproxy",
+    about: "nutcracker's ketama and modula pools, with its twelve hashes",
+    version: "0.5.0",
+    proof: Proof::Recorded,
+    params: &[HASH, DISTRIBUTION, HASH_TAG, CHAR],
+    new: |servers, params| {
+        let hash = params.get(HASH.name, alloc::string::String::from(HASH.default))?;
+        let twemproxy = Twemproxy {
+            hash: Function::of_twemproxy(&hash)?,
+            distribution: params.choice(DISTRIBUTION.name, Distribution::default())?,
+            hash_tag: params.optional(HASH_TAG.name)?,
+            char: params.choice(CHAR.name, Char::default())?,
+        };
+        Pool::new(twemproxy, servers)
+    },
+    #[cfg(feature = "config")]
+    config: Some(config::read),
+};
+
+const HASH: Param = Param {
+    name: "hash",
+    default: "fnv1a_64",
+    about: "the key's hash, by twemproxy's name of it",
+};
+
+const DISTRIBUTION: Param = Param {
+    name: "distribution",
+    default: "ketama",
+    about: "ketama or modula",
+};
+
+const HASH_TAG: Param = Param {
+    name: "hash_tag",
+    default: "",
+    about: "two bytes, such as {}: what stands between them is hashed",
+};
+
+/// A pool of twemproxy.
+///
+/// ```
+/// use hashroute::compat::{Pool, Server, twemproxy::Twemproxy};
+/// use hashroute::{HashTag, Router};
+///
+/// let servers = [("10.0.0.1:6379", "alpha"), ("10.0.0.2:6379", "beta")]
+///     .map(|(address, name)| Server::new(address).with_label(name));
+/// let twemproxy = Twemproxy { hash_tag: Some(HashTag::BRACES), ..Twemproxy::default() };
+/// let pool = Pool::new(twemproxy, servers)?;
+/// assert_eq!(pool.route(b"{user:1}:cart"), pool.route(b"{user:1}:orders"));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Twemproxy {
+    /// The key's hash.
+    pub hash: Function,
+    /// How servers are placed.
+    pub distribution: Distribution,
+    /// Which part of a key is hashed.
+    pub hash_tag: Option<HashTag>,
+    /// How the build reads bytes.
+    pub char: Char,
+}
+
+/// As a pool that says nothing of it: `fnv1a_64`, `ketama`, no hash tag; on x86-64.
+///
+/// ```
+/// use hashroute::compat::{hashkit::Function, twemproxy::Twemproxy};
+/// assert_eq!(Twemproxy::default().hash, Function::Fnv1a64);
+/// ```
+impl Default for Twemproxy {
+    fn default() -> Self {
+        Self {
+            hash: Function::Fnv1a64,
+            distribution: Distribution::default(),
+            hash_tag: None,
+            char: Char::default(),
+        }
+    }
+}
+
+/// How a pool places its servers.
+///
+/// ```
+/// use hashroute::compat::twemproxy::Distribution;
+/// assert_eq!("modula".parse::<Distribution>()?, Distribution::Modula);
+/// let error = "random".parse::<Distribution>().unwrap_err();
+/// assert!(error.to_string().contains("not a function of the key"));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Distribution {
+    /// A ring.
+    #[default]
+    Ketama,
+    /// Modulo the sum of the weights.
+    Modula,
+}
+
+impl FromStr for Distribution {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let expected = match text {
+            "ketama" => return Ok(Self::Ketama),
+            "modula" => return Ok(Self::Modula),
+            "random" => "ketama or modula: random is not a function of the key",
+            _ => "ketama or modula",
+        };
+        Err(Error::parameter(DISTRIBUTION.name, text, expected))
+    }
+}
+
+impl System for Twemproxy {
+    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+        let mut live = in_order(servers)?;
+        live.retain(|place| !place.down);
+        match self.distribution {
+            Distribution::Ketama => ketama(&live),
+            Distribution::Modula => modula(&live),
+        }
+    }
+
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+        let key = self.hash_tag.map_or(key, |tag| tag.part(key));
+        let hash = if key.is_empty() {
+            0
+        } else {
+            self.hash.value(key, self.char)
+        };
+        Some(hash.into())
+    }
+
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+        let words = || {
+            format!(
+                "twemproxy {:?} {:?} {:?}",
+                self.hash, self.char, self.hash_tag
+            )
+        };
+        self.hash.fills_32_bits().then(words)
+    }
+}
+
+/// A server by what twemproxy calls its name.
+struct Place {
+    name: alloc::string::String,
+    id: NodeId,
+    weight: u32,
+    down: bool,
+}
+
+/// The servers by name, of which each must have its own.
+fn in_order(servers: &[(NodeId, Server)]) -> Result<Vec<Place>, Error> {
+    let mut places: Vec<_> = servers
+        .iter()
+        .map(|(id, server)| Place {
+            name: name(server),
+            id: *id,
+            weight: server.weight(),
+            down: server.is_down(),
+        })
+        .collect();
+    places.sort_by(|a, b| (a.name.len(), &a.name).cmp(&(b.name.len(), &b.name)));
+    for pair in places.windows(2) {
+        if pair[0].name == pair[1].name {
+            return Err(Error::DuplicateNode {
+                name: pair[0].name.as_str().into(),
+            });
+        }
+    }
+    Ok(places)
+}
+
+/// The name after the blank, or what twemproxy makes of the address: of a socket's, the path
+/// with the colon after it.
+fn name(server: &Server) -> alloc::string::String {
+    let address = server.name();
+    match server.own_label() {
+        Some(label) => label.into(),
+        None if address.starts_with('/') => alloc::format!("{address}:"),
+        // Of the port the number counts, zeros before it or not; else the text stands in the name.
+        None => match address.rsplit_once(':') {
+            Some((host, port)) if is_default(port) => host.into(),
+            _ => address.into(),
+        },
+    }
+}
+
+fn is_default(port: &str) -> bool {
+    port.trim_start_matches('0') == "11211"
+}
+
+fn ketama(live: &[Place]) -> Result<Placement, Error> {
+    check_capacity(live.len() as u64 * 160)?;
+    let total = total(live)?;
+    let mut ketama = Ketama::default();
+    for place in live {
+        let hashes = hashes_f32(place.weight, total, live.len());
+        check_length(&place.name, hashes)?;
+        ketama.add(place.id, &place.name, hashes, words);
+    }
+    Placement::circle(32, Rule::AtOrAfter, ketama.points)
+}
+
+fn modula(live: &[Place]) -> Result<Placement, Error> {
+    check_capacity(total(live)?)?;
+    let cells = live
+        .iter()
+        .flat_map(|place| (0..place.weight).map(|_| place.id));
+    Placement::cells(32, cells.collect())
+}
+
+/// twemproxy sums in 32 bits.
+fn total(live: &[Place]) -> Result<u64, Error> {
+    let total = live.iter().map(|place| u64::from(place.weight)).sum();
+    if total > u64::from(u32::MAX) {
+        return Err(Error::Capacity {
+            what: "units of weight",
+            wanted: total,
+            limit: u32::MAX.into(),
+            advice: "divide all weights by a common factor",
+        });
+    }
+    Ok(total)
+}
+
+/// twemproxy writes "name-i" into 86 bytes with the NUL, and hashes what lies behind them when
+/// that is longer.
+fn check_length(name: &str, hashes: u32) -> Result<(), Error> {
+    let digits = hashes.saturating_sub(1).checked_ilog10().unwrap_or(0) + 1;
+    let length = name.len() as u64 + 1 + u64::from(digits);
+    if hashes > 0 && length > 85 {
+        return Err(Error::parameter(
+            "name",
+            name,
+            "a name that with -i after it has at most 85 bytes: twemproxy reads beyond its buffer",
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

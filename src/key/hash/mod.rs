@@ -1,0 +1,326 @@
+//! The named hash functions that turn the bytes of a key into a number.
+//!
+//! Each is the standard one of its name, pinned by published vectors: the values are the same in
+//! every process, on every platform and in every version. Use one through a
+//! [`KeyHasher`](crate::KeyHasher), which adds the seed, the hash tag and the spreading.
+//!
+//! | function | bits | takes | fills 64 bits | use it |
+//! |---|---|---|---|---|
+//! | `xxh3` | 64 | 64-bit seed | yes | always, unless one of the reasons below holds |
+//! | `xxh64` | 64 | 64-bit seed | yes | to agree with Envoy and other users of it |
+//! | `sip13`, `sip24` | 64 | 128-bit key | yes | where strangers choose the keys and must not be able to aim at one node |
+//! | `murmur3-128` | 64 | 32-bit seed | yes | to agree with others |
+//! | `md5` | 64 | nothing | yes | to agree with others; slow |
+//! | `fnv…`, `crc…`, `murmur3-32`, `twemproxy…` | 16 to 64 | nothing, or a 32-bit seed | no | to agree with others |
+//!
+//! ```
+//! use hashroute::{HashFunction, KeyHasher};
+//!
+//! let crc16: HashFunction = "crc16".parse()?;
+//! assert_eq!(KeyHasher::new(crc16).raw(b"123456789").get(), 0x31c3);
+//! # Ok::<(), hashroute::Error>(())
+//! ```
+
+mod crc16;
+pub(crate) mod fnv;
+pub(crate) mod log2;
+mod mix;
+pub(crate) mod twemproxy;
+
+use alloc::format;
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+
+use crc::{CRC_32_ISO_HDLC, CRC_64_XZ, Crc, Table};
+use md5::{Digest, Md5};
+use siphasher::sip::{SipHasher13, SipHasher24};
+use xxhash_rust::{xxh3, xxh64};
+
+pub(crate) use mix::GOLDEN_GAMMA;
+pub use mix::mix64;
+pub(crate) use mix::scale;
+
+use crate::error::Error;
+
+/// What a hash function takes beside the bytes, so that its values differ from those of others.
+///
+/// ```
+/// use hashroute::hash::{HashFunction, Secret};
+///
+/// assert_eq!(HashFunction::Sip13.secret(), Secret::Key128);
+/// assert_eq!(HashFunction::Md5.secret(), Secret::None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Secret {
+    /// Nothing: one value per key for everyone.
+    None,
+    /// A seed of 32 bits. It separates users of one function; it protects nothing.
+    Seed32,
+    /// A seed of 64 bits. It separates users of one function; it protects nothing.
+    Seed64,
+    /// A key of 128 bits. Who does not know it cannot choose keys that collide.
+    Key128,
+}
+
+/// What it takes, in words: "a seed of 64 bits".
+///
+/// ```
+/// assert_eq!(hashroute::hash::Secret::Seed64.to_string(), "a seed of 64 bits");
+/// ```
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::None => "neither seed nor key",
+            Self::Seed32 => "a seed of 32 bits",
+            Self::Seed64 => "a seed of 64 bits",
+            Self::Key128 => "a key of 16 bytes",
+        })
+    }
+}
+
+/// The one table of functions. A new one is a row here and an arm in `HashFunction::named`.
+macro_rules! functions {
+    ($($function:ident $name:literal $bits:literal $secret:ident spread:$spread:literal $about:literal $source:literal)+) => {
+        /// A named hash function; the table is in the [module's documentation](self).
+        ///
+        /// Parses from its name and prints as it; with `serde` it is that string.
+        ///
+        /// ```
+        /// use hashroute::HashFunction;
+        ///
+        /// let function: HashFunction = "murmur3-32".parse()?;
+        /// assert_eq!(function, HashFunction::Murmur3_32);
+        /// assert_eq!(function.to_string(), "murmur3-32");
+        /// assert!("sha1".parse::<HashFunction>().is_err());
+        /// # Ok::<(), hashroute::Error>(())
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[non_exhaustive]
+        pub enum HashFunction {
+            $(
+                #[doc = concat!($about, ".\n\nSource: ", $source, ".")]
+                #[cfg_attr(feature = "serde", serde(rename = $name))]
+                $function,
+            )+
+        }
+
+        impl HashFunction {
+            /// Every function, in the order of the table.
+            ///
+            /// ```
+            /// use hashroute::HashFunction;
+            ///
+            /// assert_eq!(HashFunction::ALL[0], HashFunction::Xxh3);
+            /// ```
+            pub const ALL: &'static [Self] = &[$(Self::$function),+];
+
+            const fn row(self) -> Row {
+                match self {
+                    $(Self::$function => Row {
+                        name: $name,
+                        about: $about,
+                        bits: $bits,
+                        secret: Secret::$secret,
+                        spread: $spread,
+                    },)+
+                }
+            }
+        }
+    };
+}
+
+struct Row {
+    name: &'static str,
+    about: &'static str,
+    bits: u32,
+    secret: Secret,
+    spread: bool,
+}
+
+functions! {
+    Xxh3 "xxh3" 64 Seed64 spread:true
+        "XXH3, 64 bits: fast on short and long keys, the default"
+        "<https://github.com/Cyan4973/xxHash>"
+    Xxh64 "xxh64" 64 Seed64 spread:true
+        "XXH64: fast on long keys; Envoy's key hash"
+        "<https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>"
+    Sip13 "sip13" 64 Key128 spread:true
+        "SipHash-1-3: keyed, for keys that strangers choose"
+        "<https://github.com/veorq/SipHash>"
+    Sip24 "sip24" 64 Key128 spread:true
+        "SipHash-2-4: keyed, the form of the paper"
+        "Aumasson and Bernstein, \"SipHash: a fast short-input PRF\", INDOCRYPT 2012"
+    Md5 "md5" 64 None spread:true
+        "MD5: the first 8 bytes of the digest, big-endian"
+        "RFC 1321"
+    Fnv1a64 "fnv1a-64" 64 None spread:false
+        "FNV-1a, 64 bits"
+        "RFC 9923"
+    Fnv1_64 "fnv1-64" 64 None spread:false
+        "FNV-1, 64 bits"
+        "RFC 9923"
+    Fnv1a32 "fnv1a-32" 32 None spread:false
+        "FNV-1a, 32 bits"
+        "RFC 9923"
+    Crc16 "crc16" 16 None spread:false
+        "CRC-16/XMODEM: Redis Cluster's key hash"
+        "Redis Cluster specification, appendix A"
+    Crc32 "crc32" 32 None spread:false
+        "CRC-32/ISO-HDLC: that of zlib, gzip and Ethernet"
+        "RFC 1952, section 8"
+    Crc64 "crc64" 64 None spread:false
+        "CRC-64/XZ: Go's crc64 with the ECMA table"
+        "The .xz file format, section 6"
+    Murmur3_32 "murmur3-32" 32 Seed32 spread:false
+        "MurmurHash3_x86_32"
+        "<https://github.com/aappleby/smhasher>"
+    Murmur3_128 "murmur3-128" 64 Seed32 spread:true
+        "MurmurHash3_x64_128: the first 64 bits"
+        "<https://github.com/aappleby/smhasher>"
+    TwemproxyFnv1a64 "twemproxy-fnv1a-64" 32 None spread:false
+        "twemproxy's fnv1a_64, in fact 32 bits, as built where char is unsigned (arm64)"
+        "twemproxy 0.5.0, `src/hashkit/nc_fnv.c`"
+    TwemproxyFnv1a64Signed "twemproxy-fnv1a-64-signed" 32 None spread:false
+        "twemproxy's fnv1a_64, in fact 32 bits, as built where char is signed (x86-64)"
+        "twemproxy 0.5.0, `src/hashkit/nc_fnv.c`"
+}
+
+impl HashFunction {
+    /// The name: lower case, as on the command line and in files.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::HashFunction::Fnv1a64.name(), "fnv1a-64");
+    /// ```
+    pub const fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// One line on what it is.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::HashFunction::Fnv1a64.about(), "FNV-1a, 64 bits");
+    /// ```
+    pub const fn about(self) -> &'static str {
+        self.row().about
+    }
+
+    /// How many bits its value has: 16, 32 or 64.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::HashFunction::Crc16.bits(), 16);
+    /// ```
+    pub const fn bits(self) -> u32 {
+        self.row().bits
+    }
+
+    /// Which seed or key it takes.
+    ///
+    /// ```
+    /// use hashroute::hash::{HashFunction, Secret};
+    ///
+    /// assert_eq!(HashFunction::Xxh3.secret(), Secret::Seed64);
+    /// ```
+    pub const fn secret(self) -> Secret {
+        self.row().secret
+    }
+
+    /// Whether its value already fills all 64 bits evenly.
+    ///
+    /// The others are narrow, or similar keys get similar values;
+    /// [`KeyHasher::spread`](crate::KeyHasher::spread) sends theirs through [`mix64`].
+    ///
+    /// ```
+    /// use hashroute::HashFunction;
+    ///
+    /// assert!(HashFunction::Xxh3.is_spread());
+    /// assert!(!HashFunction::Fnv1a64.is_spread());
+    /// ```
+    #[inline]
+    pub const fn is_spread(self) -> bool {
+        self.row().spread
+    }
+
+    /// The value of `bytes`. `secret` holds the seed in its first word, or both words of the key.
+    #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
+    #[inline(always)]
+    pub(crate) fn value(self, secret: [u64; 2], bytes: &[u8]) -> u64 {
+        match self {
+            // Apart, so that the default inlines into the caller and the rest does not; Redis's
+            // hash has no more than a few bytes to do.
+            Self::Xxh3 => xxh3_seeded(bytes, secret[0]),
+            Self::Crc16 => crc16::crc16(bytes).into(),
+            other => other.named(secret, bytes),
+        }
+    }
+
+    #[inline(never)]
+    fn named(self, [k0, k1]: [u64; 2], bytes: &[u8]) -> u64 {
+        let seed32 = (k0 & 0xffff_ffff) as u32;
+        match self {
+            Self::Xxh3 => xxh3_seeded(bytes, k0),
+            Self::Xxh64 => xxh64::xxh64(bytes, k0),
+            Self::Sip13 => SipHasher13::new_with_keys(k0, k1).hash(bytes),
+            Self::Sip24 => SipHasher24::new_with_keys(k0, k1).hash(bytes),
+            Self::Md5 => md5_64(bytes),
+            Self::Fnv1a64 => fnv::fnv1a_64(bytes),
+            Self::Fnv1_64 => fnv::fnv1_64(bytes),
+            Self::Fnv1a32 => fnv::fnv1a_32(bytes).into(),
+            Self::Crc16 => crc16::crc16(bytes).into(),
+            Self::Crc32 => CRC32.checksum(bytes).into(),
+            Self::Crc64 => CRC64.checksum(bytes),
+            Self::Murmur3_32 => mur3::murmurhash3_x86_32(bytes, seed32).into(),
+            Self::Murmur3_128 => mur3::murmurhash3_x64_128(bytes, seed32).0,
+            Self::TwemproxyFnv1a64 => twemproxy::fnv1a_64(bytes).into(),
+            Self::TwemproxyFnv1a64Signed => twemproxy::fnv1a_64_signed(bytes).into(),
+        }
+    }
+}
+
+/// XXH3 of which only what short keys need inlines into the caller: a lookup costs little more
+/// than its hash, and the rest of the function is ten times as large.
+#[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
+#[inline(always)]
+fn xxh3_seeded(bytes: &[u8], seed: u64) -> u64 {
+    if bytes.len() <= 16 {
+        xxh3::xxh3_64_with_seed(bytes, seed)
+    } else {
+        xxh3_of_more(bytes, seed)
+    }
+}
+
+#[inline(never)]
+fn xxh3_of_more(bytes: &[u8], seed: u64) -> u64 {
+    xxh3::xxh3_64_with_seed(bytes, seed)
+}
+
+static CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
+static CRC64: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64_XZ);
+
+fn md5_64(bytes: &[u8]) -> u64 {
+    let digest: [u8; 16] = Md5::digest(bytes).into();
+    (u128::from_be_bytes(digest) >> 64) as u64
+}
+
+impl fmt::Display for HashFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for HashFunction {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let found = Self::ALL.iter().find(|function| function.name() == name);
+        found.copied().ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|function| function.name()).collect();
+            Error::parameter("hash", name, format!("one of {}", names.join(", ")))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

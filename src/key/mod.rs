@@ -1,0 +1,521 @@
+//! From the bytes of a key to the number that strategies route by.
+
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
+
+use memchr::memchr;
+
+pub mod hash;
+
+use crate::error::Error;
+use crate::hash::{GOLDEN_GAMMA, HashFunction, Secret, mix64};
+
+/// The hash of a key: 64 bits, all that a strategy ever sees of it.
+///
+/// Make one with a [`KeyHasher`], from an integer id, or from a hash you already have.
+///
+/// ```
+/// use hashroute::{KeyHash, KeyHasher};
+///
+/// assert_eq!(KeyHash::from_bytes(b"user:1"), KeyHasher::default().spread(b"user:1"));
+/// assert_ne!(KeyHash::from_integer(1), KeyHash::from_raw(1));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KeyHash(u64);
+
+impl KeyHash {
+    /// The default hash of a key: XXH3 with seed 0. A few nanoseconds for a short key.
+    ///
+    /// ```
+    /// use hashroute::KeyHash;
+    ///
+    /// assert_eq!(KeyHash::from_bytes(b"").get(), 0x2d06_8005_38d3_94c2);
+    /// ```
+    #[inline]
+    pub fn from_bytes(key: &[u8]) -> Self {
+        Self(HashFunction::Xxh3.value([0; 2], key))
+    }
+
+    /// The hash of an integer id, mixed so that sequential ids spread evenly.
+    ///
+    /// The first output of `SplitMix64` from the state `id`; different ids never collide.
+    ///
+    /// ```
+    /// use hashroute::KeyHash;
+    ///
+    /// assert_eq!(KeyHash::from_integer(0).get(), 0xe220_a839_7b1d_cdaf);
+    /// ```
+    #[inline]
+    pub const fn from_integer(id: u64) -> Self {
+        Self(mix64(id.wrapping_add(GOLDEN_GAMMA)))
+    }
+
+    /// A hash made elsewhere, taken as it is.
+    ///
+    /// Ring, rendezvous, jump and Maglev need all of its 64 bits to be even, as those of
+    /// [`KeyHasher::spread`] are.
+    ///
+    /// ```
+    /// use hashroute::KeyHash;
+    ///
+    /// assert_eq!(KeyHash::from_raw(7).get(), 7);
+    /// ```
+    #[inline]
+    pub const fn from_raw(hash: u64) -> Self {
+        Self(hash)
+    }
+
+    /// The number itself.
+    ///
+    /// ```
+    /// use hashroute::KeyHash;
+    ///
+    /// assert_eq!(KeyHash::from_raw(7).get(), 7);
+    /// ```
+    #[inline]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Another hash of the same key, one for each `round`, independent of this one and of each
+    /// other: for walks that draw again. Four multiplications.
+    ///
+    /// Good for any hash, also 0 or sequential numbers from [`from_raw`](Self::from_raw). Within
+    /// one round different hashes stay different. Round 0 is a new hash as well.
+    ///
+    /// ```
+    /// use hashroute::KeyHash;
+    ///
+    /// let hash = KeyHash::from_bytes(b"user:1");
+    /// assert_eq!(hash.rehash(1), hash.rehash(1));
+    /// assert_ne!(hash.rehash(1), hash.rehash(2));
+    /// ```
+    #[inline]
+    #[must_use]
+    pub const fn rehash(self, round: u64) -> Self {
+        // Mixed before the step as well: otherwise hashes that lie a multiple of gamma apart, as
+        // those of Fibonacci hashing do, would share their rounds.
+        let start = mix64(self.0.wrapping_add(GOLDEN_GAMMA));
+        Self(mix64(start.wrapping_add(round.wrapping_mul(GOLDEN_GAMMA))))
+    }
+}
+
+/// Which part of a key is hashed: what stands between two given bytes, so that related keys can
+/// share a node.
+///
+/// The rule of Redis Cluster and twemproxy: from the first `open`, the first `close` after it. If
+/// at least one byte lies between, those bytes; else the whole key.
+///
+/// ```
+/// use hashroute::HashTag;
+///
+/// let tag = HashTag::BRACES;
+/// assert_eq!(tag.part(b"{user1000}.following"), b"user1000");
+/// assert_eq!(tag.part(b"foo{}{bar}"), b"foo{}{bar}");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HashTag {
+    open: u8,
+    close: u8,
+}
+
+impl HashTag {
+    /// `{` and `}`, the pair of Redis Cluster.
+    pub const BRACES: Self = Self::new(b'{', b'}');
+
+    /// A tag between two bytes, which may be the same.
+    ///
+    /// ```
+    /// use hashroute::HashTag;
+    ///
+    /// assert_eq!(HashTag::new(b'$', b'$').part(b"a$bc$d"), b"bc");
+    /// ```
+    pub const fn new(open: u8, close: u8) -> Self {
+        Self { open, close }
+    }
+
+    /// The two bytes.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::HashTag::BRACES.pair(), *b"{}");
+    /// ```
+    pub const fn pair(self) -> [u8; 2] {
+        [self.open, self.close]
+    }
+
+    /// The part of `key` that is hashed. Linear in the key.
+    ///
+    /// ```
+    /// use hashroute::HashTag;
+    ///
+    /// assert_eq!(HashTag::BRACES.part(b"foo{bar}{zap}"), b"bar");
+    /// assert_eq!(HashTag::BRACES.part(b"no tag"), b"no tag");
+    /// ```
+    pub fn part<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        self.inside(key)
+            .filter(|part| !part.is_empty())
+            .unwrap_or(key)
+    }
+
+    #[inline]
+    fn inside(self, key: &[u8]) -> Option<&[u8]> {
+        let open = find(self.open, key)?;
+        let rest = key.get(open + 1..)?;
+        let close = find(self.close, rest)?;
+        rest.get(..close)
+    }
+}
+
+/// Where `byte` first is, eight bytes at a step: most keys are too short for `memchr`'s vectors to
+/// pay.
+#[inline]
+fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
+    const LOW: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = LOW << 7;
+    if bytes.len() > 32 {
+        return memchr(byte, bytes);
+    }
+    let mut rest = bytes;
+    while let Some((step, after)) = rest.split_first_chunk::<8>() {
+        // The lowest high bit is that of the first byte that is 0, which are those we look for.
+        let zero = u64::from_le_bytes(*step) ^ (LOW * u64::from(byte));
+        let found = zero.wrapping_sub(LOW) & !zero & HIGH;
+        if found != 0 {
+            return Some(bytes.len() - rest.len() + found.trailing_zeros() as usize / 8);
+        }
+        rest = after;
+    }
+    let at = rest.iter().position(|other| *other == byte)?;
+    Some(bytes.len() - rest.len() + at)
+}
+
+/// Parses exactly two bytes, such as `{}`.
+///
+/// ```
+/// use hashroute::HashTag;
+///
+/// assert_eq!("{}".parse::<HashTag>()?, HashTag::BRACES);
+/// assert!("{".parse::<HashTag>().is_err());
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+impl FromStr for HashTag {
+    type Err = Error;
+
+    fn from_str(pair: &str) -> Result<Self, Error> {
+        match *pair.as_bytes() {
+            [open, close] => Ok(Self::new(open, close)),
+            _ => Err(Error::parameter(
+                "hash-tag",
+                pair,
+                "exactly two bytes, such as {}",
+            )),
+        }
+    }
+}
+
+/// How keys are hashed: a [`HashFunction`], its seed or key, and a [`HashTag`] where one is used.
+///
+/// Peers that must agree on routes must use equal hashers. [`Default`] is XXH3 with seed 0 and no
+/// tag, in this and every later version.
+///
+/// ```
+/// use hashroute::{HashFunction, HashTag, KeyHasher};
+///
+/// let hasher = KeyHasher::new(HashFunction::Xxh64).with_seed(42)?.with_tag(HashTag::BRACES);
+/// assert_eq!(hasher.spread(b"{user:1}:cart"), hasher.spread(b"{user:1}:orders"));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct KeyHasher {
+    function: HashFunction,
+    /// The seed and 0, or the key as two little-endian words.
+    secret: [u64; 2],
+    tag: Option<HashTag>,
+}
+
+impl KeyHasher {
+    /// As Redis Cluster hashes: CRC-16/XMODEM and `{}`. The slot is [`raw`](Self::raw) modulo
+    /// 16384.
+    ///
+    /// ```
+    /// use hashroute::KeyHasher;
+    ///
+    /// assert_eq!(KeyHasher::REDIS.raw(b"{user1000}.following").get() % 16384, 3443);
+    /// ```
+    pub const REDIS: Self = Self {
+        function: HashFunction::Crc16,
+        secret: [0; 2],
+        tag: Some(HashTag::BRACES),
+    };
+
+    /// Hashes whole keys with `function`, its seed or key being 0.
+    ///
+    /// ```
+    /// use hashroute::{HashFunction, KeyHasher};
+    ///
+    /// assert_eq!(KeyHasher::new(HashFunction::Crc32).raw(b"123456789").get(), 0xcbf4_3926);
+    /// ```
+    pub const fn new(function: HashFunction) -> Self {
+        Self {
+            function,
+            secret: [0; 2],
+            tag: None,
+        }
+    }
+
+    /// Hashes with SipHash-1-3 under a secret key, so that nobody without it can choose keys that
+    /// all fall on one node.
+    ///
+    /// ```
+    /// use hashroute::{HashFunction, KeyHasher};
+    ///
+    /// let hasher = KeyHasher::sip13(*b"only peers know!");
+    /// assert_eq!(hasher.function(), HashFunction::Sip13);
+    /// assert!(!format!("{hasher:?}").contains("only peers"));
+    /// ```
+    pub const fn sip13(key: [u8; 16]) -> Self {
+        Self {
+            function: HashFunction::Sip13,
+            secret: words(key),
+            tag: None,
+        }
+    }
+
+    /// The same with a seed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] where the function takes no seed, or one of 32 bits and `seed` does
+    /// not fit.
+    ///
+    /// ```
+    /// use hashroute::{HashFunction, KeyHasher};
+    ///
+    /// let seeded = KeyHasher::default().with_seed(1)?;
+    /// assert_ne!(seeded.raw(b"a"), KeyHasher::default().raw(b"a"));
+    /// assert!(KeyHasher::new(HashFunction::Md5).with_seed(1).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn with_seed(self, seed: u64) -> Result<Self, Error> {
+        let taken = match self.function.secret() {
+            Secret::Seed64 => true,
+            Secret::Seed32 => seed <= u32::MAX.into(),
+            Secret::None | Secret::Key128 => false,
+        };
+        if taken {
+            Ok(Self {
+                secret: [seed, 0],
+                ..self
+            })
+        } else {
+            Err(Error::parameter("hash-seed", seed, self.expected()))
+        }
+    }
+
+    /// The same with a key of 128 bits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] where the function takes no such key; the message does not show it.
+    ///
+    /// ```
+    /// use hashroute::{HashFunction, KeyHasher};
+    ///
+    /// let key = *b"only peers know!";
+    /// let hasher = KeyHasher::new(HashFunction::Sip24).with_key(key)?;
+    /// assert_ne!(hasher, KeyHasher::new(HashFunction::Sip24));
+    /// assert!(KeyHasher::default().with_key(key).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn with_key(self, key: [u8; 16]) -> Result<Self, Error> {
+        if self.function.secret() == Secret::Key128 {
+            Ok(Self {
+                secret: words(key),
+                ..self
+            })
+        } else {
+            Err(Error::parameter("hash-key", "..", self.expected()))
+        }
+    }
+
+    /// The same with another function: the tag stays, and the seed or the key where this function
+    /// takes one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] where the function takes a key and there is none, or a seed of 32
+    /// bits and there is a longer one.
+    ///
+    /// ```
+    /// use hashroute::{HashFunction, HashTag, KeyHasher};
+    ///
+    /// let hasher = KeyHasher::default().with_seed(7)?.with_tag(HashTag::BRACES);
+    /// let other = hasher.clone().with_function(HashFunction::Xxh64)?;
+    /// assert_eq!(other, KeyHasher::new(HashFunction::Xxh64).with_seed(7)?.with_tag(HashTag::BRACES));
+    /// assert!(hasher.with_function(HashFunction::Sip13).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn with_function(self, function: HashFunction) -> Result<Self, Error> {
+        let takes_seed = |secret| matches!(secret, Secret::Seed32 | Secret::Seed64);
+        let other = Self {
+            function,
+            secret: [0; 2],
+            tag: self.tag,
+        };
+        match (self.function.secret(), function.secret()) {
+            (Secret::Key128, Secret::Key128) => Ok(Self {
+                secret: self.secret,
+                ..other
+            }),
+            (_, Secret::Key128) => Err(Error::parameter("hash-key", "", other.expected())),
+            (old, new) if takes_seed(old) && takes_seed(new) => other.with_seed(self.secret[0]),
+            _ => Ok(other),
+        }
+    }
+
+    /// The same with only the tagged part of each key hashed.
+    ///
+    /// ```
+    /// use hashroute::{HashTag, KeyHasher};
+    ///
+    /// let hasher = KeyHasher::default().with_tag(HashTag::BRACES);
+    /// assert_eq!(hasher.raw(b"{a}:1"), KeyHasher::default().raw(b"a"));
+    /// ```
+    #[must_use]
+    pub const fn with_tag(self, tag: HashTag) -> Self {
+        Self {
+            tag: Some(tag),
+            ..self
+        }
+    }
+
+    /// The hash function.
+    ///
+    /// ```
+    /// use hashroute::{HashFunction, KeyHasher};
+    ///
+    /// assert_eq!(KeyHasher::default().function(), HashFunction::Xxh3);
+    /// ```
+    pub const fn function(&self) -> HashFunction {
+        self.function
+    }
+
+    /// The hash tag, if one is used.
+    ///
+    /// ```
+    /// use hashroute::{HashTag, KeyHasher};
+    ///
+    /// assert_eq!(KeyHasher::REDIS.tag(), Some(HashTag::BRACES));
+    /// ```
+    pub const fn tag(&self) -> Option<HashTag> {
+        self.tag
+    }
+
+    /// The bytes of `key` that are hashed: the tagged part, or all. Constant time without a tag,
+    /// else linear in the key.
+    ///
+    /// ```
+    /// use hashroute::KeyHasher;
+    ///
+    /// assert_eq!(KeyHasher::REDIS.part(b"{user:1}:cart"), b"user:1");
+    /// assert_eq!(KeyHasher::default().part(b"{user:1}:cart"), b"{user:1}:cart");
+    /// ```
+    #[inline]
+    pub fn part<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        match self.tag {
+            None => key,
+            Some(tag) => tag.part(key),
+        }
+    }
+
+    /// The function's own number, [`bits`](HashFunction::bits) wide: for strategies that take it
+    /// modulo something, as modulo and hash slots do. Linear in the key.
+    ///
+    /// ```
+    /// use hashroute::KeyHasher;
+    ///
+    /// assert_eq!(KeyHasher::REDIS.raw(b"123456789").get(), 0x31c3);
+    /// ```
+    #[inline]
+    pub fn raw(&self, key: &[u8]) -> KeyHash {
+        KeyHash(self.function.value(self.secret, self.part(key)))
+    }
+
+    /// The key's hash over all 64 bits, for strategies that compare whole numbers: ring,
+    /// rendezvous, jump, Maglev. Linear in the key.
+    ///
+    /// The same as [`raw`](Self::raw) where the function [fills 64
+    /// bits](HashFunction::is_spread), else that through [`mix64`]. Mixing makes the most of a
+    /// narrow value but adds none: CRC-16 still tells only 65536 keys apart.
+    ///
+    /// ```
+    /// use hashroute::hash::mix64;
+    /// use hashroute::KeyHasher;
+    ///
+    /// assert_eq!(KeyHasher::REDIS.spread(b"123456789").get(), mix64(0x31c3));
+    /// ```
+    #[inline]
+    pub fn spread(&self, key: &[u8]) -> KeyHash {
+        // Apart, so that the default inlines into the caller and the rest does not.
+        match (self.function, self.tag) {
+            (HashFunction::Xxh3, None) => KeyHash(self.function.value(self.secret, key)),
+            _ => self.spread_as_told(key),
+        }
+    }
+
+    #[inline(never)]
+    fn spread_as_told(&self, key: &[u8]) -> KeyHash {
+        let raw = self.raw(key);
+        if self.function.is_spread() {
+            raw
+        } else {
+            KeyHash(mix64(raw.0))
+        }
+    }
+
+    /// The seed and 0, or the key as [`with_key`](Self::with_key) took it, in two little-endian
+    /// words.
+    #[cfg(feature = "spec")]
+    pub(crate) const fn secret(&self) -> [u64; 2] {
+        self.secret
+    }
+
+    fn expected(&self) -> String {
+        format!("what {} takes: {}", self.function, self.function.secret())
+    }
+}
+
+impl Default for KeyHasher {
+    fn default() -> Self {
+        Self::new(HashFunction::Xxh3)
+    }
+}
+
+impl fmt::Debug for KeyHasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut hasher = f.debug_struct("KeyHasher");
+        hasher.field("function", &self.function);
+        match self.function.secret() {
+            Secret::None => {}
+            Secret::Seed32 | Secret::Seed64 => {
+                hasher.field("seed", &self.secret[0]);
+            }
+            // Who reads it in a log could aim keys at one node.
+            Secret::Key128 => {
+                hasher.field("key", &format_args!(".."));
+            }
+        }
+        hasher.field("tag", &self.tag).finish()
+    }
+}
+
+// Little-endian, as the paper of SipHash reads its key.
+const fn words(key: [u8; 16]) -> [u64; 2] {
+    let key = u128::from_le_bytes(key);
+    [(key & 0xffff_ffff_ffff_ffff) as u64, (key >> 64) as u64]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,278 @@
+//! A plan as the commands that carry it out.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+
+use super::{Move, Plan, State};
+use crate::Error;
+use crate::redis::claims::push;
+use crate::redis::{Address, Role, SlotRange, Table};
+
+/// The most ranges in one command, so that no line grows without bound.
+const RANGES: usize = 256;
+
+/// One thing to do at one server.
+///
+/// Its `Display` is what an operator types: `host:port> COMMAND ..`.
+///
+/// ```
+/// use hashroute::redis::{Action, Address};
+///
+/// let action = Action::Send { at: Address::new("10.0.0.1", 6379), command: "PING".into() };
+/// assert_eq!(action.to_string(), "10.0.0.1:6379> PING");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Send a command; an error stops the plan.
+    Send {
+        /// Where.
+        at: Address,
+        /// The command, in one line.
+        command: Box<str>,
+    },
+    /// Move the keys of a slot: while `count` gives more than 0, send `list` and then `migrate`
+    /// with the keys of its answer behind it.
+    Empty {
+        /// Where: at the source.
+        at: Address,
+        /// `CLUSTER GETKEYSINSLOT`.
+        list: Box<str>,
+        /// `MIGRATE .. KEYS`, without the keys.
+        migrate: Box<str>,
+        /// `CLUSTER COUNTKEYSINSLOT`.
+        count: Box<str>,
+    },
+    /// Send `import`, then `status` with the id of its answer behind it until the task's state
+    /// is `completed`; one that is `failed` or `canceled` stays so, and stops the plan.
+    Import {
+        /// Where: at the target.
+        at: Address,
+        /// `CLUSTER MIGRATION IMPORT`.
+        import: Box<str>,
+        /// `CLUSTER MIGRATION STATUS ID`, without the id.
+        status: Box<str>,
+    },
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Send { at, command } => write!(f, "{at}> {command}"),
+            Self::Empty {
+                at,
+                list,
+                migrate,
+                count,
+            } => write!(
+                f,
+                "{at}> {list}\n{at}> {migrate} <keys>\n{at}> {count}  # while more than 0, again"
+            ),
+            Self::Import { at, import, status } => write!(
+                f,
+                "{at}> {import}\n{at}> {status} <task>  # until the state is completed; stop if it is failed or canceled"
+            ),
+        }
+    }
+}
+
+impl Plan {
+    /// The classic move of these slots: `IMPORTING` at the target, `MIGRATING` at the source,
+    /// keys in batches of `batch` until none is left, `SETSLOT NODE` at the target first, then at
+    /// the source, then at the other primaries. In this order the slot has an owner at any time,
+    /// and a crash leaves it open, not lost; all of it can be sent again. `timeout` is that of a
+    /// `MIGRATE`, in milliseconds. O(moves x primaries).
+    ///
+    /// A key that is at the target already stops `MIGRATE` with `BUSYKEY`: `REPLACE` is not
+    /// given, since it is the newer one that would be lost. Nor is a password: where servers want
+    /// one, `AUTH2` and `AUTH` of a `MIGRATE` come before `KEYS`.
+    ///
+    /// Source: Redis Cluster specification, "Live reconfiguration"; sent to Redis 7.0.15.
+    ///
+    /// # Errors
+    ///
+    /// As [`progress`](Self::progress); [`Error::Parameter`] for a batch of 0, for moves beyond
+    /// the plan, or for a node without a known address.
+    ///
+    /// ```
+    /// use hashroute::redis::{Goal, Plan, SlotRule, Table};
+    ///
+    /// let text = "a 10.0.0.1:1@2 master - 0 0 1 connected 0-16383\nb 10.0.0.2:1@2 master - 0 0 2 connected";
+    /// let table = Table::from_text(text, SlotRule::REDIS)?;
+    /// let plan = Plan::new(&table, &Goal::new().with_weight("b", 1))?;
+    /// let actions = plan.classic(&table, 0..1, 100, 5000)?;
+    /// let lines: Vec<_> = actions.iter().map(ToString::to_string).collect();
+    /// assert_eq!(lines[0], "10.0.0.2:1> CLUSTER SETSLOT 0 IMPORTING a");
+    /// assert_eq!(lines[1], "10.0.0.1:1> CLUSTER SETSLOT 0 MIGRATING b");
+    /// assert!(lines[2].contains("10.0.0.1:1> MIGRATE 10.0.0.2 1 \"\" 0 5000 KEYS <keys>"));
+    /// assert_eq!(lines[3], "10.0.0.2:1> CLUSTER SETSLOT 0 NODE b");
+    /// assert_eq!(lines[4], "10.0.0.1:1> CLUSTER SETSLOT 0 NODE b");
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn classic(
+        &self,
+        table: &Table,
+        moves: Range<usize>,
+        batch: u32,
+        timeout: u32,
+    ) -> Result<Vec<Action>, Error> {
+        check_batch(batch)?;
+        let mut actions = Vec::new();
+        for step in self.some(table, moves)? {
+            move_slot(&mut actions, table, &step, batch, timeout)?;
+        }
+        Ok(actions)
+    }
+
+    /// The atomic move of these slots, of Redis 8.4 and later: one `CLUSTER MIGRATION IMPORT` at
+    /// the target for each pair of source and target, since a task has one source; up to 256
+    /// ranges each. O(moves).
+    ///
+    /// Source: Redis documentation, `CLUSTER MIGRATION`.
+    ///
+    /// # Errors
+    ///
+    /// As [`classic`](Self::classic); [`Error::Unsupported`] for a slot with a mark, which such
+    /// servers refuse: the classic commands finish it.
+    ///
+    /// ```
+    /// use hashroute::redis::{Goal, Plan, SlotRule, Table};
+    ///
+    /// let text = "a 10.0.0.1:1@2 master - 0 0 1 connected 0-16383\nb 10.0.0.2:1@2 master - 0 0 2 connected";
+    /// let table = Table::from_text(text, SlotRule::REDIS)?;
+    /// let plan = Plan::new(&table, &Goal::even(&table))?;
+    /// let actions = plan.atomic(&table, 0..plan.len())?;
+    /// assert!(actions[0].to_string().starts_with("10.0.0.2:1> CLUSTER MIGRATION IMPORT 8192 16383"));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn atomic(&self, table: &Table, moves: Range<usize>) -> Result<Vec<Action>, Error> {
+        let mut pairs: BTreeMap<(Option<&str>, &str), Vec<u32>> = BTreeMap::new();
+        for step in self.some(table, moves)? {
+            if table.marks.contains_key(&step.slot) {
+                return Err(Error::Unsupported {
+                    what: "an atomic move of a slot that is on the move already",
+                    advice: "finish it by the classic commands",
+                });
+            }
+            pairs
+                .entry((step.from, step.to))
+                .or_default()
+                .push(step.slot);
+        }
+        let mut actions = Vec::new();
+        for ((from, to), mut slots) in pairs {
+            slots.sort_unstable();
+            let mut ranges: Vec<SlotRange> = Vec::new();
+            for slot in slots {
+                push(&mut ranges, slot);
+            }
+            let at = address(table, to)?;
+            for ranges in ranges.chunks(RANGES) {
+                let words = ranges
+                    .iter()
+                    .map(|range| format!(" {} {}", range.start(), range.end()));
+                let words: String = words.collect();
+                actions.push(match from {
+                    None => send(&at, format!("CLUSTER ADDSLOTSRANGE{words}")),
+                    Some(_) => Action::Import {
+                        at: at.clone(),
+                        import: format!("CLUSTER MIGRATION IMPORT{words}").into(),
+                        status: "CLUSTER MIGRATION STATUS ID".into(),
+                    },
+                });
+            }
+        }
+        Ok(actions)
+    }
+
+    /// These moves without those that are done.
+    fn some(&self, table: &Table, moves: Range<usize>) -> Result<Vec<Move<'_>>, Error> {
+        let Some(steps) = self.steps.get(moves.clone()) else {
+            let value = format!("{}..{}", moves.start, moves.end);
+            let expected = format!("a range within 0..{}", self.len());
+            return Err(Error::parameter("moves", value, expected));
+        };
+        self.check(table, steps)?;
+        let steps = steps.iter().map(|step| self.show(step));
+        let left = steps.filter(|step| State::of(step, table) != State::Done);
+        Ok(left.collect())
+    }
+}
+
+fn move_slot(
+    actions: &mut Vec<Action>,
+    table: &Table,
+    step: &Move<'_>,
+    batch: u32,
+    timeout: u32,
+) -> Result<(), Error> {
+    let (slot, to) = (step.slot, step.to);
+    let target = address(table, to)?;
+    let Some(from) = step.from else {
+        actions.push(send(&target, format!("CLUSTER ADDSLOTS {slot}")));
+        return Ok(());
+    };
+    let source = address(table, from)?;
+    // Where the target owns it already, only the last words are missing.
+    if table.owner(slot).is_some_and(|owner| owner.id() != to) {
+        actions.push(send(
+            &target,
+            format!("CLUSTER SETSLOT {slot} IMPORTING {from}"),
+        ));
+        actions.push(send(
+            &source,
+            format!("CLUSTER SETSLOT {slot} MIGRATING {to}"),
+        ));
+    }
+    actions.push(empty(&source, &target, slot, batch, timeout));
+    let last = format!("CLUSTER SETSLOT {slot} NODE {to}");
+    actions.push(send(&target, last.clone()));
+    actions.push(send(&source, last.clone()));
+    let others = table.nodes().iter().filter(|node| {
+        let works = !node.flags().failed && node.address().is_known();
+        node.role() == Role::Primary && works && ![from, to].contains(&node.id())
+    });
+    actions.extend(others.map(|node| send(node.address(), last.clone())));
+    Ok(())
+}
+
+/// All keys of a slot from one server to another.
+pub(super) fn empty(from: &Address, to: &Address, slot: u32, batch: u32, timeout: u32) -> Action {
+    let (host, port) = (to.host(), to.port());
+    Action::Empty {
+        at: from.clone(),
+        list: format!("CLUSTER GETKEYSINSLOT {slot} {batch}").into(),
+        migrate: format!("MIGRATE {host} {port} \"\" 0 {timeout} KEYS").into(),
+        count: format!("CLUSTER COUNTKEYSINSLOT {slot}").into(),
+    }
+}
+
+pub(super) fn check_batch(batch: u32) -> Result<(), Error> {
+    if batch == 0 {
+        return Err(Error::parameter("batch", batch, "at least 1 key"));
+    }
+    Ok(())
+}
+
+pub(super) fn send(at: &Address, command: String) -> Action {
+    Action::Send {
+        at: at.clone(),
+        command: command.into(),
+    }
+}
+
+pub(super) fn address(table: &Table, id: &str) -> Result<Address, Error> {
+    let node = &table.nodes()[table.known(id)?];
+    if node.address().is_known() {
+        return Ok(node.address().clone());
+    }
+    Err(Error::parameter(
+        "address of node",
+        id,
+        "one that can be connected to",
+    ))
+}

@@ -1,0 +1,480 @@
+//! Who owns which slot.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::RangeInclusive;
+
+use super::{ClusterNode, Mark, Role, SlotRule};
+use crate::Error;
+
+/// Slots from one to another, both included, as servers write them.
+pub type SlotRange = RangeInclusive<u32>;
+
+/// The slots of a cluster, the nodes, and who owns what: as one server sees it, or as all agree.
+///
+/// | lookup | memory | change |
+/// |---|---|---|
+/// | O(1), two reads | 8 B a slot and the nodes | O(slots + nodes) for nodes, O(1) a slot |
+///
+/// Nodes are kept in order of id, so that equal contents are equal tables whatever came first.
+///
+/// ```
+/// use hashroute::redis::{ClusterNode, SlotRule, Table};
+///
+/// let mut table = Table::new(SlotRule::REDIS);
+/// table.add(ClusterNode::new("a")?)?;
+/// table.assign(0..=16_383, "a")?;
+/// assert_eq!(table.owner_of(b"foo").map(ClusterNode::id), Some("a"));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Table {
+    rule: SlotRule,
+    /// By id.
+    nodes: Vec<ClusterNode>,
+    /// Places in `nodes`.
+    owners: Vec<Option<u32>>,
+    /// By slot, then in order of the id of the node that says so.
+    pub(super) marks: BTreeMap<u32, Vec<(Box<str>, Mark)>>,
+    pub(crate) current_epoch: u64,
+    pub(crate) last_vote_epoch: u64,
+}
+
+impl Table {
+    /// The most nodes there may be: a primary for each of Redis's slots, with three replicas each.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::redis::Table::MAX_NODES, 65_536);
+    /// ```
+    pub const MAX_NODES: usize = 65_536;
+
+    /// No nodes, all slots unassigned. O(slots).
+    ///
+    /// ```
+    /// use hashroute::redis::{SlotRule, Table};
+    ///
+    /// assert_eq!(Table::new(SlotRule::REDIS).owner(0), None);
+    /// ```
+    pub fn new(rule: SlotRule) -> Self {
+        Self {
+            nodes: Vec::new(),
+            owners: vec![None; rule.slots() as usize],
+            marks: BTreeMap::new(),
+            current_epoch: 0,
+            last_vote_epoch: 0,
+            rule,
+        }
+    }
+
+    /// These nodes, all slots unassigned. O(slots + n log n).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DuplicateNode`]; [`Error::Capacity`] beyond [`MAX_NODES`](Self::MAX_NODES).
+    ///
+    /// ```
+    /// use hashroute::redis::{ClusterNode, SlotRule, Table};
+    ///
+    /// let nodes = [ClusterNode::new("b")?, ClusterNode::new("a")?];
+    /// let table = Table::with_nodes(SlotRule::REDIS, nodes)?;
+    /// assert_eq!(table.nodes()[0].id(), "a");
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn with_nodes(
+        rule: SlotRule,
+        nodes: impl IntoIterator<Item = ClusterNode>,
+    ) -> Result<Self, Error> {
+        let mut nodes: Vec<_> = nodes.into_iter().take(Self::MAX_NODES + 1).collect();
+        check_room(nodes.len())?;
+        nodes.sort_by(|a, b| a.id().cmp(b.id()));
+        if let Some(pair) = nodes.windows(2).find(|pair| pair[0].id() == pair[1].id()) {
+            return Err(duplicate(pair[0].id()));
+        }
+        let epoch = nodes.iter().map(ClusterNode::epoch).max().unwrap_or(0);
+        Ok(Self {
+            nodes,
+            current_epoch: epoch,
+            ..Self::new(rule)
+        })
+    }
+
+    /// How keys become slots.
+    ///
+    /// ```
+    /// use hashroute::redis::{SlotRule, Table};
+    ///
+    /// assert_eq!(Table::new(SlotRule::REDIS).rule().slots(), 16_384);
+    /// ```
+    pub const fn rule(&self) -> &SlotRule {
+        &self.rule
+    }
+
+    /// All nodes, in order of id.
+    ///
+    /// ```
+    /// use hashroute::redis::{SlotRule, Table};
+    ///
+    /// assert!(Table::new(SlotRule::REDIS).nodes().is_empty());
+    /// ```
+    pub fn nodes(&self) -> &[ClusterNode] {
+        &self.nodes
+    }
+
+    /// The node of this id. O(log n).
+    ///
+    /// ```
+    /// use hashroute::redis::{SlotRule, Table};
+    ///
+    /// assert_eq!(Table::new(SlotRule::REDIS).node("a"), None);
+    /// ```
+    pub fn node(&self, id: &str) -> Option<&ClusterNode> {
+        self.nodes.get(self.place(id)?)
+    }
+
+    /// The node that reports, where the table is one server's view. O(n).
+    ///
+    /// ```
+    /// use hashroute::redis::{SlotRule, Table};
+    ///
+    /// assert_eq!(Table::new(SlotRule::REDIS).myself(), None);
+    /// ```
+    pub fn myself(&self) -> Option<&ClusterNode> {
+        self.nodes.iter().find(|node| node.flags().myself)
+    }
+
+    /// The nodes that copy this one, in order of id. O(n).
+    ///
+    /// ```
+    /// use hashroute::redis::{ClusterNode, SlotRule, Table};
+    ///
+    /// let nodes = [ClusterNode::new("a")?, ClusterNode::new("b")?.with_primary("a")];
+    /// let table = Table::with_nodes(SlotRule::REDIS, nodes)?;
+    /// assert_eq!(table.replicas("a").count(), 1);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn replicas<'t>(&'t self, id: &'t str) -> impl Iterator<Item = &'t ClusterNode> + 't {
+        self.nodes
+            .iter()
+            .filter(move |node| node.primary() == Some(id))
+    }
+
+    /// The highest epoch that was seen, and the last that the reporting node voted in.
+    ///
+    /// ```
+    /// use hashroute::redis::{SlotRule, Table};
+    ///
+    /// assert_eq!(Table::new(SlotRule::REDIS).epochs(), (0, 0));
+    /// ```
+    pub const fn epochs(&self) -> (u64, u64) {
+        (self.current_epoch, self.last_vote_epoch)
+    }
+
+    /// Adds a node without slots. O(slots + nodes).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DuplicateNode`]; [`Error::Capacity`] beyond [`MAX_NODES`](Self::MAX_NODES).
+    ///
+    /// ```
+    /// use hashroute::redis::{ClusterNode, SlotRule, Table};
+    ///
+    /// let mut table = Table::new(SlotRule::REDIS);
+    /// table.add(ClusterNode::new("a")?)?;
+    /// assert!(table.add(ClusterNode::new("a")?).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn add(&mut self, node: ClusterNode) -> Result<(), Error> {
+        let Err(place) = self.search(node.id()) else {
+            return Err(duplicate(node.id()));
+        };
+        check_room(self.nodes.len() + 1)?;
+        self.renumber(|owner| {
+            if owner as usize >= place {
+                Some(owner + 1)
+            } else {
+                Some(owner)
+            }
+        });
+        self.current_epoch = self.current_epoch.max(node.epoch());
+        self.nodes.insert(place, node);
+        Ok(())
+    }
+
+    /// Removes a node with its marks; its slots become unassigned. O(slots + nodes).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownNode`].
+    ///
+    /// ```
+    /// use hashroute::redis::{ClusterNode, SlotRule, Table};
+    ///
+    /// let mut table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
+    /// assert_eq!(table.remove("a")?.id(), "a");
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn remove(&mut self, id: &str) -> Result<ClusterNode, Error> {
+        let place = self.known(id)?;
+        let index = index(place);
+        self.renumber(|owner| match owner.cmp(&index) {
+            core::cmp::Ordering::Less => Some(owner),
+            core::cmp::Ordering::Equal => None,
+            core::cmp::Ordering::Greater => Some(owner - 1),
+        });
+        self.retain_marks(|node, mark| node != id && mark.peer() != id);
+        Ok(self.nodes.remove(place))
+    }
+
+    /// Puts a node in the place of the one with its id; slots and marks stay. O(slots) where it
+    /// is no primary, else O(log n).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownNode`]; [`Error::Parameter`] where it owns slots and would be no primary
+    /// any more.
+    ///
+    /// ```
+    /// use hashroute::redis::{ClusterNode, SlotRule, Table};
+    ///
+    /// let mut table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
+    /// let later = table.nodes()[0].clone().with_epoch(7);
+    /// table.replace(later)?;
+    /// assert_eq!(table.nodes()[0].epoch(), 7);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn replace(&mut self, node: ClusterNode) -> Result<ClusterNode, Error> {
+        let place = self.known(node.id())?;
+        if node.role() != Role::Primary && self.owners.contains(&Some(index(place))) {
+            return Err(not_primary(node.id()));
+        }
+        self.current_epoch = self.current_epoch.max(node.epoch());
+        Ok(core::mem::replace(&mut self.nodes[place], node))
+    }
+
+    fn search(&self, id: &str) -> Result<usize, usize> {
+        self.nodes.binary_search_by(|node| node.id().cmp(id))
+    }
+
+    pub(crate) fn place(&self, id: &str) -> Option<usize> {
+        self.search(id).ok()
+    }
+
+    pub(crate) fn known(&self, id: &str) -> Result<usize, Error> {
+        self.place(id)
+            .ok_or_else(|| Error::UnknownNode { name: id.into() })
+    }
+
+    fn renumber(&mut self, change: impl Fn(u32) -> Option<u32>) {
+        for owner in &mut self.owners {
+            *owner = owner.and_then(&change);
+        }
+    }
+}
+
+/// Slots.
+impl Table {
+    /// The owner of a slot; `None` where nobody has it or it does not exist. O(1).
+    ///
+    /// ```
+    /// use hashroute::redis::{SlotRule, Table};
+    ///
+    /// assert_eq!(Table::new(SlotRule::REDIS).owner(u32::MAX), None);
+    /// ```
+    #[inline]
+    pub fn owner(&self, slot: u32) -> Option<&ClusterNode> {
+        self.nodes.get(self.owner_place(slot)?)
+    }
+
+    /// The owner of a key's slot. Linear in the key.
+    ///
+    /// ```
+    /// use hashroute::redis::{SlotRule, Table};
+    ///
+    /// assert_eq!(Table::new(SlotRule::REDIS).owner_of(b"foo"), None);
+    /// ```
+    #[inline]
+    pub fn owner_of(&self, key: &[u8]) -> Option<&ClusterNode> {
+        self.owner(self.rule.slot(key))
+    }
+
+    #[inline]
+    pub(crate) fn owner_place(&self, slot: u32) -> Option<usize> {
+        self.owners.get(slot as usize)?.map(|place| place as usize)
+    }
+
+    /// Gives slots to a primary, whoever had them. Marks stay. O(slots given).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownNode`]; [`Error::Parameter`] for slots that do not exist, or a node that
+    /// is no primary.
+    ///
+    /// ```
+    /// use hashroute::redis::{ClusterNode, SlotRule, Table};
+    ///
+    /// let mut table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
+    /// table.assign(0..=99, "a")?;
+    /// assert_eq!(table.count("a"), 100);
+    /// assert!(table.assign(0..=16_384, "a").is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn assign(&mut self, slots: SlotRange, id: &str) -> Result<(), Error> {
+        let place = self.known(id)?;
+        if self.nodes[place].role() != Role::Primary {
+            return Err(not_primary(id));
+        }
+        self.some_slots(slots)?.fill(Some(index(place)));
+        Ok(())
+    }
+
+    /// Takes slots from whoever has them. Marks stay. O(slots taken).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] for slots that do not exist.
+    ///
+    /// ```
+    /// use hashroute::redis::{ClusterNode, SlotRule, Table};
+    ///
+    /// let mut table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
+    /// table.assign(0..=99, "a")?;
+    /// table.unassign(50..=99)?;
+    /// assert_eq!(table.ranges("a"), [0..=49]);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn unassign(&mut self, slots: SlotRange) -> Result<(), Error> {
+        self.some_slots(slots)?.fill(None);
+        Ok(())
+    }
+
+    fn some_slots(&mut self, slots: SlotRange) -> Result<&mut [Option<u32>], Error> {
+        self.check_slots(&slots)?;
+        Ok(&mut self.owners[*slots.start() as usize..=*slots.end() as usize])
+    }
+
+    pub(super) fn check_slots(&self, slots: &SlotRange) -> Result<(), Error> {
+        let count = self.rule.slots();
+        if slots.is_empty() || *slots.end() >= count {
+            return Err(bad_slots(slots, count));
+        }
+        Ok(())
+    }
+
+    /// How many slots a node owns. O(slots).
+    ///
+    /// ```
+    /// use hashroute::redis::{SlotRule, Table};
+    ///
+    /// assert_eq!(Table::new(SlotRule::REDIS).count("a"), 0);
+    /// ```
+    pub fn count(&self, id: &str) -> u32 {
+        let place = self.place(id);
+        place.map_or(0, |place| self.counts()[place])
+    }
+
+    /// How many slots each node owns, as [`nodes`](Self::nodes) are ordered. O(slots + nodes).
+    ///
+    /// ```
+    /// use hashroute::redis::{ClusterNode, SlotRule, Table};
+    ///
+    /// let table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
+    /// assert_eq!(table.counts(), [0]);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn counts(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.nodes.len()];
+        for owner in self.owners.iter().flatten() {
+            counts[*owner as usize] += 1;
+        }
+        counts
+    }
+
+    /// The slots of a node, as few ranges as there can be, ascending. O(slots).
+    ///
+    /// ```
+    /// use hashroute::redis::{SlotRule, Table};
+    ///
+    /// assert!(Table::new(SlotRule::REDIS).ranges("a").is_empty());
+    /// ```
+    pub fn ranges(&self, id: &str) -> Vec<SlotRange> {
+        let runs = self.runs();
+        runs.filter(|(_, owner)| owner.is_some_and(|owner| owner.id() == id))
+            .map(|(range, _)| range)
+            .collect()
+    }
+
+    /// All slots in ascending runs of one owner, or none. O(slots) for all.
+    ///
+    /// ```
+    /// use hashroute::redis::{SlotRule, Table};
+    ///
+    /// let table = Table::new(SlotRule::REDIS);
+    /// assert_eq!(table.runs().collect::<Vec<_>>(), [(0..=16_383, None)]);
+    /// ```
+    pub fn runs(&self) -> impl Iterator<Item = (SlotRange, Option<&ClusterNode>)> {
+        let mut start = 0;
+        self.owners.chunk_by(|a, b| a == b).map(move |run| {
+            let range = start..=start + index(run.len() - 1);
+            start = range.end() + 1;
+            (range, run[0].map(|place| &self.nodes[place as usize]))
+        })
+    }
+}
+
+/// Slots as runs: thousands of owners tell nobody anything.
+#[expect(
+    clippy::missing_fields_in_debug,
+    reason = "owners as runs, epochs as a pair"
+)]
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let runs = self
+            .runs()
+            .map(|(range, owner)| (range, owner.map(ClusterNode::id)));
+        f.debug_struct("Table")
+            .field("rule", &self.rule)
+            .field("nodes", &self.nodes)
+            .field("slots", &runs.collect::<Vec<_>>())
+            .field("marks", &self.marks)
+            .field("epochs", &self.epochs())
+            .finish()
+    }
+}
+
+/// Places fit: there are at most [`Table::MAX_NODES`] nodes and [`SlotRule::MAX_SLOTS`] slots.
+fn index(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
+}
+
+fn check_room(nodes: usize) -> Result<(), Error> {
+    if nodes <= Table::MAX_NODES {
+        return Ok(());
+    }
+    Err(Error::Capacity {
+        what: "cluster nodes",
+        wanted: nodes as u64,
+        limit: Table::MAX_NODES as u64,
+        advice: "split the cluster, or remove nodes that are gone",
+    })
+}
+
+fn duplicate(id: &str) -> Error {
+    Error::DuplicateNode { name: id.into() }
+}
+
+pub(crate) fn not_primary(id: &str) -> Error {
+    Error::parameter("slot owner", id, "a primary: replicas own no slots")
+}
+
+pub(crate) fn bad_slots(slots: &SlotRange, count: u32) -> Error {
+    let value = format!("{}-{}", slots.start(), slots.end());
+    Error::parameter(
+        "slots",
+        value,
+        format!("an ascending range within 0-{}", count - 1),
+    )
+}

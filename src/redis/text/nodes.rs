@@ -1,0 +1,346 @@
+//! The text of `CLUSTER NODES` and `nodes.conf`: a line a node.
+//!
+//! ```text
+//! id host:port@bus[,hostname[,name=value..]] flags primary ping-sent pong-received epoch link slot..
+//! vars currentEpoch n lastVoteEpoch n
+//! ```
+//!
+//! A slot is `n`, `n-m`, or on the reporting node's line `[n->-id]` while it migrates and
+//! `[n-<-id]` while it is imported. The line of `vars` stands in files alone.
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Write;
+
+use super::{check_size, wrong};
+use crate::Error;
+use crate::redis::node::number;
+use crate::redis::{Address, ClusterNode, Flags, Link, Mark, Role, SlotRange, SlotRule, Table};
+
+type Field = fn(&mut Flags) -> &mut bool;
+
+/// Names of flags, in the order in which servers write them; the roles stand between.
+const FLAGS: [(&str, Field); 6] = [
+    ("myself", |flags| &mut flags.myself),
+    ("fail?", |flags| &mut flags.suspected),
+    ("fail", |flags| &mut flags.failed),
+    ("handshake", |flags| &mut flags.handshake),
+    ("noaddr", |flags| &mut flags.no_address),
+    ("nofailover", |flags| &mut flags.no_failover),
+];
+
+impl Table {
+    /// Reads what `CLUSTER NODES` prints, or a file `nodes.conf`. O(text + slots).
+    ///
+    /// Where two lines claim a slot, the higher epoch has it, at a tie the smaller id, which is
+    /// the one that would raise its epoch.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Config`] with the line that is wrong; [`Error::DuplicateNode`];
+    /// [`Error::Capacity`] beyond [`MAX_TEXT`](Self::MAX_TEXT) or
+    /// [`MAX_NODES`](Self::MAX_NODES).
+    ///
+    /// ```
+    /// use hashroute::redis::{SlotRule, Table};
+    ///
+    /// let text = "07c3 10.0.0.1:6379@16379 myself,master - 0 0 2 connected 0-99 [7->-e7d1]\n\
+    ///             e7d1 10.0.0.2:6379@16379 master - 0 0 1 connected 100-16383\n";
+    /// let table = Table::from_nodes_text(text, SlotRule::REDIS)?;
+    /// assert_eq!(table.mark_of(7, "07c3").map(|mark| mark.peer()), Some("e7d1"));
+    /// assert_eq!(table.nodes_text(), text);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn from_nodes_text(text: &str, rule: SlotRule) -> Result<Self, Error> {
+        check_size(text)?;
+        let lines = text.lines().map(str::trim).zip(1..);
+        let lines = lines.filter(|(line, _)| !line.is_empty());
+        let (vars, lines): (Vec<_>, Vec<_>) = lines.partition(|(line, _)| is_vars(line));
+        let nodes: Result<Vec<_>, _> = lines.iter().map(|(line, at)| node(line, *at)).collect();
+        let mut table = Self::with_nodes(rule, nodes?)?;
+        for (line, at) in lines {
+            let mut words = line.split_whitespace();
+            let id = words.next().unwrap_or_default();
+            let mut owned = Vec::new();
+            for word in words.skip(7) {
+                owned.extend(slots(&mut table, id, word, at)?);
+            }
+            for range in merged(owned) {
+                let claimed = table.claim(id, range);
+                claimed.map_err(|error| wrong(at, error.to_string()))?;
+            }
+        }
+        vars.iter()
+            .try_for_each(|(line, at)| read_vars(&mut table, line, *at))?;
+        Ok(table)
+    }
+
+    /// What `CLUSTER NODES` prints: nodes in order of id, and the marks of
+    /// [`myself`](Self::myself) alone, or of all where no node is that. What would break a line
+    /// apart, such as a space in a host name, is written as `_`. O(slots + n log n).
+    ///
+    /// ```
+    /// use hashroute::redis::{ClusterNode, SlotRule, Table};
+    ///
+    /// let table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("07c3")?])?;
+    /// assert_eq!(table.nodes_text(), "07c3 :0@0 master - 0 0 0 connected\n");
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn nodes_text(&self) -> String {
+        let mut ranges = Vec::new();
+        ranges.resize_with(self.nodes().len(), String::new);
+        for (range, owner) in self.runs() {
+            if let Some(text) = owner.and_then(|owner| ranges.get_mut(self.place(owner.id())?)) {
+                text.push(' ');
+                push_range(text, &range);
+            }
+        }
+        for (slot, id, mark) in self.marks() {
+            if let Some(text) = self.shown(id).and_then(|place| ranges.get_mut(place)) {
+                let arrow = if matches!(mark, Mark::Migrating(_)) {
+                    '>'
+                } else {
+                    '<'
+                };
+                let _ = write!(text, " [{slot}-{arrow}-{}]", mark.peer());
+            }
+        }
+        let lines = self.nodes().iter().zip(ranges);
+        lines
+            .map(|(node, ranges)| line(node) + &ranges + "\n")
+            .collect()
+    }
+
+    /// What a server keeps in `nodes.conf`: [`nodes_text`](Self::nodes_text), and the epochs.
+    ///
+    /// ```
+    /// use hashroute::redis::{SlotRule, Table};
+    ///
+    /// let text = Table::new(SlotRule::REDIS).conf_text();
+    /// assert_eq!(text, "vars currentEpoch 0 lastVoteEpoch 0\n");
+    /// ```
+    pub fn conf_text(&self) -> String {
+        let (current, vote) = self.epochs();
+        self.nodes_text() + &alloc::format!("vars currentEpoch {current} lastVoteEpoch {vote}\n")
+    }
+
+    /// The place of a node whose marks are written.
+    fn shown(&self, id: &str) -> Option<usize> {
+        let written = self.myself().is_none_or(|myself| myself.id() == id);
+        self.place(id).filter(|_| written)
+    }
+}
+
+fn is_vars(line: &str) -> bool {
+    line.split_whitespace().next() == Some("vars")
+}
+
+fn read_vars(table: &mut Table, line: &str, at: usize) -> Result<(), Error> {
+    let mut words = line.split_whitespace().skip(1);
+    while let Some(name) = words.next() {
+        let value = words.next().and_then(number);
+        let value = value.ok_or_else(|| wrong(at, "expected a number behind each name"))?;
+        match name {
+            // Never below what a node of the table has, as a server sees to when it starts.
+            "currentEpoch" => table.current_epoch = table.current_epoch.max(value),
+            "lastVoteEpoch" => table.last_vote_epoch = value,
+            _ => {} // a later server may keep more
+        }
+    }
+    Ok(())
+}
+
+fn node(line: &str, at: usize) -> Result<ClusterNode, Error> {
+    let words: Vec<&str> = line.split_whitespace().take(8).collect();
+    let [id, place, flags, primary, sent, received, epoch, state] = words[..] else {
+        return Err(wrong(
+            at,
+            "expected id address flags primary ping pong epoch link slots",
+        ));
+    };
+    let count = |text: &str, name: &str| {
+        number::<u64>(text).ok_or_else(|| {
+            wrong(
+                at,
+                alloc::format!("expected a number as {name}, found {text:?}"),
+            )
+        })
+    };
+    let node = ClusterNode::new(id).map_err(|error| wrong(at, error.to_string()))?;
+    let node = read_flags(read_place(node, place, at)?, flags, primary, at)?
+        .with_pings(count(sent, "ping")?, count(received, "pong")?)
+        .with_epoch(count(epoch, "epoch")?);
+    match state {
+        "connected" => Ok(node),
+        "disconnected" => Ok(node.with_link(Link::Disconnected)),
+        _ => Err(wrong(
+            at,
+            "expected connected or disconnected behind the epoch",
+        )),
+    }
+}
+
+/// `host:port@bus,hostname,name=value`; the first servers wrote `host:port` alone.
+fn read_place(node: ClusterNode, text: &str, at: usize) -> Result<ClusterNode, Error> {
+    let wrong = || {
+        wrong(
+            at,
+            alloc::format!("expected host:port@busport, found {text:?}"),
+        )
+    };
+    let mut parts = text.split(',');
+    let address = parts.next().unwrap_or_default();
+    let (address, bus) = match address.rsplit_once('@') {
+        Some((address, bus)) => (address, Some(number(bus).ok_or_else(wrong)?)),
+        None => (address, None),
+    };
+    let node = node.with_address(address.parse::<Address>().map_err(|_| wrong())?);
+    let node = match bus {
+        Some(bus) => node.with_bus_port(bus),
+        None => node,
+    };
+    let node = node.with_hostname(parts.next().unwrap_or_default());
+    parts.try_fold(node, |node, part| {
+        let (name, value) = part.split_once('=').ok_or_else(wrong)?;
+        Ok(node.with_extra(name, value))
+    })
+}
+
+fn read_flags(
+    node: ClusterNode,
+    text: &str,
+    primary: &str,
+    at: usize,
+) -> Result<ClusterNode, Error> {
+    let (mut flags, mut role) = (Flags::default(), Role::Unknown);
+    for word in text.split(',') {
+        match word {
+            "master" => role = Role::Primary,
+            "slave" => role = Role::Replica,
+            "noflags" => {}
+            _ => {
+                let known = FLAGS.iter().find(|(name, _)| *name == word);
+                let reason = || wrong(at, alloc::format!("unknown flag {word:?}"));
+                *known.ok_or_else(reason)?.1(&mut flags) = true;
+            }
+        }
+    }
+    let node = node.with_role(role).with_flags(flags);
+    Ok(match (role, primary) {
+        (_, "-") => node,
+        (Role::Replica, id) => node.with_primary(id),
+        _ => return Err(wrong(at, "only a slave has a primary: expected - there")),
+    })
+}
+
+/// One word behind the link: slots, which it gives, or a mark, which it sets.
+fn slots(table: &mut Table, id: &str, word: &str, at: usize) -> Result<Option<SlotRange>, Error> {
+    let reason = || {
+        wrong(
+            at,
+            alloc::format!(
+                "expected a slot, first-last, [slot->-id] or [slot-<-id], found {word:?}"
+            ),
+        )
+    };
+    let told = |error: Error| wrong(at, error.to_string());
+    if let Some(inside) = word
+        .strip_prefix('[')
+        .and_then(|word| word.strip_suffix(']'))
+    {
+        let (slot, mark) = read_mark(inside).ok_or_else(reason)?;
+        return table.mark(slot, id, mark).map(|_| None).map_err(told);
+    }
+    let range = read_range(word).ok_or_else(reason)?;
+    table.check_slots(&range).map_err(told)?;
+    Ok(Some(range))
+}
+
+/// Each slot once, however often a line names it: no more work than there are slots.
+fn merged(mut ranges: Vec<SlotRange>) -> Vec<SlotRange> {
+    ranges.sort_unstable_by_key(|range| *range.start());
+    ranges.dedup_by(|next, last| {
+        let joins = *next.start() <= last.end().saturating_add(1);
+        if joins {
+            *last = *last.start()..=*last.end().max(next.end());
+        }
+        joins
+    });
+    ranges
+}
+
+fn read_mark(text: &str) -> Option<(u32, Mark)> {
+    let peer = |id: &str| (!id.is_empty()).then(|| Box::from(id));
+    if let Some((slot, id)) = text.split_once("->-") {
+        return Some((number(slot)?, Mark::Migrating(peer(id)?)));
+    }
+    let (slot, id) = text.split_once("-<-")?;
+    Some((number(slot)?, Mark::Importing(peer(id)?)))
+}
+
+fn read_range(word: &str) -> Option<SlotRange> {
+    let (first, last) = word.split_once('-').unwrap_or((word, word));
+    Some(number(first)?..=number(last)?)
+}
+
+fn push_range(text: &mut String, range: &SlotRange) {
+    // Writing to a string cannot fail.
+    let _ = match (range.start(), range.end()) {
+        (first, last) if first == last => write!(text, "{first}"),
+        (first, last) => write!(text, "{first}-{last}"),
+    };
+}
+
+/// All of a node's line but its slots.
+fn line(node: &ClusterNode) -> String {
+    let mut place = alloc::format!(
+        "{}:{}@{}",
+        word(node.address().host()),
+        node.address().port(),
+        node.bus_port()
+    );
+    let mut extras = node.extras().peekable();
+    if node.hostname().is_some() || extras.peek().is_some() {
+        place = place + "," + &word(node.hostname().unwrap_or_default());
+    }
+    for (name, value) in extras {
+        place = place + "," + &word(name).replace('=', "_") + "=" + &word(value);
+    }
+    let (sent, received) = node.pings();
+    alloc::format!(
+        "{} {place} {} {} {sent} {received} {} {}",
+        node.id(),
+        flag_words(node),
+        word(node.primary().unwrap_or("-")),
+        node.epoch(),
+        node.link(),
+    )
+}
+
+/// A text that stays one word.
+fn word(text: &str) -> String {
+    text.replace(
+        |c: char| c.is_whitespace() || c.is_control() || c == ',',
+        "_",
+    )
+}
+
+fn flag_words(node: &ClusterNode) -> String {
+    let mut flags = node.flags();
+    let mut words: Vec<&str> = Vec::new();
+    for (name, flag) in FLAGS {
+        if *flag(&mut flags) {
+            words.push(name);
+        }
+    }
+    let role = match node.role() {
+        Role::Primary => "master",
+        Role::Replica => "slave",
+        Role::Unknown if words.is_empty() => return "noflags".to_owned(),
+        Role::Unknown => return words.join(","),
+    };
+    words.insert(usize::from(node.flags().myself), role);
+    words.join(",")
+}

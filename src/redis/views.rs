@@ -1,0 +1,114 @@
+//! One table from what several servers say.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::{ClusterNode, Flags, Mark, Role, SlotRange, Table};
+use crate::Error;
+
+impl Table {
+    /// What several servers of a cluster know together, each by its own view: what
+    /// `CLUSTER NODES` printed at each of them.
+    ///
+    /// What a node owns and what it is are taken from the view that saw it under the highest
+    /// epoch: at ties from its own, since of itself a server knows best, then from the first.
+    /// Where two then claim a slot, the higher epoch has it. A failure that a server holds
+    /// for certain counts, unless the node's own view is believed. Marks of all are kept, and nobody
+    /// is [`myself`](Self::myself). O(views x (slots + n log n)).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] without views, or for views with different rules;
+    /// [`Error::Capacity`] beyond [`MAX_NODES`](Self::MAX_NODES).
+    ///
+    /// ```
+    /// use hashroute::redis::{SlotRule, Table};
+    ///
+    /// // b has taken slot 7, which a has not heard yet.
+    /// let of_a = "a h:1@1 myself,master - 0 0 1 connected 0-9\nb h:2@2 master - 0 0 2 connected 10-99";
+    /// let of_b = "a h:1@1 master - 0 0 1 connected 0-6 8-9\nb h:2@2 myself,master - 0 0 3 connected 7 10-99";
+    /// let views = [of_a, of_b].map(|text| Table::from_text(text, SlotRule::REDIS));
+    /// let views = views.into_iter().collect::<Result<Vec<_>, _>>()?;
+    /// let table = Table::from_views(&views)?;
+    /// assert_eq!(table.owner(7).map(|node| node.id()), Some("b"));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn from_views(views: &[Self]) -> Result<Self, Error> {
+        let Some(first) = views.first() else {
+            return Err(Error::parameter(
+                "views",
+                "none",
+                "what at least one server printed",
+            ));
+        };
+        if let Some(other) = views.iter().find(|view| view.rule() != first.rule()) {
+            let expected =
+                alloc::format!("{} slots under one rule in all views", first.rule().slots());
+            return Err(Error::parameter("slots", other.rule().slots(), expected));
+        }
+        let best = best_views(views);
+        let nodes = best
+            .iter()
+            .map(|(id, (place, own))| told(views, id, *place, *own));
+        let mut table = Self::with_nodes(first.rule().clone(), nodes.flatten())?;
+        for (place, view) in views.iter().enumerate() {
+            for (range, owner) in view.runs() {
+                let owner = owner.map(ClusterNode::id);
+                let owner = owner.filter(|id| best.get(id).is_some_and(|(best, _)| *best == place));
+                table.claim_if_primary(owner, range)?;
+            }
+            for (slot, id, mark) in view.marks() {
+                table.keep_mark(slot, id, mark)?;
+            }
+            table.current_epoch = table.current_epoch.max(view.current_epoch);
+        }
+        Ok(table)
+    }
+
+    fn claim_if_primary(&mut self, id: Option<&str>, range: SlotRange) -> Result<(), Error> {
+        let node = id.and_then(|id| self.node(id));
+        match (id, node.map(ClusterNode::role)) {
+            (Some(id), Some(Role::Primary)) => self.claim(id, range).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
+    fn keep_mark(&mut self, slot: u32, id: &str, mark: &Mark) -> Result<(), Error> {
+        if self.place(id).is_some() {
+            self.mark(slot, id, mark.clone())?;
+        }
+        Ok(())
+    }
+}
+
+/// For each node the place of the view to be believed, and whether it is its own.
+fn best_views(views: &[Table]) -> BTreeMap<&str, (usize, bool)> {
+    let mut best: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
+    let epoch = |place: usize, id: &str| views[place].node(id).map(ClusterNode::epoch);
+    for (place, view) in views.iter().enumerate() {
+        for node in view.nodes() {
+            let own = node.flags().myself;
+            let entry = best.entry(node.id()).or_insert((place, own));
+            if (Some(node.epoch()), own) > (epoch(entry.0, node.id()), entry.1) {
+                *entry = (place, own);
+            }
+        }
+    }
+    best
+}
+
+/// A node as the view to be believed has it, with what all know of its failure.
+fn told(views: &[Table], id: &str, place: usize, own: bool) -> Option<ClusterNode> {
+    let node = views.get(place)?.node(id)?.clone();
+    let seen: Vec<Flags> = views
+        .iter()
+        .filter_map(|view| Some(view.node(id)?.flags()))
+        .collect();
+    let flags = Flags {
+        myself: false,
+        failed: !own && seen.iter().any(|flags| flags.failed),
+        suspected: !own && seen.iter().any(|flags| flags.suspected),
+        ..node.flags()
+    };
+    Some(node.with_flags(flags))
+}

@@ -1,0 +1,224 @@
+//! Orders of events, tried out: Shuttle runs these with threads of its own and decides at every
+//! lock and every atomic who goes next.
+//!
+//! `RUSTFLAGS="--cfg shuttle" cargo test --features shared --lib interleavings`
+//!
+//! What is modelled: the counters of [`BoundedLoad`], the states and the note of
+//! [`Liveness`], the writers' locks of [`Shared`]. All atomics of the crate are sequentially
+//! consistent, which is the one memory order that Shuttle knows. The swap of the pointer is one
+//! step here: what it does inside is arc-swap's, which has tests of its own.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
+use core::time::Duration;
+
+use shuttle::sync::Mutex;
+use shuttle::thread;
+
+use crate::shared::Shared;
+use crate::sync::lock;
+use crate::wrap::health::{Liveness, Policy};
+use crate::{BoundedLoad, Change, Error, KeyHash, Node, NodeId, Nodes, Rendezvous, Router};
+
+/// How many orders are tried, at random, and as many with few switches between threads (PCT).
+const ORDERS: usize = 2000;
+
+fn explore(story: impl Fn() + Send + Sync + Clone + 'static) {
+    shuttle::check_random(story.clone(), ORDERS);
+    shuttle::check_pct(story, ORDERS, 3);
+}
+
+/// A router whose clone and whose changes take a while.
+#[derive(Debug)]
+struct Slow(Rendezvous);
+
+impl Clone for Slow {
+    fn clone(&self) -> Self {
+        thread::yield_now();
+        Self(self.0.clone())
+    }
+}
+
+impl Router for Slow {
+    fn nodes(&self) -> &Nodes {
+        self.0.nodes()
+    }
+
+    fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
+        self.0.route_hash(key)
+    }
+
+    fn apply(&mut self, change: &Change) -> Result<(), Error> {
+        thread::yield_now();
+        self.0.apply(change)
+    }
+
+    fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
+        self.0.walk(key, visit);
+    }
+}
+
+fn slow(names: &[&str]) -> Slow {
+    let nodes = names.iter().map(|&name| Node::new(name));
+    Slow(Rendezvous::new(nodes).expect("distinct names"))
+}
+
+fn join<T>(threads: Vec<thread::JoinHandle<T>>) -> Vec<T> {
+    let join = |thread: thread::JoinHandle<T>| thread.join().expect("no panic");
+    threads.into_iter().map(join).collect()
+}
+
+#[test]
+fn writers_neither_undo_each_other_nor_show_halves() {
+    explore(|| {
+        let shared = Shared::new(slow(&["a", "b"]));
+        let (writer, other, reader) = (shared.clone(), shared.clone(), shared.clone());
+        let pair = |name: &str, gone: &str| [Change::Add(Node::new(name)), Change::remove(gone)];
+        let updates = thread::spawn(move || writer.update(&pair("c", "a")).is_ok());
+        let publishes = thread::spawn(move || other.publish(slow(&["x", "y"]), 1).is_ok());
+        let reads = thread::spawn(move || {
+            let mut last = 0;
+            for _ in 0..3 {
+                let now = reader.pin();
+                assert!(now.epoch() >= last && now.nodes().len() == 2);
+                last = now.epoch();
+                thread::yield_now();
+            }
+        });
+        reads.join().expect("no panic");
+        let outcome = join([updates, publishes].into());
+        // Epoch 1 is published before the update, which then finds no "a", or not at all.
+        let now = shared.pin();
+        let names: Vec<_> = now.nodes().iter().map(|(_, node)| node.name()).collect();
+        let possible = [
+            (&[false, true][..], &["x", "y"][..]),
+            (&[true, false], &["b", "c"]),
+        ];
+        assert!(
+            possible.contains(&(&outcome[..], &names[..])),
+            "{outcome:?} {names:?}"
+        );
+        assert_eq!(now.epoch(), 1);
+    });
+}
+
+#[test]
+fn subscribers_hear_all_in_order_and_one_at_a_time() {
+    explore(|| {
+        let shared = Shared::new(slow(&["a"]));
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let (ears, inside) = (Arc::clone(&heard), shared.clone());
+        let busy = Mutex::new(());
+        shared.subscribe(move |before, after| {
+            let alone = busy.try_lock().expect("one call at a time");
+            thread::yield_now();
+            lock(&ears).push((before.epoch(), after.epoch()));
+            drop(alone);
+            if before.epoch() == 0 {
+                let added = inside.update(&[Change::Add(Node::new("by-hook"))]);
+                assert!(added.is_ok());
+            }
+        });
+        let add = |name: &'static str| {
+            let shared = shared.clone();
+            thread::spawn(move || shared.update(&[Change::Add(Node::new(name))]).is_ok())
+        };
+        assert!(
+            join([add("b"), add("c")].into())
+                .into_iter()
+                .all(|added| added)
+        );
+        let heard = lock(&heard);
+        assert!(heard.windows(2).all(|pair| pair[0].1 == pair[1].0));
+        let ends = (heard.first(), heard.last());
+        assert!(matches!(ends, (Some((0, _)), Some((_, 3)))), "{heard:?}");
+    });
+}
+
+#[test]
+fn loads_stay_within_their_bound_and_return_to_nothing() {
+    explore(|| {
+        let nodes = ["a", "b"].map(Node::new);
+        let router = Rendezvous::new(nodes).expect("distinct names");
+        let bounded = Arc::new(BoundedLoad::new(router, 1.25).expect("above 1"));
+        let work = || {
+            let bounded = Arc::clone(&bounded);
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    // Somebody always has room; that three keys are there at most bounds them all.
+                    let lease = bounded.acquire(KeyHash::from_raw(7)).expect("room");
+                    assert!(bounded.load(lease.node()) <= 2); // ceil(1.25 * 3 / 2)
+                    assert!(bounded.total_load() <= 3);
+                    assert!(bounded.route_hash(KeyHash::from_raw(7)).is_some());
+                    assert!(bounded.release(lease));
+                }
+            })
+        };
+        join([work(), work(), work()].into());
+        let left = bounded.nodes().iter().map(|(id, _)| bounded.load(id));
+        assert_eq!((bounded.total_load(), left.sum::<usize>()), (0, 0));
+    });
+}
+
+#[test]
+fn each_flip_is_reported_once_and_seen_by_lookups() {
+    explore(|| {
+        let policy = Policy {
+            fail_after: 2,
+            rise: 1,
+            hold: Duration::ZERO,
+            ..Policy::default()
+        };
+        let nodes = ["a", "b", "c"].map(Node::new);
+        let router = Rendezvous::new(nodes).expect("distinct names");
+        let router = Arc::new(Liveness::new(router, policy).expect("a policy"));
+        let key = KeyHash::from_raw(7);
+        let owner = router.router().route_hash(key).expect("a node");
+        let fail = || {
+            let router = Arc::clone(&router);
+            thread::spawn(move || router.failed(owner, Duration::ZERO))
+        };
+        let look = {
+            let router = Arc::clone(&router);
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    // Whenever it is asked, there is an answer.
+                    assert!(router.route_hash(key).is_some());
+                }
+                false
+            })
+        };
+        let flips = join([fail(), fail(), look].into());
+        assert_eq!(flips.iter().filter(|flipped| **flipped).count(), 1);
+        assert!(router.skips() && router.route_hash(key) != Some(owner));
+        assert!(router.succeeded(owner, Duration::ZERO));
+        assert!(!router.skips() && router.route_hash(key) == Some(owner));
+    });
+}
+
+#[test]
+fn all_of_the_nodes_may_go_down_under_a_lookup() {
+    explore(|| {
+        let policy = Policy {
+            fail_after: 1,
+            max_down: 100,
+            ..Policy::default()
+        };
+        let nodes = ["a", "b"].map(Node::new);
+        let router = Rendezvous::new(nodes).expect("distinct names");
+        let router = Arc::new(Liveness::new(router, policy).expect("a policy"));
+        let key = KeyHash::from_raw(7);
+        let owner = router.route_hash(key);
+        let fail = |name: &'static str| {
+            let router = Arc::clone(&router);
+            thread::spawn(move || {
+                let id = router.nodes().id(name).expect("a member");
+                let flipped = router.failed(id, Duration::ZERO);
+                flipped && router.route_hash(key).is_some()
+            })
+        };
+        assert_eq!(join([fail("a"), fail("b")].into()), [true, true]);
+        assert!(!router.skips() && router.route_hash(key) == owner);
+    });
+}

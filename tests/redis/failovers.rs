@@ -1,0 +1,304 @@
+//! Failover and conflicting claims: what real servers came to, and the rules behind it.
+
+use hashroute::Error;
+use hashroute::redis::{
+    Claim, ClusterNode, Coverage, Flags, Health, Mark, Policy, Promotion, Role, SlotRule, Table,
+};
+
+use crate::common::Outcome;
+use crate::table;
+
+const OLD: &str = "f74f986224e92c2ad1325303c6ec5e1f6cee0885";
+const HEIR: &str = "29da391dcc5dfabc063337dad361774ac12f04c8";
+
+/// Without times and links, which no decision depends on.
+fn still(table: &Table) -> Vec<(String, Role, Option<String>, Flags, u64)> {
+    let nodes = table.nodes().iter();
+    nodes
+        .map(|node| {
+            (
+                node.id().into(),
+                node.role(),
+                node.primary().map(Into::into),
+                node.flags(),
+                node.epoch(),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn a_promotion_gives_what_real_servers_came_to() -> Outcome {
+    let (mut ours, theirs) = (table("nodes_failed.txt")?, table("nodes_failover.txt")?);
+    // The replica was held back while the file was recorded.
+    let refused = ours.promote(HEIR, Promotion::Election);
+    assert!(refused.is_err_and(|error| error.to_string().contains("nofailover")));
+    let heir = ours.node(HEIR).ok_or("no heir")?.clone();
+    ours.replace(heir.with_flags(Flags::default()))?;
+    let failover = ours.promote(HEIR, Promotion::Election)?;
+    assert_eq!((failover.epoch, &*failover.from), (8, OLD));
+    assert_eq!(failover.slots, theirs.ranges(HEIR));
+    assert_eq!(still(&ours), still(&theirs));
+    ours.rejoin(OLD, HEIR)?;
+    let returned = table("nodes_returned.txt")?;
+    assert_eq!(still(&ours), still(&returned));
+    for slot in 0..16_384 {
+        assert_eq!(
+            ours.owner(slot).map(ClusterNode::id),
+            returned.owner(slot).map(ClusterNode::id)
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn the_old_primary_learns_it_from_the_heir_s_first_message() -> Outcome {
+    // Its own view: as before it stopped.
+    let mut view = table("nodes_conf_migrating.conf")?;
+    for (slot, mark) in view
+        .marks()
+        .map(|(slot, _, mark)| (slot, mark.clone()))
+        .collect::<Vec<_>>()
+    {
+        assert!(matches!(mark, Mark::Migrating(_)));
+        view.unmark(slot, OLD);
+    }
+    assert_eq!(view.myself().map(ClusterNode::id), Some(OLD));
+    let claim = table("nodes_failover.txt")?.claim_of(HEIR)?;
+    let heard = view.hear(&claim)?;
+    // One slot had been moved to another in the meantime: it is still its own, by what it knows.
+    assert_eq!(heard.lost, claim.slots);
+    assert!(!heard.follows);
+    let moved = table("nodes_failover.txt")?;
+    let other = moved.owner(15_495).ok_or("nobody")?.id().to_owned();
+    let heard = view.hear(&moved.claim_of(&other)?)?;
+    assert_eq!((heard.lost, heard.follows), (vec![15_495..=15_495], true));
+    let myself = view.myself().ok_or("nobody")?;
+    assert_eq!(
+        (myself.role(), myself.primary()),
+        (Role::Replica, Some(&*other))
+    );
+    // What it claims itself is outdated for the others.
+    let mut theirs = moved.clone();
+    let stale = Claim {
+        id: OLD.into(),
+        epoch: 3,
+        slots: vec![10_923..=16_383],
+    };
+    let heard = theirs.hear(&stale)?;
+    assert_eq!(
+        (heard.taken, heard.outdated),
+        (vec![], vec![10_923..=16_383])
+    );
+    Ok(())
+}
+
+#[test]
+fn coverage_and_health_of_real_states() -> Outcome {
+    let policy = Policy::default();
+    let lax = Policy {
+        require_full_coverage: false,
+        ..policy
+    };
+    for (file, strict, loose) in [
+        ("nodes_stable.txt", Health::Ok, Health::Ok),
+        ("nodes_suspected.txt", Health::Ok, Health::Ok),
+        ("nodes_failed.txt", Health::Uncovered, Health::Ok),
+        ("nodes_failover.txt", Health::Ok, Health::Ok),
+    ] {
+        let table = table(file)?;
+        assert_eq!(
+            (table.health(policy), table.health(lax)),
+            (strict, loose),
+            "{file}"
+        );
+    }
+    let failed = table("nodes_failed.txt")?;
+    assert_eq!(failed.coverage().failed, failed.ranges(OLD));
+    assert_eq!(failed.votes().needed(), 2);
+    Ok(())
+}
+
+fn three() -> Result<Table, Error> {
+    let text = "a h:1@1 master - 0 0 1 connected 0-99\n\
+                b h:2@1 master - 0 0 2 connected 100-199\n\
+                c h:3@1 master - 0 0 3 connected 200-16383\n\
+                d h:4@1 master - 0 0 4 connected\n\
+                r h:5@1 slave a 0 0 1 connected\n\
+                s h:6@1 slave a 0 0 1 connected\n\
+                t h:7@1 slave d 0 0 4 connected\n";
+    Table::from_nodes_text(text, SlotRule::REDIS)
+}
+
+fn fail(table: &mut Table, id: &str, failed: bool) -> Result<(), Error> {
+    let node = table.nodes()[table
+        .nodes()
+        .iter()
+        .position(|node| node.id() == id)
+        .unwrap_or(0)]
+    .clone();
+    let flags = Flags {
+        failed,
+        suspected: !failed,
+        ..node.flags()
+    };
+    table.replace(node.with_flags(flags)).map(|_| ())
+}
+
+#[test]
+fn only_primaries_with_slots_vote() -> Outcome {
+    let mut table = three()?;
+    assert_eq!((table.votes().primaries, table.votes().reachable), (3, 3));
+    fail(&mut table, "d", true)?;
+    assert_eq!(table.health(Policy::default()), Health::Ok);
+    fail(&mut table, "b", false)?;
+    assert!(table.votes().is_majority());
+    fail(&mut table, "c", false)?;
+    assert_eq!(table.health(Policy::default()), Health::Minority);
+    assert!(table.coverage().is_full());
+    Ok(())
+}
+
+#[test]
+fn coverage_joins_neighbours() -> Outcome {
+    let mut table = three()?;
+    table.unassign(50..=120)?;
+    fail(&mut table, "b", true)?;
+    let expected = Coverage {
+        served: vec![0..=49, 200..=16_383],
+        unassigned: vec![50..=120],
+        failed: vec![121..=199],
+    };
+    assert_eq!(table.coverage(), expected);
+    Ok(())
+}
+
+#[test]
+fn who_may_not_be_promoted() -> Outcome {
+    let mut table = three()?;
+    for (id, reason) in [
+        ("x", "no node"),
+        ("a", "a replica of a primary that is in the table"),
+        ("r", "primary that failed"),
+        ("t", "owns slots"),
+    ] {
+        let before = table.clone();
+        let error = table.promote(id, Promotion::Election).err().ok_or(id)?;
+        assert!(error.to_string().contains(reason), "{error}");
+        assert_eq!(table, before);
+    }
+    fail(&mut table, "a", true)?;
+    fail(&mut table, "b", true)?;
+    assert!(
+        table
+            .promote("r", Promotion::Election)
+            .is_err_and(|error| error.to_string().contains("majority"))
+    );
+    assert!(table.promote("r", Promotion::Takeover).is_ok());
+    assert_eq!(
+        table.replicas("r").map(ClusterNode::id).collect::<Vec<_>>(),
+        ["s"]
+    );
+    assert!(table.rejoin("a", "s").is_err() && table.rejoin("a", "a").is_err());
+    Ok(())
+}
+
+#[test]
+fn moves_that_a_failover_interrupts_are_named() -> Outcome {
+    let mut table = three()?;
+    table.mark(5, "a", Mark::Migrating("b".into()))?;
+    table.mark(5, "b", Mark::Importing("a".into()))?;
+    table.mark(150, "b", Mark::Migrating("c".into()))?;
+    let failover = table.promote("r", Promotion::Manual)?;
+    let slots: Vec<_> = failover
+        .open
+        .iter()
+        .map(|(slot, id, _)| (*slot, &**id))
+        .collect();
+    assert_eq!(slots, [(5, "a"), (5, "b")]);
+    assert_eq!(table.mark_of(5, "a"), None);
+    assert_eq!(table.marks().count(), 2);
+    Ok(())
+}
+
+#[test]
+fn slots_that_are_imported_are_not_taken_by_a_message() -> Outcome {
+    let mut table = three()?;
+    let myself = Flags {
+        myself: true,
+        ..Flags::default()
+    };
+    let node = table.node("d").ok_or("no d")?.clone();
+    table.replace(node.with_flags(myself))?;
+    table.mark(5, "d", Mark::Importing("a".into()))?;
+    let heard = table.hear(&Claim {
+        id: "b".into(),
+        epoch: 9,
+        slots: vec![0..=9],
+    })?;
+    assert_eq!(heard.taken, [0..=4, 6..=9]);
+    assert_eq!(table.owner(5).map(ClusterNode::id), Some("a"));
+    assert_eq!(table.epochs().0, 9);
+    assert!(
+        table
+            .hear(&Claim {
+                id: "b".into(),
+                epoch: 9,
+                slots: vec![0..=u32::MAX]
+            })
+            .is_err()
+    );
+    Ok(())
+}
+
+#[test]
+fn equal_epochs_part_and_bumps_are_above_all() -> Outcome {
+    let nodes: Result<Vec<_>, _> = ["a", "b", "c", "d"]
+        .map(ClusterNode::new)
+        .into_iter()
+        .collect();
+    let mut table = Table::with_nodes(SlotRule::REDIS, nodes?)?;
+    assert_eq!(table.part_epochs()?, 3);
+    let mut epochs: Vec<_> = table.nodes().iter().map(ClusterNode::epoch).collect();
+    assert_eq!(epochs, [3, 2, 1, 0]);
+    epochs.dedup();
+    assert_eq!((epochs.len(), table.part_epochs()?), (4, 0));
+    assert_eq!(
+        (table.bump("d")?, table.bump("d")?, table.bump("a")?),
+        (4, 4, 5)
+    );
+    let node = table.nodes()[0].clone().with_epoch(u64::MAX);
+    table.replace(node)?;
+    assert!(table.bump("b").is_err());
+    Ok(())
+}
+
+#[test]
+fn several_servers_know_more_together() -> Outcome {
+    let views = [table("nodes_migrating.txt")?, table("nodes_importing.txt")?];
+    let both = Table::from_views(&views)?;
+    assert_eq!(both.marks().count(), 2);
+    assert_eq!(
+        (both.myself(), both.open_slots()),
+        (None, vec![15_495..=15_495])
+    );
+    // Before and after a failover: in any order the later one counts.
+    let (old, new) = (table("nodes_stable.txt")?, table("nodes_returned.txt")?);
+    for views in [[old.clone(), new.clone()], [new.clone(), old]] {
+        let together = Table::from_views(&views)?;
+        for slot in 0..16_384 {
+            assert_eq!(
+                together.owner(slot).map(ClusterNode::id),
+                new.owner(slot).map(ClusterNode::id)
+            );
+        }
+        assert_eq!(
+            together.node(OLD).map(ClusterNode::role),
+            Some(Role::Replica)
+        );
+    }
+    assert!(Table::from_views(&[]).is_err());
+    let other = Table::new(SlotRule::new(hashroute::KeyHasher::REDIS, 7)?);
+    assert!(Table::from_views(&[new, other]).is_err());
+    Ok(())
+}

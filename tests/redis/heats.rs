@@ -1,0 +1,84 @@
+//! Hot and big.
+
+use std::collections::BTreeMap;
+
+use hashroute::redis::{Heat, SlotRule};
+use proptest::prelude::*;
+
+#[test]
+fn a_tag_that_holds_everything_is_named() {
+    let mut heat = Heat::new(SlotRule::REDIS, 8);
+    for i in 0..10_000 {
+        heat.feed(format!("{{tenant}}:{i}").as_bytes(), 1);
+        heat.feed(format!("{{t{i}}}:x").as_bytes(), 1);
+        if i % 2 == 0 {
+            heat.feed(format!("plain:{i}").as_bytes(), 1);
+        }
+    }
+    let top = heat
+        .dominant(0.25)
+        .map(|tag| (tag.tag, tag.at_most, tag.slot));
+    let slot = SlotRule::REDIS.slot(b"tenant");
+    assert_eq!(
+        top.as_ref().map(|top| (&*top.0, top.2)),
+        Some((&b"tenant"[..], slot))
+    );
+    assert!(top.is_some_and(|top| top.1 >= 10_000));
+    assert_eq!((heat.total(), heat.tagged()), (25_000, 20_000));
+    assert_eq!(heat.top_slots(1)[0].slot, slot);
+}
+
+/// Two counters, of which an unlucky order spoils one: what is certain is 1 / 2 less.
+#[test]
+fn what_has_more_than_the_share_and_a_counter_s_error_is_named() {
+    let mut heat = Heat::new(SlotRule::REDIS, 4);
+    heat.feed(b"{a}", 60);
+    for i in 0..60 {
+        heat.feed(format!("{{t{i}}}").as_bytes(), 1);
+    }
+    heat.feed(b"{a}", 60);
+    // 120 of 180: more than 0.4 and a quarter.
+    assert!(heat.dominant(0.4).is_some_and(|top| *top.tag == *b"a"));
+}
+
+#[test]
+fn absurd_input_is_counted_and_not_kept() {
+    let mut heat = Heat::new(SlotRule::REDIS, 0);
+    let long = [b"{".to_vec(), vec![b'x'; 1 << 20], b"}".to_vec()].concat();
+    heat.feed(&long, u64::MAX);
+    heat.feed(&long, u64::MAX);
+    assert_eq!((heat.total(), heat.top_tags(9).len()), (u64::MAX, 0));
+    heat.feed(b"{a}", u64::MAX);
+    heat.feed(b"{b}", u64::MAX);
+    heat.feed(b"{b}", 0);
+    assert_eq!(heat.top_tags(9).len(), 1);
+}
+
+proptest! {
+    /// The bounds of each tag hold, and none above the guarantee is missed.
+    #[test]
+    fn bounds_hold(feeds in prop::collection::vec((0..20_u8, 1..50_u64), 0..300), counters in 1..12_usize) {
+        let mut heat = Heat::new(SlotRule::REDIS, counters);
+        let mut exact: BTreeMap<String, u64> = BTreeMap::new();
+        for (tag, amount) in feeds {
+            let tag = if tag < 4 { "{odd".to_owned() } else { format!("t{tag}") };
+            heat.feed(format!("k{{{tag}}}").as_bytes(), amount);
+            *exact.entry(tag).or_default() += amount;
+        }
+        let total: u64 = exact.values().sum();
+        let top = heat.top_tags(usize::MAX);
+        prop_assert!(top.len() <= counters);
+        for tag in &top {
+            let name = String::from_utf8_lossy(&tag.tag).into_owned();
+            let true_count = exact.get(&name).copied().unwrap_or(0);
+            prop_assert!(tag.at_least <= true_count && true_count <= tag.at_most);
+            prop_assert_eq!(tag.slot, SlotRule::REDIS.slot(format!("{{{name}}}").as_bytes()));
+        }
+        for (name, count) in &exact {
+            if *count > total / counters as u64 {
+                prop_assert!(top.iter().any(|tag| *tag.tag == *name.as_bytes()), "{name}");
+            }
+        }
+        prop_assert_eq!(heat.loads().iter().sum::<u64>(), total);
+    }
+}

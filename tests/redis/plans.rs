@@ -1,0 +1,453 @@
+//! Plans: the fewest moves, by brute force where that can be done and by the flow bound elsewhere.
+
+use hashroute::redis::{Budget, ClusterNode, Flags, Goal, Heat, Mark, Plan, SlotRule, Table};
+use hashroute::{Error, HashSlots, KeyHasher, Router};
+use proptest::prelude::*;
+
+use crate::common::Outcome;
+use crate::printed;
+
+fn cluster(slots: u32, nodes: usize) -> Result<Table, Error> {
+    let nodes: Result<Vec<_>, _> = (0..nodes)
+        .map(|i| ClusterNode::new(format!("n{i:03}")))
+        .collect();
+    Table::with_nodes(SlotRule::new(KeyHasher::REDIS, slots)?, nodes?)
+}
+
+fn goal(weights: &[u32]) -> Goal {
+    let named = weights.iter().enumerate();
+    named.fold(Goal::new(), |goal, (i, weight)| {
+        goal.with_weight(format!("n{i:03}"), *weight)
+    })
+}
+
+fn owners(table: &Table) -> Vec<Option<String>> {
+    let slots = 0..table.rule().slots();
+    slots
+        .map(|slot| table.owner(slot).map(|node| node.id().to_owned()))
+        .collect()
+}
+
+#[test]
+fn one_full_node_and_two_hundred_empty_ones() -> Outcome {
+    let mut table = cluster(16_384, 201)?;
+    table.assign(0..=16_383, "n000")?;
+    let plan = Plan::new(&table, &Goal::even(&table))?;
+    plan.apply(&mut table, 0..plan.len())?;
+    assert!(table.counts().iter().all(|count| [81, 82].contains(count)));
+    assert_eq!(plan.len(), 16_384 - table.counts()[0] as usize);
+    assert!(Plan::new(&table, &Goal::even(&table))?.is_empty());
+    Ok(())
+}
+
+#[test]
+fn a_drained_node_ends_at_zero() -> Outcome {
+    let mut table = cluster(16_384, 4)?;
+    for (i, first) in [0, 4096, 8192, 12_288].into_iter().enumerate() {
+        table.assign(first..=first + 4095, &format!("n{i:03}"))?;
+    }
+    // By weight 0, and by not being named.
+    for goal in [goal(&[1, 1, 1, 0]), goal(&[1, 1, 1])] {
+        let plan = Plan::new(&table, &goal)?;
+        let mut after = table.clone();
+        plan.apply(&mut after, 0..plan.len())?;
+        assert_eq!((plan.len(), after.count("n003")), (4096, 0));
+    }
+    Ok(())
+}
+
+/// Every way to deal slots to nodes, and of the most even ones the least that differs.
+fn brute_force(before: &[Option<usize>], weights: &[u32]) -> usize {
+    let (slots, nodes) = (before.len(), weights.len());
+    let total: u32 = weights.iter().sum();
+    let mut best: Option<(u64, usize)> = None;
+    for code in 0..nodes.pow(u32::try_from(slots).unwrap_or(0)) {
+        let deal: Vec<usize> = (0..slots)
+            .map(|slot| code / nodes.pow(u32::try_from(slot).unwrap_or(0)) % nodes)
+            .collect();
+        let uneven = weights.iter().enumerate().map(|(node, weight)| {
+            let count = deal.iter().filter(|owner| **owner == node).count();
+            let count = i64::try_from(count).unwrap_or(0);
+            let off =
+                count * i64::from(total) - i64::try_from(slots).unwrap_or(0) * i64::from(*weight);
+            off.unsigned_abs().pow(2)
+        });
+        let drained = deal.iter().any(|owner| weights[*owner] == 0);
+        let moved = deal
+            .iter()
+            .zip(before)
+            .filter(|(now, then)| Some(**now) != **then)
+            .count();
+        let cost = (uneven.sum(), moved);
+        if !drained && best.is_none_or(|best| cost < best) {
+            best = Some(cost);
+        }
+    }
+    best.map_or(usize::MAX, |best| best.1)
+}
+
+fn random_table(before: &[Option<usize>], nodes: usize) -> Result<Table, Error> {
+    let mut table = cluster(u32::try_from(before.len()).unwrap_or(1), nodes)?;
+    for (slot, owner) in (0..).zip(before) {
+        if let Some(owner) = owner {
+            table.assign(slot..=slot, &format!("n{owner:03}"))?;
+        }
+    }
+    Ok(table)
+}
+
+proptest! {
+    #[test]
+    fn no_plan_is_shorter(
+        before in prop::collection::vec(prop::option::weighted(0.9, 0..3_usize), 1..8),
+        weights in prop::collection::vec(0..4_u32, 3),
+    ) {
+        prop_assume!(weights.iter().any(|weight| *weight > 0));
+        let plan = Plan::new(&random_table(&before, 3)?, &goal(&weights))?;
+        prop_assert_eq!(plan.len(), brute_force(&before, &weights));
+    }
+
+    /// Every slot that a node has over its share must leave it, and no other needs to.
+    #[test]
+    fn large_plans_reach_the_flow_bound(
+        before in prop::collection::vec(prop::option::weighted(0.9, 0..12_usize), 1..700),
+        weights in prop::collection::vec(prop_oneof![Just(0), 1..5_u32, Just(1000)], 12),
+        budget in 1..50_u32,
+    ) {
+        prop_assume!(weights.iter().any(|weight| *weight > 0));
+        let mut table = random_table(&before, 12)?;
+        let (start, goal) = (table.counts(), goal(&weights));
+        let unowned = before.iter().filter(|owner| owner.is_none()).count();
+        let plan = Plan::new(&table, &goal)?;
+        prop_assert_eq!(&plan, &Plan::new(&table, &goal)?);
+        let mut moved = std::collections::BTreeSet::new();
+        let mut last = start.clone();
+        let steps: Vec<_> = plan.steps(Budget { slots: budget, ..Budget::default() }).collect();
+        prop_assert_eq!(steps.iter().map(ExactSizeIterator::len).sum::<usize>(), plan.len());
+        let end = {
+            let mut end = table.clone();
+            plan.apply(&mut end, 0..plan.len())?;
+            end.counts()
+        };
+        for step in steps {
+            prop_assert!(step.len() <= budget as usize && !step.is_empty());
+            plan.apply(&mut table, step)?;
+            // Whoever has too much only gives, whoever has too little only gets, none too far.
+            for (node, count) in table.counts().into_iter().enumerate() {
+                let (from, to) = (last[node].min(end[node]), last[node].max(end[node]));
+                prop_assert!((from..=to).contains(&count));
+            }
+            last = table.counts();
+            let owned: u32 = last.iter().sum();
+            prop_assert!(owned as usize >= before.len() - unowned);
+        }
+        for step in plan.moves() {
+            prop_assert!(moved.insert(step.slot), "slot {} moves twice", step.slot);
+        }
+        let total: u64 = weights.iter().map(|weight| u64::from(*weight)).sum();
+        let mut surplus = unowned;
+        for (node, weight) in weights.iter().enumerate() {
+            let whole = before.len() as u64 * u64::from(*weight) / total;
+            prop_assert!((whole..=whole + 1).contains(&u64::from(end[node])));
+            prop_assert!(*weight > 0 || end[node] == 0);
+            surplus += start[node].saturating_sub(end[node]) as usize;
+        }
+        prop_assert_eq!(plan.len(), surplus);
+        prop_assert!(Plan::new(&table, &goal)?.is_empty());
+    }
+
+    #[test]
+    fn a_plan_that_stopped_goes_on(
+        before in prop::collection::vec(prop::option::weighted(0.9, 0..5_usize), 1..200),
+        weights in prop::collection::vec(1..5_u32, 5),
+        stop in 0..=100_usize,
+    ) {
+        let start = random_table(&before, 5)?;
+        let goal = goal(&weights);
+        let plan = Plan::new(&start, &goal)?;
+        let mut whole = start.clone();
+        plan.apply(&mut whole, 0..plan.len())?;
+        let at = plan.len() * stop / 100;
+        let mut halfway = start.clone();
+        plan.apply(&mut halfway, 0..at)?;
+        let progress = plan.progress(&halfway)?;
+        prop_assert_eq!((progress.done, progress.left), (at, plan.len() - at));
+        // The rest of the same plan, or a new one for the same goal: the same work.
+        let rest = plan.left(&halfway)?;
+        prop_assert_eq!(rest.len(), plan.len() - at);
+        prop_assert_eq!(Plan::new(&halfway, &goal)?.len(), rest.len());
+        rest.apply(&mut halfway, 0..rest.len())?;
+        prop_assert_eq!(owners(&halfway), owners(&whole));
+        prop_assert!(plan.progress(&halfway)?.is_done());
+        plan.apply(&mut halfway, 0..plan.len())?;
+        prop_assert_eq!(owners(&halfway), owners(&whole));
+    }
+
+    #[test]
+    fn weighed_plans_end_near_the_shares(
+        before in prop::collection::vec(prop::option::weighted(0.9, 0..5_usize), 1..200),
+        loads in prop::collection::vec(prop_oneof![Just(0_u64), 1..10_u64, 1..1000_u64], 200),
+        weights in prop::collection::vec(0..4_u32, 5),
+    ) {
+        prop_assume!(weights.iter().any(|weight| *weight > 0));
+        let loads = loads[..before.len()].to_vec();
+        let mut table = random_table(&before, 5)?;
+        let total: u64 = loads.iter().sum();
+        let sum: u64 = weights.iter().map(|weight| u64::from(*weight)).sum();
+        let off = |table: &Table| -> Vec<f64> {
+            let mut off: Vec<f64> = weights.iter().map(|w| -(total as f64) * f64::from(*w) / sum as f64).collect();
+            for (slot, owner) in owners(table).into_iter().enumerate() {
+                if let Some(i) = owner.and_then(|owner| owner[1..].parse::<usize>().ok()) {
+                    off[i] += loads[slot] as f64;
+                }
+            }
+            off
+        };
+        let start = off(&table);
+        let plan = Plan::new(&table, &goal(&weights).with_loads(loads.clone()))?;
+        plan.apply(&mut table, 0..plan.len())?;
+        let end = off(&table);
+        let heaviest = loads.iter().copied().max().unwrap_or(0) as f64;
+        for (node, weight) in weights.iter().enumerate() {
+            if *weight == 0 {
+                prop_assert_eq!(table.count(&format!("n{node:03}")), 0);
+            }
+        }
+        let worst = |off: &[f64]| off.iter().fold(0.0_f64, |worst, off| worst.max(off.abs()));
+        prop_assert!(worst(&end) <= worst(&start).max(heaviest) + 1e-6, "{start:?} {end:?}");
+        // Emptiest and fullest are at most the heaviest slot apart, where slots can help at all.
+        let most = end.iter().copied().fold(f64::MIN, f64::max);
+        let least = end.iter().copied().fold(f64::MAX, f64::min);
+        prop_assert!(most <= heaviest + 1e-6 && -least <= heaviest * 5.0 + 1e-6, "{end:?} {heaviest}");
+        let mut slots: Vec<_> = plan.moves().map(|step| step.slot).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        prop_assert_eq!(slots.len(), plan.len());
+    }
+}
+
+#[test]
+fn equal_fractions_go_where_they_save_a_move() -> Outcome {
+    // Shares are 1.5 and 4.5: who has its whole part and one more keeps it.
+    for (owned, moves) in [([2, 4], 0), ([1, 5], 0), ([3, 3], 1)] {
+        let mut table = cluster(6, 2)?;
+        table.assign(0..=5, "n001")?;
+        table.assign(0..=owned[0] - 1, "n000")?;
+        assert_eq!(Plan::new(&table, &goal(&[1, 3]))?.len(), moves, "{owned:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn heavy_slots_are_counted_by_what_they_hold() -> Outcome {
+    let mut table = cluster(16_384, 2)?;
+    table.assign(0..=16_383, "n000")?;
+    let mut heat = Heat::new(table.rule().clone(), 10);
+    for i in 0..1000 {
+        heat.feed(format!("key:{i}").as_bytes(), 1);
+    }
+    heat.feed(b"{one}", 1000);
+    let goal = Goal::even(&table).with_loads(heat.loads().to_vec());
+    let plan = Plan::new(&table, &goal)?;
+    // Half of all is in one slot: that one move is enough.
+    assert_eq!(plan.len(), 1);
+    assert!(Plan::new(&table, &Goal::even(&table).with_loads(vec![1; 5])).is_err());
+    assert!(
+        Plan::new(
+            &table,
+            &Goal::even(&table).with_loads(vec![u64::MAX; 16_384])
+        )
+        .is_err()
+    );
+    let budget = Budget {
+        load: 100,
+        ..Budget::default()
+    };
+    assert_eq!(
+        plan.steps(budget)
+            .map(|step| step.len())
+            .collect::<Vec<_>>(),
+        [1]
+    );
+    Ok(())
+}
+
+/// The slot that brings two nodes closest is the heavy one, though it overshoots.
+#[test]
+fn one_heavy_slot_before_two_light_ones() -> Outcome {
+    let mut table = cluster(3, 2)?;
+    table.assign(0..=2, "n000")?;
+    let plan = Plan::new(&table, &goal(&[1, 1]).with_loads(vec![9, 3, 3]))?;
+    let moves: Vec<_> = plan.moves().map(|step| step.slot).collect();
+    assert_eq!(moves, [0]);
+    Ok(())
+}
+
+/// The second node gets a slot that takes it past its share, and gives one of its own on.
+#[test]
+fn who_got_too_much_gives() -> Outcome {
+    let mut table = cluster(6, 3)?;
+    table.assign(0..=1, "n000")?;
+    table.assign(2..=2, "n001")?;
+    table.assign(3..=5, "n002")?;
+    let loads = vec![12, 18, 16, 4, 4, 6];
+    let plan = Plan::new(&table, &goal(&[1, 1, 1]).with_loads(loads))?;
+    let moves: Vec<_> = plan
+        .moves()
+        .map(|step| (step.slot, step.from, step.to))
+        .collect();
+    assert_eq!(
+        moves,
+        [(0, Some("n000"), "n002"), (3, Some("n002"), "n001")]
+    );
+    Ok(())
+}
+
+#[test]
+fn who_joins_gets_slots_though_none_has_load() -> Outcome {
+    let mut table = cluster(9, 3)?;
+    table.assign(0..=4, "n000")?;
+    table.assign(5..=8, "n001")?;
+    let plan = Plan::new(&table, &goal(&[1, 1, 1]).with_loads(vec![0; 9]))?;
+    assert!(plan.moves().all(|step| step.load == 0));
+    plan.apply(&mut table, 0..plan.len())?;
+    assert_eq!(table.counts(), [3, 3, 3]);
+    Ok(())
+}
+
+#[test]
+fn slots_of_nobody_go_first_and_then_those_of_who_leaves() -> Outcome {
+    let mut table = cluster(13, 3)?;
+    table.assign(0..=7, "n000")?;
+    table.assign(8..=11, "n001")?;
+    let plan = Plan::new(&table, &goal(&[1, 0, 1]))?;
+    let givers: Vec<_> = plan.moves().map(|step| step.from.unwrap_or("-")).collect();
+    assert_eq!(givers, ["-", "n001", "n001", "n001", "n001", "n000"]);
+    Ok(())
+}
+
+#[test]
+fn nothing_is_sent_to_who_failed() -> Outcome {
+    let text = "\
+a 10.0.0.1:1@2 master - 0 0 1 connected 0-16383
+b 10.0.0.2:1@2 master - 0 0 2 connected
+c 10.0.0.3:1@2 master,fail - 0 0 3 disconnected";
+    let table = Table::from_text(text, SlotRule::REDIS)?;
+    let plan = Plan::new(&table, &Goal::even(&table))?;
+    let actions = plan.classic(&table, 0..1, 100, 5000)?;
+    assert_eq!(actions.len(), 5);
+    let is_there = |action: &hashroute::redis::Action| action.to_string().contains("10.0.0.3");
+    assert!(!actions.iter().any(is_there), "{actions:?}");
+    Ok(())
+}
+
+#[test]
+fn empty_slots_of_a_drained_node_are_spread_as_well() -> Outcome {
+    let mut table = cluster(900, 4)?;
+    table.assign(0..=899, "n000")?;
+    let plan = Plan::new(&table, &goal(&[0, 1, 1, 1]).with_loads(vec![0; 900]))?;
+    plan.apply(&mut table, 0..plan.len())?;
+    assert_eq!(table.counts(), [0, 300, 300, 300]);
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_planned_is_refused() -> Outcome {
+    let mut table = cluster(100, 3)?;
+    table.assign(0..=99, "n000")?;
+    assert!(Plan::new(&table, &goal(&[0, 0, 0])).is_err());
+    assert!(matches!(
+        Plan::new(&table, &Goal::new().with_weight("x", 1)),
+        Err(Error::UnknownNode { .. })
+    ));
+    let failed = Flags {
+        failed: true,
+        ..Flags::default()
+    };
+    let node = table.nodes()[0].clone();
+    table.replace(node.clone().with_flags(failed))?;
+    let error = Plan::new(&table, &Goal::even(&table))
+        .err()
+        .ok_or("planned")?;
+    assert!(error.to_string().contains("promote"), "{error}");
+    assert!(matches!(
+        Plan::new(&table, &goal(&[1, 1, 1])),
+        Err(Error::Weight { .. })
+    ));
+    table.replace(node)?;
+    // Begun moves come first.
+    table.mark(7, "n000", Mark::Migrating("n002".into()))?;
+    assert!(Plan::new(&table, &Goal::even(&table)).is_err());
+    table.unmark(7, "n000");
+    let plan = Plan::new(&table, &Goal::even(&table))?;
+    // Somebody else moved a slot of the plan.
+    let stolen = plan
+        .moves()
+        .find(|step| step.to == "n001")
+        .ok_or("no move")?
+        .slot;
+    table.assign(stolen..=stolen, "n002")?;
+    assert!(plan.progress(&table).is_err() && plan.apply(&mut table, 0..plan.len()).is_err());
+    assert!(plan.apply(&mut table, 0..usize::MAX).is_err());
+    Ok(())
+}
+
+#[test]
+fn commands_of_a_real_table() -> Outcome {
+    let mut table = Table::from_text(&printed("nodes_fragmented.txt")?, SlotRule::REDIS)?;
+    table.add(ClusterNode::new("new")?.with_address("127.0.0.1:27007".parse()?))?;
+    let plan = Plan::new(&table, &Goal::even(&table))?;
+    let classic = plan.classic(&table, 0..plan.len(), 100, 5000)?;
+    // Importing, migrating, keys, then the slot at target, source and two others.
+    assert_eq!(classic.len(), plan.len() * 7);
+    let atomic = plan.atomic(&table, 0..plan.len())?;
+    assert_eq!(atomic.len(), 3);
+    assert!(atomic.iter().all(|action| {
+        action
+            .to_string()
+            .starts_with("127.0.0.1:27007> CLUSTER MIGRATION IMPORT ")
+    }));
+    // What is done is not said again.
+    let mut halfway = table.clone();
+    plan.apply(&mut halfway, 0..10)?;
+    assert_eq!(plan.classic(&halfway, 0..20, 100, 5000)?.len(), 70);
+    table.unassign(0..=9)?;
+    let plan = Plan::new(&table, &Goal::even(&table))?;
+    let lines: Vec<_> = plan
+        .atomic(&table, 0..10)?
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert!(lines[0].contains("CLUSTER ADDSLOTSRANGE 0 9"), "{lines:?}");
+    assert!(
+        plan.classic(&table, 0..1, 100, 5000)?[0]
+            .to_string()
+            .ends_with("CLUSTER ADDSLOTS 0")
+    );
+    assert!(plan.classic(&table, 0..1, 0, 5000).is_err());
+    Ok(())
+}
+
+#[test]
+fn a_table_is_a_router_and_a_table_again() -> Outcome {
+    let mut table = Table::from_text(&printed("nodes_fragmented.txt")?, SlotRule::REDIS)?;
+    table.unassign(3..=5)?;
+    let router = HashSlots::try_from(&table)?;
+    for i in 0..1000 {
+        let key = format!("key:{i}");
+        let id = table.owner_of(key.as_bytes()).map(ClusterNode::id);
+        assert_eq!(router.route(key.as_bytes()).map(hashroute::Node::name), id);
+    }
+    assert_eq!(owners(&Table::try_from(&router)?), owners(&table));
+    Ok(())
+}
+
+#[test]
+fn types_can_be_shared_between_threads() {
+    fn is_shared<T: Send + Sync + Clone + core::fmt::Debug>() {}
+    is_shared::<Table>();
+    is_shared::<Plan>();
+    is_shared::<Heat>();
+    is_shared::<hashroute::redis::SlotMap>();
+    is_shared::<hashroute::redis::Call>();
+}
