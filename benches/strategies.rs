@@ -91,7 +91,7 @@ fn change(c: &mut Criterion) {
     }
 }
 
-/// What a node that joins moves; exact by regions, else from a sample.
+/// What a node that joins moves; exact by ranges, else from a sample.
 fn diff(c: &mut Criterion) {
     for strategy in strategy::ALL {
         let mut group = c.benchmark_group(format!("{}/diff", strategy.name));

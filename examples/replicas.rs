@@ -24,7 +24,7 @@ fn show(router: &dyn Router, key: &[u8], n: usize) {
 fn main() -> Result<(), Error> {
     let zones = ["eu-1", "eu-2", "eu-3"];
     let nodes = (0..12).map(|i| {
-        Node::new(format!("store-{i:02}")).with_place(zones[i % 3], format!("rack-{}", i / 6))
+        Node::new(format!("store-{i:02}")).with_location(zones[i % 3], format!("rack-{}", i / 6))
     });
     let mut router = Rendezvous::new(nodes)?;
 

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use hashroute::Error;
 use hashroute::redis::{
-    Action, Address, ClusterNode, Command, Decision, Goal, Health, Mark, Next, Outcome, Plan,
-    Policy, Request, SlotMap, SlotRule, Table,
+    Action, Address, ClusterNode, Command, CoverageRule, Decision, Goal, Health, Mark, Next,
+    Outcome, Request, SlotMap, SlotPlan, SlotRule, Table,
 };
 
 /// What `CLUSTER NODES` printed at one of the servers.
@@ -26,7 +26,7 @@ fn main() -> Result<(), Error> {
     }
 
     // What moves, and by which commands? An operator may type them.
-    let plan = Plan::new(&table, &Goal::even(&table))?;
+    let plan = SlotPlan::new(&table, &Goal::even(&table))?;
     println!("{} slots move; the first by these commands:", plan.len());
     for action in plan.classic(&table, 0..1, 100, 5000)? {
         println!("  {}", action.to_string().replace('\n', "\n  "));
@@ -124,7 +124,7 @@ impl Servers {
         let has = held.is_some_and(|keys| keys.iter().any(|held| held == key));
         let keys = [key.as_bytes()];
         let request = Request::new(Command::Read, &keys).asking(asking);
-        let policy = Policy::default();
+        let policy = CoverageRule::default();
         let decision = self
             .table
             .decide(&id, &request, Health::Ok, policy, |_| has)?;

@@ -38,7 +38,7 @@ pub use key::{HashTag, KeyHash, KeyHasher};
 pub use node::{Node, NodeId, Nodes};
 pub use replicas::Spread;
 pub use router::{Change, Router};
-pub use space::{Region, Regions};
+pub use space::{HashRanges, OwnedRange};
 #[cfg(feature = "spec")]
 pub use spec::Spec;
 pub use strategy::{HashSlots, Jump, Maglev, Modulo, Rendezvous, Ring, Shortlist};

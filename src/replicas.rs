@@ -47,7 +47,7 @@ pub(crate) fn list<R: Router + ?Sized>(
     n: usize,
     spread: Spread,
 ) -> SmallVec<[NodeId; 8]> {
-    let mut out: SmallVec<[Option<NodeId>; 8]> = smallvec![None; n.min(router.nodes().live())];
+    let mut out: SmallVec<[Option<NodeId>; 8]> = smallvec![None; n.min(router.nodes().weighted())];
     router.replicas_into(key, spread, &mut out);
     out.into_iter().flatten().collect()
 }
@@ -58,7 +58,7 @@ pub(crate) fn fill<R: Router + ?Sized>(
     spread: Spread,
     out: &mut [Option<NodeId>],
 ) -> usize {
-    let wanted = out.len().min(router.nodes().live());
+    let wanted = out.len().min(router.nodes().weighted());
     let out = &mut out[..wanted];
     if wanted <= SCANNED {
         return List::new(out, &mut []).fill(router, key, spread);

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::hash::scale;
 use crate::{
-    Error, HashFunction, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Spread, replicas,
+    Error, HashFunction, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Spread, replicas,
 };
 
 /// A change of membership.
@@ -131,7 +131,7 @@ pub trait Router: Debug + Send + Sync {
 
     /// Its own way of hashing keys, in words, where [`hasher`](Self::hasher) is `None`: two
     /// routers of the same words make the same hash of every key, and their hashes fill the bits
-    /// of their [regions](Self::regions). `None` where that is not known, or where the hash looks
+    /// of their [ranges](Self::ranges). `None` where that is not known, or where the hash looks
     /// at more than the key. Allocates.
     ///
     /// ```
@@ -296,18 +296,18 @@ pub trait Router: Debug + Send + Sync {
     }
 
     /// The whole hash space by owner, where the structure gives it (arcs, cells, slots); `None`
-    /// where every hash has a way of its own (scores, jump, loads). [`Regions::owner`] of every
+    /// where every hash has a way of its own (scores, jump, loads). [`HashRanges::owner`] of every
     /// hash is [`route_hash`](Self::route_hash). Allocates.
     ///
     /// ```
     /// # use hashroute::{KeyHash, Maglev, Node, Router};
     /// let router = Maglev::new(["a", "b"].map(Node::new))?;
-    /// let regions = router.regions().expect("a table has cells");
+    /// let ranges = router.ranges().expect("a table has cells");
     /// let key = KeyHash::from_bytes(b"user:42");
-    /// assert_eq!(regions.owner(key), router.route_hash(key));
+    /// assert_eq!(ranges.owner(key), router.route_hash(key));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    fn regions(&self) -> Option<Regions> {
+    fn ranges(&self) -> Option<HashRanges> {
         None
     }
 
@@ -435,8 +435,8 @@ impl<R: Router + ?Sized> Router for Box<R> {
         (**self).shares()
     }
 
-    fn regions(&self) -> Option<Regions> {
-        (**self).regions()
+    fn ranges(&self) -> Option<HashRanges> {
+        (**self).ranges()
     }
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
@@ -464,12 +464,12 @@ fn walk_by_rehash<R: Router + ?Sized>(
     // Twice the members finds most of them, and so many rounds all of a short list; the sweep
     // below finds the rest. Without a limit, one node of nearly all the weight would cost a large
     // cluster a lookup for each of the others.
-    for round in 1..=ROUNDS.min(2 * nodes.live() as u64) {
+    for round in 1..=ROUNDS.min(2 * nodes.weighted() as u64) {
         if let Some(id) = router.route_hash(key.rehash(round)) {
             visit(id)?;
         }
     }
-    let start = scale(key.rehash(0).get(), nodes.live());
+    let start = scale(key.rehash(0).get(), nodes.weighted());
     let members = || {
         nodes
             .iter()

@@ -4,10 +4,10 @@ use alloc::vec::Vec;
 
 use crate::{KeyHash, NodeId};
 
-/// The whole hash space, cut into regions of one owner each, in order.
+/// The whole hash space, cut into ranges of one owner each, in order.
 ///
 /// A hash stands at a place: at itself on a circle ([`arcs`](Self::arcs)), at its remainder where
-/// a table is looked up by hash mod cells ([`cells`](Self::cells)). A region is a run of places.
+/// a table is looked up by hash mod cells ([`cells`](Self::cells)). A range is a run of places.
 /// So rings, Maglev, slots and modulo, and the dialects that are one of these, all have the same
 /// form, and [`Router::route_hash`](crate::Router::route_hash) is [`owner`](Self::owner).
 ///
@@ -15,18 +15,18 @@ use crate::{KeyHash, NodeId};
 /// use hashroute::{KeyHash, Node, Ring, Router};
 ///
 /// let ring = Ring::from_tokens(["a", "b"].map(Node::new), [(100, "a"), (200, "b")])?;
-/// let regions = ring.regions().expect("a ring has arcs");
-/// let arcs: Vec<_> = regions.iter().map(|region| (region.first, region.last, region.owner)).collect();
+/// let ranges = ring.ranges().expect("a ring has arcs");
+/// let arcs: Vec<_> = ranges.iter().map(|range| (range.first, range.last, range.owner)).collect();
 /// let (a, b) = (ring.nodes().id("a"), ring.nodes().id("b"));
 /// assert_eq!(arcs, [(0, 100, a), (101, 200, b), (201, u64::MAX, a)]);
-/// assert_eq!(regions.owner(KeyHash::from_raw(101)), b);
+/// assert_eq!(ranges.owner(KeyHash::from_raw(101)), b);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Regions {
-    space: Space,
+pub struct HashRanges {
+    space: HashSpace,
     lists: bool,
-    /// The first place of each region, ascending from 0, and its owner.
+    /// The first place of each range, ascending from 0, and its owner.
     starts: Vec<(u64, Option<NodeId>)>,
 }
 
@@ -36,13 +36,13 @@ pub struct Regions {
 /// use hashroute::{HashSlots, Node, Router};
 ///
 /// let table = HashSlots::new(["a", "b"].map(Node::new))?;
-/// let regions = table.regions().expect("slots");
-/// let last = regions.iter().last().expect("there is always one");
+/// let ranges = table.ranges().expect("slots");
+/// let last = ranges.iter().last().expect("there is always one");
 /// assert_eq!((last.first, last.last, last.owner), (8192, 16_383, table.nodes().id("b")));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Region {
+pub struct OwnedRange {
     /// The first place.
     pub first: u64,
     /// The last place.
@@ -51,19 +51,19 @@ pub struct Region {
     pub owner: Option<NodeId>,
 }
 
-impl Regions {
+impl HashRanges {
     /// Arcs of a circle of 2^`bits` hashes (1 to 64; more count as 64, none as 1), each given by
     /// its last place: a hash belongs to the first end at or after it, past the last one to the
     /// first. Of equal ends the first given counts, and without any, nobody owns anything.
     /// O(ends log ends), O(ends) when they are in order.
     ///
     /// ```
-    /// # use hashroute::{KeyHash, Node, Nodes, Regions};
+    /// # use hashroute::{KeyHash, Node, Nodes, HashRanges};
     /// let nodes = Nodes::new(["a", "b"].map(Node::new))?;
     /// let [a, b] = ["a", "b"].map(|name| nodes.id(name).expect("a member"));
-    /// let regions = Regions::arcs(32, [(100, a), (200, b)]);
-    /// assert_eq!(regions.owner(KeyHash::from_raw(201)), Some(a));
-    /// assert_eq!(regions.owner(KeyHash::from_raw(1 << 32)), None); // wider than 32 bits
+    /// let ranges = HashRanges::arcs(32, [(100, a), (200, b)]);
+    /// assert_eq!(ranges.owner(KeyHash::from_raw(201)), Some(a));
+    /// assert_eq!(ranges.owner(KeyHash::from_raw(1 << 32)), None); // wider than 32 bits
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn arcs(bits: u32, ends: impl IntoIterator<Item = (u64, NodeId)>) -> Self {
@@ -81,7 +81,7 @@ impl Regions {
         }
         starts.extend(start.map(|start| (start, first)));
         Self {
-            space: Space {
+            space: HashSpace {
                 bits,
                 modulus: None,
             },
@@ -95,10 +95,10 @@ impl Regions {
     /// cells nobody owns anything. O(runs).
     ///
     /// ```
-    /// # use hashroute::{KeyHash, Node, Nodes, Regions};
+    /// # use hashroute::{KeyHash, Node, Nodes, HashRanges};
     /// let nodes = Nodes::new(["a", "b"].map(Node::new))?;
-    /// let regions = Regions::cells(64, [(2, nodes.id("a")), (1, nodes.id("b"))]);
-    /// assert_eq!(regions.owner(KeyHash::from_raw(5)), nodes.id("b")); // 5 mod 3 = 2
+    /// let ranges = HashRanges::cells(64, [(2, nodes.id("a")), (1, nodes.id("b"))]);
+    /// assert_eq!(ranges.owner(KeyHash::from_raw(5)), nodes.id("b")); // 5 mod 3 = 2
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn cells(bits: u32, runs: impl IntoIterator<Item = (u64, Option<NodeId>)>) -> Self {
@@ -114,7 +114,7 @@ impl Regions {
             starts.push((0, None));
         }
         Self {
-            space: Space {
+            space: HashSpace {
                 bits: bits.clamp(1, 64),
                 modulus: Some(modulus.max(1)),
             },
@@ -123,13 +123,13 @@ impl Regions {
         }
     }
 
-    /// The same regions, in each of which all hashes share their whole
+    /// The same ranges, in each of which all hashes share their whole
     /// [walk](crate::Router::walk), not only their owner.
     ///
     /// ```
     /// # use hashroute::{HashSlots, Node, Ring, Router};
-    /// assert!(Ring::new([Node::new("a")])?.regions().is_some_and(|regions| regions.has_lists()));
-    /// assert!(HashSlots::new([Node::new("a")])?.regions().is_some_and(|regions| !regions.has_lists()));
+    /// assert!(Ring::new([Node::new("a")])?.ranges().is_some_and(|ranges| ranges.has_lists()));
+    /// assert!(HashSlots::new([Node::new("a")])?.ranges().is_some_and(|ranges| !ranges.has_lists()));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     #[must_use]
@@ -140,7 +140,7 @@ impl Regions {
         }
     }
 
-    /// The same regions, of which these nodes own none.
+    /// The same ranges, of which these nodes own none.
     #[cfg(feature = "compat")]
     pub(crate) fn without(mut self, absent: &[NodeId]) -> Self {
         for (_, owner) in &mut self.starts {
@@ -149,12 +149,12 @@ impl Regions {
         self
     }
 
-    /// Whether all hashes of a region share their preference list: replicas change at its ends
+    /// Whether all hashes of a range share their preference list: replicas change at its ends
     /// alone.
     ///
     /// ```
-    /// # use hashroute::Regions;
-    /// assert!(!Regions::cells(64, []).has_lists());
+    /// # use hashroute::HashRanges;
+    /// assert!(!HashRanges::cells(64, []).has_lists());
     /// ```
     pub fn has_lists(&self) -> bool {
         self.lists
@@ -163,8 +163,8 @@ impl Regions {
     /// How many bits the hashes have.
     ///
     /// ```
-    /// # use hashroute::Regions;
-    /// assert_eq!(Regions::arcs(32, []).bits(), 32);
+    /// # use hashroute::HashRanges;
+    /// assert_eq!(HashRanges::arcs(32, []).bits(), 32);
     /// ```
     pub fn bits(&self) -> u32 {
         self.space.bits
@@ -173,40 +173,40 @@ impl Regions {
     /// What a hash is taken modulo to give its place; `None` on a circle.
     ///
     /// ```
-    /// # use hashroute::Regions;
-    /// assert_eq!(Regions::cells(64, [(7, None)]).modulus(), Some(7));
+    /// # use hashroute::HashRanges;
+    /// assert_eq!(HashRanges::cells(64, [(7, None)]).modulus(), Some(7));
     /// ```
     pub fn modulus(&self) -> Option<u64> {
         self.space.modulus
     }
 
-    /// How many regions there are, at least one.
+    /// How many ranges there are, at least one.
     ///
     /// ```
-    /// # use hashroute::Regions;
-    /// assert_eq!(Regions::arcs(64, []).len(), 1);
+    /// # use hashroute::HashRanges;
+    /// assert_eq!(HashRanges::arcs(64, []).len(), 1);
     /// ```
-    #[expect(clippy::len_without_is_empty, reason = "there is always a region")]
+    #[expect(clippy::len_without_is_empty, reason = "there is always a range")]
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// The regions in order, from place 0 to the last.
+    /// The ranges in order, from place 0 to the last.
     ///
     /// ```
-    /// # use hashroute::Regions;
-    /// let only = Regions::arcs(64, []).iter().next().expect("always one");
+    /// # use hashroute::HashRanges;
+    /// let only = HashRanges::arcs(64, []).iter().next().expect("always one");
     /// assert_eq!((only.first, only.last, only.owner), (0, u64::MAX, None));
     /// ```
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Region> + '_ {
-        (0..self.starts.len()).map(|at| self.region(at))
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = OwnedRange> + '_ {
+        (0..self.starts.len()).map(|at| self.range(at))
     }
 
     /// The place of a hash; `None` when it is wider than the hashes here.
     ///
     /// ```
-    /// # use hashroute::{KeyHash, Regions};
-    /// let cells = Regions::cells(32, [(7, None)]);
+    /// # use hashroute::{KeyHash, HashRanges};
+    /// let cells = HashRanges::cells(32, [(7, None)]);
     /// assert_eq!(cells.place(KeyHash::from_raw(10)), Some(3));
     /// assert_eq!(cells.place(KeyHash::from_raw(1 << 32)), None);
     /// ```
@@ -214,11 +214,11 @@ impl Regions {
         self.space.place(key)
     }
 
-    /// Who owns a hash. O(log regions).
+    /// Who owns a hash. O(log ranges).
     ///
     /// ```
-    /// # use hashroute::{KeyHash, Regions};
-    /// assert_eq!(Regions::arcs(64, []).owner(KeyHash::from_raw(7)), None);
+    /// # use hashroute::{KeyHash, HashRanges};
+    /// assert_eq!(HashRanges::arcs(64, []).owner(KeyHash::from_raw(7)), None);
     /// ```
     pub fn owner(&self, key: KeyHash) -> Option<NodeId> {
         let place = self.place(key)?;
@@ -230,18 +230,18 @@ impl Regions {
     /// rounding of the quotient.
     ///
     /// ```
-    /// # use hashroute::Regions;
-    /// assert_eq!(Regions::arcs(64, []).share(0, u64::MAX / 2), 0.5);
-    /// assert_eq!(Regions::cells(2, [(3, None)]).share(0, 0), 0.5); // 0 and 3 of 0, 1, 2, 3
+    /// # use hashroute::HashRanges;
+    /// assert_eq!(HashRanges::arcs(64, []).share(0, u64::MAX / 2), 0.5);
+    /// assert_eq!(HashRanges::cells(2, [(3, None)]).share(0, 0), 0.5); // 0 and 3 of 0, 1, 2, 3
     /// ```
     pub fn share(&self, first: u64, last: u64) -> f64 {
         self.space.count(first, last) as f64 / self.space.hashes() as f64
     }
 
-    fn region(&self, at: usize) -> Region {
+    fn range(&self, at: usize) -> OwnedRange {
         let (first, owner) = self.starts[at];
         let next = self.starts.get(at + 1);
-        Region {
+        OwnedRange {
             first,
             last: next.map_or(self.space.last(), |(next, _)| next - 1),
             owner,
@@ -251,14 +251,14 @@ impl Regions {
 
 /// Hashes of so many bits, and the places at which they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Space {
+pub(crate) struct HashSpace {
     /// From 1 to 64.
     bits: u32,
     /// What a hash is taken modulo, at least 1; `None` where the whole hash is the place.
     modulus: Option<u64>,
 }
 
-impl Space {
+impl HashSpace {
     /// Every hash at its own place.
     pub(crate) const CIRCLE: Self = Self {
         bits: 64,
@@ -305,7 +305,7 @@ impl Space {
 
     /// The places in which both cuts are runs: those of the circle, or the remainders modulo the
     /// least common multiple. `None` where there are none, or too many to look at.
-    fn common(a: &Regions, b: &Regions) -> Option<Self> {
+    fn common(a: &HashRanges, b: &HashRanges) -> Option<Self> {
         let (from, to) = (a.space, b.space);
         if from == to {
             return Some(from);
@@ -315,7 +315,7 @@ impl Space {
             return None;
         }
         let modulus = (m / divisor(m, n)).checked_mul(n)?;
-        let runs = |regions: &Regions, own: u64| (modulus / own).checked_mul(regions.len() as u64);
+        let runs = |ranges: &HashRanges, own: u64| (modulus / own).checked_mul(ranges.len() as u64);
         let total = runs(a, m)?.checked_add(runs(b, n)?)?;
         (total <= MAX_RUNS).then_some(Self {
             modulus: Some(modulus),
@@ -337,13 +337,13 @@ fn divisor(mut a: u64, mut b: u64) -> u64 {
 
 /// Visit all places in runs, first and last, of one owner in each; both must be cuts of the same
 /// hashes. The space in which the places are; `None`, and nothing is visited, where no such runs
-/// exist. O(regions of both).
+/// exist. O(ranges of both).
 pub(crate) fn overlay(
-    a: &Regions,
-    b: &Regions,
+    a: &HashRanges,
+    b: &HashRanges,
     mut visit: impl FnMut(u64, u64, [Option<NodeId>; 2]),
-) -> Option<Space> {
-    let space = Space::common(a, b)?;
+) -> Option<HashSpace> {
+    let space = HashSpace::common(a, b)?;
     let (mut a, mut b) = (Turns::new(a), Turns::new(b));
     let mut first = 0;
     loop {
@@ -358,38 +358,38 @@ pub(crate) fn overlay(
     }
 }
 
-/// Regions once after the other, and again from the start.
+/// HashRanges once after the other, and again from the start.
 struct Turns<'a> {
-    regions: &'a Regions,
+    ranges: &'a HashRanges,
     at: usize,
     /// The first place of this turn.
     base: u64,
 }
 
 impl<'a> Turns<'a> {
-    fn new(regions: &'a Regions) -> Self {
+    fn new(ranges: &'a HashRanges) -> Self {
         Self {
-            regions,
+            ranges,
             at: 0,
             base: 0,
         }
     }
 
     fn owner(&self) -> Option<NodeId> {
-        self.regions.region(self.at).owner
+        self.ranges.range(self.at).owner
     }
 
     fn end(&self) -> u64 {
-        self.base.saturating_add(self.regions.region(self.at).last)
+        self.base.saturating_add(self.ranges.range(self.at).last)
     }
 
-    /// Go on where this is the end of a region.
+    /// Go on where this is the end of a range.
     fn pass(&mut self, end: u64) {
         if self.end() > end {
             return;
         }
         self.at += 1;
-        if self.at == self.regions.len() {
+        if self.at == self.ranges.len() {
             self.at = 0;
             self.base = end + 1;
         }
@@ -408,10 +408,10 @@ mod tests {
     fn arcs_reach_around_the_circle() {
         let (a, b) = (id(0), id(1));
         let cut = |ends: &[(u64, NodeId)]| {
-            let regions = Regions::arcs(8, ends.iter().copied());
-            regions
+            let ranges = HashRanges::arcs(8, ends.iter().copied());
+            ranges
                 .iter()
-                .map(|region| (region.first, region.last, region.owner))
+                .map(|range| (range.first, range.last, range.owner))
                 .collect::<Vec<_>>()
         };
         assert_eq!(cut(&[]), [(0, 255, None)]);
@@ -426,17 +426,17 @@ mod tests {
     #[test]
     fn every_hash_is_counted_once() {
         for (bits, modulus) in [(8, 1), (8, 7), (8, 256), (8, 1000), (1, 3)] {
-            let regions = Regions::cells(bits, [(modulus, None)]);
+            let ranges = HashRanges::cells(bits, [(modulus, None)]);
             let counted = |at: u64| (0..1_u64 << bits).filter(|h| h % modulus <= at).count();
             for at in 0..modulus {
                 assert_eq!(
-                    regions.space.count(0, at),
+                    ranges.space.count(0, at),
                     counted(at) as u128,
                     "{bits} {modulus} {at}"
                 );
             }
         }
-        let circle = Regions::arcs(64, []);
+        let circle = HashRanges::arcs(64, []);
         assert_eq!(circle.space.count(0, u64::MAX), 1 << 64);
         assert_eq!(circle.space.count(5, 5), 1);
     }
@@ -446,14 +446,14 @@ mod tests {
         let (a, b) = (Some(id(0)), Some(id(1)));
         let pairs = [
             (
-                Regions::arcs(8, [(7, id(0)), (100, id(1))]),
-                Regions::arcs(8, [(7, id(1)), (99, id(0))]),
+                HashRanges::arcs(8, [(7, id(0)), (100, id(1))]),
+                HashRanges::arcs(8, [(7, id(1)), (99, id(0))]),
             ),
             (
-                Regions::cells(8, [(2, a), (1, b)]),
-                Regions::cells(8, [(1, b), (3, a)]),
+                HashRanges::cells(8, [(2, a), (1, b)]),
+                HashRanges::cells(8, [(1, b), (3, a)]),
             ),
-            (Regions::cells(8, [(5, a)]), Regions::cells(8, [])),
+            (HashRanges::cells(8, [(5, a)]), HashRanges::cells(8, [])),
         ];
         for (from, to) in pairs {
             let mut runs = Vec::new();
@@ -470,11 +470,15 @@ mod tests {
                 );
             }
         }
-        let unlike = overlay(&Regions::arcs(8, []), &Regions::cells(8, []), |_, _, _| ());
+        let unlike = overlay(
+            &HashRanges::arcs(8, []),
+            &HashRanges::cells(8, []),
+            |_, _, _| (),
+        );
         assert_eq!(unlike, None);
-        let large = Regions::cells(64, [(u64::MAX, a)]);
+        let large = HashRanges::cells(64, [(u64::MAX, a)]);
         assert_eq!(
-            overlay(&large, &Regions::cells(64, [(2, a)]), |_, _, _| ()),
+            overlay(&large, &HashRanges::cells(64, [(2, a)]), |_, _, _| ()),
             None
         );
     }

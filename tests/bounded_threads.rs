@@ -124,7 +124,7 @@ fn huge_weights_do_not_overflow() -> Outcome {
     Ok(())
 }
 
-/// Fill, check the bound at every placement, empty.
+/// Fill, check the bound at every assignment, empty.
 fn fill<R: Router>(router: R) -> Outcome {
     let factor = (5, 4);
     let name = format!("{router:.0?}");

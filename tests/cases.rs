@@ -76,12 +76,17 @@ fn input_3_weights_at_the_edges() {
             {
                 for key in [key, KeyHash::from_raw(raw)] {
                     let id = router.route_hash(key);
-                    assert_eq!(id.is_some(), router.nodes().live() > 0, "{}", strategy.name);
+                    assert_eq!(
+                        id.is_some(),
+                        router.nodes().weighted() > 0,
+                        "{}",
+                        strategy.name
+                    );
                     assert!(id.is_none_or(|id| router.nodes().weight(id) > 0));
                     let offered: BTreeSet<_> = walked(&*router, key).into_iter().collect();
                     assert_eq!(
                         offered.len(),
-                        router.nodes().live(),
+                        router.nodes().weighted(),
                         "{} {weights:?}",
                         strategy.name
                     );

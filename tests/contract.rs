@@ -3,7 +3,7 @@
 //!
 //! | law | where |
 //! |---|---|
-//! | 1 the same input gives the same answer | `agreement`, `regions`, and the constants of `values.rs` |
+//! | 1 the same input gives the same answer | `agreement`, `ranges`, and the constants of `values.rs` |
 //! | 2 the order of insertion does not matter to a set | `agreement` |
 //! | 3 a change moves only keys of the node it is about | `moves` |
 //! | 4 and as many as its share | `moves` |
@@ -19,10 +19,10 @@ mod common;
 mod agreement;
 #[path = "contract/moves.rs"]
 mod moves;
+#[path = "contract/ranges.rs"]
+mod ranges;
 #[path = "contract/refusals.rs"]
 mod refusals;
-#[path = "contract/regions.rs"]
-mod regions;
 #[path = "contract/replicas.rs"]
 mod replicas;
 #[path = "contract/shares.rs"]

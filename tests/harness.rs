@@ -19,7 +19,7 @@ mod stream;
 #[path = "harness/verdicts.rs"]
 mod verdicts;
 
-use hashroute::harness::{Balance, Keys, Placement, balance};
+use hashroute::harness::{Assignment, Balance, Keys, balance};
 use hashroute::hash::mix64;
 use hashroute::{Node, Router};
 
@@ -29,7 +29,7 @@ fn nodes(count: usize) -> Vec<Node> {
 }
 
 fn balance_of(router: &dyn Router, keys: &Keys) -> Balance {
-    balance("test", router, keys, &Placement::of(router, keys))
+    balance("test", router, keys, &Assignment::of(router, keys))
 }
 
 /// Fair numbers that owe nothing to the harness's own generator.

@@ -80,7 +80,7 @@ fn check(filter: &Filter, down: &BTreeSet<NodeId>, keys: &[KeyHash]) {
     }
     // A whole list takes whole walks: every member with weight, those that are up first.
     let list = filter.replicas(keys[0], usize::MAX, Spread::Nodes);
-    assert_eq!(list.len(), filter.nodes().live());
+    assert_eq!(list.len(), filter.nodes().weighted());
     let list: Vec<_> = list.iter().map(|id| down.contains(id)).collect();
     assert!(!filter.skips() || list.is_sorted(), "{list:?}");
 }

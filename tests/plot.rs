@@ -1,6 +1,6 @@
 //! Pictures: what is drawn is what was measured, whatever the names, in files of modest size.
 
-use hashroute::harness::{Keys, Measure, Placement, Remap, balance, remap};
+use hashroute::harness::{Assignment, Keys, Measure, Remap, balance, remap};
 use hashroute::plot::{self, CountPoint, Picture, RingScene};
 use hashroute::redis::{ClusterNode, SlotRule, Table};
 use hashroute::{Change, Error, Modulo, Node, Rendezvous, Ring, Router};
@@ -48,11 +48,11 @@ fn draw(
     keys: &Keys,
     shown: &[&[u8]],
 ) -> Result<(Picture, Option<Remap>), Error> {
-    let before = Placement::of(ring, keys);
+    let before = Assignment::of(ring, keys);
     let balance = balance("ring", ring, keys, &before);
     let mut after = ring.clone();
     change.iter().try_for_each(|change| after.apply(change))?;
-    let remap = change.map(|_| remap(&before, &Placement::of(&after, keys), keys));
+    let remap = change.map(|_| remap(&before, &Assignment::of(&after, keys), keys));
     let picture = plot::ring(&RingScene {
         router: ring,
         balance: &balance,
@@ -83,7 +83,7 @@ fn a_ring_has_its_tokens_its_keys_and_its_figures() -> Outcome {
             .iter()
             .any(|text| text.ends_with(&format!(" ({share})")))
     );
-    for node in balance("ring", &ring, &keys, &Placement::of(&ring, &keys)).nodes {
+    for node in balance("ring", &ring, &keys, &Assignment::of(&ring, &keys)).nodes {
         let exact = node.exact_share.ok_or("a ring has shares")?;
         for figure in [exact, node.share] {
             let figure = format!("{:.2}%", figure * 100.0);
@@ -122,7 +122,7 @@ fn every_picture_is_well_formed_titled_and_the_same_again() -> Outcome {
         let add = Change::Add(Node::new("</text><script>"));
         let (drawn, moved) = draw(&ring, Some(add), &keys, &hostile)?;
         let leave = draw(&ring, Some(Change::remove("a&b")), &keys, &hostile)?.0;
-        let balance = balance("<&\">", &ring, &keys, &Placement::of(&ring, &keys));
+        let balance = balance("<&\">", &ring, &keys, &Assignment::of(&ring, &keys));
         let point = CountPoint {
             nodes: 3,
             cv: f64::NAN,
@@ -196,9 +196,9 @@ fn the_smallest_and_the_emptiest_rings_are_drawn() -> Outcome {
 fn a_matrix_of_everything_that_moves_stays_small() -> Outcome {
     let keys = Keys::template("user:{i}", 0..50_000)?;
     let mut router = Modulo::new(names(200))?;
-    let before = Placement::of(&router, &keys);
+    let before = Assignment::of(&router, &keys);
     router.apply(&Change::Add(Node::new("new")))?;
-    let remap = remap(&before, &Placement::of(&router, &keys), &keys);
+    let remap = remap(&before, &Assignment::of(&router, &keys), &keys);
     assert!(remap.flows.len() > 20_000);
     let picture = plot::matrix(&remap);
     assert!(picture.svg().len() < 500_000, "{}", picture.svg().len());
@@ -235,7 +235,7 @@ fn alarms(
     let mut alarms = 0;
     for seed in 0..of {
         let keys = keys(seed)?;
-        let balance = balance("r", &router, &keys, &Placement::of(&router, &keys));
+        let balance = balance("r", &router, &keys, &Assignment::of(&router, &keys));
         let picture = plot::bars(&balance, by)?;
         alarms += u64::from(!picture.title().starts_with("r: none of "));
     }
@@ -281,7 +281,7 @@ fn one_large_key_does_not_make_chance_an_alarm() -> Outcome {
 fn what_is_beyond_the_band_is_told() -> Outcome {
     let keys = Keys::template("{i}", 0..3000)?;
     let ring = Ring::with_points(names(10), 2)?;
-    let balance_of = |keys: &Keys| balance("r", &ring, keys, &Placement::of(&ring, keys));
+    let balance_of = |keys: &Keys| balance("r", &ring, keys, &Assignment::of(&ring, keys));
     let equal = plot::bars(&balance_of(&keys), Measure::Keys)?;
     assert!(
         equal

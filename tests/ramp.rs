@@ -56,7 +56,7 @@ fn follow(strategy: &Strategy, ramp: &Ramp, router: &mut dyn Router, times: &[u3
         assert_eq!(weight, Some(ramp.at(latest)), "{} {times:?}", strategy.name);
         let after = owners(router, &sample);
         let excess = excess(rises, &before, &after);
-        let chance = chance(strategy, excess, router.nodes().live() + 1);
+        let chance = chance(strategy, excess, router.nodes().weighted() + 1);
         assert!(
             chance >= limit,
             "{} {ramp:?} {now:?}: {excess}",

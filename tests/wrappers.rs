@@ -9,8 +9,8 @@ use hashroute::plan::{Budget, Plan, Replicas, Transition};
 use hashroute::shared::Shared;
 use hashroute::strategy::Params;
 use hashroute::{
-    BoundedLoad, Change, Error, HashFunction, KeyHash, KeyHasher, Modulo, Node, NodeId, Nodes,
-    Regions, Rendezvous, Router, Spread, compat,
+    BoundedLoad, Change, Error, HashFunction, HashRanges, KeyHash, KeyHasher, Modulo, Node, NodeId,
+    Nodes, Rendezvous, Router, Spread, compat,
 };
 use smallvec::SmallVec;
 
@@ -97,8 +97,8 @@ impl Router for Probe {
         Some(vec![0.125, 0.25, 0.625])
     }
 
-    fn regions(&self) -> Option<Regions> {
-        Some(Regions::cells(64, [(5, self.id("b"))]).with_lists())
+    fn ranges(&self) -> Option<HashRanges> {
+        Some(HashRanges::cells(64, [(5, self.id("b"))]).with_lists())
     }
 
     fn explain(&self, _: KeyHash) -> Vec<(&'static str, String)> {
@@ -149,7 +149,7 @@ fn answers(router: &mut dyn Router) -> Vec<(&'static str, String)> {
         ("place", name(router.place(key))),
         ("keeps_loads", router.keeps_loads().to_string()),
         ("shares", format!("{:?}", router.shares())),
-        ("regions", format!("{:?}", router.regions())),
+        ("ranges", format!("{:?}", router.ranges())),
         ("explain", format!("{:?}", router.explain(key))),
         ("heap_bytes", (router.heap_bytes() >= 1 << 30).to_string()),
     ]
@@ -234,7 +234,7 @@ fn wrappers_answer_as_the_router_inside() -> Result<(), Error> {
         "replicas_into",
         "place",
         "shares",
-        "regions",
+        "ranges",
         "explain",
     ];
     assert_eq!(own(&probe, bounded), by_load);
@@ -259,7 +259,7 @@ fn a_moment_of_a_change_answers_as_its_routers() -> Result<(), Error> {
         "route_batch",
         "place",
         "shares",
-        "regions",
+        "ranges",
     ];
     assert_eq!(own(&probe, stage), both);
     Ok(())

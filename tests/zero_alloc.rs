@@ -15,7 +15,9 @@ use common::{Outcome, fit, keys, nodes};
 use hashroute::health::{self, Liveness};
 use hashroute::hot::HotKeys;
 use hashroute::plan::{Budget, Plan, Replicas, Transition};
-use hashroute::redis::{Address, Command, Health, Mark, Policy, Request, SlotMap, SlotRule, Table};
+use hashroute::redis::{
+    Address, Command, CoverageRule, Health, Mark, Request, SlotMap, SlotRule, Table,
+};
 use hashroute::strategy::{ALL, Strategy};
 use hashroute::{
     BoundedLoad, HashFunction, HashTag, Jump, KeyHash, KeyHasher, Node, Rendezvous, Ring, Router,
@@ -28,9 +30,9 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 /// Fail where `lookup` takes memory or gives any back.
 fn free_of_charge(what: &str, lookup: impl FnOnce()) {
-    let region = Region::new(ALLOCATOR);
+    let range = Region::new(ALLOCATOR);
     lookup();
-    let change = region.change();
+    let change = range.change();
     let calls = change.allocations + change.deallocations + change.reallocations;
     assert_eq!(calls, 0, "{what}: {change:?}");
 }
@@ -39,7 +41,7 @@ fn free_of_charge(what: &str, lookup: impl FnOnce()) {
 fn members(strategy: &Strategy, count: u32) -> Vec<Node> {
     let member = |i| {
         let (zone, rack) = (format!("zone-{}", i % 7), format!("rack-{}", i % 31));
-        let node = Node::new(format!("node-{i}")).with_place(zone, rack);
+        let node = Node::new(format!("node-{i}")).with_location(zone, rack);
         node.with_weight(fit(strategy, (i + 2) % 4))
     };
     (0..count).map(member).collect()
@@ -62,7 +64,8 @@ fn cluster() -> Outcome {
         let request = Request::new(Command::Write, keys);
         for id in ["a", "b"] {
             free_of_charge("decide", || {
-                let answer = table.decide(id, &request, Health::Ok, Policy::default(), |_| false);
+                let answer =
+                    table.decide(id, &request, Health::Ok, CoverageRule::default(), |_| false);
                 black_box(answer.is_ok());
             });
         }

@@ -4,15 +4,15 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use crate::change::union::Members;
+use crate::change::union::Union;
 use crate::hash::mix64;
-use crate::space::{Space, overlay};
+use crate::space::{HashSpace, overlay};
 use crate::{Error, NodeId, Router};
 
 /// What moves from one router to another.
 ///
 /// Both routers answer as they stand now; nodes are told apart by name. Where the two hash keys
-/// alike and both have [regions](Router::regions) of one kind (ring and Maglev; slots and modulo;
+/// alike and both have [ranges](Router::ranges) of one kind (ring and Maglev; slots and modulo;
 /// two pools of one system whose options hash alike), the answer is exact, with the ranges of hashes
 /// that move; else it is of keys.
 ///
@@ -35,9 +35,9 @@ use crate::{Error, NodeId, Router};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Diff {
-    members: Members,
+    members: Union,
     basis: Basis,
-    space: Space,
+    space: HashSpace,
     total: u128,
     moved: u128,
     /// The largest first, then by name.
@@ -91,7 +91,7 @@ pub struct Flow<'a> {
     pub count: u128,
 }
 
-/// A run of places (see [`Regions`](crate::Regions)) that goes from one node to another.
+/// A run of places (see [`HashRanges`](crate::HashRanges)) that goes from one node to another.
 ///
 /// ```
 /// use hashroute::{Node, Ring, diff};
@@ -124,7 +124,7 @@ const SAMPLE: u64 = 1 << 16;
 /// Neither shares of hashes nor a sample say anything of keys that a weak hash function does not
 /// spread (numbers in a row under FNV-1a, say), nor does a sample of systems that hash parts of
 /// packets: for these, take [`diff_keys`].
-/// O(regions), or 131,072 lookups.
+/// O(ranges), or 131,072 lookups.
 ///
 /// # Errors
 /// [`Error::Capacity`] when both together have more than 2^32 - 1 nodes, [`Error::Unsupported`]
@@ -350,10 +350,10 @@ pub(crate) fn exact(old: &dyn Router, new: &dyn Router) -> Result<Option<Diff>, 
     if !hash_alike(old, new) {
         return Ok(None);
     }
-    let (Some(from), Some(to)) = (old.regions(), new.regions()) else {
+    let (Some(from), Some(to)) = (old.ranges(), new.ranges()) else {
         return Ok(None);
     };
-    let members = Members::new(old.nodes(), new.nodes())?;
+    let members = Union::new(old.nodes(), new.nodes())?;
     let mut ranges: Vec<Run> = Vec::new();
     let space = overlay(&from, &to, |first, last, owners| {
         let pair = members.pair(owners);
@@ -384,7 +384,7 @@ fn counted<K: AsRef<[u8]>>(
     basis: Basis,
     keys: &mut dyn Iterator<Item = K>,
 ) -> Result<Diff, Error> {
-    let members = Members::new(old.nodes(), new.nodes())?;
+    let members = Union::new(old.nodes(), new.nodes())?;
     let (mut total, mut parts, mut owned) = (0, Vec::new(), false);
     for key in keys {
         let key = key.as_ref();
@@ -395,7 +395,7 @@ fn counted<K: AsRef<[u8]>>(
             parts.push((pair, 1));
         }
     }
-    let live = |router: &dyn Router| router.nodes().live() > 0;
+    let live = |router: &dyn Router| router.nodes().weighted() > 0;
     if total > 0 && !owned && (live(old) || live(new)) {
         return Err(NOT_ROUTED);
     }
@@ -403,7 +403,7 @@ fn counted<K: AsRef<[u8]>>(
     Ok(Diff {
         members,
         basis,
-        space: Space::CIRCLE,
+        space: HashSpace::CIRCLE,
         total,
         moved: flows.iter().map(|(_, count)| count).sum(),
         flows,

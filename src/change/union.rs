@@ -10,13 +10,13 @@ use crate::{Error, Node, NodeId, Nodes};
 /// The nodes of an old and a new router. Ids follow the names, so that both routers' ids can be
 /// compared once they are turned into these.
 #[derive(Clone, Debug)]
-pub(crate) struct Members {
+pub(crate) struct Union {
     nodes: Nodes,
     /// By the index in the old router, and in the new.
     ids: [Vec<Option<NodeId>>; 2],
 }
 
-impl Members {
+impl Union {
     /// A node that is in both is as the new one has it, but with the larger of its weights: it
     /// serves what it has not given away yet.
     pub(crate) fn new(old: &Nodes, new: &Nodes) -> Result<Self, Error> {

@@ -29,8 +29,8 @@ use alloc::vec::Vec;
 use core::str::FromStr;
 
 use super::layout::check_capacity;
-use super::parts::members::{live, unweighted};
-use super::{Dialect, Placement, Pool, Proof, Server, System};
+use super::parts::servers::{unweighted, up};
+use super::{Dialect, Layout, Pool, Proof, Server, System};
 use crate::strategy::Param;
 use crate::{Error, HashFunction, NodeId};
 
@@ -196,13 +196,13 @@ impl Buraksezer {
 }
 
 impl System for Buraksezer {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         self.check()?;
         unweighted(servers)?;
-        let members: Vec<_> = live(servers).collect();
+        let members: Vec<_> = up(servers).collect();
         check_capacity(u64::from(self.replication).saturating_mul(members.len() as u64))?;
         if members.is_empty() {
-            return Placement::cells(64, Vec::new());
+            return Layout::cells(64, Vec::new());
         }
         let points = self.points(&members);
         let mut room = Room::new(&points, members.len(), self.bound(members.len()));
@@ -212,14 +212,14 @@ impl System for Buraksezer {
         };
         let cells: Option<Vec<_>> = (0..self.partitions).map(place).collect();
         let full = || Error::parameter(LOAD.name, self.load, "more room for the partitions");
-        Placement::cells(64, cells.ok_or_else(full)?)
+        Layout::cells(64, cells.ok_or_else(full)?)
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         Some(self.value(key))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         (self.hash.bits() == 64).then(|| format!("buraksezer {}", self.hash.name()))
     }
 }
@@ -341,7 +341,7 @@ mod tests {
                 };
                 let wanted = slow(&system, &names(count));
                 let pool = Pool::new(system, names(count));
-                let cell = |pool: &Pool, cell| pool.placement().owner(cell).map(NodeId::index);
+                let cell = |pool: &Pool, cell| pool.layout().owner(cell).map(NodeId::index);
                 let owners = pool.ok().map(|pool| {
                     let cells = (0..271).map(|at| cell(&pool, at));
                     cells.collect::<Option<Vec<_>>>().expect("owners")

@@ -20,8 +20,8 @@ use alloc::vec::Vec;
 
 use super::layout::check_capacity;
 use super::nginx::{chain, crc32, middle};
-use super::parts::members::down;
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::parts::servers::down;
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};
 
@@ -70,7 +70,7 @@ const UNIT: Param = Param {
 ///
 /// let system = CacheMemcachedFast { ketama_points: 150, ..CacheMemcachedFast::default() };
 /// let pool = Pool::new(system, ["10.0.0.1:11211", "10.0.0.2:11211"].map(Server::new))?;
-/// assert_eq!(pool.placement().len(), 300);
+/// assert_eq!(pool.layout().len(), 300);
 /// assert!(pool.route(b"key").is_some());
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -107,20 +107,20 @@ const LAST: f64 = u32::MAX as f64;
 const MOST_SERVERS: usize = 1 << 15;
 
 impl System for CacheMemcachedFast {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         if self.unit == 0 {
             return Err(Error::parameter(UNIT.name, 0, "at least 1"));
         }
         let down = down(servers);
-        let placement = match weighted(servers).collect::<Vec<_>>()[..] {
-            [(only, _)] => Placement::cells(32, vec![*only])?,
+        let layout = match weighted(servers).collect::<Vec<_>>()[..] {
+            [(only, _)] => Layout::cells(32, vec![*only])?,
             ref servers if self.ketama_points > 0 => self.ring(servers)?,
             ref servers => self.shares(servers)?,
         };
-        Ok(placement.without(down))
+        Ok(layout.without(down))
     }
 
-    fn hash(&self, key: &[u8], servers: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], servers: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         let hash = crc32(&[self.namespace.as_bytes(), key]);
         if self.ketama_points > 0 {
             return Some(hash.into());
@@ -133,7 +133,7 @@ impl System for CacheMemcachedFast {
         Some(point.wrapping_add(1).into())
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         // By weights it looks at the servers.
         (self.ketama_points > 0).then(|| format!("cache_memcached_fast {:?}", self.namespace))
     }
@@ -148,7 +148,7 @@ impl CacheMemcachedFast {
         cut(f64::from(self.ketama_points) * self.weight(server) + 0.5)
     }
 
-    fn ring(&self, servers: &[(&NodeId, &Server)]) -> Result<Placement, Error> {
+    fn ring(&self, servers: &[(&NodeId, &Server)]) -> Result<Layout, Error> {
         let counts = servers.iter().map(|(_, server)| self.points(server));
         check_capacity(counts.map(u64::from).sum())?;
         let mut points = Vec::new();
@@ -160,11 +160,11 @@ impl CacheMemcachedFast {
             let own = chain(host, port).take(self.points(server) as usize);
             points.extend(own.map(|point| (point, **id)));
         }
-        Placement::circle(32, Rule::AtOrAfter, points)
+        Layout::circle(32, Rule::AtOrAfter, points)
     }
 
     /// One point a server, at the end of its share; each that is added presses the others together.
-    fn shares(&self, servers: &[(&NodeId, &Server)]) -> Result<Placement, Error> {
+    fn shares(&self, servers: &[(&NodeId, &Server)]) -> Result<Layout, Error> {
         check_servers(servers.len())?;
         let mut points: Vec<(u32, NodeId)> = Vec::new();
         let mut total = 0.0;
@@ -177,7 +177,7 @@ impl CacheMemcachedFast {
             points.push((u32::MAX, **id));
         }
         let points = points.iter().map(|(point, id)| (u64::from(*point), *id));
-        Placement::circle(32, Rule::AtOrAfter, points.collect())
+        Layout::circle(32, Rule::AtOrAfter, points.collect())
     }
 }
 
@@ -287,7 +287,7 @@ mod tests {
         };
         let pool = Pool::new(system, servers(&[1003, 10, 3]))?;
         // 150.45, 1.5 and 0.45, rounded.
-        assert_eq!(pool.placement().len(), 150 + 2);
+        assert_eq!(pool.layout().len(), 150 + 2);
         Ok(())
     }
 

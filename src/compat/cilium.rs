@@ -22,10 +22,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::parts::jhash;
-use super::parts::members::live;
 use super::parts::permutation::{Permutation, Table, count};
 use super::parts::ring_hash::total_weight;
-use super::{Dialect, Placement, Pool, Proof, Server, System};
+use super::parts::servers::up;
+use super::{Dialect, Layout, Pool, Proof, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};
 
@@ -120,20 +120,20 @@ impl Cilium {
 }
 
 impl System for Cilium {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         if !SIZES.contains(&self.table_size) {
             let sizes = SIZES.map(|size| format!("{size}")).join(", ");
             let expected = format!("one of: {sizes}");
             return Err(Error::parameter(TABLE_SIZE.name, self.table_size, expected));
         }
-        if let Some((_, server)) = live(servers).find(|(_, server)| server.weight() > 0xffff) {
+        if let Some((_, server)) = up(servers).find(|(_, server)| server.weight() > 0xffff) {
             return Err(Error::Weight {
                 name: server.name().into(),
                 weight: server.weight(),
                 expected: "at most 65535",
             });
         }
-        let mut named: Vec<_> = live(servers)
+        let mut named: Vec<_> = up(servers)
             .map(|(id, server)| (self.text(server), id, server.weight()))
             .collect();
         named.sort();
@@ -147,7 +147,7 @@ impl System for Cilium {
         fill(ways.collect(), total_weight(servers), self.table_size)
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         let (protocol, flow) = key.split_last()?;
         let protocol = u32::from(*protocol);
         let [_, seed, seed_v6] = self.seeds();
@@ -162,7 +162,7 @@ impl System for Cilium {
         Some(jhash::last(state).into())
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         Some(format!("cilium {:?}", self.hash_seed))
     }
 }
@@ -183,11 +183,11 @@ fn swap(ports: u32) -> u32 {
 }
 
 /// Servers take turns; one that is ahead of its weight passes its turn on.
-fn fill(mut ways: Vec<(Permutation, u64)>, total: u64, size: u64) -> Result<Placement, Error> {
+fn fill(mut ways: Vec<(Permutation, u64)>, total: u64, size: u64) -> Result<Layout, Error> {
     let mut table = Table::new(size)?;
     let members = ways.len();
     if members == 0 {
-        return Placement::cells(32, Vec::new());
+        return Layout::cells(32, Vec::new());
     }
     let weighted = total / members as u64 > 1;
     let start = |(_, weight): &(Permutation, u64)| *weight as f64 / members as f64;
@@ -202,7 +202,7 @@ fn fill(mut ways: Vec<(Permutation, u64)>, total: u64, size: u64) -> Result<Plac
         due[at] += total as f64;
         table.claim(&mut ways[at].0);
     }
-    table.placement(32)
+    table.layout(32)
 }
 
 #[expect(
@@ -264,7 +264,7 @@ mod tests {
 
     fn names(pool: &Pool) -> Vec<&str> {
         let owner = |cell| pool.route_hash(KeyHash::from_raw(cell));
-        let owners = (0..pool.placement().len() as u64).filter_map(owner);
+        let owners = (0..pool.layout().len() as u64).filter_map(owner);
         owners.map(|id| pool.nodes().name(id)).collect()
     }
 

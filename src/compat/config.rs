@@ -190,12 +190,12 @@ impl Dialect {
 /// How a [`Dialect`] reads its system's configuration.
 ///
 /// ```
-/// # use hashroute::compat::{self, Reader};
-/// let read: Option<Reader> = compat::find("nginx")?.config;
+/// # use hashroute::compat::{self, ConfigReader};
+/// let read: Option<ConfigReader> = compat::find("nginx")?.config;
 /// assert!(read.is_some());
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-pub type Reader = fn(&'static Dialect, &str) -> Result<Vec<Config>, Error>;
+pub type ConfigReader = fn(&'static Dialect, &str) -> Result<Vec<Config>, Error>;
 
 /// An error on a line of a configuration.
 pub(super) fn wrong(line: usize, reason: impl Into<String>) -> Error {

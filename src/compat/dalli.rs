@@ -26,8 +26,8 @@ use sha1::{Digest, Sha1};
 
 use super::layout::check_capacity;
 use super::nginx::crc32;
-use super::parts::members::down;
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::parts::servers::down;
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};
 
@@ -62,7 +62,7 @@ const FAILOVER: Param = Param {
 ///
 /// let servers = ["10.0.0.1:11211", "10.0.0.2:11211"].map(Server::new);
 /// let pool = Pool::new(Dalli::default(), servers)?;
-/// assert_eq!(pool.placement().len(), 320);
+/// assert_eq!(pool.layout().len(), 320);
 /// assert!(pool.route(b"key").is_some());
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -90,12 +90,12 @@ const POINTS: u64 = 160;
 const TRIES: u8 = 20;
 
 impl System for Dalli {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         let mean = (servers.len() as u64).saturating_mul(POINTS);
         check_capacity(mean)?;
         let down = down(servers);
         if let [(only, _)] = servers {
-            return Ok(Placement::cells(32, vec![*only])?.without(down));
+            return Ok(Layout::cells(32, vec![*only])?.without(down));
         }
         let weights = servers.iter().map(|(_, server)| u64::from(server.weight()));
         let total = weights.sum::<u64>() as f64;
@@ -109,16 +109,16 @@ impl System for Dalli {
                     .map(|index| (point(server.label(), index), *id)),
             );
         }
-        Ok(Placement::circle(32, Rule::AtOrBefore, points)?.without(down))
+        Ok(Layout::circle(32, Rule::AtOrBefore, points)?.without(down))
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], placement: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], layout: &Layout) -> Option<u64> {
         let mut hash = crc32(&[key]).into();
-        if placement.is_empty() || !self.failover {
+        if layout.is_empty() || !self.failover {
             return Some(hash);
         }
         for round in 0..TRIES {
-            if placement.owner(hash).is_some() {
+            if layout.owner(hash).is_some() {
                 return Some(hash);
             }
             let digits = [b'0' + round / 10, b'0' + round % 10];
@@ -127,7 +127,7 @@ impl System for Dalli {
         None
     }
 
-    fn hash_words(&self, servers: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, servers: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         // A key whose server is down is hashed anew.
         let alone = !self.failover || !servers.iter().any(|(_, server)| server.is_down());
         alone.then(|| "dalli".into())
@@ -179,7 +179,7 @@ mod tests {
     fn counts_are_rounded_down() -> Result<(), Error> {
         // 3 x 160 x (1, 2, 4) / 7: 68.57, 137.1 and 274.3.
         let pool = Pool::new(Dalli::default(), servers(&[1, 2, 4]))?;
-        assert_eq!(pool.placement().len(), 68 + 137 + 274);
+        assert_eq!(pool.layout().len(), 68 + 137 + 274);
         Ok(())
     }
 
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(owner(&pool(servers(&[0]))?, "key"), None);
         assert_eq!(owner(&pool(servers(&[0, 0]))?, "key"), None);
         let heavy = pool(servers(&[u32::MAX, u32::MAX]))?;
-        assert_eq!(heavy.placement().len(), 320);
+        assert_eq!(heavy.layout().len(), 320);
         Ok(())
     }
 

@@ -23,8 +23,8 @@ use alloc::string::String;
 
 use md5::{Digest, Md5};
 
-use super::parts::members::points_backwards;
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::parts::servers::points_backwards;
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};
 
@@ -56,7 +56,7 @@ const HASH_NODES: Param = Param {
 ///
 /// let providers = ["10.0.0.1:20880", "10.0.0.2:20880"].map(Server::new);
 /// let pool = Pool::new(Dubbo::default(), providers)?;
-/// assert_eq!(pool.placement().len(), 320);
+/// assert_eq!(pool.layout().len(), 320);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,18 +78,18 @@ fn words(text: &[u8]) -> [u64; 4] {
 }
 
 impl System for Dubbo {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         let of = |address: &str, i| words(format!("{address}{i}").as_bytes());
         let points = points_backwards(servers, |_| u64::from(self.hash_nodes / 4), of)?;
-        Placement::circle(32, Rule::AtOrAfter, points)
+        Layout::circle(32, Rule::AtOrAfter, points)
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         let [first, ..] = words(key);
         Some(first)
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         Some("dubbo".into())
     }
 }
@@ -112,10 +112,10 @@ mod tests {
             let pool = Pool::new(Dubbo::default(), names.map(Server::new))?;
             let last = pool.nodes().id(names[1]);
             for point in words(b"h:208812") {
-                assert_eq!(pool.placement().owner(point), last);
+                assert_eq!(pool.layout().owner(point), last);
             }
             // 4 x 10 points are shared: 10 to 19 of the one, 0 to 9 of the other.
-            assert_eq!(pool.placement().len(), 320 - 40);
+            assert_eq!(pool.layout().len(), 320 - 40);
         }
         Ok(())
     }
@@ -133,10 +133,10 @@ mod tests {
     fn weights_do_not_count_and_fours_do() -> Result<(), Error> {
         let servers = || [Server::new("a").with_weight(100), Server::new("b")];
         let pool = Pool::new(Dubbo { hash_nodes: 7 }, servers())?;
-        assert_eq!(pool.placement().len(), 8);
+        assert_eq!(pool.layout().len(), 8);
         assert!(
             Pool::new(Dubbo { hash_nodes: 3 }, servers())?
-                .placement()
+                .layout()
                 .is_empty()
         );
         assert!(

@@ -23,8 +23,8 @@ use alloc::string::String;
 
 use md5::{Digest, Md5};
 
-use super::parts::members::points_backwards;
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::parts::servers::points_backwards;
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};
 
@@ -55,7 +55,7 @@ const REPLICAS: Param = Param {
 /// use hashroute::{Node, Router};
 ///
 /// let pool = Pool::new(ExHashRing::default(), ["a", "b"].map(Server::new))?;
-/// assert_eq!(pool.placement().len(), 1024);
+/// assert_eq!(pool.layout().len(), 1024);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,18 +75,18 @@ fn hash(text: &[u8]) -> u64 {
 }
 
 impl System for ExHashRing {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         let count = |server: &Server| u64::from(server.weight()) * u64::from(self.replicas);
         let of = |name: &str, i| [hash(format!("{name}{i}").as_bytes())];
         let points = points_backwards(servers, count, of)?;
-        Placement::circle(64, Rule::After, points)
+        Layout::circle(64, Rule::After, points)
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         Some(hash(key))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         Some("ex_hash_ring".into())
     }
 }
@@ -107,7 +107,7 @@ mod tests {
         for names in [["node1", "node11"], ["node11", "node1"]] {
             let pool = Pool::new(ExHashRing::default(), names.map(Server::new))?;
             let before = hash(b"node112") - 1;
-            assert_eq!(pool.placement().owner(before), pool.nodes().id(names[1]));
+            assert_eq!(pool.layout().owner(before), pool.nodes().id(names[1]));
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ mod tests {
         let servers = [Server::new("a").with_weight(3), Server::new("b").down()];
         assert_eq!(
             Pool::new(ExHashRing { replicas: 2 }, servers)?
-                .placement()
+                .layout()
                 .len(),
             6
         );

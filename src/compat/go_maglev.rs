@@ -22,8 +22,8 @@ use alloc::vec::Vec;
 use siphasher::sip::SipHasher24;
 
 use super::layout::check_capacity;
-use super::parts::members::{live, unweighted};
-use super::{Dialect, Placement, Pool, Proof, Server, System};
+use super::parts::servers::{unweighted, up};
+use super::{Dialect, Layout, Pool, Proof, Server, System};
 use crate::strategy::{Param, check_table_size};
 use crate::{Error, HashFunction, NodeId};
 
@@ -64,7 +64,7 @@ pub(super) const HASH: Param = Param {
 ///
 /// let nodes = ["node-0", "node-1", "node-2"].map(Server::new);
 /// let pool = Pool::new(GoMaglev { table_size: 13, ..GoMaglev::default() }, nodes)?;
-/// assert_eq!(pool.placement().len(), 13);
+/// assert_eq!(pool.layout().len(), 13);
 /// assert!(pool.route(b"key").is_some());
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -117,11 +117,11 @@ impl Way {
 }
 
 impl System for GoMaglev {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         unweighted(servers)?;
         check_capacity(servers.len() as u64)?;
         let size = check_table_size(self.table_size, 1)?;
-        let members = live(servers);
+        let members = up(servers);
         let mut ways: Vec<_> = members
             .map(|(id, server)| Way::new(id, server.label(), self.table_size))
             .collect();
@@ -133,14 +133,14 @@ impl System for GoMaglev {
                 free -= 1;
             }
         }
-        Placement::table(64, cells)
+        Layout::table(64, cells)
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         Some(self.hash.value([0; 2], key))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         (self.hash.bits() == 64).then(|| format!("go_maglev {}", self.hash.name()))
     }
 }

@@ -16,8 +16,8 @@
 
 use siphasher::sip::SipHasher24;
 
-use super::parts::members::{points_backwards, unweighted};
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::parts::servers::{points_backwards, unweighted};
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};
 
@@ -68,7 +68,7 @@ const MOST_PROBES: u32 = 1000;
 /// use hashroute::{Node, Router};
 ///
 /// let pool = Pool::new(GoMpchash::default(), ["node-0", "node-1"].map(Server::new))?;
-/// assert_eq!(pool.placement().len(), 2);
+/// assert_eq!(pool.layout().len(), 2);
 /// assert!(pool.route(b"key").is_some());
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -94,20 +94,20 @@ fn sip(seed: u64, bytes: &[u8]) -> u64 {
 }
 
 impl System for GoMpchash {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         if !(1..=MOST_PROBES).contains(&self.probes) {
             return Err(Error::parameter(PROBES.name, self.probes, "1 to 1000"));
         }
         unweighted(servers)?;
         let points = points_backwards(servers, |_| 1, |name, _| [sip(0, name.as_bytes())]);
-        Placement::circle(64, Rule::After, points?)
+        Layout::circle(64, Rule::After, points?)
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], placement: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], layout: &Layout) -> Option<u64> {
         let [first, step] = self.seeds.map(|seed| sip(seed, key));
         let probe = |i| first.wrapping_add(step.wrapping_mul(i));
         // An arc ends one before its point, for all alike.
-        let distance = |probe: &u64| Some(placement.arc_end(*probe)?.wrapping_sub(*probe));
+        let distance = |probe: &u64| Some(layout.arc_end(*probe)?.wrapping_sub(*probe));
         (0..u64::from(self.probes)).map(probe).min_by_key(distance)
     }
 }

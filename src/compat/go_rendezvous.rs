@@ -13,8 +13,8 @@
 
 use super::go_maglev::HASH;
 use super::layout::check_capacity;
-use super::parts::members::{live, unweighted};
-use super::{Dialect, Placement, Pool, Proof, Server, System};
+use super::parts::servers::{unweighted, up};
+use super::{Dialect, Layout, Pool, Proof, Server, System};
 use crate::{Error, HashFunction, NodeId};
 
 pub(super) const DIALECT: Dialect = Dialect {
@@ -66,15 +66,15 @@ fn score(key: u64, node: u64) -> u64 {
 }
 
 impl System for GoRendezvous {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         unweighted(servers)?;
         check_capacity(servers.len() as u64)?;
         let seed = |server: &Server| self.hash.value([0; 2], server.label().as_bytes());
-        let seeds = live(servers).map(|(id, server)| (seed(server), id));
-        Ok(Placement::scores(seeds.collect(), score))
+        let seeds = up(servers).map(|(id, server)| (seed(server), id));
+        Ok(Layout::scores(seeds.collect(), score))
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         Some(self.hash.value([0; 2], key))
     }
 }

@@ -15,8 +15,8 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::parts::members::{points_backwards, unweighted};
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::parts::servers::{points_backwards, unweighted};
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, HashFunction, NodeId};
 
@@ -57,7 +57,7 @@ const HASH: Param = Param {
 ///
 /// let peers = ["http://10.0.0.1:8008", "http://10.0.0.2:8008"].map(Server::new);
 /// let pool = Pool::new(Groupcache::default(), peers)?;
-/// assert_eq!(pool.placement().len(), 100);
+/// assert_eq!(pool.layout().len(), 100);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Default for Groupcache {
 }
 
 impl System for Groupcache {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         if self.hash.bits() > 32 {
             let expected = "a function of at most 32 bits";
             return Err(Error::parameter(HASH.name, self.hash, expected));
@@ -86,14 +86,14 @@ impl System for Groupcache {
         unweighted(servers)?;
         let of = |name: &str, i| [self.hash.value([0; 2], format!("{i}{name}").as_bytes())];
         let points = points_backwards(servers, |_| self.replicas.into(), of)?;
-        Placement::circle(32, Rule::AtOrAfter, points)
+        Layout::circle(32, Rule::AtOrAfter, points)
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         Some(self.hash.value([0; 2], key))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         (self.hash.bits() == 32).then(|| format!("groupcache {}", self.hash.name()))
     }
 }

@@ -20,7 +20,7 @@ use core::str::FromStr;
 use xxhash_rust::xxh64::xxh64;
 
 use super::parts::ring_hash;
-use super::{Dialect, Placement, Pool, Proof, Server, System};
+use super::{Dialect, Layout, Pool, Proof, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};
 
@@ -69,7 +69,7 @@ const ORDER: Param = Param {
 ///
 /// let servers = ["10.0.0.1:80", "10.0.0.2:80"].map(Server::new);
 /// let pool = Pool::new(Grpc::default(), servers)?;
-/// assert_eq!(pool.placement().len(), 1024);
+/// assert_eq!(pool.layout().len(), 1024);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl FromStr for Order {
 }
 
 impl System for Grpc {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         let mut shares = ring_hash::shares(servers)?;
         if self.order == Order::Sorted {
             shares.sort_by_key(|share| share.label);
@@ -130,11 +130,11 @@ impl System for Grpc {
         ring_hash::ring(&shares, sizes, |label| xxh64(label, 0))
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         Some(xxh64(key, 0))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         Some("xxh64".into())
     }
 }
@@ -180,7 +180,7 @@ mod tests {
             crate::compat::find("grpc")?.build(servers(&[3, 3, 4]), &params)
         };
         let [given, sorted] = [pool("given")?, pool("sorted")?];
-        assert_eq!((given.placement().len(), sorted.placement().len()), (7, 7));
+        assert_eq!((given.layout().len(), sorted.layout().len()), (7, 7));
         assert_ne!(owners(&given), owners(&sorted));
         Ok(())
     }

@@ -23,8 +23,8 @@ use core::fmt;
 use core::str::{self, FromStr};
 
 use super::layout::check_capacity;
-use super::parts::members::{live, unweighted};
-use super::{Constructor, Dialect, Placement, Pool, Proof, Server, System};
+use super::parts::servers::{unweighted, up};
+use super::{Constructor, Dialect, Layout, Pool, Proof, Server, System};
 use crate::strategy::{Param, Params, jump_hash, jump_hash_guava};
 use crate::{Error, HashFunction, NodeId};
 
@@ -33,7 +33,7 @@ pub(super) const JUMP: Dialect = row(
     "jump consistent hash, the paper's function, of decimal numbers",
     "PyPI jump-consistent-hash 3.6.0",
     &[key("decimal")],
-    |servers, params| build(servers, params, Function::Paper, Key::Decimal),
+    |servers, params| build(servers, params, JumpFunction::Paper, Key::Decimal),
 );
 
 pub(super) const GO_JUMP: Dialect = row(
@@ -41,7 +41,7 @@ pub(super) const GO_JUMP: Dialect = row(
     "dgryski/go-jump, a Go library: jump consistent hash",
     "ba001c3 (2021-10-18)",
     &[key("fnv1a-64")],
-    |servers, params| build(servers, params, Function::Paper, FNV1A),
+    |servers, params| build(servers, params, JumpFunction::Paper, FNV1A),
 );
 
 pub(super) const LITHAMMER: Dialect = row(
@@ -53,7 +53,7 @@ pub(super) const LITHAMMER: Dialect = row(
         build(
             servers,
             params,
-            Function::Paper,
+            JumpFunction::Paper,
             Key::Hash(HashFunction::Crc64),
         )
     },
@@ -64,7 +64,7 @@ pub(super) const GUAVA: Dialect = row(
     "Guava's Hashing.consistentHash, of decimal numbers",
     "PyPI guavahash 1.0.2",
     &[key("decimal")],
-    |servers, params| build(servers, params, Function::Guava, Key::Decimal),
+    |servers, params| build(servers, params, JumpFunction::Guava, Key::Decimal),
 );
 
 const FNV1A: Key = Key::Hash(HashFunction::Fnv1a64);
@@ -99,7 +99,7 @@ const fn row(
 fn build(
     servers: Vec<Server>,
     params: &Params,
-    function: Function,
+    function: JumpFunction,
     key: Key,
 ) -> Result<Pool, Error> {
     let key = params.choice("key", key)?;
@@ -121,7 +121,7 @@ fn build(
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JumpFamily {
     /// Whose arithmetic.
-    pub function: Function,
+    pub function: JumpFunction,
     /// How a key becomes a number.
     pub key: Key,
 }
@@ -129,11 +129,11 @@ pub struct JumpFamily {
 /// Whose arithmetic gives the bucket.
 ///
 /// ```
-/// use hashroute::compat::jump::Function;
-/// assert_eq!(Function::default(), Function::Paper);
+/// use hashroute::compat::jump::JumpFunction;
+/// assert_eq!(JumpFunction::default(), JumpFunction::Paper);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Function {
+pub enum JumpFunction {
     /// [`jump_hash`].
     #[default]
     Paper,
@@ -195,28 +195,27 @@ fn decimal(key: &[u8]) -> Option<u64> {
 }
 
 impl System for JumpFamily {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         unweighted(servers)?;
         check_capacity(servers.len() as u64)?;
-        let up = live(servers).map(|(id, _)| id);
         let first = servers.iter().take_while(|(_, server)| !server.is_down());
-        if up.count() != first.count() {
+        if up(servers).count() != first.count() {
             return Err(Error::Unsupported {
                 what: "a server is down that others follow, and jump knows servers by their number",
                 advice: "let another take its place in the list, or remove it and renumber the rest",
             });
         }
-        let up = live(servers).map(|(id, _)| id).collect();
-        Ok(Placement::buckets(
+        let up = up(servers).map(|(id, _)| id).collect();
+        Ok(Layout::buckets(
             up,
             match self.function {
-                Function::Paper => jump_hash,
-                Function::Guava => jump_hash_guava,
+                JumpFunction::Paper => jump_hash,
+                JumpFunction::Guava => jump_hash_guava,
             },
         ))
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         match self.key {
             Key::Decimal => decimal(key),
             Key::Hash(function) => Some(function.value([0; 2], key)),

@@ -24,9 +24,9 @@ use core::net::Ipv4Addr;
 use core::str::FromStr;
 
 use super::parts::jhash;
-use super::parts::members::live;
 use super::parts::permutation::{Table, count};
-use super::{Dialect, Placement, Pool, Proof, Server, System};
+use super::parts::servers::up;
+use super::{Dialect, Layout, Pool, Proof, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};
 
@@ -74,7 +74,7 @@ const RING_SIZE: Param = Param {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Katran {
     /// How weights are heeded.
-    pub version: Version,
+    pub version: RingVersion,
     /// Cells of a table, a prime of up to 5,000,011.
     pub ring_size: u64,
 }
@@ -82,7 +82,7 @@ pub struct Katran {
 impl Default for Katran {
     fn default() -> Self {
         Self {
-            version: Version::V1,
+            version: RingVersion::V1,
             ring_size: 65_537,
         }
     }
@@ -91,12 +91,12 @@ impl Default for Katran {
 /// Which of Katran's two tables.
 ///
 /// ```
-/// use hashroute::compat::katran::Version;
-/// assert_eq!("v2".parse::<Version>()?, Version::V2);
+/// use hashroute::compat::katran::RingVersion;
+/// assert_eq!("v2".parse::<RingVersion>()?, RingVersion::V2);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Version {
+pub enum RingVersion {
     /// `MaglevHash`: weights count in the first round.
     #[default]
     V1,
@@ -104,7 +104,7 @@ pub enum Version {
     V2,
 }
 
-impl FromStr for Version {
+impl FromStr for RingVersion {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -123,23 +123,23 @@ const SEED: u32 = 512 * 65_537;
 const SEED_V6: u32 = 512;
 
 impl System for Katran {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         let mut table = Table::new(self.ring_size)?;
-        let ways = live(servers).map(|(id, server)| Way::new(id, server, self.ring_size));
+        let ways = up(servers).map(|(id, server)| Way::new(id, server, self.ring_size));
         let mut ways = ways.collect::<Result<Vec<_>, _>>()?;
         ways.sort_by_key(|way| way.hash);
         match ways.as_slice() {
-            [] => return Placement::cells(32, Vec::new()),
+            [] => return Layout::cells(32, Vec::new()),
             [one] => table.fill(one.id),
             _ => match self.version {
-                Version::V1 => fill_v1(&mut table, &mut ways, self.ring_size)?,
-                Version::V2 => fill_v2(&mut table, &mut ways, self.ring_size)?,
+                RingVersion::V1 => fill_v1(&mut table, &mut ways, self.ring_size)?,
+                RingVersion::V2 => fill_v2(&mut table, &mut ways, self.ring_size)?,
             },
         }
-        table.placement(32)
+        table.layout(32)
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         if let Some([source, ports]) = jhash::packet(key) {
             return Some(jhash::words([source, ports], SEED).into());
         }
@@ -148,7 +148,7 @@ impl System for Katran {
         Some(jhash::words([source, ports], SEED).into())
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         Some("katran".into())
     }
 }
@@ -275,7 +275,7 @@ mod tests {
     use super::*;
     use crate::{Change, KeyHash, Router};
 
-    fn pool(version: Version, ring_size: u64, reals: &[(u32, u32)]) -> Result<Pool, Error> {
+    fn pool(version: RingVersion, ring_size: u64, reals: &[(u32, u32)]) -> Result<Pool, Error> {
         let server = |(hash, weight): &(u32, u32)| {
             let server = Server::new(format!("real-{hash}")).with_weight(*weight);
             server.with_label(format!("{hash}"))
@@ -288,7 +288,7 @@ mod tests {
         (0..size).filter_map(owner).collect()
     }
 
-    fn counts(version: Version, weights: [u32; 2]) -> Result<[usize; 2], Error> {
+    fn counts(version: RingVersion, weights: [u32; 2]) -> Result<[usize; 2], Error> {
         let pool = pool(version, 7, &[(1000, weights[0]), (2000, weights[1])])?;
         let cells = cells(&pool, 7);
         Ok([0, 1].map(|id| cells.iter().filter(|cell| **cell == id).count()))
@@ -297,15 +297,18 @@ mod tests {
     #[test]
     fn weights_count_once_or_always() -> Result<(), Error> {
         // What Katran's own tests say of these servers in a table of 7.
-        assert_eq!(counts(Version::V1, [2, 1])?, [4, 3]);
-        assert_eq!(counts(Version::V2, [2, 1])?, [5, 2]);
-        assert_eq!(counts(Version::V1, [1, 1])?, counts(Version::V2, [1, 1])?);
+        assert_eq!(counts(RingVersion::V1, [2, 1])?, [4, 3]);
+        assert_eq!(counts(RingVersion::V2, [2, 1])?, [5, 2]);
+        assert_eq!(
+            counts(RingVersion::V1, [1, 1])?,
+            counts(RingVersion::V2, [1, 1])?
+        );
         Ok(())
     }
 
     #[test]
     fn the_order_is_that_of_the_hashes() -> Result<(), Error> {
-        for version in [Version::V1, Version::V2] {
+        for version in [RingVersion::V1, RingVersion::V2] {
             let one = pool(version, 251, &[(5, 3), (9, 2), (7, 1)])?;
             let other = pool(version, 251, &[(7, 1), (5, 3), (9, 2)])?;
             for cell in 0..251 {
@@ -359,16 +362,16 @@ mod tests {
         assert!(Pool::new(Katran::default(), [Server::new("fc00::1")]).is_err());
         assert!(Pool::new(Katran::default(), [Server::new("a").with_label("x")]).is_err());
         for size in [0, 1, 100, 5_000_013] {
-            assert!(pool(Version::V1, size, &[(1, 1)]).is_err(), "{size}");
+            assert!(pool(RingVersion::V1, size, &[(1, 1)]).is_err(), "{size}");
         }
-        assert!("v3".parse::<Version>().is_err());
+        assert!("v3".parse::<RingVersion>().is_err());
     }
 
     #[test]
     fn large_tables_overflow_and_still_fill() -> Result<(), Error> {
-        for version in [Version::V1, Version::V2] {
+        for version in [RingVersion::V1, RingVersion::V2] {
             let pool = pool(version, 131_071, &[(1, 1), (2, 3), (3, 2)])?;
-            assert_eq!(pool.placement().len(), 131_071);
+            assert_eq!(pool.layout().len(), 131_071);
         }
         Ok(())
     }

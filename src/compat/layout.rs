@@ -8,22 +8,22 @@ use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
 use crate::strategy::{Points, Ring};
-use crate::{Error, KeyHash, NodeId, Regions};
+use crate::{Error, HashRanges, KeyHash, NodeId};
 
 /// Where the servers of a [`Pool`](super::Pool) are.
 ///
 /// ```
-/// use hashroute::compat::{Placement, Rule};
+/// use hashroute::compat::{Layout, Rule};
 /// use hashroute::{Node, Nodes};
 ///
 /// let nodes = Nodes::new(["a", "b"].map(Node::new))?;
 /// let [a, b] = ["a", "b"].map(|name| nodes.id(name).expect("a member"));
-/// let circle = Placement::circle(32, Rule::AtOrAfter, vec![(100, a), (200, b)])?;
+/// let circle = Layout::circle(32, Rule::AtOrAfter, vec![(100, a), (200, b)])?;
 /// assert_eq!([100, 101, 201].map(|hash| circle.owner(hash)), [Some(a), Some(b), Some(a)]);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Placement(Kind);
+pub struct Layout(Kind);
 
 #[derive(Clone, Debug)]
 enum Kind {
@@ -39,18 +39,18 @@ enum Kind {
     /// A function of hash and count gives the position.
     Buckets(Vec<NodeId>, fn(u64, u32) -> Option<u32>),
     /// What these servers, in order, would own has no owner.
-    Without(Box<Placement>, Vec<NodeId>),
+    Without(Box<Layout>, Vec<NodeId>),
 }
 
 /// Which point of a circle owns a hash.
 ///
 /// ```
-/// use hashroute::compat::{Placement, Rule};
+/// use hashroute::compat::{Layout, Rule};
 /// use hashroute::{Node, Nodes};
 ///
 /// let nodes = Nodes::new(["a", "b"].map(Node::new))?;
 /// let [a, b] = ["a", "b"].map(|name| nodes.id(name).expect("a member"));
-/// let owner = |rule| Ok(Placement::circle(32, rule, vec![(100, a), (200, b)])?.owner(100));
+/// let owner = |rule| Ok(Layout::circle(32, rule, vec![(100, a), (200, b)])?.owner(100));
 /// assert_eq!(owner(Rule::AtOrAfter)?, Some(a));
 /// assert_eq!(owner(Rule::After)?, Some(b));
 /// # Ok::<(), hashroute::Error>(())
@@ -70,7 +70,7 @@ pub enum Rule {
     AtOrAfterUnwrapped,
 }
 
-impl Placement {
+impl Layout {
     /// Points on a circle of 2^`bits` (1 to 64) places. Of equal points the first given is kept.
     /// O(points log points).
     ///
@@ -79,8 +79,8 @@ impl Placement {
     /// does not fit.
     ///
     /// ```
-    /// use hashroute::compat::{Placement, Rule};
-    /// assert_eq!(Placement::circle(32, Rule::Nearest, vec![])?.owner(7), None);
+    /// use hashroute::compat::{Layout, Rule};
+    /// assert_eq!(Layout::circle(32, Rule::Nearest, vec![])?.owner(7), None);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn circle(bits: u32, rule: Rule, mut points: Vec<(u64, NodeId)>) -> Result<Self, Error> {
@@ -106,8 +106,8 @@ impl Placement {
     /// [`Error::Capacity`] beyond [`Ring::MAX_POINTS`].
     ///
     /// ```
-    /// use hashroute::compat::Placement;
-    /// assert!(Placement::cells(32, vec![])?.is_empty());
+    /// use hashroute::compat::Layout;
+    /// assert!(Layout::cells(32, vec![])?.is_empty());
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn cells(bits: u32, cells: Vec<NodeId>) -> Result<Self, Error> {
@@ -121,8 +121,8 @@ impl Placement {
     /// As [`cells`](Self::cells).
     ///
     /// ```
-    /// # use hashroute::compat::Placement;
-    /// assert_eq!(Placement::table(32, vec![None; 7])?.owner(3), None);
+    /// # use hashroute::compat::Layout;
+    /// assert_eq!(Layout::table(32, vec![None; 7])?.owner(3), None);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn table(bits: u32, cells: Vec<Option<NodeId>>) -> Result<Self, Error> {
@@ -135,8 +135,8 @@ impl Placement {
     /// ones the first given.
     ///
     /// ```
-    /// use hashroute::compat::Placement;
-    /// assert_eq!(Placement::scores(vec![], |hash, seed| hash ^ seed).owner(7), None);
+    /// use hashroute::compat::Layout;
+    /// assert_eq!(Layout::scores(vec![], |hash, seed| hash ^ seed).owner(7), None);
     /// ```
     pub fn scores(seeds: Vec<(u64, NodeId)>, score: fn(u64, u64) -> u64) -> Self {
         Self(Kind::Scores(seeds, score))
@@ -145,21 +145,21 @@ impl Placement {
     /// Buckets: a function of the hash and the number of servers gives the owner's position.
     ///
     /// ```
-    /// use hashroute::{compat::Placement, strategy::jump_hash};
-    /// assert_eq!(Placement::buckets(vec![], jump_hash).owner(7), None);
+    /// use hashroute::{compat::Layout, strategy::jump_hash};
+    /// assert_eq!(Layout::buckets(vec![], jump_hash).owner(7), None);
     /// ```
     pub fn buckets(servers: Vec<NodeId>, function: fn(u64, u32) -> Option<u32>) -> Self {
         Self(Kind::Buckets(servers, function))
     }
 
-    /// The same placement, in which these servers keep their places and own nothing: for a
+    /// The same layout, in which these servers keep their places and own nothing: for a
     /// system that does not move the keys of a server that is down, or hashes them anew.
     ///
     /// ```
-    /// # use hashroute::{Node, Nodes, compat::Placement};
+    /// # use hashroute::{Node, Nodes, compat::Layout};
     /// let nodes = Nodes::new(["a", "b"].map(Node::new))?;
     /// let [a, b] = ["a", "b"].map(|name| nodes.id(name).expect("a member"));
-    /// let cells = Placement::cells(32, vec![a, b])?.without([b]);
+    /// let cells = Layout::cells(32, vec![a, b])?.without([b]);
     /// assert_eq!([0, 1].map(|hash| cells.owner(hash)), [Some(a), None]);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
@@ -176,10 +176,10 @@ impl Placement {
     /// The owner of a hash.
     ///
     /// ```
-    /// # use hashroute::{Node, Nodes, compat::Placement};
+    /// # use hashroute::{Node, Nodes, compat::Layout};
     /// let nodes = Nodes::new([Node::new("a")])?;
     /// let a = nodes.id("a").expect("a member");
-    /// assert_eq!(Placement::cells(32, vec![a; 7])?.owner(3), Some(a));
+    /// assert_eq!(Layout::cells(32, vec![a; 7])?.owner(3), Some(a));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn owner(&self, hash: u64) -> Option<NodeId> {
@@ -208,10 +208,10 @@ impl Placement {
     /// measure how far it is to a point.
     ///
     /// ```
-    /// # use hashroute::{Node, Nodes, compat::{Placement, Rule}};
+    /// # use hashroute::{Node, Nodes, compat::{Layout, Rule}};
     /// let nodes = Nodes::new([Node::new("a")])?;
     /// let a = nodes.id("a").expect("a member");
-    /// let circle = Placement::circle(32, Rule::AtOrAfter, vec![(100, a), (200, a)])?;
+    /// let circle = Layout::circle(32, Rule::AtOrAfter, vec![(100, a), (200, a)])?;
     /// assert_eq!([100, 101, 201].map(|hash| circle.arc_end(hash)), [Some(100), Some(200), Some(100)]);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
@@ -230,8 +230,8 @@ impl Placement {
     /// How many points, cells or servers there are.
     ///
     /// ```
-    /// # use hashroute::compat::Placement;
-    /// assert_eq!(Placement::cells(32, vec![])?.len(), 0);
+    /// # use hashroute::compat::Layout;
+    /// assert_eq!(Layout::cells(32, vec![])?.len(), 0);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn len(&self) -> usize {
@@ -247,8 +247,8 @@ impl Placement {
     /// Whether nobody owns anything.
     ///
     /// ```
-    /// # use hashroute::compat::Placement;
-    /// assert!(Placement::cells(32, vec![])?.is_empty());
+    /// # use hashroute::compat::Layout;
+    /// assert!(Layout::cells(32, vec![])?.is_empty());
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn is_empty(&self) -> bool {
@@ -321,16 +321,17 @@ impl Placement {
     }
 
     /// The hash space by owner, where the structure has it.
-    pub(super) fn regions(&self) -> Option<Regions> {
+    pub(super) fn ranges(&self) -> Option<HashRanges> {
         match &self.0 {
             Kind::Circle { points, bits } => {
                 let ends = points.iter().map(|(end, id)| (end >> (64 - bits), id));
-                Some(Regions::arcs(*bits, ends).with_lists())
+                Some(HashRanges::arcs(*bits, ends).with_lists())
             }
-            Kind::Cells { cells, bits } => {
-                Some(Regions::cells(*bits, cells.iter().map(|owner| (1, *owner))))
-            }
-            Kind::Without(all, absent) => Some(all.regions()?.without(absent)),
+            Kind::Cells { cells, bits } => Some(HashRanges::cells(
+                *bits,
+                cells.iter().map(|owner| (1, *owner)),
+            )),
+            Kind::Without(all, absent) => Some(all.ranges()?.without(absent)),
             Kind::Scores(..) | Kind::Buckets(..) => None,
         }
     }
@@ -429,12 +430,12 @@ mod tests {
     #[test]
     fn a_hash_that_is_too_wide_has_no_owner() -> Result<(), Error> {
         let a = NodeId::from_index(0).expect("an id");
-        for placement in [
-            Placement::cells(32, vec![a; 7])?,
-            Placement::circle(32, Rule::AtOrAfter, vec![(100, a)])?,
+        for layout in [
+            Layout::cells(32, vec![a; 7])?,
+            Layout::circle(32, Rule::AtOrAfter, vec![(100, a)])?,
         ] {
-            assert_eq!(placement.owner(u32::MAX.into()), Some(a));
-            assert_eq!(placement.owner(1 << 32), None);
+            assert_eq!(layout.owner(u32::MAX.into()), Some(a));
+            assert_eq!(layout.owner(1 << 32), None);
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 
 use super::layout::check_capacity;
 use super::parts::ketama::{Ketama, cut, words};
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::{Error, NodeId};
 
 pub(super) const DIALECT: Dialect = Dialect {
@@ -48,7 +48,7 @@ pub(super) const DIALECT: Dialect = Dialect {
 pub struct Libketama;
 
 impl System for Libketama {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         let live: Vec<_> = servers.iter().filter(|(_, s)| !s.is_down()).collect();
         check_capacity(live.len() as u64 * 160)?;
         let total = live.iter().map(|(_, s)| u64::from(s.weight())).sum();
@@ -57,15 +57,15 @@ impl System for Libketama {
             let hashes = hashes(server.weight(), total, live.len());
             ketama.add(*id, server.label(), hashes, words);
         }
-        Placement::circle(32, Rule::AtOrAfter, ketama.points)
+        Layout::circle(32, Rule::AtOrAfter, ketama.points)
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         let end = key.iter().position(|byte| *byte == 0);
         Some(words(&key[..end.unwrap_or(key.len())])[0].into())
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         Some("libketama".into())
     }
 }

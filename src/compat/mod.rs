@@ -56,8 +56,8 @@ pub mod uhashring;
 pub mod varnish;
 
 #[cfg(feature = "config")]
-pub use config::{Config, Reader, Unknown};
-pub use layout::{Placement, Rule};
+pub use config::{Config, ConfigReader, Unknown};
+pub use layout::{Layout, Rule};
 pub use parts::hashkit;
 pub use pool::{Pool, Server, System};
 
@@ -125,7 +125,7 @@ pub struct Dialect {
     pub new: Constructor,
     /// Reads the system's own configuration, where people have one.
     #[cfg(feature = "config")]
-    pub config: Option<Reader>,
+    pub config: Option<ConfigReader>,
 }
 
 /// How a [`Dialect`] makes a pool of servers, in the order of its configuration, and options.

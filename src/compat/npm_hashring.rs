@@ -25,8 +25,8 @@ use sha1::{Digest, Sha1};
 
 use super::layout::check_capacity;
 use super::parts::ketama::{Ketama, words};
-use super::parts::members::check_names;
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::parts::servers::check_names;
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};
 
@@ -93,7 +93,7 @@ const VNODES: Param = Param {
 ///
 /// let hash_ring = NpmHashring { replicas: 3, ..NpmHashring::default() };
 /// let pool = Pool::new(hash_ring, ["127.0.0.1:22121", "127.0.0.1:22122"].map(Server::new))?;
-/// assert_eq!(pool.placement().len(), 240);
+/// assert_eq!(pool.layout().len(), 240);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -214,7 +214,7 @@ impl NpmHashring {
 }
 
 impl System for NpmHashring {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         self.check_replicas()?;
         let live: Vec<_> = servers.iter().filter(|(_, s)| !s.is_down()).collect();
         let total: u64 = live.iter().map(|(_, s)| u64::from(s.weight())).sum();
@@ -229,14 +229,14 @@ impl System for NpmHashring {
                 self.words(text).into_iter().take(self.replicas)
             });
         }
-        Placement::circle(32, Rule::AtOrAfter, ketama.points)
+        Layout::circle(32, Rule::AtOrAfter, ketama.points)
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         Some(self.words(key)[0].into())
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         Some(format!("npm_hashring {:?}", self.algorithm))
     }
 }
@@ -279,7 +279,7 @@ mod tests {
         for count in 1..60 {
             let servers = (0..count).map(|i: usize| Server::new(i.to_string()));
             let pool = Pool::new(NpmHashring::default(), servers)?;
-            if pool.placement().len() < count * 159 {
+            if pool.layout().len() < count * 159 {
                 short.push(count);
             }
         }
@@ -305,10 +305,10 @@ mod tests {
             let params = Params::default().with(name, value);
             DIALECT.build(["a:80", "b:80"].map(Node::new), &params)
         };
-        assert_eq!(build("vnode_count", "10")?.placement().len(), 80);
-        assert_eq!(build("replicas", "3")?.placement().len(), 240);
-        assert_eq!(build("vnodes", "a:80=5")?.placement().len(), 180);
-        assert_eq!(build("vnodes", "a:80=40,b:80=0")?.placement().len(), 320);
+        assert_eq!(build("vnode_count", "10")?.layout().len(), 80);
+        assert_eq!(build("replicas", "3")?.layout().len(), 240);
+        assert_eq!(build("vnodes", "a:80=5")?.layout().len(), 180);
+        assert_eq!(build("vnodes", "a:80=40,b:80=0")?.layout().len(), 320);
         for (name, value) in [
             ("replicas", "0"),
             ("replicas", "5"),
@@ -328,7 +328,7 @@ mod tests {
         let mut pool = Pool::new(NpmHashring::default(), ["a", "b"].map(Server::new))?;
         pool.apply(&Change::reweight("a", 0))?;
         assert_eq!(pool.route(b"key").map(Node::name), Some("b"));
-        assert_eq!(pool.placement().len(), 160);
+        assert_eq!(pool.layout().len(), 160);
         pool.apply(&Change::remove("b"))?;
         assert_eq!(pool.route(b"key"), None);
         Ok(())
@@ -342,7 +342,7 @@ mod tests {
                 ..NpmHashring::default()
             };
             let servers = [Server::new("a"), Server::new("b").with_weight(3)];
-            Ok::<_, Error>(Pool::new(hashring, servers)?.placement().len())
+            Ok::<_, Error>(Pool::new(hashring, servers)?.layout().len())
         };
         // 20 digests and 60, or 41 and 60.
         assert_eq!((points(40)?, points(41)?), (320, 404));

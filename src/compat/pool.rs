@@ -7,9 +7,9 @@ use core::fmt::Debug;
 use core::ops::ControlFlow;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::Placement;
+use super::Layout;
 use crate::wrap::bounded::{Counter, Lease};
-use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Router};
+use crate::{Change, Error, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
 
 /// A server as a system's configuration has it.
 ///
@@ -147,7 +147,7 @@ impl From<Node> for Server {
 /// How a real system routes: its options are the fields of the implementor.
 ///
 /// ```
-/// use hashroute::compat::{Placement, Pool, Server, System};
+/// use hashroute::compat::{Layout, Pool, Server, System};
 /// use hashroute::{Error, Node, NodeId, Router};
 ///
 /// /// The length of the key, modulo the number of servers.
@@ -155,11 +155,11 @@ impl From<Node> for Server {
 /// struct Lengths;
 ///
 /// impl System for Lengths {
-///     fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
-///         Placement::cells(64, servers.iter().map(|(id, _)| *id).collect())
+///     fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
+///         Layout::cells(64, servers.iter().map(|(id, _)| *id).collect())
 ///     }
 ///
-///     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+///     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
 ///         Some(key.len() as u64)
 ///     }
 /// }
@@ -176,35 +176,35 @@ pub trait System: Debug + Send + Sync + 'static {
     /// [`Error`] for a server or a number of them that the system does not take.
     ///
     /// ```
-    /// # use hashroute::{Error, NodeId, compat::{Placement, Server, System}};
+    /// # use hashroute::{Error, NodeId, compat::{Layout, Server, System}};
     /// # #[derive(Debug)] struct Nobody;
     /// # impl System for Nobody {
-    /// fn place(&self, _: &[(NodeId, Server)]) -> Result<Placement, Error> {
-    ///     Placement::cells(32, Vec::new())
+    /// fn layout(&self, _: &[(NodeId, Server)]) -> Result<Layout, Error> {
+    ///     Layout::cells(32, Vec::new())
     /// }
-    /// #     fn hash(&self, _: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> { None }
+    /// #     fn hash(&self, _: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> { None }
     /// # }
     /// ```
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error>;
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error>;
 
     /// The hash of a key, in as many bits as the system's own; `None` for a key that the system
     /// does not route by its bytes.
     ///
     /// ```
-    /// # use hashroute::{Error, NodeId, compat::{Placement, Server, System}};
+    /// # use hashroute::{Error, NodeId, compat::{Layout, Server, System}};
     /// # #[derive(Debug)] struct First;
     /// # impl System for First {
-    /// #     fn place(&self, _: &[(NodeId, Server)]) -> Result<Placement, Error> { Placement::cells(32, Vec::new()) }
-    /// fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    /// #     fn layout(&self, _: &[(NodeId, Server)]) -> Result<Layout, Error> { Layout::cells(32, Vec::new()) }
+    /// fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
     ///     key.first().copied().map(u64::from)
     /// }
     /// # }
     /// ```
-    fn hash(&self, key: &[u8], servers: &[(NodeId, Server)], placement: &Placement) -> Option<u64>;
+    fn hash(&self, key: &[u8], servers: &[(NodeId, Server)], layout: &Layout) -> Option<u64>;
 
     /// What decides the hash of every key, in words: two systems that say the same, each of its
-    /// own servers and placement, give every key the same [hash](Self::hash), and their hashes
-    /// fill the bits of the placement. `None`, as by default, promises nothing: of a hash that
+    /// own servers and layout, give every key the same [hash](Self::hash), and their hashes
+    /// fill the bits of the layout. `None`, as by default, promises nothing: of a hash that
     /// looks at the servers, or of a function with fewer bits.
     ///
     /// ```
@@ -217,8 +217,8 @@ pub trait System: Debug + Send + Sync + 'static {
     /// assert_eq!(diff(&old, &new)?.basis(), Basis::Hashes);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    fn hash_words(&self, servers: &[(NodeId, Server)], placement: &Placement) -> Option<String> {
-        let _ = (servers, placement);
+    fn hash_words(&self, servers: &[(NodeId, Server)], layout: &Layout) -> Option<String> {
+        let _ = (servers, layout);
         None
     }
 
@@ -248,11 +248,11 @@ pub trait System: Debug + Send + Sync + 'static {
         &self,
         hash: u64,
         servers: &[(NodeId, Server)],
-        placement: &Placement,
+        layout: &Layout,
         loads: &dyn Fn(NodeId) -> u64,
     ) -> Option<NodeId> {
         let _ = (servers, loads);
-        placement.owner(hash)
+        layout.owner(hash)
     }
 }
 
@@ -261,7 +261,7 @@ pub trait System: Debug + Send + Sync + 'static {
 /// The `KeyHash` of a key is the system's own value, as narrow as it is. What the system does
 /// not route by the key's bytes (nginx: the empty key) has no owner here; where its hashes fill
 /// all 64 bits, [`route`](Router::route) alone knows that, since no `KeyHash` is left to say it.
-/// Every change makes the placement anew, as a change of the configuration does.
+/// Every change makes the layout anew, as a change of the configuration does.
 ///
 /// Where the system bounds loads, the pool counts what it [acquires](Self::acquire) until that is
 /// [released](Self::release), and the owner of a key is the server that the system would choose
@@ -282,7 +282,7 @@ pub struct Pool {
     nodes: Nodes,
     /// In the order of the configuration.
     servers: Vec<(NodeId, Server)>,
-    placement: Placement,
+    layout: Layout,
     /// What is placed on each server, by index; empty where the system does not look at it.
     loads: Vec<Counter>,
 }
@@ -315,7 +315,7 @@ impl Pool {
             0
         };
         Ok(Self {
-            placement: system.place(&servers)?,
+            layout: system.layout(&servers)?,
             loads: (0..counted).map(|_| Counter::new()).collect(),
             system: Box::new(system),
             nodes,
@@ -340,11 +340,11 @@ impl Pool {
     /// ```
     /// use hashroute::compat::{Pool, Server, nginx::Nginx};
     /// let pool = Pool::new(Nginx::default(), ["a:80", "b:80"].map(Server::new))?;
-    /// assert_eq!(pool.placement().len(), 320);
+    /// assert_eq!(pool.layout().len(), 320);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn placement(&self) -> &Placement {
-        &self.placement
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// The server that the system chooses for a key when the servers have these loads, in
@@ -364,7 +364,7 @@ impl Pool {
     /// ```
     pub fn choose(&self, key: KeyHash, loads: &dyn Fn(NodeId) -> u64) -> Option<NodeId> {
         self.system
-            .choose(key.get(), &self.servers, &self.placement, loads)
+            .choose(key.get(), &self.servers, &self.layout, loads)
     }
 
     /// How many keys a server holds, placed or acquired and not released; 0 where the system does not look
@@ -465,17 +465,17 @@ impl Router for Pool {
     }
 
     fn hash_words(&self) -> Option<String> {
-        self.system.hash_words(&self.servers, &self.placement)
+        self.system.hash_words(&self.servers, &self.layout)
     }
 
     fn hash_key(&self, key: &[u8]) -> KeyHash {
-        let hash = self.system.hash(key, &self.servers, &self.placement);
+        let hash = self.system.hash(key, &self.servers, &self.layout);
         KeyHash::from_raw(hash.unwrap_or(NONE))
     }
 
     fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
         if self.loads.is_empty() {
-            return self.placement.owner(key.get());
+            return self.layout.owner(key.get());
         }
         self.choose(key, &|id| self.load(id))
     }
@@ -489,7 +489,7 @@ impl Router for Pool {
     }
 
     fn route(&self, key: &[u8]) -> Option<&Node> {
-        let hash = self.system.hash(key, &self.servers, &self.placement)?;
+        let hash = self.system.hash(key, &self.servers, &self.layout)?;
         self.nodes.get(self.route_hash(KeyHash::from_raw(hash))?)
     }
 
@@ -510,8 +510,8 @@ impl Router for Pool {
                 }
             }
         }
-        let placement = self.system.place(&servers)?;
-        (self.nodes, self.servers, self.placement) = (nodes, servers, placement);
+        let layout = self.system.layout(&servers)?;
+        (self.nodes, self.servers, self.layout) = (nodes, servers, layout);
         self.recount(change, id);
         Ok(())
     }
@@ -522,7 +522,7 @@ impl Router for Pool {
                 return;
             }
         }
-        if self.placement.walk(key, visit).is_continue() {
+        if self.layout.walk(key, visit).is_continue() {
             // A system may give a server no place at all, whatever its weight.
             let members = self.nodes.iter().filter(|(_, node)| node.weight() > 0);
             let _ = members.map(|(id, _)| id).try_for_each(visit);
@@ -532,16 +532,16 @@ impl Router for Pool {
     fn shares(&self) -> Option<Vec<f64>> {
         // Under load there are none.
         self.loads.is_empty().then_some(())?;
-        self.placement.shares(self.nodes.id_bound())
+        self.layout.shares(self.nodes.id_bound())
     }
 
-    fn regions(&self) -> Option<Regions> {
+    fn ranges(&self) -> Option<HashRanges> {
         self.loads.is_empty().then_some(())?;
-        self.placement.regions()
+        self.layout.ranges()
     }
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
-        self.placement.explain(key.get())
+        self.layout.explain(key.get())
     }
 
     fn heap_bytes(&self) -> usize {
@@ -549,7 +549,7 @@ impl Router for Pool {
             size_of::<(NodeId, Server)>() + server.name().len() + server.label().len()
         });
         let loads = self.loads.len() * size_of::<Counter>();
-        self.nodes.heap_bytes() + servers.sum::<usize>() + self.placement.heap_bytes() + loads
+        self.nodes.heap_bytes() + servers.sum::<usize>() + self.layout.heap_bytes() + loads
     }
 }
 

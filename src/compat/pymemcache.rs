@@ -11,7 +11,7 @@
 //! A label is `HOST:PORT`, or the path of a socket. The function reads characters, not bytes: of
 //! each only the lower 8 bits, and their number is the length. So "中" is one byte, 0x2d, and
 //! equals "-" to it. A key given as Python `bytes` is hashed as Python prints it, quotes and
-//! escapes included, and so goes elsewhere than the same text: see [`Keys`]. `key_prefix` is not
+//! escapes included, and so goes elsewhere than the same text: see [`KeyType`]. `key_prefix` is not
 //! hashed. There are no weights, and a server that is down is left out.
 //!
 //! The score mixes label and key, so there is no hash of the key alone: the `KeyHash` of a key
@@ -21,8 +21,8 @@ use alloc::vec::Vec;
 use core::ascii::escape_default;
 use core::str::FromStr;
 
-use super::parts::members::live;
-use super::{Dialect, Placement, Pool, Proof, Server, System};
+use super::parts::servers::up;
+use super::{Dialect, Layout, Pool, Proof, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};
 
@@ -33,7 +33,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     proof: Proof::Recorded,
     params: &[KEYS],
     new: |servers, params| {
-        let keys = params.choice(KEYS.name, Keys::default())?;
+        let keys = params.choice(KEYS.name, KeyType::default())?;
         Pool::new(Pymemcache { keys }, servers)
     },
     #[cfg(feature = "config")]
@@ -60,21 +60,21 @@ const KEYS: Param = Param {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pymemcache {
     /// Which type the keys have in Python.
-    pub keys: Keys,
+    pub keys: KeyType,
 }
 
 /// Which type keys have in Python.
 ///
 /// ```
-/// use hashroute::compat::{Pool, Server, pymemcache::{Keys, Pymemcache}};
+/// use hashroute::compat::{Pool, Server, pymemcache::{KeyType, Pymemcache}};
 /// use hashroute::Router;
 ///
 /// let pool = |keys| Pool::new(Pymemcache { keys }, ["a:1", "b:1"].map(Server::new));
-/// assert_eq!(pool(Keys::Bytes)?.route(b"it's"), pool(Keys::Str)?.route(b"b\"it's\""));
+/// assert_eq!(pool(KeyType::Bytes)?.route(b"it's"), pool(KeyType::Str)?.route(b"b\"it's\""));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Keys {
+pub enum KeyType {
     /// `str`: the bytes of a key here are its UTF-8; what is not UTF-8 has no owner.
     #[default]
     Str,
@@ -82,7 +82,7 @@ pub enum Keys {
     Bytes,
 }
 
-impl FromStr for Keys {
+impl FromStr for KeyType {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -95,7 +95,7 @@ impl FromStr for Keys {
 }
 
 impl System for Pymemcache {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         if let Some((_, server)) = servers.iter().find(|(_, server)| server.weight() > 1) {
             return Err(Error::Weight {
                 name: server.name().into(),
@@ -103,8 +103,8 @@ impl System for Pymemcache {
                 expected: "1, as pymemcache has no weights, or 0 for a server that is down",
             });
         }
-        let live: Vec<_> = live(servers).map(|(id, _)| id).collect();
-        Ok(Placement::buckets(live, |hash, count| {
+        let live: Vec<_> = up(servers).map(|(id, _)| id).collect();
+        Ok(Layout::buckets(live, |hash, count| {
             let [.., a, b, c, d] = hash.to_be_bytes();
             let position = u32::from_be_bytes([a, b, c, d]);
             // What stands for no hash is none.
@@ -112,20 +112,20 @@ impl System for Pymemcache {
         }))
     }
 
-    fn hash(&self, key: &[u8], servers: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], servers: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         match self.keys {
-            Keys::Str => {
+            KeyType::Str => {
                 let key = core::str::from_utf8(key).ok()?;
                 best(servers, || low_bytes(key))
             }
-            Keys::Bytes => best(servers, || printed(key)),
+            KeyType::Bytes => best(servers, || printed(key)),
         }
     }
 }
 
 /// The highest score, and whose it is.
 fn best<I: Iterator<Item = u8>>(servers: &[(NodeId, Server)], key: impl Fn() -> I) -> Option<u64> {
-    let scored = (0..).zip(live(servers)).map(|(position, (_, server))| {
+    let scored = (0..).zip(up(servers)).map(|(position, (_, server))| {
         let text = low_bytes(server.label()).chain([b'-']).chain(key());
         (murmur3(text), server.label(), position)
     });
@@ -265,6 +265,6 @@ mod tests {
         let heavy = Server::new("a:1").with_weight(2);
         let error = Pool::new(Pymemcache::default(), [heavy]).unwrap_err();
         assert!(error.to_string().contains("no weights"), "{error}");
-        assert!("text".parse::<Keys>().is_err());
+        assert!("text".parse::<KeyType>().is_err());
     }
 }

@@ -19,8 +19,8 @@ use core::iter::repeat_n;
 
 use super::layout::check_capacity;
 use super::nginx::{crc32, middle};
-use super::parts::members::down;
-use super::{Dialect, Placement, Pool, Proof, Server, System};
+use super::parts::servers::down;
+use super::{Dialect, Layout, Pool, Proof, Server, System};
 use crate::{Error, NodeId};
 
 pub(super) const DIALECT: Dialect = Dialect {
@@ -55,7 +55,7 @@ const TRIES: u8 = 10;
 const LONGEST: usize = 250;
 
 impl System for PythonMemcached {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         let total = servers.iter().map(|(_, server)| u64::from(server.weight()));
         check_capacity(total.sum())?;
         let buckets = servers
@@ -63,16 +63,16 @@ impl System for PythonMemcached {
             .flat_map(|(id, server)| repeat_n(*id, server.weight() as usize));
         let down = down(servers);
         // The numbers of the caller's own may be large, but what stands for no hash is none.
-        Ok(Placement::cells(63, buckets.collect())?.without(down))
+        Ok(Layout::cells(63, buckets.collect())?.without(down))
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], placement: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], layout: &Layout) -> Option<u64> {
         if !is_taken(key) {
             return None;
         }
         let mut value = hash(&[key]);
         for round in 0..TRIES {
-            if placement.owner(value.into()).is_some() {
+            if layout.owner(value.into()).is_some() {
                 return Some(value.into());
             }
             let digits = digits(value);

@@ -17,8 +17,8 @@ use alloc::string::String;
 
 use md5::{Digest, Md5};
 
-use super::parts::members::points_backwards;
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::parts::servers::points_backwards;
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::{Error, NodeId};
 
 pub(super) const DIALECT: Dialect = Dialect {
@@ -40,7 +40,7 @@ pub(super) const DIALECT: Dialect = Dialect {
 ///
 /// let servers = [Server::new("a"), Server::new("b").with_weight(40)];
 /// let pool = Pool::new(Serialx, servers)?;
-/// assert_eq!(pool.placement().len(), 41);
+/// assert_eq!(pool.layout().len(), 41);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,18 +54,18 @@ fn point(bytes: &[u8]) -> u64 {
 }
 
 impl System for Serialx {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         let count = |server: &Server| server.weight().into();
         let of = |name: &str, i| [point(format!("{name}-{i}").as_bytes())];
         let points = points_backwards(servers, count, of)?;
-        Placement::circle(64, Rule::After, points)
+        Layout::circle(64, Rule::After, points)
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         Some(point(key))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         Some("serialx".into())
     }
 }

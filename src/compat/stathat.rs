@@ -14,8 +14,8 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::parts::members::{points_backwards, unweighted};
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::parts::servers::{points_backwards, unweighted};
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, HashFunction, NodeId};
 
@@ -55,7 +55,7 @@ const REPLICAS: Param = Param {
 /// use hashroute::{Node, Router};
 ///
 /// let pool = Pool::new(Stathat::default(), ["node-0", "node-1"].map(Server::new))?;
-/// assert_eq!(pool.placement().len(), 40);
+/// assert_eq!(pool.layout().len(), 40);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Default for Stathat {
 }
 
 impl System for Stathat {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         let known = [HashFunction::Crc32, HashFunction::Fnv1a32];
         if !known.contains(&self.hash) {
             return Err(Error::parameter(HASH.name, self.hash, "crc32 or fnv1a-32"));
@@ -84,14 +84,14 @@ impl System for Stathat {
         unweighted(servers)?;
         let of = |name: &str, i| [self.hash.value([0; 2], format!("{i}{name}").as_bytes())];
         let points = points_backwards(servers, |_| self.replicas.into(), of)?;
-        Placement::circle(32, Rule::After, points)
+        Layout::circle(32, Rule::After, points)
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         Some(self.hash.value([0; 2], key))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         (self.hash.bits() == 32).then(|| format!("stathat {}", self.hash.name()))
     }
 }
@@ -107,7 +107,7 @@ mod tests {
         let point = HashFunction::Crc32.value([0; 2], b"11x");
         for names in [["x", "1x"], ["1x", "x"]] {
             let pool = Pool::new(Stathat::default(), names.map(Server::new))?;
-            let owner = pool.placement().owner(point - 1);
+            let owner = pool.layout().owner(point - 1);
             assert_eq!(owner, pool.nodes().id(names[1]));
         }
         Ok(())

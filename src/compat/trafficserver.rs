@@ -30,7 +30,7 @@ use siphasher::sip::SipHasher24;
 
 use super::layout::check_capacity;
 use super::varnish::{WEIGHT_SCALE, scaled};
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};
 
@@ -133,7 +133,7 @@ impl TrafficServer {
 }
 
 impl System for TrafficServer {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         if self.weight_scale == 0 {
             return Err(Error::parameter(WEIGHT_SCALE.name, 0, "at least 1"));
         }
@@ -152,10 +152,10 @@ impl System for TrafficServer {
         let live = points
             .into_iter()
             .filter_map(|(point, owner)| Some((point, owner?)));
-        Placement::circle(64, Rule::AtOrAfter, live.collect())
+        Layout::circle(64, Rule::AtOrAfter, live.collect())
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         let (path, query) = key.split_at(memchr(b'?', key).unwrap_or(key.len()));
         let path = path.strip_prefix(b"/").unwrap_or(path);
         let path = &path[..memchr(b';', path).unwrap_or(path.len())];
@@ -166,7 +166,7 @@ impl System for TrafficServer {
         Some(sip(&[b"/", path, query]))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         Some(format!("trafficserver {:?}", self.query))
     }
 }
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(apart.route(b"/x").map(Node::name), Some("b:80"));
         // The first of one host has taken the points of the other.
         let together = pool([Server::new("a:80").down(), Server::new("a:81")])?;
-        assert!(together.placement().is_empty() && together.route(b"/x").is_none());
+        assert!(together.layout().is_empty() && together.route(b"/x").is_none());
         assert!(
             Pool::new(TrafficServer::default(), [])?
                 .route(b"/x")

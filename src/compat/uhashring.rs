@@ -22,7 +22,7 @@ use core::str::FromStr;
 
 use super::layout::check_capacity;
 use super::parts::ketama::{Ketama, words};
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::hash::HashFunction;
 use crate::strategy::{Param, Ring as OurRing};
 use crate::{Error, NodeId};
@@ -34,7 +34,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     proof: Proof::Recorded,
     params: &[RING, VNODES],
     new: |servers, params| {
-        let ring = params.choice(RING.name, Ring::default())?;
+        let ring = params.choice(RING.name, RingType::default())?;
         let vnodes = match params.get(VNODES.name, String::new())?.as_str() {
             "" => ring.vnodes(),
             _ => params.get(VNODES.name, 0)?,
@@ -60,16 +60,16 @@ const VNODES: Param = Param {
 /// A `HashRing` of uhashring.
 ///
 /// ```
-/// use hashroute::compat::{Pool, Server, uhashring::{Ring, Uhashring}};
+/// use hashroute::compat::{Pool, Server, uhashring::{RingType, Uhashring}};
 ///
-/// let pool = Pool::new(Uhashring::new(Ring::Ketama), ["node1", "node2"].map(Server::new))?;
-/// assert_eq!(pool.placement().len(), 320);
+/// let pool = Pool::new(Uhashring::new(RingType::Ketama), ["node1", "node2"].map(Server::new))?;
+/// assert_eq!(pool.layout().len(), 320);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uhashring {
     /// Which ring.
-    pub ring: Ring,
+    pub ring: RingType,
     /// The virtual nodes of each node.
     pub vnodes: u32,
 }
@@ -78,10 +78,10 @@ impl Uhashring {
     /// With as many virtual nodes as this ring has by default.
     ///
     /// ```
-    /// use hashroute::compat::uhashring::{Ring, Uhashring};
-    /// assert_eq!(Uhashring::new(Ring::Ketama).vnodes, 40);
+    /// use hashroute::compat::uhashring::{RingType, Uhashring};
+    /// assert_eq!(Uhashring::new(RingType::Ketama).vnodes, 40);
     /// ```
-    pub fn new(ring: Ring) -> Self {
+    pub fn new(ring: RingType) -> Self {
         let vnodes = ring.vnodes();
         Self { ring, vnodes }
     }
@@ -95,19 +95,19 @@ impl Uhashring {
 /// ```
 impl Default for Uhashring {
     fn default() -> Self {
-        Self::new(Ring::default())
+        Self::new(RingType::default())
     }
 }
 
 /// Which ring: `hash_fn`.
 ///
 /// ```
-/// use hashroute::compat::uhashring::Ring;
-/// assert_eq!("ketama".parse::<Ring>()?, Ring::Ketama);
+/// use hashroute::compat::uhashring::RingType;
+/// assert_eq!("ketama".parse::<RingType>()?, RingType::Ketama);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ring {
+pub enum RingType {
     /// The default.
     #[default]
     Default,
@@ -115,7 +115,7 @@ pub enum Ring {
     Ketama,
 }
 
-impl Ring {
+impl RingType {
     fn vnodes(self) -> u32 {
         match self {
             Self::Default => 160,
@@ -124,7 +124,7 @@ impl Ring {
     }
 }
 
-impl FromStr for Ring {
+impl FromStr for RingType {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -144,8 +144,8 @@ impl Uhashring {
         let count = |server: &&(NodeId, Server)| {
             let own = u128::from(self.vnodes) * u128::from(weight(server));
             let count = match self.ring {
-                Ring::Default => own,
-                Ring::Ketama => own * live.len() as u128 / u128::from(total.max(1)),
+                RingType::Default => own,
+                RingType::Ketama => own * live.len() as u128 / u128::from(total.max(1)),
             };
             u64::try_from(count).unwrap_or(u64::MAX)
         };
@@ -154,10 +154,10 @@ impl Uhashring {
 }
 
 impl System for Uhashring {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         let live: Vec<_> = servers.iter().filter(|(_, s)| !s.is_down()).collect();
         let counts = self.counts(&live);
-        let each = if self.ring == Ring::Ketama { 4 } else { 1 };
+        let each = if self.ring == RingType::Ketama { 4 } else { 1 };
         let all = counts
             .iter()
             .fold(0, |sum: u64, &count| sum.saturating_add(count));
@@ -168,22 +168,26 @@ impl System for Uhashring {
             let count = u32::try_from(count).unwrap_or(u32::MAX);
             let label = server.label();
             match self.ring {
-                Ring::Default => ketama.add(*id, label, count, |text| [md5(text)]),
-                Ring::Ketama => ketama.add(*id, label, count, words),
+                RingType::Default => ketama.add(*id, label, count, |text| [md5(text)]),
+                RingType::Ketama => ketama.add(*id, label, count, words),
             }
         }
-        let bits = if self.ring == Ring::Ketama { 32 } else { 64 };
-        Placement::circle(bits, Rule::After, ketama.points)
+        let bits = if self.ring == RingType::Ketama {
+            32
+        } else {
+            64
+        };
+        Layout::circle(bits, Rule::After, ketama.points)
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         Some(match self.ring {
-            Ring::Default => md5(key),
-            Ring::Ketama => words(key)[0].into(),
+            RingType::Default => md5(key),
+            RingType::Ketama => words(key)[0].into(),
         })
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         Some(format!("uhashring {:?}", self.ring))
     }
 }
@@ -215,15 +219,15 @@ mod tests {
             let servers = (0_u32..)
                 .zip(weights)
                 .map(|(i, weight)| Server::new(i.to_string()).with_weight(*weight));
-            let pool = Pool::new(Uhashring::new(Ring::Ketama), servers)?;
-            assert_eq!(pool.placement().len(), points);
+            let pool = Pool::new(Uhashring::new(RingType::Ketama), servers)?;
+            assert_eq!(pool.layout().len(), points);
         }
         Ok(())
     }
 
     #[test]
     fn a_key_on_a_point_goes_to_the_next() -> Result<(), Error> {
-        for ring in [Ring::Default, Ring::Ketama] {
+        for ring in [RingType::Default, RingType::Ketama] {
             let system = Uhashring { ring, vnodes: 1 };
             let pool = Pool::new(system, ["a", "b"].map(Server::new))?;
             let just_before =
@@ -235,7 +239,7 @@ mod tests {
             }
         }
         let system = Uhashring {
-            ring: Ring::Default,
+            ring: RingType::Default,
             vnodes: 1,
         };
         let pool = Pool::new(system, ["a", "b"].map(Server::new))?;
@@ -251,7 +255,7 @@ mod tests {
         assert_eq!(pool.route(b"key").map(Node::name), Some("b"));
         pool.apply(&Change::remove("b"))?;
         assert_eq!(pool.route(b"key"), None);
-        for ring in [Ring::Default, Ring::Ketama] {
+        for ring in [RingType::Default, RingType::Ketama] {
             let system = Uhashring {
                 ring,
                 vnodes: u32::MAX,
@@ -270,7 +274,7 @@ mod tests {
                 .fold(Params::default(), |params, (name, value)| {
                     params.with(*name, *value)
                 });
-            Ok(DIALECT.build([Node::new("a")], &params)?.placement().len())
+            Ok(DIALECT.build([Node::new("a")], &params)?.layout().len())
         };
         assert_eq!(points(&[])?, 160);
         assert_eq!(points(&[("ring", "ketama")])?, 160);

@@ -30,7 +30,7 @@ use core::str::FromStr;
 use sha2::{Digest, Sha256};
 
 use super::layout::check_capacity;
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};
 
@@ -189,7 +189,7 @@ pub(super) fn scaled(weight: u32, scale: u32) -> f64 {
 }
 
 impl System for Varnish {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         self.check()?;
         let counts = servers.iter().map(|(_, of)| self.count(of.weight()));
         check_capacity(counts.fold(0, u64::saturating_add))?;
@@ -203,10 +203,10 @@ impl System for Varnish {
         }
         points.sort_by_key(|(point, _)| *point);
         let alt = labels.len().saturating_sub(1).min(self.alt as usize);
-        Placement::circle(32, Rule::AtOrAfterUnwrapped, owners(&points, servers, alt))
+        Layout::circle(32, Rule::AtOrAfterUnwrapped, owners(&points, servers, alt))
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         let hash = match self.by {
             By::Key | By::Url => low(Sha256::digest(key).into()),
             By::Hash => {
@@ -219,7 +219,7 @@ impl System for Varnish {
         Some(hash.into())
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         Some(format!("varnish {:?} {:?}", self.by, self.host))
     }
 }
@@ -356,7 +356,7 @@ mod tests {
                     .collect();
                 points.sort_unstable();
                 for key in (0..=u64::from(u32::MAX)).step_by(1 << 22) {
-                    let owner = pool.placement().owner(key).map(|id| pool.nodes().name(id));
+                    let owner = pool.layout().owner(key).map(|id| pool.nodes().name(id));
                     let wanted = slow(&points, down, key, alt as usize);
                     if let Some(wanted) = wanted {
                         assert_eq!(owner, Some(&*format!("b{wanted}")), "{key} {alt} {down:?}");
@@ -374,7 +374,7 @@ mod tests {
             .flat_map(|i| (0..67).map(move |j| (point(&format!("b{i}"), j), i)))
             .max();
         let (_, owner) = last.expect("points");
-        let end = pool.placement().owner(u32::MAX.into());
+        let end = pool.layout().owner(u32::MAX.into());
         assert_eq!(end, pool.nodes().id(&format!("b{owner}")));
         Ok(())
     }
@@ -485,7 +485,7 @@ mod tests {
             };
             let pool = Pool::new(varnish, [Server::new("b0"), Server::new("b1").down()])?;
             // One more, from the last point to the end.
-            assert_eq!(pool.placement().len(), 2 * 67 + 1, "{alt}");
+            assert_eq!(pool.layout().len(), 2 * 67 + 1, "{alt}");
             assert_eq!(pool.route(b"key").map(Node::name), Some("b0"));
         }
         Ok(())

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::noise::ratio;
 use super::yardstick::Yardstick;
-use super::{Keys, Noise, Placement, Verdict};
+use super::{Assignment, Keys, Noise, Verdict};
 use crate::Router;
 
 /// How a set of keys falls on nodes: by keys, and by bytes and requests where known.
@@ -16,12 +16,12 @@ use crate::Router;
 /// The fields are those of `hashroute balance --format json`.
 ///
 /// ```
-/// use hashroute::harness::{Keys, Placement, balance};
+/// use hashroute::harness::{Keys, Assignment, balance};
 /// use hashroute::{Node, Ring};
 ///
 /// let keys = Keys::template("user:{i}", 0..10_000)?;
 /// let ring = Ring::new(["a", "b", "c"].map(Node::new))?;
-/// let balance = balance("ring", &ring, &keys, &Placement::of(&ring, &keys));
+/// let balance = balance("ring", &ring, &keys, &Assignment::of(&ring, &keys));
 /// assert_eq!((balance.keys, balance.distinct_keys, balance.figures.used), (10_000, 10_000, 3));
 /// assert_eq!(serde_json::to_value(&balance).expect("plain data")["keys"], 10_000);
 /// # Ok::<(), hashroute::Error>(())
@@ -65,9 +65,9 @@ pub struct Balance {
 /// One node and what it holds.
 ///
 /// ```
-/// # use hashroute::{Node, Ring, harness::{Keys, Placement, balance}};
+/// # use hashroute::{Node, Ring, harness::{Keys, Assignment, balance}};
 /// # let (ring, keys) = (Ring::new([Node::new("a")])?, Keys::template("{i}", 0..10)?);
-/// let balance = balance("ring", &ring, &keys, &Placement::of(&ring, &keys));
+/// let balance = balance("ring", &ring, &keys, &Assignment::of(&ring, &keys));
 /// assert_eq!((balance.nodes[0].keys, balance.nodes[0].share), (10, 1.0));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -103,10 +103,10 @@ pub struct NodeBalance {
 /// weight): with equal weights, just its load. Nodes of weight 0 do not count.
 ///
 /// ```
-/// # use hashroute::{Modulo, Node, harness::{Keys, Placement, balance}};
+/// # use hashroute::{Modulo, Node, harness::{Keys, Assignment, balance}};
 /// # let keys = Keys::template("{i}", 0..1000)?;
 /// let router = Modulo::new([Node::new("a"), Node::new("b").with_weight(3)])?;
-/// let figures = balance("modulo", &router, &keys, &Placement::of(&router, &keys)).figures;
+/// let figures = balance("modulo", &router, &keys, &Assignment::of(&router, &keys)).figures;
 /// assert_eq!(figures.mean, 500.0);
 /// assert!(figures.max < 600.0); // though b holds about 750
 /// # Ok::<(), hashroute::Error>(())
@@ -201,10 +201,10 @@ impl KeyShare {
 /// All that nodes hold is exact always.
 ///
 /// ```
-/// # use hashroute::{Node, Ring, harness::{Keys, Placement, balance}};
+/// # use hashroute::{Node, Ring, harness::{Keys, Assignment, balance}};
 /// # let (ring, keys) = (Ring::new([Node::new("a")])?, Keys::template("{i}", 0..10)?);
 /// // What is in memory is counted exactly.
-/// assert_eq!(balance("ring", &ring, &keys, &Placement::of(&ring, &keys)).estimated, None);
+/// assert_eq!(balance("ring", &ring, &keys, &Assignment::of(&ring, &keys)).estimated, None);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -228,10 +228,10 @@ pub(super) fn is_zero(number: &u64) -> bool {
 /// The figures of the exact shares, each over the fair share.
 ///
 /// ```
-/// # use hashroute::{Node, Ring, harness::{Keys, Placement, balance}};
+/// # use hashroute::{Node, Ring, harness::{Keys, Assignment, balance}};
 /// let ring = Ring::new((0..100).map(|i| Node::new(format!("n{i}"))))?;
 /// let keys = Keys::default();
-/// let exact = balance("ring", &ring, &keys, &Placement::of(&ring, &keys)).exact;
+/// let exact = balance("ring", &ring, &keys, &Assignment::of(&ring, &keys)).exact;
 /// assert!(exact.is_some_and(|exact| (0.06..0.1).contains(&exact.cv))); // about 1 / sqrt(160)
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -258,23 +258,28 @@ fn whole_where_it_is<S: Serializer>(figure: &f64, serializer: S) -> Result<S::Ok
     }
 }
 
-/// How the keys of a placement fall on the nodes. `router` gives the exact shares, where it can;
+/// How the keys of an assignment fall on the nodes. `router` gives the exact shares, where it can;
 /// `strategy` is a name for the reader.
 ///
-/// O(keys log keys + nodes log nodes), and some hundred simulated placements for the noise.
+/// O(keys log keys + nodes log nodes), and some hundred simulated assignments for the noise.
 ///
 /// ```
-/// use hashroute::harness::{Keys, Placement, balance};
+/// use hashroute::harness::{Keys, Assignment, balance};
 /// use hashroute::{Node, Rendezvous};
 ///
 /// // A stream that says nothing about balance, whatever its length.
 /// let keys = Keys::zipf(1, 10_000, 1, 1.0)?;
 /// let router = Rendezvous::new(["a", "b", "c"].map(Node::new))?;
-/// let balance = balance("rendezvous", &router, &keys, &Placement::of(&router, &keys));
+/// let balance = balance("rendezvous", &router, &keys, &Assignment::of(&router, &keys));
 /// assert_eq!((balance.keys, balance.distinct_keys), (10_000, 1));
 /// assert!(balance.figures.noise.cv > 1.0 && balance.figures.p_value > 0.1);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-pub fn balance(strategy: &str, router: &dyn Router, keys: &Keys, placement: &Placement) -> Balance {
-    Yardstick::of_placed(keys, placement).measure(strategy, router, keys, placement)
+pub fn balance(
+    strategy: &str,
+    router: &dyn Router,
+    keys: &Keys,
+    assignment: &Assignment,
+) -> Balance {
+    Yardstick::of_placed(keys, assignment).measure(strategy, router, keys, assignment)
 }

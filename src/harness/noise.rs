@@ -20,11 +20,11 @@ use serde::{Deserialize, Serialize};
 /// In JSON every name starts with `noise_`.
 ///
 /// ```
-/// use hashroute::harness::{Keys, Placement, balance};
+/// use hashroute::harness::{Keys, Assignment, balance};
 /// use hashroute::{Modulo, Node};
 ///
 /// let (router, keys) = (Modulo::new(["a", "b"].map(Node::new))?, Keys::template("{i}", 0..400)?);
-/// let noise = balance("modulo", &router, &keys, &Placement::of(&router, &keys)).figures.noise;
+/// let noise = balance("modulo", &router, &keys, &Assignment::of(&router, &keys)).figures.noise;
 /// assert!((noise.cv - 0.05).abs() < 1e-12); // sqrt((2 - 1) / 400)
 /// assert!(noise.cv_p99 > 2.0 * noise.cv);
 /// # Ok::<(), hashroute::Error>(())
@@ -215,7 +215,7 @@ impl Sample {
         }
     }
 
-    /// How far apart the loads lie in each of some ideal placements.
+    /// How far apart the loads lie in each of some ideal assignments.
     fn spreads(&self, weights: &[u32], trials: usize) -> Vec<Spread> {
         let mut random = Pcg64Mcg::seed_from_u64(SEED);
         let whole: u64 = weights.iter().copied().map(u64::from).sum();

@@ -11,22 +11,22 @@ use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
 use super::noise::ratio;
-use super::{Keys, Placement};
+use super::{Assignment, Keys};
 use crate::{Change, Error, Node, NodeId, Nodes, Router};
 
-/// What moved between two placements of the same keys, by name of node.
+/// What moved between two assignments of the same keys, by name of node.
 ///
 /// The fields are those of `hashroute remap --format json`.
 ///
 /// ```
-/// use hashroute::harness::{Keys, Placement, remap};
+/// use hashroute::harness::{Keys, Assignment, remap};
 /// use hashroute::{Change, Node, Rendezvous, Router};
 ///
 /// let keys = Keys::template("user:{i}", 0..10_000)?;
 /// let mut router = Rendezvous::new(["a", "b", "c"].map(Node::new))?;
-/// let before = Placement::of(&router, &keys);
+/// let before = Assignment::of(&router, &keys);
 /// router.apply(&Change::Add(Node::new("d")))?;
-/// let remap = remap(&before, &Placement::of(&router, &keys), &keys);
+/// let remap = remap(&before, &Assignment::of(&router, &keys), &keys);
 /// assert_eq!((remap.ideal_share, remap.excess), (0.25, 0));
 /// assert!((remap.moved_share - remap.ideal_share).abs() < 3.3 * remap.noise_share);
 /// assert!(remap.flows.iter().all(|flow| flow.to.as_deref() == Some("d")));
@@ -60,7 +60,7 @@ pub struct Remap {
     #[serde(default)]
     pub changed: Vec<String>,
     /// From which node to which, the largest first, then by name.
-    pub flows: Vec<Flow>,
+    pub flows: Vec<KeyFlow>,
     /// How many smaller flows are not listed: none, but in a comparison with very many.
     #[serde(default, skip_serializing_if = "is_0")]
     pub flows_omitted: u64,
@@ -74,10 +74,10 @@ fn is_0(count: &u64) -> bool {
 /// The bytes that move with the keys.
 ///
 /// ```
-/// # use hashroute::{Jump, Node, harness::{Keys, Placement, remap}};
+/// # use hashroute::{Jump, Node, harness::{Keys, Assignment, remap}};
 /// let keys = Keys::template("{i}", 0..2)?.with_sizes(vec![10, 20])?;
-/// let placement = Placement::of(&Jump::new([Node::new("a")])?, &keys);
-/// assert_eq!(remap(&placement, &placement, &keys).bytes.map(|bytes| bytes.total), Some(30));
+/// let assignment = Assignment::of(&Jump::new([Node::new("a")])?, &keys);
+/// assert_eq!(remap(&assignment, &assignment, &keys).bytes.map(|bytes| bytes.total), Some(30));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,13 +93,13 @@ pub struct MovedBytes {
 /// The keys that went from one node to another.
 ///
 /// ```
-/// # use hashroute::harness::Flow;
-/// let flow = Flow { from: Some("a".into()), to: None, keys: 7, bytes: None };
+/// # use hashroute::harness::KeyFlow;
+/// let flow = KeyFlow { from: Some("a".into()), to: None, keys: 7, bytes: None };
 /// assert_eq!(serde_json::to_string(&flow)?, r#"{"from":"a","to":null,"keys":7}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Flow {
+pub struct KeyFlow {
     /// Where they were; `None` when nowhere.
     pub from: Option<String>,
     /// Where they are; `None` when nowhere.
@@ -111,23 +111,23 @@ pub struct Flow {
     pub bytes: Option<u64>,
 }
 
-/// What moved from one placement to the other. Both are of `keys`, which give the sizes and say
+/// What moved from one assignment to the other. Both are of `keys`, which give the sizes and say
 /// which keys are the same. O(keys + nodes log nodes), and once O(keys log keys) to find equal
 /// keys.
 ///
 /// ```
-/// use hashroute::harness::{Keys, Placement, remap};
+/// use hashroute::harness::{Keys, Assignment, remap};
 /// use hashroute::{Change, Modulo, Node, Router};
 ///
 /// let keys = Keys::template("user:{i}", 0..10_000)?;
 /// let mut router = Modulo::new(["a", "b", "c"].map(Node::new))?;
-/// let before = Placement::of(&router, &keys);
+/// let before = Assignment::of(&router, &keys);
 /// router.apply(&Change::Add(Node::new("d")))?;
-/// let remap = remap(&before, &Placement::of(&router, &keys), &keys);
+/// let remap = remap(&before, &Assignment::of(&router, &keys), &keys);
 /// assert!(remap.moved_share > 0.7 && remap.excess_share > 0.4);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-pub fn remap(before: &Placement, after: &Placement, keys: &Keys) -> Remap {
+pub fn remap(before: &Assignment, after: &Assignment, keys: &Keys) -> Remap {
     let shifts = Shifts::new(before, after);
     let flows = counted(moves(&shifts, before, after, keys.sizes()));
     let (mut moved, mut excess, mut bytes) = (0, 0, 0_u64);
@@ -182,8 +182,8 @@ struct Move {
 /// A move for each key that changed its node.
 fn moves(
     shifts: &Shifts,
-    before: &Placement,
-    after: &Placement,
+    before: &Assignment,
+    after: &Assignment,
     sizes: Option<&[u64]>,
 ) -> Vec<Move> {
     let size = |index: usize| {
@@ -243,31 +243,31 @@ fn moved_bytes(sizes: &[u64], moved: u64) -> MovedBytes {
     }
 }
 
-/// The nodes of two placements together, and how their weights shift.
+/// The nodes of two assignments together, and how their weights shift.
 struct Shifts<'a> {
     names: Vec<&'a str>,
     /// By name, the weight before and after; absent is 0.
     weights: Vec<(u32, u32)>,
-    /// From the places in each placement to those in `names`.
+    /// From the places in each assignment to those in `names`.
     before: Vec<u32>,
     after: Vec<u32>,
 }
 
 impl<'a> Shifts<'a> {
-    fn new(before: &'a Placement, after: &'a Placement) -> Self {
+    fn new(before: &'a Assignment, after: &'a Assignment) -> Self {
         let both = before.nodes().iter().chain(after.nodes());
         let mut names: Vec<_> = both.map(Node::name).collect();
         names.sort_unstable();
         names.dedup();
         let mut weights = vec![(0, 0); names.len()];
         let mut places =
-            |placement: &Placement, weight: fn(&mut (u32, u32)) -> &mut u32| -> Vec<u32> {
+            |assignment: &Assignment, weight: fn(&mut (u32, u32)) -> &mut u32| -> Vec<u32> {
                 let mut place = |node: &Node| {
                     let place = names.binary_search(&node.name()).ok()?;
                     *weight(&mut weights[place]) = node.weight();
                     u32::try_from(place).ok()
                 };
-                placement
+                assignment
                     .nodes()
                     .iter()
                     .map(|node| place(node).unwrap_or(u32::MAX))
@@ -292,9 +292,9 @@ impl<'a> Shifts<'a> {
         changed.map(|(name, _)| String::from(*name)).collect()
     }
 
-    fn named(&self, flow: &Move, sized: bool) -> Flow {
+    fn named(&self, flow: &Move, sized: bool) -> KeyFlow {
         let name = |place: Option<u32>| place.and_then(|place| self.names.get(place as usize));
-        Flow {
+        KeyFlow {
             from: name(flow.from).map(|name| String::from(*name)),
             to: name(flow.to).map(|name| String::from(*name)),
             keys: flow.keys,
@@ -369,7 +369,7 @@ pub fn round_trip(
     seed: u64,
     keys: &Keys,
 ) -> Result<Remap, Error> {
-    let before = Placement::of(&*build()?, keys);
+    let before = Assignment::of(&*build()?, keys);
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut router = build()?;
     let mut order: Vec<_> = changes.iter().collect();
@@ -385,7 +385,7 @@ pub fn round_trip(
         Undo::AnyOrder => shuffle(&mut back, &mut random),
     }
     back.iter().try_for_each(|change| router.apply(change))?;
-    Ok(remap(&before, &Placement::of(&*router, keys), keys))
+    Ok(remap(&before, &Assignment::of(&*router, keys), keys))
 }
 
 /// What takes a change back; `None` when there is no such node.
@@ -415,8 +415,8 @@ mod tests {
     fn a_shortened_remap_says_how_many_flows_it_left_out() -> Result<(), Error> {
         let nodes = Nodes::new(["a", "b", "c"].map(Node::new))?;
         let ids = |names: [&str; 4]| names.map(|name| nodes.id(name));
-        let before = Placement::new(&nodes, ids(["a", "a", "a", "a"]));
-        let after = Placement::new(&nodes, ids(["b", "c", "c", "a"]));
+        let before = Assignment::new(&nodes, ids(["a", "a", "a", "a"]));
+        let after = Assignment::new(&nodes, ids(["b", "c", "c", "a"]));
         let keys = Keys::template("{i}", 0..4)?;
         let short = remap(&before, &after, &keys).shortened(1);
         assert_eq!((short.flows.len(), short.flows[0].keys), (1, 2));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::scenario::words;
 use super::yardstick::Yardstick;
-use super::{Balance, Cost, Keys, Placement, Remap, Scenario, cost, remap};
+use super::{Assignment, Balance, Cost, Keys, Remap, Scenario, cost, remap};
 use crate::strategy::{Params, Strategy};
 use crate::{Change, Error, Node};
 
@@ -88,11 +88,11 @@ impl<'a> Contest<'a> {
 /// What a comparison is doing.
 ///
 /// ```
-/// assert_eq!(hashroute::harness::Stage::Balance.to_string(), "balance");
+/// assert_eq!(hashroute::harness::Activity::Balance.to_string(), "balance");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Stage {
+pub enum Activity {
     /// Placing keys on the nodes at the start.
     Balance,
     /// Placing them after the changes of the first kind.
@@ -103,7 +103,7 @@ pub enum Stage {
     Cost,
 }
 
-impl core::fmt::Display for Stage {
+impl core::fmt::Display for Activity {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.pad(match self {
             Self::Balance => "balance",
@@ -257,7 +257,7 @@ pub struct Comparison {
 /// assert!(comparison.rows.iter().all(|row| row.refused.is_none()));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-pub fn compare(contest: &Contest, progress: &mut dyn FnMut(&str, Stage)) -> Comparison {
+pub fn compare(contest: &Contest, progress: &mut dyn FnMut(&str, Activity)) -> Comparison {
     let mut nodes = contest.nodes.clone();
     nodes.sort_by(|a, b| a.name().cmp(b.name()));
     let yardstick = Yardstick::new(&nodes, contest.keys);
@@ -306,13 +306,13 @@ struct Entrant<'a> {
 }
 
 impl Entrant<'_> {
-    fn row(&self, progress: &mut dyn FnMut(&str, Stage)) -> Row {
+    fn row(&self, progress: &mut dyn FnMut(&str, Activity)) -> Row {
         let mut refusals = Vec::new();
-        let mut stage = |stage: Stage| progress(self.strategy.name, stage);
-        stage(Stage::Balance);
+        let mut stage = |stage: Activity| progress(self.strategy.name, stage);
+        stage(Activity::Balance);
         let base = keep(self.base(), "nodes", &mut refusals);
-        let before = base.as_ref().map(|(_, placement)| placement);
-        let mut moved = |kind: Stage, changes: &[Change]| {
+        let before = base.as_ref().map(|(_, assignment)| assignment);
+        let mut moved = |kind: Activity, changes: &[Change]| {
             let before = before.filter(|_| !changes.is_empty())?;
             stage(kind);
             keep(
@@ -321,10 +321,10 @@ impl Entrant<'_> {
                 &mut refusals,
             )
         };
-        let add = moved(Stage::Add, &self.contest.add);
-        let remove = moved(Stage::Remove, &self.contest.remove);
+        let add = moved(Activity::Add, &self.contest.add);
+        let remove = moved(Activity::Remove, &self.contest.remove);
         let costs = base.as_ref().filter(|_| self.contest.costs).and_then(|_| {
-            stage(Stage::Cost);
+            stage(Activity::Cost);
             keep(self.cost(), "cost", &mut refusals)
         });
         let row = Row {
@@ -337,18 +337,18 @@ impl Entrant<'_> {
         row.with_costs(costs.as_ref())
     }
 
-    fn base(&self) -> Result<(Balance, Placement), Error> {
+    fn base(&self) -> Result<(Balance, Assignment), Error> {
         let keys = self.contest.keys;
         let router = self
             .strategy
             .build(self.contest.nodes.iter().cloned(), self.params)?;
-        let placement = Placement::of(&*router, keys);
+        let assignment = Assignment::of(&*router, keys);
         let name = self.strategy.name;
-        let balance = self.yardstick.balance(name, &*router, keys, &placement);
-        Ok((balance, placement))
+        let balance = self.yardstick.balance(name, &*router, keys, &assignment);
+        Ok((balance, assignment))
     }
 
-    fn moved(&self, before: &Placement, changes: &[Change]) -> Result<Remap, Error> {
+    fn moved(&self, before: &Assignment, changes: &[Change]) -> Result<Remap, Error> {
         let Contest { nodes, keys, .. } = self.contest;
         let scenario = Scenario {
             nodes: nodes.clone(),
@@ -356,7 +356,7 @@ impl Entrant<'_> {
             keys,
         };
         let router = scenario.after(self.strategy, self.params)?;
-        Ok(remap(before, &Placement::of(&*router, keys), keys).shortened(MOST_FLOWS))
+        Ok(remap(before, &Assignment::of(&*router, keys), keys).shortened(MOST_FLOWS))
     }
 
     fn cost(&self) -> Result<Cost, Error> {

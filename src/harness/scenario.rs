@@ -144,8 +144,8 @@ impl<'a> Scenario<'a> {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn remap(&self, recipe: &(impl Recipe + ?Sized), params: &Params) -> Result<Remap, Error> {
-        let before = Placement::of(&*self.before(recipe, params)?, self.keys);
-        let after = Placement::of(&*self.after(recipe, params)?, self.keys);
+        let before = Assignment::of(&*self.before(recipe, params)?, self.keys);
+        let after = Assignment::of(&*self.after(recipe, params)?, self.keys);
         Ok(remap(&before, &after, self.keys))
     }
 }
@@ -157,11 +157,11 @@ impl<'a> Scenario<'a> {
 /// use hashroute::{Node, compat, harness, strategy::Params};
 ///
 /// let guava = compat::find("guava")?.build(["a", "b"].map(Node::new), &Params::default())?;
-/// assert!(harness::place_key(&guava, b"7").is_some());
-/// assert_eq!(harness::place_key(&guava, b"no number"), None);
+/// assert!(harness::assign(&guava, b"7").is_some());
+/// assert_eq!(harness::assign(&guava, b"no number"), None);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-pub fn place_key(router: &dyn Router, key: &[u8]) -> Option<NodeId> {
+pub fn assign(router: &dyn Router, key: &[u8]) -> Option<NodeId> {
     if router.hasher().is_none() && router.route(key).is_none() {
         return None;
     }
@@ -175,28 +175,28 @@ pub fn place_key(router: &dyn Router, key: &[u8]) -> Option<NodeId> {
 /// use hashroute::{BoundedLoad, Node, Ring, harness::{self, Keys}};
 ///
 /// let bounded = BoundedLoad::new(Ring::new(["a", "b"].map(Node::new))?, 1.25)?;
-/// let owners = harness::place_all(&bounded, &Keys::template("{i}", 0..100)?);
+/// let owners = harness::assign_all(&bounded, &Keys::template("{i}", 0..100)?);
 /// assert_eq!((owners.len(), bounded.total_load()), (100, 100));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-pub fn place_all(router: &dyn Router, keys: &Keys) -> Vec<Option<NodeId>> {
-    keys.iter().map(|key| place_key(router, key)).collect()
+pub fn assign_all(router: &dyn Router, keys: &Keys) -> Vec<Option<NodeId>> {
+    keys.iter().map(|key| assign(router, key)).collect()
 }
 
-/// Which node holds each key, by name: placements of different routers can be compared.
+/// Which node holds each key, by name: assignments of different routers can be compared.
 ///
 /// ```
-/// use hashroute::harness::{Keys, Placement};
+/// use hashroute::harness::{Keys, Assignment};
 /// use hashroute::{Jump, Node, Router};
 ///
 /// let shards = Jump::new(["b", "a"].map(Node::new))?;
-/// let placement = Placement::of(&shards, &Keys::template("user:{i}", 0..10)?);
-/// assert_eq!(placement.len(), 10);
-/// assert_eq!(placement.owner(0).map(Node::name), shards.route(b"user:0").map(Node::name));
+/// let assignment = Assignment::of(&shards, &Keys::template("user:{i}", 0..10)?);
+/// assert_eq!(assignment.len(), 10);
+/// assert_eq!(assignment.owner(0).map(Node::name), shards.route(b"user:0").map(Node::name));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placement {
+pub struct Assignment {
     nodes: Vec<Node>,
     /// By key: the place of its owner in `nodes`, or [`NOBODY`].
     owners: Vec<u32>,
@@ -205,29 +205,26 @@ pub struct Placement {
 /// No node has this place: ids end one before.
 const NOBODY: u32 = u32::MAX;
 
-impl Placement {
+impl Assignment {
     /// Place all keys with a router.
     ///
     /// ```
-    /// # use hashroute::{Node, Ring, harness::{Keys, Placement}};
-    /// let placement = Placement::of(&Ring::new([])?, &Keys::template("{i}", 0..3)?);
-    /// assert!(placement.owners().all(|owner| owner.is_none()));
+    /// # use hashroute::{Node, Ring, harness::{Keys, Assignment}};
+    /// let assignment = Assignment::of(&Ring::new([])?, &Keys::template("{i}", 0..3)?);
+    /// assert!(assignment.owners().all(|owner| owner.is_none()));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn of(router: &dyn Router, keys: &Keys) -> Self {
-        Self::new(
-            router.nodes(),
-            keys.iter().map(|key| place_key(router, key)),
-        )
+        Self::new(router.nodes(), keys.iter().map(|key| assign(router, key)))
     }
 
-    /// The placement in which these members own the keys, in order.
+    /// The assignment in which these members own the keys, in order.
     ///
     /// ```
-    /// # use hashroute::{Node, Nodes, harness::Placement};
+    /// # use hashroute::{Node, Nodes, harness::Assignment};
     /// let nodes = Nodes::new(["b", "a"].map(Node::new))?;
-    /// let placement = Placement::new(&nodes, [nodes.id("b"), None]);
-    /// assert!(placement.owners().eq([Some(1), None])); // in order of name
+    /// let assignment = Assignment::new(&nodes, [nodes.id("b"), None]);
+    /// assert!(assignment.owners().eq([Some(1), None])); // in order of name
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn new(nodes: &Nodes, owners: impl IntoIterator<Item = Option<NodeId>>) -> Self {
@@ -248,8 +245,8 @@ impl Placement {
     /// The members, in order of name.
     ///
     /// ```
-    /// # use hashroute::{Nodes, harness::Placement};
-    /// assert!(Placement::new(&Nodes::default(), []).nodes().is_empty());
+    /// # use hashroute::{Nodes, harness::Assignment};
+    /// assert!(Assignment::new(&Nodes::default(), []).nodes().is_empty());
     /// ```
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
@@ -258,8 +255,8 @@ impl Placement {
     /// How many keys there are.
     ///
     /// ```
-    /// # use hashroute::{Nodes, harness::Placement};
-    /// assert_eq!(Placement::new(&Nodes::default(), [None]).len(), 1);
+    /// # use hashroute::{Nodes, harness::Assignment};
+    /// assert_eq!(Assignment::new(&Nodes::default(), [None]).len(), 1);
     /// ```
     pub fn len(&self) -> usize {
         self.owners.len()
@@ -268,8 +265,8 @@ impl Placement {
     /// Whether there is no key.
     ///
     /// ```
-    /// # use hashroute::{Nodes, harness::Placement};
-    /// assert!(Placement::new(&Nodes::default(), []).is_empty());
+    /// # use hashroute::{Nodes, harness::Assignment};
+    /// assert!(Assignment::new(&Nodes::default(), []).is_empty());
     /// ```
     pub fn is_empty(&self) -> bool {
         self.owners.is_empty()
@@ -278,8 +275,8 @@ impl Placement {
     /// The node that holds the key at a place, from 0.
     ///
     /// ```
-    /// # use hashroute::{Nodes, harness::Placement};
-    /// assert_eq!(Placement::new(&Nodes::default(), [None]).owner(0), None);
+    /// # use hashroute::{Nodes, harness::Assignment};
+    /// assert_eq!(Assignment::new(&Nodes::default(), [None]).owner(0), None);
     /// ```
     pub fn owner(&self, index: usize) -> Option<&Node> {
         self.nodes.get(*self.owners.get(index)? as usize)
@@ -288,9 +285,9 @@ impl Placement {
     /// By key, the place of its owner in [`nodes`](Self::nodes).
     ///
     /// ```
-    /// # use hashroute::{Node, Nodes, harness::Placement};
+    /// # use hashroute::{Node, Nodes, harness::Assignment};
     /// let nodes = Nodes::new([Node::new("a")])?;
-    /// assert!(Placement::new(&nodes, [nodes.id("a")]).owners().eq([Some(0)]));
+    /// assert!(Assignment::new(&nodes, [nodes.id("a")]).owners().eq([Some(0)]));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn owners(&self) -> impl ExactSizeIterator<Item = Option<usize>> {

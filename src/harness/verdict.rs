@@ -1,4 +1,4 @@
-//! What is the matter: in which measure a placement is uneven, and why.
+//! What is the matter: in which measure an assignment is uneven, and why.
 
 use alloc::format;
 use alloc::string::String;
@@ -65,9 +65,9 @@ pub enum Cause {
 /// four parts add up to its square, but for chance.
 ///
 /// ```
-/// # use hashroute::{Modulo, Node, harness::{Cause, Keys, Placement, balance}};
+/// # use hashroute::{Modulo, Node, harness::{Cause, Keys, Assignment, balance}};
 /// let (router, keys) = (Modulo::new(["a", "b"].map(Node::new))?, Keys::template("{i}", 0..1000)?);
-/// let keys_are = balance("modulo", &router, &keys, &Placement::of(&router, &keys)).verdict.keys;
+/// let keys_are = balance("modulo", &router, &keys, &Assignment::of(&router, &keys)).verdict.keys;
 /// assert_eq!((keys_are.cause, keys_are.heavy_cv), (Cause::Even, 0.0));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -88,14 +88,14 @@ pub struct Evenness {
 /// What is the matter, if anything: the measure that is most uneven, and why.
 ///
 /// ```
-/// use hashroute::harness::{Cause, Keys, Measure, Placement, balance};
+/// use hashroute::harness::{Cause, Keys, Measure, Assignment, balance};
 /// use hashroute::{Node, Rendezvous};
 ///
 /// let mut sizes = vec![1; 10_000];
 /// sizes[0] = 5000;
 /// let keys = Keys::template("user:{i}", 0..10_000)?.with_sizes(sizes)?;
 /// let router = Rendezvous::new(["a", "b", "c"].map(Node::new))?;
-/// let verdict = balance("rendezvous", &router, &keys, &Placement::of(&router, &keys)).verdict;
+/// let verdict = balance("rendezvous", &router, &keys, &Assignment::of(&router, &keys)).verdict;
 /// assert_eq!((verdict.matter, verdict.cause), (Some(Measure::Bytes), Cause::HeavyKeys));
 /// assert!(verdict.words.contains("user:0 alone holds 33.3 %"));
 /// # Ok::<(), hashroute::Error>(())

@@ -9,7 +9,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 use super::noise::{Sample, Spread, ratio};
 use super::verdict::{Evenness, Evidence};
 use super::{
-    Balance, ExactFigures, Figures, KeyShare, Keys, NodeBalance, Noise, Placement, TopShare,
+    Assignment, Balance, ExactFigures, Figures, KeyShare, Keys, NodeBalance, Noise, TopShare,
     Verdict,
 };
 use crate::{Node, Router};
@@ -66,7 +66,7 @@ impl Carried {
     }
 }
 
-/// A placement that is counted and not yet judged.
+/// An assignment that is counted and not yet judged.
 #[derive(Debug)]
 pub(super) struct Placed<'a> {
     pub(super) strategy: &'a str,
@@ -89,9 +89,9 @@ impl Yardstick {
     }
 
     /// For those keys that have a node.
-    pub(super) fn of_placed(keys: &Keys, placement: &Placement) -> Self {
-        let placed = |index| placement.owner(index).is_some();
-        Self::of_keys(placement.nodes(), keys, &placed)
+    pub(super) fn of_placed(keys: &Keys, assignment: &Assignment) -> Self {
+        let placed = |index| assignment.owner(index).is_some();
+        Self::of_keys(assignment.nodes(), keys, &placed)
     }
 
     fn of_keys(nodes: &[Node], keys: &Keys, counts: &dyn Fn(usize) -> bool) -> Self {
@@ -125,19 +125,19 @@ impl Yardstick {
         }
     }
 
-    /// The balance of a placement of these keys; against a yardstick of its own where some of
+    /// The balance of an assignment of these keys; against a yardstick of its own where some of
     /// them found no place.
     pub(super) fn balance(
         &self,
         strategy: &str,
         router: &dyn Router,
         keys: &Keys,
-        placement: &Placement,
+        assignment: &Assignment,
     ) -> Balance {
-        if placement.owners().all(|owner| owner.is_some()) {
-            return self.measure(strategy, router, keys, placement);
+        if assignment.owners().all(|owner| owner.is_some()) {
+            return self.measure(strategy, router, keys, assignment);
         }
-        Self::of_placed(keys, placement).measure(strategy, router, keys, placement)
+        Self::of_placed(keys, assignment).measure(strategy, router, keys, assignment)
     }
 
     pub(super) fn measure(
@@ -145,15 +145,15 @@ impl Yardstick {
         strategy: &str,
         router: &dyn Router,
         keys: &Keys,
-        placement: &Placement,
+        assignment: &Assignment,
     ) -> Balance {
-        let loads = |amounts: Option<&[u64]>| loads(placement, amounts);
+        let loads = |amounts: Option<&[u64]>| loads(assignment, amounts);
         self.judge(Placed {
             strategy,
             hash: hash_name(router),
-            nodes: placement.nodes(),
-            shares: exact_shares(router, placement.nodes()),
-            keys: placement.len() as u64,
+            nodes: assignment.nodes(),
+            shares: exact_shares(router, assignment.nodes()),
+            keys: assignment.len() as u64,
             distinct: keys.distinct() as u64,
             loads: [
                 Some(loads(None)),
@@ -198,9 +198,9 @@ pub(super) fn hash_name(router: &dyn Router) -> &'static str {
 }
 
 /// What each node holds when key i counts `amounts[i]`, or 1 without amounts.
-fn loads(placement: &Placement, amounts: Option<&[u64]>) -> Vec<u64> {
-    let mut loads = vec![0_u64; placement.nodes().len()];
-    for (index, owner) in placement.owners().enumerate() {
+fn loads(assignment: &Assignment, amounts: Option<&[u64]>) -> Vec<u64> {
+    let mut loads = vec![0_u64; assignment.nodes().len()];
+    for (index, owner) in assignment.owners().enumerate() {
         let amount = amounts.map_or(1, |amounts| amounts.get(index).copied().unwrap_or(0));
         if let Some(load) = owner.and_then(|owner| loads.get_mut(owner)) {
             *load = load.saturating_add(amount);
@@ -209,7 +209,7 @@ fn loads(placement: &Placement, amounts: Option<&[u64]>) -> Vec<u64> {
     loads
 }
 
-/// One placement, looked at measure by measure.
+/// One assignment, looked at measure by measure.
 struct View<'a> {
     weights: &'a [u32],
     placed: &'a Placed<'a>,

@@ -22,13 +22,13 @@ impl From<Node> for super::Node {
     fn from(node: Node) -> Self {
         Self::new(node.name)
             .with_weight(node.weight)
-            .placed(node.zone, node.rack)
+            .located(node.zone, node.rack)
     }
 }
 
 impl From<super::Node> for Node {
     fn from(node: super::Node) -> Self {
-        let (zone, rack) = node.place.map_or((None, None), |place| *place);
+        let (zone, rack) = node.location.map_or((None, None), |location| *location);
         Self {
             name: node.name,
             weight: node.weight,

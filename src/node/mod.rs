@@ -10,16 +10,16 @@ use core::num::NonZeroU32;
 mod flat;
 mod locations;
 
-use self::locations::Places;
+use self::locations::LocationIds;
 use crate::{Change, Error};
 
-/// A place that keys can go to: a name, a weight and, optionally, a zone and a rack.
+/// A location that keys can go to: a name, a weight and, optionally, a zone and a rack.
 ///
 /// The **name** is the identity: two processes that know the same names agree, whatever
 /// the order they learned them in. Weight 0 means known but owns nothing (drained).
 ///
 /// ```
-/// let node = hashroute::Node::new("cache-a").with_weight(2).with_place("eu-1", "rack-7");
+/// let node = hashroute::Node::new("cache-a").with_weight(2).with_location("eu-1", "rack-7");
 /// assert_eq!((node.name(), node.weight()), ("cache-a", 2));
 /// assert_eq!((node.zone(), node.rack()), (Some("eu-1"), Some("rack-7")));
 /// ```
@@ -32,14 +32,14 @@ pub struct Node {
     name: Box<str>,
     weight: u32,
     /// `None` without zone and rack.
-    place: Option<Box<Place>>,
+    location: Option<Box<Location>>,
 }
 
 /// A node's zone and rack.
-type Place = (Option<Box<str>>, Option<Box<str>>);
+type Location = (Option<Box<str>>, Option<Box<str>>);
 
 impl Node {
-    /// A node of weight 1 with no place. The name is checked when the node joins a router.
+    /// A node of weight 1 with no location. The name is checked when the node joins a router.
     ///
     /// ```
     /// assert_eq!(hashroute::Node::new("10.0.0.1:6379").weight(), 1);
@@ -48,7 +48,7 @@ impl Node {
         Self {
             name: name.into(),
             weight: 1,
-            place: None,
+            location: None,
         }
     }
 
@@ -70,18 +70,18 @@ impl Node {
     /// ```
     #[must_use]
     pub fn with_zone(self, zone: impl Into<Box<str>>) -> Self {
-        let (_, rack) = self.place();
-        self.placed(Some(zone.into()), rack)
+        let (_, rack) = self.location();
+        self.located(Some(zone.into()), rack)
     }
 
     /// The same node in this zone, on this rack of it. The empty text is none.
     ///
     /// ```
-    /// assert_eq!(hashroute::Node::new("a").with_place("eu-1", "r2").rack(), Some("r2"));
+    /// assert_eq!(hashroute::Node::new("a").with_location("eu-1", "r2").rack(), Some("r2"));
     /// ```
     #[must_use]
-    pub fn with_place(self, zone: impl Into<Box<str>>, rack: impl Into<Box<str>>) -> Self {
-        self.placed(Some(zone.into()), Some(rack.into()))
+    pub fn with_location(self, zone: impl Into<Box<str>>, rack: impl Into<Box<str>>) -> Self {
+        self.located(Some(zone.into()), Some(rack.into()))
     }
 
     /// The name, which is the identity.
@@ -110,7 +110,7 @@ impl Node {
     /// assert_eq!(hashroute::Node::new("a").zone(), None);
     /// ```
     pub fn zone(&self) -> Option<&str> {
-        self.place.as_ref()?.0.as_deref()
+        self.location.as_ref()?.0.as_deref()
     }
 
     /// The rack inside the zone.
@@ -119,17 +119,17 @@ impl Node {
     /// assert_eq!(hashroute::Node::new("a").with_zone("z").rack(), None);
     /// ```
     pub fn rack(&self) -> Option<&str> {
-        self.place.as_ref()?.1.as_deref()
+        self.location.as_ref()?.1.as_deref()
     }
 
-    fn place(&self) -> Place {
-        self.place.as_deref().cloned().unwrap_or_default()
+    fn location(&self) -> Location {
+        self.location.as_deref().cloned().unwrap_or_default()
     }
 }
 
 #[expect(
     clippy::missing_fields_in_debug,
-    reason = "the place is told as zone and rack"
+    reason = "the location is told as zone and rack"
 )]
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -193,7 +193,7 @@ impl NodeId {
 ///
 /// let mut nodes = Nodes::new([Node::new("b"), Node::new("a").with_weight(2)])?;
 /// nodes.apply(&Change::Add(Node::new("c").with_weight(0)))?;
-/// assert_eq!((nodes.len(), nodes.live(), nodes.total_weight()), (3, 2, 3));
+/// assert_eq!((nodes.len(), nodes.weighted(), nodes.total_weight()), (3, 2, 3));
 /// let names: Vec<_> = nodes.iter().map(|(_, node)| node.name()).collect();
 /// assert_eq!(names, ["a", "b", "c"]);
 /// # Ok::<(), hashroute::Error>(())
@@ -204,10 +204,10 @@ pub struct Nodes {
     by_name: Vec<NodeId>,
     free: BTreeSet<NodeId>,
     total_weight: u64,
-    live: usize,
+    weighted: usize,
     // The places that hold a node with weight: when a search has seen that many, it can stop.
-    zones: Places<Option<Box<str>>>,
-    racks: Places<Place>,
+    zones: LocationIds<Option<Box<str>>>,
+    racks: LocationIds<Location>,
     /// By index: the numbers of the zone and the rack, while the node has weight.
     numbers: Vec<(u32, u32)>,
 }
@@ -296,11 +296,11 @@ impl Nodes {
     ///
     /// ```
     /// # use hashroute::{Node, Nodes};
-    /// assert_eq!(Nodes::new([Node::new("a"), Node::new("b").with_weight(0)])?.live(), 1);
+    /// assert_eq!(Nodes::new([Node::new("a"), Node::new("b").with_weight(0)])?.weighted(), 1);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn live(&self) -> usize {
-        self.live
+    pub fn weighted(&self) -> usize {
+        self.weighted
     }
 
     /// The sum of all weights; it cannot overflow.
@@ -533,10 +533,10 @@ impl Nodes {
         self.numbers
             .resize(self.numbers.len().max(id.index() + 1), (0, 0));
         if node.weight > 0 {
-            self.live += 1;
+            self.weighted += 1;
             let (zone, rack) = (
-                self.zones.enter(node.place().0),
-                self.racks.enter(node.place()),
+                self.zones.enter(node.location().0),
+                self.racks.enter(node.location()),
             );
             self.numbers[id.index()] = (zone, rack);
         }
@@ -545,10 +545,10 @@ impl Nodes {
     fn uncount(&mut self, node: &Node) {
         self.total_weight -= u64::from(node.weight);
         if node.weight > 0 {
-            self.live -= 1;
-            let place = node.place();
-            self.zones.leave(&place.0);
-            self.racks.leave(&place);
+            self.weighted -= 1;
+            let location = node.location();
+            self.zones.leave(&location.0);
+            self.racks.leave(&location);
         }
     }
 

@@ -17,8 +17,8 @@ fn ids_stay_and_are_reused_lowest_first() -> Result<(), Error> {
 fn removal_in_reverse_leaves_no_trace() -> Result<(), Error> {
     let before = Nodes::new([Node::new("a")])?;
     let mut after = before.clone();
-    after.apply(&Change::Add(Node::new("b").with_place("z", "r")))?;
-    after.apply(&Change::Add(Node::new("c").with_place("z", "r")))?;
+    after.apply(&Change::Add(Node::new("b").with_location("z", "r")))?;
+    after.apply(&Change::Add(Node::new("c").with_location("z", "r")))?;
     after.apply(&Change::remove("b"))?;
     after.apply(&Change::remove("c"))?;
     assert_eq!(alloc::format!("{before:?}"), alloc::format!("{after:?}"));
@@ -47,12 +47,12 @@ fn an_empty_zone_or_rack_is_none() {
     let plain = Node::new("a");
     for node in [
         plain.clone().with_zone(""),
-        plain.clone().with_place("", ""),
+        plain.clone().with_location("", ""),
         plain.clone().with_zone("z").with_zone(""),
     ] {
         assert_eq!(node, plain);
     }
-    let node = plain.with_place("", "r");
+    let node = plain.with_location("", "r");
     assert_eq!((node.zone(), node.rack()), (None, Some("r")));
     assert_eq!(node.with_zone("z").rack(), Some("r"));
 }

@@ -30,12 +30,12 @@ const ROUNDING: f64 = 1e-9;
 /// [`Error::Unsupported`] when the measure is not known of these keys.
 ///
 /// ```
-/// use hashroute::harness::{Keys, Measure, Placement, balance};
+/// use hashroute::harness::{Keys, Measure, Assignment, balance};
 /// use hashroute::{Node, Ring, plot};
 ///
 /// let keys = Keys::template("user:{i}", 0..100_000)?;
 /// let ring = Ring::with_points(["a", "b", "c"].map(Node::new), 8)?;
-/// let balance = balance("ring", &ring, &keys, &Placement::of(&ring, &keys));
+/// let balance = balance("ring", &ring, &keys, &Assignment::of(&ring, &keys));
 /// let picture = plot::bars(&balance, Measure::Keys)?;
 /// assert_eq!(picture.title(), "ring: 3 of 3 nodes hold more or fewer keys than chance explains");
 /// assert!(plot::bars(&balance, Measure::Bytes).is_err());

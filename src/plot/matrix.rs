@@ -18,16 +18,16 @@ const MOST: usize = 60;
 /// taken together, and have no part in the shades. O(flows log flows).
 ///
 /// ```
-/// use hashroute::harness::{Keys, Placement, remap};
+/// use hashroute::harness::{Keys, Assignment, remap};
 /// use hashroute::{Change, Node, Ring, Router, plot};
 ///
 /// let keys = Keys::template("user:{i}", 0..10_000)?;
 /// let mut ring = Ring::new(["a", "b", "c"].map(Node::new))?;
-/// let before = Placement::of(&ring, &keys);
+/// let before = Assignment::of(&ring, &keys);
 /// let still = remap(&before, &before, &keys);
 /// assert_eq!(plot::matrix(&still).title(), "No key moves");
 /// ring.apply(&Change::Add(Node::new("d")))?;
-/// let picture = plot::matrix(&remap(&before, &Placement::of(&ring, &keys), &keys));
+/// let picture = plot::matrix(&remap(&before, &Assignment::of(&ring, &keys), &keys));
 /// assert!(picture.title().ends_with("of the keys move (ideal: 25.00%)"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```

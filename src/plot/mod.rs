@@ -9,12 +9,12 @@
 //! of colour vision can tell apart; beyond eight nodes, stripes and dots, and numbers throughout.
 //!
 //! ```
-//! use hashroute::harness::{Keys, Placement, balance};
+//! use hashroute::harness::{Keys, Assignment, balance};
 //! use hashroute::{Maglev, Node, plot};
 //!
 //! let keys = Keys::template("user:{i}", 0..10_000)?;
 //! let router = Maglev::new(["a", "b", "c"].map(Node::new))?;
-//! let balance = balance("maglev", &router, &keys, &Placement::of(&router, &keys));
+//! let balance = balance("maglev", &router, &keys, &Assignment::of(&router, &keys));
 //! let picture = plot::bars(&balance, hashroute::harness::Measure::Keys)?;
 //! assert!(picture.svg().starts_with("<svg") && picture.svg().contains("<title>"));
 //! # Ok::<(), hashroute::Error>(())

@@ -8,13 +8,13 @@ use super::{ClusterNode, Role, SlotRange, Table};
 /// What a server does while slots are missing.
 ///
 /// ```
-/// use hashroute::redis::Policy;
+/// use hashroute::redis::CoverageRule;
 ///
-/// let policy = Policy::default();
+/// let policy = CoverageRule::default();
 /// assert!(policy.require_full_coverage && !policy.reads_when_down);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Policy {
+pub struct CoverageRule {
     /// One slot that nobody serves stops all (`cluster-require-full-coverage`); on by default.
     pub require_full_coverage: bool,
     /// Reads are answered although the cluster is down (`cluster-allow-reads-when-down`).
@@ -24,7 +24,7 @@ pub struct Policy {
     pub channels_when_down: bool,
 }
 
-impl Default for Policy {
+impl Default for CoverageRule {
     fn default() -> Self {
         Self {
             require_full_coverage: true,
@@ -191,16 +191,16 @@ impl Table {
     /// Source: Redis Cluster specification, "Availability"; `cluster_state` of `CLUSTER INFO`.
     ///
     /// ```
-    /// use hashroute::redis::{ClusterNode, Health, Policy, SlotRule, Table};
+    /// use hashroute::redis::{ClusterNode, Health, CoverageRule, SlotRule, Table};
     ///
     /// let mut table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
     /// table.assign(1..=16_383, "a")?;
-    /// let lax = Policy { require_full_coverage: false, ..Policy::default() };
-    /// assert_eq!(table.health(Policy::default()), Health::Uncovered);
+    /// let lax = CoverageRule { require_full_coverage: false, ..CoverageRule::default() };
+    /// assert_eq!(table.health(CoverageRule::default()), Health::Uncovered);
     /// assert_eq!(table.health(lax), Health::Ok);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn health(&self, policy: Policy) -> Health {
+    pub fn health(&self, policy: CoverageRule) -> Health {
         let covered = |slot| self.owner(slot).is_some_and(|node| !node.flags().failed);
         if policy.require_full_coverage && !(0..self.rule().slots()).all(covered) {
             return Health::Uncovered;

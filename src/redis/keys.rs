@@ -32,7 +32,7 @@ pub struct SlotRule {
 /// assert_eq!(SlotRule::REDIS.place(b"foo{}{bar}").tag, None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place<'k> {
+pub struct KeySlot<'k> {
     /// The slot.
     pub slot: u32,
     /// The tag that was hashed instead of the whole key, if the key has one.
@@ -132,9 +132,9 @@ impl SlotRule {
     ///
     /// assert_eq!(SlotRule::REDIS.place(b"foo{{bar}}zap").tag, Some(&b"{bar"[..]));
     /// ```
-    pub fn place<'k>(&self, key: &'k [u8]) -> Place<'k> {
+    pub fn place<'k>(&self, key: &'k [u8]) -> KeySlot<'k> {
         let part = self.hasher.part(key);
-        Place {
+        KeySlot {
             slot: self.slot(key),
             // A tag is never empty and never the whole key: its two marks are missing from it.
             tag: (part.len() < key.len()).then_some(part),

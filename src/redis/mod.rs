@@ -65,14 +65,14 @@ mod views;
 
 pub use claims::{Claim, Heard};
 pub use client::{Call, Next, Outcome, SlotMap, Stop};
-pub use coverage::{Coverage, Health, Policy, Votes};
+pub use coverage::{Coverage, CoverageRule, Health, Votes};
 pub use failover::{Failover, Promotion};
 pub use heat::{Heat, HotSlot, HotTag};
-pub use keys::{Place, SlotRule};
+pub use keys::{KeySlot, SlotRule};
 pub use marks::Mark;
 pub use node::{Address, ClusterNode, Flags, Link, Role};
 pub use patience::Patience;
-pub use plan::{Action, Budget, Goal, Move, Plan, Progress};
+pub use plan::{Action, Goal, Move, Progress, SlotBudget, SlotPlan};
 pub use redirect::Redirect;
 pub use server::{Command, Decision, Request};
 pub use table::{SlotRange, Table};

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Address, ClusterNode, Endpoint, Mark, Policy, Role, Table};
+use super::{Address, ClusterNode, CoverageRule, Endpoint, Mark, Role, Table};
 use crate::Error;
 
 /// What a command does, as far as it matters where it is served.
@@ -197,7 +197,7 @@ impl Table {
     /// [`Error::UnknownNode`] for a server that is not in the table.
     ///
     /// ```
-    /// use hashroute::redis::{ClusterNode, Command, Decision, Health, Mark, Policy, Request, SlotRule, Table};
+    /// use hashroute::redis::{ClusterNode, Command, Decision, Health, Mark, CoverageRule, Request, SlotRule, Table};
     ///
     /// let nodes = [ClusterNode::new("a")?, ClusterNode::new("b")?];
     /// let mut table = Table::with_nodes(SlotRule::REDIS, nodes)?;
@@ -205,7 +205,7 @@ impl Table {
     /// table.mark(12_182, "a", Mark::Migrating("b".into()))?;
     /// let decide = |holds: bool| {
     ///     let request = Request::new(Command::Read, &[b"foo"]);
-    ///     table.decide("a", &request, Health::Ok, Policy::default(), |_| holds)
+    ///     table.decide("a", &request, Health::Ok, CoverageRule::default(), |_| holds)
     /// };
     /// assert_eq!(decide(true)?, Decision::Serve);
     /// assert!(matches!(decide(false)?, Decision::Ask { slot: 12_182, .. }));
@@ -216,7 +216,7 @@ impl Table {
         id: &str,
         request: &Request<'_>,
         health: super::Health,
-        policy: Policy,
+        policy: CoverageRule,
         holds: impl FnMut(&[u8]) -> bool,
     ) -> Result<Decision<'_>, Error> {
         let server = &self.nodes()[self.known(id)?];
@@ -291,7 +291,11 @@ fn open<'t>(
 }
 
 /// The answer of a cluster that is down.
-fn refused(command: Command, health: super::Health, policy: Policy) -> Option<Decision<'static>> {
+fn refused(
+    command: Command,
+    health: super::Health,
+    policy: CoverageRule,
+) -> Option<Decision<'static>> {
     if health.is_ok() {
         return None;
     }

@@ -420,7 +420,7 @@ fn of_dialect(dialect: &'static Dialect, file: File) -> Result<(Spec, Box<dyn Ro
 impl From<Row> for Node {
     fn from(row: Row) -> Self {
         let node = Self::new(row.name).with_weight(row.weight);
-        node.placed(row.zone, row.rack)
+        node.located(row.zone, row.rack)
     }
 }
 

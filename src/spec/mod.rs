@@ -126,7 +126,7 @@ impl Spec {
     /// The spec of a router that this strategy built with these parameters, whatever was changed
     /// since: of hash slots, the table as it is now. At epoch 0; loads are not part of it.
     ///
-    /// Whether it is of these is checked: exactly where both have [regions](Router::regions), by
+    /// Whether it is of these is checked: exactly where both have [ranges](Router::ranges), by
     /// 4,096 keys where they have none. Of a router that bounds loads the order of preference is
     /// checked, and not `load` and `cap`, which it does not tell.
     ///

@@ -12,7 +12,7 @@ const SAMPLES: u64 = 4096;
 /// How many whole walks are compared, each of which visits every point.
 const WALKS: u64 = 4;
 
-/// Whether both route alike: exact where both have regions, else by sample; under bounded loads
+/// Whether both route alike: exact where both have ranges, else by sample; under bounded loads
 /// by the order of preference, as routes are of the moment.
 pub(super) fn alike(ours: &dyn Router, theirs: &dyn Router) -> bool {
     if ours.keeps_loads() != theirs.keeps_loads() {

@@ -31,7 +31,7 @@ use core::ops::ControlFlow;
 
 use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights, cell_shares, draw, seed};
 use crate::hash::scale;
-use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Router};
+use crate::{Change, Error, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
 
 pub(super) const STRATEGY: Strategy = Strategy {
     name: "maglev",
@@ -123,7 +123,7 @@ impl Maglev {
         size: u64,
     ) -> Result<Self, Error> {
         let nodes = Nodes::sorted(nodes)?;
-        let size = check_table_size(size, nodes.live())?;
+        let size = check_table_size(size, nodes.weighted())?;
         let cells = fill(&nodes, size);
         Ok(Self {
             nodes,
@@ -329,7 +329,7 @@ impl Router for Maglev {
 
     fn apply(&mut self, change: &Change) -> Result<(), Error> {
         let nodes = self.nodes.after(change)?;
-        check_table_size(self.cells.len() as u64, nodes.live())?;
+        check_table_size(self.cells.len() as u64, nodes.weighted())?;
         self.cells = fill(&nodes, self.cells.len());
         self.nodes = nodes;
         Ok(())
@@ -350,13 +350,13 @@ impl Router for Maglev {
     }
 
     /// Cells are arcs here: a cell holds the hashes of one part of the circle.
-    fn regions(&self) -> Option<Regions> {
+    fn ranges(&self) -> Option<HashRanges> {
         let count = self.cells.len() as u128;
         // The last hash that is scaled to a cell is the one before the next cell's first.
         let end = |cell: u128| u64::try_from(((cell + 1) << 64).div_ceil(count) - 1);
         let ends = (0..).zip(&self.cells);
         let ends = ends.filter_map(|(cell, owner)| Some((end(cell).ok()?, (*owner)?)));
-        Some(Regions::arcs(64, ends).with_lists())
+        Some(HashRanges::arcs(64, ends).with_lists())
     }
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {

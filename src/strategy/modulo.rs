@@ -15,7 +15,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Agree, Caps, Excess, Leave, Strategy, Weights};
-use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Router};
+use crate::{Change, Error, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
 
 pub(super) const STRATEGY: Strategy = Strategy {
     name: "modulo",
@@ -88,8 +88,8 @@ impl Modulo {
     }
 
     fn rebuild(&mut self) {
-        self.owners = Vec::with_capacity(self.nodes.live());
-        self.ends = Vec::with_capacity(self.nodes.live());
+        self.owners = Vec::with_capacity(self.nodes.weighted());
+        self.ends = Vec::with_capacity(self.nodes.weighted());
         let mut end = 0;
         for (id, node) in self.nodes.iter().filter(|(_, node)| node.weight() > 0) {
             end += u64::from(node.weight());
@@ -143,12 +143,12 @@ impl Router for Modulo {
         Some(shares)
     }
 
-    fn regions(&self) -> Option<Regions> {
+    fn ranges(&self) -> Option<HashRanges> {
         let runs = self
             .owners
             .iter()
             .map(|&id| (self.nodes.weight(id).into(), Some(id)));
-        Some(Regions::cells(self.hasher.function().bits(), runs))
+        Some(HashRanges::cells(self.hasher.function().bits(), runs))
     }
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {

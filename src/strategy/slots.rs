@@ -23,7 +23,7 @@ use core::cmp::Reverse;
 use core::ops::{Range, RangeInclusive};
 
 use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights, cell_shares};
-use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Router};
+use crate::{Change, Error, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
 
 pub(super) const STRATEGY: Strategy = Strategy {
     name: "slots",
@@ -318,12 +318,12 @@ fn check_slots(slots: u32) -> Result<(), Error> {
 }
 
 fn check_room(nodes: &Nodes, slots: usize) -> Result<(), Error> {
-    if nodes.live() <= slots {
+    if nodes.weighted() <= slots {
         return Ok(());
     }
     Err(Error::Capacity {
         what: "nodes with weight",
-        wanted: nodes.live() as u64,
+        wanted: nodes.weighted() as u64,
         limit: slots as u64,
         advice: "each owns at least one slot, so make the table with more slots",
     })
@@ -396,9 +396,9 @@ impl Router for HashSlots {
         Some(cell_shares(&self.nodes, &self.owners))
     }
 
-    fn regions(&self) -> Option<Regions> {
+    fn ranges(&self) -> Option<HashRanges> {
         let slots = self.owners.iter().map(|owner| (1, *owner));
-        Some(Regions::cells(self.hasher.function().bits(), slots))
+        Some(HashRanges::cells(self.hasher.function().bits(), slots))
     }
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {

@@ -317,7 +317,7 @@ impl<R: Router> BoundedLoad<R> {
             }
             failures += 1;
             let full =
-                failures == 2 * nodes.live() && !nodes.iter().any(|(id, _)| self.has_room(id));
+                failures == 2 * nodes.weighted() && !nodes.iter().any(|(id, _)| self.has_room(id));
             if found.is_some() || full {
                 return ControlFlow::Break(());
             }

@@ -1,4 +1,4 @@
-//! Any history of placements, releases and changes, against a sequential model by names.
+//! Any history of assignments, releases and changes, against a sequential model by names.
 
 use hashroute::{
     BoundedLoad, Change, HashSlots, Jump, KeyHash, Lease, Maglev, Modulo, Node, NodeId, Rendezvous,

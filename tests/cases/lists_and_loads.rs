@@ -56,7 +56,7 @@ fn cases_90_98_three_zones_or_racks_three_copies() {
         let list = nodes(9).into_iter().zip(places.into_iter().cycle());
         let router = build(
             strategy,
-            list.map(|(node, (zone, rack))| node.with_place(zone, rack)),
+            list.map(|(node, (zone, rack))| node.with_location(zone, rack)),
         );
         for key in keys(42, 200) {
             for spread in [Spread::Zones, Spread::Racks] {
@@ -92,7 +92,7 @@ fn case_93_a_walk_ends_although_a_name_owns_nothing() {
         let mut router = build(strategy, nodes(3));
         // Drained where weights are taken; where not, the walk ends anyway.
         let _ = router.apply(&Change::reweight("node-1", 0));
-        let live = router.nodes().live();
+        let live = router.nodes().weighted();
         for key in keys(44, 20) {
             assert_eq!(
                 router.replicas(key, 3, Spread::Zones).len(),

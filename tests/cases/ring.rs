@@ -290,7 +290,7 @@ fn case_17_18_the_name_alone_is_hashed() -> Outcome {
     let plain = Ring::new(nodes(4))?;
     let dressed = nodes(4)
         .into_iter()
-        .map(|node| node.with_place("zone", "rack"));
+        .map(|node| node.with_location("zone", "rack"));
     assert_eq!(owners(&plain, &keys), owners(&Ring::new(dressed)?, &keys));
     Ok(())
 }

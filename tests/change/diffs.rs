@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hashroute::harness::{Keys, Placement, remap};
+use hashroute::harness::{Assignment, Keys, remap};
 use hashroute::strategy::{ALL, Params};
 use hashroute::{
     Basis, Diff, Error, HashSlots, KeyHash, KeyHasher, Maglev, Modulo, Node, Rendezvous, Ring,
@@ -97,7 +97,7 @@ fn a_diff_agrees_with_a_remap() -> Outcome {
                 let owners = keys
                     .iter()
                     .map(|key| router.route_hash(router.hash_key(key)));
-                Placement::new(router.nodes(), owners)
+                Assignment::new(router.nodes(), owners)
             };
             let remap = remap(&place(&*old), &place(&*new), &keys);
             let flows = remap.flows.into_iter();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hashroute::plan::{Budget, Plan, Replicas, State, Transition};
+use hashroute::plan::{Budget, Phase, Plan, Replicas, Transition};
 use hashroute::{
     BoundedLoad, Error, HashSlots, KeyHasher, Maglev, Node, NodeId, Nodes, Rendezvous, Ring,
     Router, Spread, diff,
@@ -63,7 +63,7 @@ fn steps_keep_the_budget_and_make_up_the_whole() {
     for strategy in plannable() {
         // What needs a sample takes its time.
         let [router, _] = states(strategy, &[1], &[]);
-        let cases = if router.regions().is_some() { 6 } else { 2 };
+        let cases = if router.ranges().is_some() { 6 } else { 2 };
         for_all(
             cases,
             &inputs,
@@ -145,10 +145,10 @@ fn check_key(change: &Transition, key: &[u8], [before, after]: &[Vec<String>; 2]
     let state = change.state(key);
     let lists = change.lists(key);
     let (now, other) = match state {
-        State::Waiting => (before, &vec![]),
-        State::Copying => (before, after),
-        State::Switched => (after, before),
-        State::Done => (after, &vec![]),
+        Phase::Waiting => (before, &vec![]),
+        Phase::Copying => (before, after),
+        Phase::Switched => (after, before),
+        Phase::Done => (after, &vec![]),
     };
     assert_eq!(names(change.nodes(), &lists.now), *now);
     assert_eq!(names(change.nodes(), &lists.other), *other);
@@ -165,7 +165,7 @@ fn check_key(change: &Transition, key: &[u8], [before, after]: &[Vec<String>; 2]
     let gained = after.iter().filter(|name| !before.contains(name)).count();
     assert_eq!(
         sources.len(),
-        if state == State::Copying { gained } else { 0 }
+        if state == Phase::Copying { gained } else { 0 }
     );
     for [from, to] in sources {
         assert!(lists.now.contains(&from) && lists.other.contains(&to));
@@ -173,7 +173,7 @@ fn check_key(change: &Transition, key: &[u8], [before, after]: &[Vec<String>; 2]
     for (id, node) in change.nodes().iter() {
         let name = node.name().to_owned();
         let needless = before.contains(&name) && !after.contains(&name);
-        assert_eq!(change.may_delete(id, key), state == State::Done && needless);
+        assert_eq!(change.may_delete(id, key), state == Phase::Done && needless);
     }
 }
 
@@ -198,7 +198,7 @@ fn every_key_has_an_owner_and_a_source_at_every_moment() -> Outcome {
             let [old, new] = states(strategy, &[1, 2, 1, 1, 1], &change);
             let plan = Plan::new(&*old, &*new, replicas, budget)?;
             let mut change = Transition::new(old.clone(), new.clone(), &plan)?;
-            let mut states = vec![State::Waiting; keys.len()];
+            let mut states = vec![Phase::Waiting; keys.len()];
             let known: Vec<_> = keys
                 .iter()
                 .map(|key| lists([&*old, &*new], key.as_bytes(), replicas))
@@ -214,7 +214,7 @@ fn every_key_has_an_owner_and_a_source_at_every_moment() -> Outcome {
                     break;
                 }
             }
-            assert!(change.is_done() && states.iter().all(|state| *state == State::Done));
+            assert!(change.is_done() && states.iter().all(|state| *state == Phase::Done));
             let steps = u32::try_from(plan.steps().len())?;
             assert_eq!(change.phase(), 2 * steps + 1, "{}", strategy.name);
             assert!(change.at(2 * steps + 2).is_err());
@@ -252,7 +252,7 @@ fn a_node_without_weight_on_one_side_serves_on_the_other() -> Outcome {
                 break;
             }
         }
-        let ends = [old, new].map(|router| router.nodes().live());
+        let ends = [old, new].map(|router| router.nodes().weighted());
         assert_eq!([lengths[0], lengths[lengths.len() - 1]], ends);
     }
     Ok(())
@@ -277,7 +277,7 @@ fn what_a_sample_does_not_see_moves_all_the_same() -> Outcome {
         .map(|i| format!("user:{i}"))
         .find(is_new)
         .ok_or("no key of 300,000")?;
-    assert_eq!(change.state(key.as_bytes()), State::Waiting);
+    assert_eq!(change.state(key.as_bytes()), Phase::Waiting);
     let owner = change.owners(key.as_bytes()).now.ok_or("no owner")?;
     assert_ne!(change.nodes().name(owner), "d");
     while change.advance() {}
@@ -289,7 +289,7 @@ fn what_a_sample_does_not_see_moves_all_the_same() -> Outcome {
         let mut moved = table.clone();
         moved.assign(slot..slot + 1, "node-3")?;
         let plan = Plan::new(&table, &moved, replicas(3, Spread::Nodes), default.1)?;
-        let same = table.regions() == moved.regions();
+        let same = table.ranges() == moved.ranges();
         assert_eq!(plan.steps().len() == 0, same, "{slot}");
     }
     // What is the same is known to be.
@@ -336,7 +336,7 @@ fn a_plan_is_for_its_own_routers() -> Outcome {
 #[test]
 fn the_nearest_old_replica_is_the_source() -> Result<(), Error> {
     let place = |name: &'static str, zone: &'static str, rack: &'static str| {
-        Node::new(name).with_place(zone, rack)
+        Node::new(name).with_location(zone, rack)
     };
     let old = [
         place("a", "z1", "r1"),

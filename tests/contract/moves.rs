@@ -81,7 +81,7 @@ fn changes_move_keys_only_to_or_from_their_node() {
         for_all(CASES, &histories, |(weights, steps)| {
             let mut cluster = Cluster::new(strategy, &weights);
             let mut before = owners(&*cluster.router, &keys);
-            let mut live = cluster.router.nodes().live();
+            let mut live = cluster.router.nodes().weighted();
             for step in steps {
                 let Some(change) = cluster.change(step) else {
                     continue;
@@ -90,7 +90,7 @@ fn changes_move_keys_only_to_or_from_their_node() {
                 cluster.apply(&change);
                 let after = owners(&*cluster.router, &keys);
                 let moves = moves(&change, rises, &before, &after);
-                live = live.max(cluster.router.nodes().live());
+                live = live.max(cluster.router.nodes().weighted());
                 let likely = excess_chance(strategy, moves.excess, keys.len(), live);
                 assert!(
                     likely >= limit,
@@ -98,7 +98,7 @@ fn changes_move_keys_only_to_or_from_their_node() {
                     strategy.name,
                     keys.len()
                 );
-                (before, live) = (after, cluster.router.nodes().live());
+                (before, live) = (after, cluster.router.nodes().weighted());
             }
         });
     }
@@ -161,7 +161,7 @@ fn moves_when_filled(
     let change = whole.change(step)?;
     changed.apply(&change);
     let [before, after] = [&whole, &changed].map(|cluster| placed(&*cluster.router, keys));
-    let live = [&whole, &changed].map(|cluster| cluster.router.nodes().live());
+    let live = [&whole, &changed].map(|cluster| cluster.router.nodes().weighted());
     let moves = moves(&change, rises(&whole, &change), &before, &after);
     Some((change, moves, live[0].max(live[1])))
 }
@@ -237,7 +237,7 @@ fn the_moved_share_is_the_share_that_changed_hands() {
                 let [old, new] = [&before, &after].map(|cluster| owners(&*cluster.router, &keys));
                 let moved = moves(&change, rises(&before, &change), &old, &new).right;
                 let share = ideal(&before, &after, subject(&change));
-                let live = [&before, &after].map(|cluster| cluster.router.nodes().live());
+                let live = [&before, &after].map(|cluster| cluster.router.nodes().weighted());
                 let more = match strategy.caps.excess {
                     Excess::AtMost(bound) => bound(live[0].max(live[1])),
                     _ => 0.0,
@@ -319,7 +319,7 @@ fn two_hundred_removals_and_returns_restore_exactly() {
         let mut before = first.clone();
         let mut change = |cluster: &mut Cluster, change: Change| {
             let rises = matches!(change, Change::Add(_));
-            let live = cluster.router.nodes().live() + usize::from(rises);
+            let live = cluster.router.nodes().weighted() + usize::from(rises);
             cluster.apply(&change);
             let after = owners(&*cluster.router, &keys);
             let excess = moves(&change, rises, &before, &after).excess;

@@ -33,7 +33,7 @@ fn try_change(strategy: &Strategy, router: &mut dyn Router, change: &Change) {
         let owner = router.route_hash(key);
         assert_eq!(
             owner.is_some(),
-            router.nodes().live() > 0,
+            router.nodes().weighted() > 0,
             "{}",
             strategy.name
         );
@@ -132,7 +132,7 @@ fn changes() -> impl proptest::strategy::Strategy<Value = Change> {
     let node = (names(), weight.clone(), place).prop_map(|(name, weight, (placed, zone))| {
         let node = Node::new(name).with_weight(weight);
         if placed {
-            node.with_place(zone, "r")
+            node.with_location(zone, "r")
         } else {
             node
         }
@@ -156,7 +156,7 @@ fn nothing_panics_whatever_the_names_weights_and_keys() {
             }
             for key in [&key[..], b"", b"\xc8", b"{}", b"\0"] {
                 let owner = router.route(key).map(Node::name);
-                assert_eq!(owner.is_some(), router.nodes().live() > 0);
+                assert_eq!(owner.is_some(), router.nodes().weighted() > 0);
             }
             for raw in [0, 1, 1 << 63, u64::MAX] {
                 walked(&*router, KeyHash::from_raw(raw));

@@ -55,7 +55,7 @@ fn oracle(router: &dyn Router, key: KeyHash, spread: Spread) -> Vec<NodeId> {
 /// Everything that law 9 says of one key.
 fn law(strategy: &Strategy, router: &dyn Router, key: KeyHash) {
     let name = strategy.name;
-    let live = router.nodes().live();
+    let live = router.nodes().weighted();
     for spread in [Spread::Nodes, Spread::Racks, Spread::Zones] {
         let full = router.replicas(key, live + 3, spread);
         assert_eq!(full.len(), live, "{name}: not complete");
@@ -111,7 +111,7 @@ fn placed_nodes(strategy: &Strategy, members: &[(u32, u8, u8)]) -> Vec<Node> {
         match (zone, rack) {
             (0, _) => node,
             (zone, 0) => node.with_zone(format!("zone-{zone}")),
-            (zone, rack) => node.with_place(format!("zone-{zone}"), format!("rack-{rack}")),
+            (zone, rack) => node.with_location(format!("zone-{zone}"), format!("rack-{rack}")),
         }
     };
     nodes(members.len())

@@ -44,7 +44,7 @@ fn pools(servers: &[Server], hash: Function, char: Char) -> Result<(Pool, Pool),
         ..Twemproxy::default()
     };
     let libmemcached = Libmemcached {
-        distribution: libmemcached::Distribution::Consistent,
+        distribution: libmemcached::ServerDistribution::Consistent,
         weighted: Weighted::Always,
         hash,
         char,
@@ -67,7 +67,7 @@ fn twemproxy_ketama_is_weighted_libmemcached() {
     for_all(64, &inputs, |(mut servers, down, hash, char, keys)| {
         for _ in 0..2 {
             let (twemproxy, libmemcached) = pools(&servers, hash, char).expect("good servers");
-            assert_eq!(twemproxy.placement().len(), libmemcached.placement().len());
+            assert_eq!(twemproxy.layout().len(), libmemcached.layout().len());
             for key in &keys {
                 assert_eq!(twemproxy.hash_key(key), libmemcached.hash_key(key));
                 let owner = twemproxy.route(key).map(Node::name);

@@ -169,7 +169,7 @@ fn nothing_panics_or_takes_memory_for_absurd_weights() {
                 let up = |node: &Node| node.weight() > 0;
                 assert!(pool.route(key).is_none_or(up), "{} {key:?}", dialect.name);
                 let list = pool.replicas(hash, 3, Spread::Zones);
-                let most = pool.nodes().live().min(3);
+                let most = pool.nodes().weighted().min(3);
                 assert_eq!(list.len(), most, "{} {key:?}", dialect.name);
                 let placed = pool.place(hash);
                 let placed = placed.and_then(|id| pool.nodes().get(id));
@@ -248,15 +248,15 @@ fn regions_are_the_routes() -> Result<(), Error> {
         // Some systems let only the last one go.
         let down = [2, 6].map(|i| Change::reweight(name(dialect, i).as_str(), 0));
         assert!(down.iter().any(|change| pool.apply(change).is_ok()));
-        let Some(regions) = pool.regions() else {
+        let Some(ranges) = pool.ranges() else {
             continue;
         };
         known += 1;
-        let ends = regions.iter().step_by(regions.len() / 300 + 1);
-        let near = ends.flat_map(|region| [region.first, region.last]);
+        let ends = ranges.iter().step_by(ranges.len() / 300 + 1);
+        let near = ends.flat_map(|range| [range.first, range.last]);
         let keys = keys(dialect, 300).map(|key| pool.hash_key(&key));
         for key in near.map(KeyHash::from_raw).chain(keys) {
-            let owners = [regions.owner(key), pool.route_hash(key)];
+            let owners = [ranges.owner(key), pool.route_hash(key)];
             assert_eq!(owners[0], owners[1], "{} {key:?}", dialect.name);
         }
     }

@@ -17,7 +17,7 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
             });
             let servers: Fallible<Vec<_>> = servers.collect();
             let pool = compat::find("libketama")?.build(servers?, &Params::default())?;
-            assert_eq!(pool.placement().len(), small(&group["points"])? as usize);
+            assert_eq!(pool.layout().len(), small(&group["points"])? as usize);
             Ok(sum + routes(group, &pool, str::to_owned)?)
         })
 }

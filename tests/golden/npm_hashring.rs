@@ -13,7 +13,7 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
             let (servers, vnodes) = servers(&group["servers"])?;
             let params = params(group)?.with("vnodes", vnodes);
             let pool = compat::find("npm-hashring")?.build(servers, &params)?;
-            assert_eq!(pool.placement().len(), small(&group["points"])? as usize);
+            assert_eq!(pool.layout().len(), small(&group["points"])? as usize);
             Ok(sum + routes(group, &pool, str::to_owned)?)
         })
 }

@@ -1,6 +1,6 @@
 //! Balance: the figures, the noise beside them, and the verdict.
 
-use hashroute::harness::{Cause, Figures, Keys, Measure, Noise, Placement, balance};
+use hashroute::harness::{Assignment, Cause, Figures, Keys, Measure, Noise, balance};
 use hashroute::strategy::{self, Params};
 use hashroute::{
     BoundedLoad, Error, HashTag, Jump, KeyHasher, Modulo, Node, Rendezvous, Ring, Router,
@@ -17,8 +17,8 @@ fn figures_of(counts: &[usize]) -> Result<Figures, Error> {
         .iter()
         .zip(ids)
         .flat_map(|(&count, id)| core::iter::repeat_n(id, count));
-    let placement = Placement::new(router.nodes(), owners);
-    Ok(balance("test", &router, &keys, &placement).figures)
+    let assignment = Assignment::new(router.nodes(), owners);
+    Ok(balance("test", &router, &keys, &assignment).figures)
 }
 
 fn near(a: f64, b: f64, tolerance: f64) -> bool {
@@ -58,8 +58,8 @@ fn weights_scale_and_weight_0_does_not_count() -> Result<(), Error> {
     let keys = Keys::template("{i}", 0..100)?;
     let id = |name| router.nodes().id(name);
     let owners = (0..100).map(|i| if i < 25 { id("a") } else { id("b") });
-    let placement = Placement::new(router.nodes(), owners);
-    let balance = balance("modulo", &router, &keys, &placement);
+    let assignment = Assignment::new(router.nodes(), owners);
+    let balance = balance("modulo", &router, &keys, &assignment);
     assert_eq!(
         (balance.figures.cv, balance.figures.chi2, balance.figures.df),
         (0.0, 0.0, 1)
@@ -257,7 +257,7 @@ fn planted_unevenness_is_found() -> Result<(), Error> {
         "test",
         &router,
         &keys,
-        &Placement::new(router.nodes(), owners),
+        &Assignment::new(router.nodes(), owners),
     );
     assert!(biased.figures.p_value < 1e-9);
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Remap: what moves, what had to, and what moved in vain.
 
-use hashroute::harness::{Flow, Keys, Placement, Remap, Scenario, Undo, remap, round_trip};
+use hashroute::harness::{Assignment, KeyFlow, Keys, Remap, Scenario, Undo, remap, round_trip};
 use hashroute::strategy::{self, Agree, Params};
 use hashroute::{BoundedLoad, Change, Error, Jump, Node, Nodes, Router};
 
@@ -15,14 +15,14 @@ fn change(strategy: &str, count: usize, changes: &[Change], keys: &Keys) -> Resu
     scenario.remap(strategy::find(strategy)?, &Params::default())
 }
 
-/// A placement on nodes of these weights, each key on the node of this name.
-fn placement(weights: &[(&str, u32)], owners: &[&str]) -> Result<Placement, Error> {
+/// A assignment on nodes of these weights, each key on the node of this name.
+fn assignment(weights: &[(&str, u32)], owners: &[&str]) -> Result<Assignment, Error> {
     let nodes = Nodes::new(
         weights
             .iter()
             .map(|&(name, weight)| Node::new(name).with_weight(weight)),
     )?;
-    Ok(Placement::new(
+    Ok(Assignment::new(
         &nodes,
         owners.iter().map(|name| nodes.id(name)),
     ))
@@ -31,19 +31,19 @@ fn placement(weights: &[(&str, u32)], owners: &[&str]) -> Result<Placement, Erro
 #[test]
 fn a_remap_by_hand() -> Result<(), Error> {
     let keys = Keys::template("{i}", 0..6)?.with_sizes(vec![1, 2, 4, 8, 16, 32])?;
-    let before = placement(
+    let before = assignment(
         &[("a", 1), ("b", 1), ("c", 2)],
         &["a", "a", "b", "b", "c", "nobody"],
     )?;
     // The same names with other ids; a leaves, c loses weight, d joins.
-    let after = placement(
+    let after = assignment(
         &[("d", 2), ("c", 1), ("b", 1)],
         &["d", "b", "b", "c", "b", "d"],
     )?;
     let remap = remap(&before, &after, &keys);
     let flow = |from: &str, to: &str, keys, bytes| {
         let name = |name: &str| (!name.is_empty()).then(|| name.to_owned());
-        Flow {
+        KeyFlow {
             from: name(from),
             to: name(to),
             keys,
@@ -116,7 +116,7 @@ fn excess_is_nothing_for_a_ring_and_much_for_modulo() -> Result<(), Error> {
         assert!(ring.excess == 0 && ring.moved > 0, "{changes:?}");
         let modulo = change("modulo", 8, changes, &keys)?;
         let touched = ["new", "n0", "n1", "n3"].map(|name| Some(name.to_owned()));
-        let stable = |flow: &&Flow| !touched.contains(&flow.from) && !touched.contains(&flow.to);
+        let stable = |flow: &&KeyFlow| !touched.contains(&flow.from) && !touched.contains(&flow.to);
         let between_others: u64 = modulo
             .flows
             .iter()
@@ -206,8 +206,8 @@ fn loads_start_from_nothing_in_every_state() -> Result<(), Error> {
     let keys = Keys::template("user:{i}", 0..1000)?;
     let bounded = BoundedLoad::new(Jump::new(nodes(4))?, 1.1)?;
     let (first, second) = (
-        Placement::of(&bounded, &keys),
-        Placement::of(&bounded, &keys),
+        Assignment::of(&bounded, &keys),
+        Assignment::of(&bounded, &keys),
     );
     assert_eq!(bounded.total_load(), 2000, "one router counts on");
     assert_ne!(first, second);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hashroute::harness::{Comparison, Contest, Keys, Stage, compare, cost};
+use hashroute::harness::{Activity, Comparison, Contest, Keys, compare, cost};
 use hashroute::strategy::{self, Params, Strategy};
 use hashroute::{Change, Error, HashFunction, KeyHasher, Node};
 use serde_json::Value;
@@ -104,8 +104,8 @@ fn a_comparison_is_deterministic_and_says_what_was_refused() -> Result<(), Error
     assert_eq!(
         stages[..2],
         [
-            ("modulo".to_owned(), Stage::Balance),
-            ("modulo".to_owned(), Stage::Add)
+            ("modulo".to_owned(), Activity::Balance),
+            ("modulo".to_owned(), Activity::Add)
         ]
     );
     assert_eq!(comparison.scenario.add, ["add new=1"]);
@@ -165,8 +165,8 @@ fn a_comparison_agrees_with_its_parts() -> Result<(), Error> {
     };
     let comparison = compare(&contest, &mut |_, _| ());
     let router = ring.build(nodes(5), &params)?;
-    let placement = hashroute::harness::Placement::of(&*router, &keys);
-    let balance = hashroute::harness::balance("ring", &*router, &keys, &placement);
+    let assignment = hashroute::harness::Assignment::of(&*router, &keys);
+    let balance = hashroute::harness::balance("ring", &*router, &keys, &assignment);
     assert_eq!(comparison.rows[0].balance, Some(balance));
     Ok(())
 }

@@ -6,7 +6,7 @@
 )]
 
 use core::error::Error;
-use hashroute::harness::skew::{Evidence, Setup, Skew, Stage, Status};
+use hashroute::harness::skew::{Diagnosis, Evidence, KeyStage, Skew, Status};
 use hashroute::harness::{Keys, Measure, Recipe};
 use hashroute::strategy::{self, Params};
 use hashroute::{HashFunction, HashTag, KeyHash, KeyHasher, Modulo, Node, NodeId, Nodes, Router};
@@ -26,7 +26,7 @@ fn skew(
     counts: &[usize],
     keys: &Keys,
 ) -> Result<Skew, Box<dyn Error>> {
-    let setup = Setup {
+    let setup = Diagnosis {
         name,
         recipe: strategy::find(name)?,
         params,
@@ -36,7 +36,7 @@ fn skew(
     Ok(setup.analyse(keys)?)
 }
 
-fn at_fault(skew: &Skew) -> Vec<Stage> {
+fn at_fault(skew: &Skew) -> Vec<KeyStage> {
     let faults = skew
         .stages
         .iter()
@@ -61,7 +61,7 @@ fn a_bad_tag_is_named_and_nothing_else() -> Outcome {
         let mut keys = Keys::default();
         (0..3000).for_each(|i| keys.push(format!("{{t{seed}:{}}}:{i}", i % 7).as_bytes()));
         let skew = skew("rendezvous", &params, &nodes(10), &[10], &keys)?;
-        assert_eq!(at_fault(&skew), [Stage::Tag], "{seed} {}", skew.verdict);
+        assert_eq!(at_fault(&skew), [KeyStage::Tag], "{seed} {}", skew.verdict);
         assert!(skew.advice.contains("tag"), "{}", skew.advice);
         let best = skew.remedies.first().ok_or("no remedy")?;
         assert!(best.even && best.what.contains("tag"), "{best:?}");
@@ -76,7 +76,7 @@ fn a_bad_hash_is_named_and_nothing_else() -> Outcome {
         let keys = keys(seed, 1000)?;
         for count in [60, 87, 29] {
             let skew = skew("modulo", &params, &nodes(count), &[], &keys)?;
-            assert_eq!(at_fault(&skew), [Stage::Hash], "{seed} {}", skew.verdict);
+            assert_eq!(at_fault(&skew), [KeyStage::Hash], "{seed} {}", skew.verdict);
             assert!(skew.remedies.first().is_some_and(|best| best.even));
             let divides = |q: &u64| count as u64 % q == 0;
             assert!(skew.bunched.iter().any(divides), "{:?}", skew.bunched);
@@ -120,7 +120,7 @@ impl Recipe for NarrowRecipe {
 #[test]
 fn a_hash_that_repeats_is_named_and_nothing_else() -> Outcome {
     for seed in 0..SEEDS {
-        let setup = Setup {
+        let setup = Diagnosis {
             name: "narrow",
             recipe: &NarrowRecipe,
             params: &Params::default(),
@@ -128,7 +128,7 @@ fn a_hash_that_repeats_is_named_and_nothing_else() -> Outcome {
             node_counts: &[10],
         };
         let skew = setup.analyse(&keys(seed, 3000)?)?;
-        assert_eq!(at_fault(&skew), [Stage::Hash], "{seed} {}", skew.verdict);
+        assert_eq!(at_fault(&skew), [KeyStage::Hash], "{seed} {}", skew.verdict);
     }
     Ok(())
 }
@@ -145,7 +145,12 @@ fn a_bad_weight_is_named_and_nothing_else() -> Outcome {
             &[10],
             &keys(seed, 3000)?,
         )?;
-        assert_eq!(at_fault(&skew), [Stage::Nodes], "{seed} {}", skew.verdict);
+        assert_eq!(
+            at_fault(&skew),
+            [KeyStage::Nodes],
+            "{seed} {}",
+            skew.verdict
+        );
         assert!(
             skew.verdict.contains("n3 weighs 10 of 19"),
             "{}",
@@ -161,7 +166,12 @@ fn a_strategy_with_too_few_points_is_named_and_nothing_else() -> Outcome {
     for seed in 0..SEEDS {
         let params = Params::default().with("points", "1");
         let skew = skew("ring", &params, &nodes(10), &[10], &keys(seed, 3000)?)?;
-        assert_eq!(at_fault(&skew), [Stage::Routing], "{seed} {}", skew.verdict);
+        assert_eq!(
+            at_fault(&skew),
+            [KeyStage::Routing],
+            "{seed} {}",
+            skew.verdict
+        );
         assert!(skew.remedies.first().is_some_and(|best| best.even));
     }
     Ok(())
@@ -174,7 +184,7 @@ fn one_huge_key_is_named_and_nothing_else() -> Outcome {
         sizes[usize::try_from(seed)?] = 30_000;
         let keys = keys(seed, 3000)?.with_sizes(sizes)?;
         let skew = skew("rendezvous", &Params::default(), &nodes(10), &[10], &keys)?;
-        assert_eq!(at_fault(&skew), [Stage::Keys], "{seed} {}", skew.verdict);
+        assert_eq!(at_fault(&skew), [KeyStage::Keys], "{seed} {}", skew.verdict);
         assert_eq!(
             skew.worst().map(|worst| worst.measure),
             Some(Measure::Bytes)
@@ -200,7 +210,7 @@ fn a_hot_key_is_named_and_nothing_else() -> Outcome {
         let counted = keys(seed, 3000)?.with_requests(requests)?;
         for (keys, measure) in [(stream, Measure::Keys), (counted, Measure::Requests)] {
             let skew = skew("jump", &Params::default(), &nodes(10), &[10], &keys)?;
-            assert_eq!(at_fault(&skew), [Stage::Keys], "{seed} {}", skew.verdict);
+            assert_eq!(at_fault(&skew), [KeyStage::Keys], "{seed} {}", skew.verdict);
             assert_eq!(skew.worst().map(|worst| worst.measure), Some(measure));
         }
     }
@@ -310,7 +320,7 @@ fn a_few_large_keys_are_blamed_on_nobody_else() -> Outcome {
         let keys = keys(seed, 3000)?.with_sizes(sizes.collect())?;
         let skew = skew("rendezvous", &Params::default(), &nodes(30), &[30], &keys)?;
         assert!(
-            at_fault(&skew).iter().all(|stage| *stage == Stage::Keys)
+            at_fault(&skew).iter().all(|stage| *stage == KeyStage::Keys)
                 && skew
                     .measures
                     .iter()
@@ -329,7 +339,7 @@ fn a_bad_hash_is_named_whatever_the_sizes() -> Outcome {
         let sizes = draws(draw).take(1000).map(|draw| size(seed, draw));
         let keys = keys(seed, 1000)?.with_sizes(sizes.collect())?;
         let skew = skew("modulo", &params, &nodes(87), &[87], &keys)?;
-        assert_eq!(at_fault(&skew), [Stage::Hash], "{seed} {}", skew.verdict);
+        assert_eq!(at_fault(&skew), [KeyStage::Hash], "{seed} {}", skew.verdict);
         assert!(skew.measures.iter().all(|one| one.uneven));
     }
     Ok(())
@@ -356,7 +366,7 @@ fn a_hot_key_is_found_and_removed_wherever_it_is_in_the_sample() -> Outcome {
         requests[at] = 40_000;
         let keys = keys(9, count)?.with_requests(requests)?;
         let skew = skew("rendezvous", &Params::default(), &nodes(10), &[10], &keys)?;
-        assert_eq!(at_fault(&skew), [Stage::Keys], "{}", skew.verdict);
+        assert_eq!(at_fault(&skew), [KeyStage::Keys], "{}", skew.verdict);
         let best = skew.remedies.first().ok_or("no remedy")?;
         assert!(
             best.what.starts_with(&format!("planted:9:{at} ")),
@@ -446,7 +456,7 @@ fn a_weakness_without_harm_is_no_fault() -> Outcome {
     let keys = Keys::template("metric:demo:{i}", 0..1000)?;
     let skew = skew("modulo", &params, &nodes(61), &[], &keys)?;
     assert!(at_fault(&skew).is_empty() && skew.worst().is_none());
-    let hash = skew.stages.iter().find(|one| one.stage == Stage::Hash);
+    let hash = skew.stages.iter().find(|one| one.stage == KeyStage::Hash);
     assert!(hash.is_some_and(|hash| hash.status == Status::Weak));
     assert_eq!(skew.bunched, [3, 5, 29]);
     let step = skew.steps.first().ok_or("no step")?;
@@ -488,7 +498,7 @@ fn weights_are_not_blamed_for_what_is_far_more_than_theirs() -> Outcome {
         let mut keys = keys(seed, 3000)?;
         (0..5000).for_each(|_| keys.push(b"hot"));
         let skew = skew("rendezvous", &Params::default(), &nodes, &[10], &keys)?;
-        assert_eq!(at_fault(&skew), [Stage::Keys], "{seed} {}", skew.verdict);
+        assert_eq!(at_fault(&skew), [KeyStage::Keys], "{seed} {}", skew.verdict);
     }
     Ok(())
 }
@@ -506,7 +516,7 @@ fn few_tags_without_harm_are_weak() -> Outcome {
             continue; // these tags did harm
         }
         even += 1;
-        let tag = skew.stages.iter().find(|one| one.stage == Stage::Tag);
+        let tag = skew.stages.iter().find(|one| one.stage == KeyStage::Tag);
         assert!(tag.is_some_and(|tag| tag.status == Status::Weak), "{seed}");
         assert!(skew.advice.contains("The tag is weak"), "{}", skew.advice);
     }
@@ -544,7 +554,7 @@ fn real_keys_are_even_and_their_bytes_are_not() -> Outcome {
     let keys = Keys::csv(std::fs::File::open(path)?)?;
     let skew = skew("rendezvous", &Params::default(), &nodes(10), &[], &keys)?;
     assert_eq!((skew.keys, skew.distinct_keys), (63_681, 63_681));
-    assert_eq!(at_fault(&skew), [Stage::Keys], "{}", skew.verdict);
+    assert_eq!(at_fault(&skew), [KeyStage::Keys], "{}", skew.verdict);
     let uneven = skew.measures.iter().filter(|measure| measure.uneven);
     assert!(uneven.map(|measure| measure.measure).eq([Measure::Bytes]));
     assert_eq!(skew.worst().map(|worst| worst.keys_for_half), Some(154));

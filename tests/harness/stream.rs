@@ -2,8 +2,8 @@
 
 use core::num::NonZero;
 
-use hashroute::harness::stream::{Consumer, Counter, KeySource, Reading, Setup, Tally, read};
-use hashroute::harness::{Balance, DumpFormat, Keys, Measure, Placement, balance};
+use hashroute::harness::stream::{Consumer, CountSetup, Counter, KeySource, Reading, Tally, read};
+use hashroute::harness::{Assignment, Balance, DumpFormat, Keys, Measure, balance};
 use hashroute::{BoundedLoad, HashTag, KeyHasher, Node, Rendezvous, Ring, Router};
 use proptest::prelude::*;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
@@ -19,7 +19,7 @@ fn tally(router: &dyn Router, keys: &Keys) -> Tally {
 }
 
 fn in_memory(router: &dyn Router, keys: &Keys) -> Balance {
-    balance("ring", router, keys, &Placement::of(router, keys))
+    balance("ring", router, keys, &Assignment::of(router, keys))
 }
 
 /// Keys with sizes and requests; some come twice, some carry nothing, one carries much.
@@ -292,7 +292,7 @@ fn what_differs_is_not_added() {
     let again = BoundedLoad::new(ring(), 1.25).expect("a factor");
     assert_eq!(
         streamed,
-        balance("bounded", &again, &keys, &Placement::of(&again, &keys))
+        balance("bounded", &again, &keys, &Assignment::of(&again, &keys))
     );
 }
 
@@ -346,7 +346,7 @@ fn no_two_hash_tags_route_alike() {
         let router = Rendezvous::new(nodes())
             .expect("two nodes")
             .with_hasher(hasher);
-        Setup::new("rendezvous", &router).expect("no loads")
+        CountSetup::new("rendezvous", &router).expect("no loads")
     });
     let setups: Vec<_> = setups.collect();
     for (place, one) in setups.iter().enumerate() {
@@ -362,8 +362,8 @@ fn no_two_hash_tags_route_alike() {
 fn counts_that_differ_in_places_say_which() {
     let ring = |node| Ring::new([node]).expect("a ring");
     let [here, there] = [("z1", "r1"), ("z1", "r2")]
-        .map(|(zone, rack)| ring(Node::new("a").with_place(zone, rack)));
-    let [here, there] = [here, there].map(|ring| Setup::new("ring", &ring).expect("no loads"));
+        .map(|(zone, rack)| ring(Node::new("a").with_location(zone, rack)));
+    let [here, there] = [here, there].map(|ring| CountSetup::new("ring", &ring).expect("no loads"));
     let error = here.check(&there).expect_err("another rack").to_string();
     for said in ["zone z1, rack r1", "zone z1, rack r2"] {
         assert!(error.contains(said), "{error}");

@@ -1,6 +1,6 @@
 //! What is said to be the matter.
 
-use hashroute::harness::{Cause, Keys, Measure, Placement, balance};
+use hashroute::harness::{Assignment, Cause, Keys, Measure, balance};
 use hashroute::{BoundedLoad, Error, Modulo, Node, Rendezvous, Ring, Router};
 
 use crate::{balance_of, nodes};
@@ -44,8 +44,8 @@ fn what_lies_exactly_even_is_even() -> Result<(), Error> {
     let router = Modulo::new(nodes(10))?;
     let keys = Keys::template("k{i}", 0..50)?;
     let ids: Vec<_> = router.nodes().iter().map(|(id, _)| Some(id)).collect();
-    let placement = Placement::new(router.nodes(), ids.into_iter().cycle().take(50));
-    let verdict = balance("test", &router, &keys, &placement).verdict;
+    let assignment = Assignment::new(router.nodes(), ids.into_iter().cycle().take(50));
+    let verdict = balance("test", &router, &keys, &assignment).verdict;
     assert_eq!((verdict.matter, verdict.cause), (None, Cause::Even));
     assert!(
         verdict.words.starts_with("keys: even ("),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hashroute::redis::{Command, Decision, Health, Policy, Request, SlotRule, Table};
+use hashroute::redis::{Command, CoverageRule, Decision, Health, Request, SlotRule, Table};
 use serde_json::Value;
 
 use crate::common::Outcome;
@@ -49,7 +49,7 @@ fn migrations_and_channels_have_rules_of_their_own() -> Outcome {
         let request = Request::new(command, &[b"foo"]);
         table.decide(server, &request, health, policy, |_| false)
     };
-    let (healthy, policy) = (Health::Ok, Policy::default());
+    let (healthy, policy) = (Health::Ok, CoverageRule::default());
     // A channel holds nothing that could be missing.
     assert_eq!(
         decide("a", Command::Channel, healthy, policy)?,
@@ -73,7 +73,7 @@ fn migrations_and_channels_have_rules_of_their_own() -> Outcome {
         Decision::Moved { .. }
     ));
     // MIGRATE writes.
-    let reads = Policy {
+    let reads = CoverageRule {
         reads_when_down: true,
         ..policy
     };
@@ -86,18 +86,18 @@ fn migrations_and_channels_have_rules_of_their_own() -> Outcome {
     Ok(())
 }
 
-fn policy(settings: &Value) -> Policy {
-    Policy {
+fn policy(settings: &Value) -> CoverageRule {
+    CoverageRule {
         require_full_coverage: settings["require_full_coverage"] == true,
         reads_when_down: settings["reads_when_down"] == true,
-        ..Policy::default()
+        ..CoverageRule::default()
     }
 }
 
 /// `server, asking, readonly, write, keys, keys present, answer`.
 fn answer(
     view: &Table,
-    policy: Policy,
+    policy: CoverageRule,
     case: &Value,
 ) -> Result<String, Box<dyn core::error::Error>> {
     let texts = |value: &Value| -> Vec<Vec<u8>> {

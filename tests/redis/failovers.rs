@@ -2,7 +2,8 @@
 
 use hashroute::Error;
 use hashroute::redis::{
-    Claim, ClusterNode, Coverage, Flags, Health, Mark, Policy, Promotion, Role, SlotRule, Table,
+    Claim, ClusterNode, Coverage, CoverageRule, Flags, Health, Mark, Promotion, Role, SlotRule,
+    Table,
 };
 
 use crate::common::Outcome;
@@ -95,8 +96,8 @@ fn the_old_primary_learns_it_from_the_heir_s_first_message() -> Outcome {
 
 #[test]
 fn coverage_and_health_of_real_states() -> Outcome {
-    let policy = Policy::default();
-    let lax = Policy {
+    let policy = CoverageRule::default();
+    let lax = CoverageRule {
         require_full_coverage: false,
         ..policy
     };
@@ -150,11 +151,11 @@ fn only_primaries_with_slots_vote() -> Outcome {
     let mut table = three()?;
     assert_eq!((table.votes().primaries, table.votes().reachable), (3, 3));
     fail(&mut table, "d", true)?;
-    assert_eq!(table.health(Policy::default()), Health::Ok);
+    assert_eq!(table.health(CoverageRule::default()), Health::Ok);
     fail(&mut table, "b", false)?;
     assert!(table.votes().is_majority());
     fail(&mut table, "c", false)?;
-    assert_eq!(table.health(Policy::default()), Health::Minority);
+    assert_eq!(table.health(CoverageRule::default()), Health::Minority);
     assert!(table.coverage().is_full());
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What a resharding that stopped has left.
 
 use hashroute::Error;
-use hashroute::redis::{Action, Flags, Goal, Mark, Plan, SlotRule, Table};
+use hashroute::redis::{Action, Flags, Goal, Mark, SlotPlan, SlotRule, Table};
 
 use crate::common::Outcome;
 
@@ -48,7 +48,7 @@ fn a_slot_goes_where_its_owner_sends_it() -> Outcome {
     table.mark(10, "b", to("c"))?;
     // The target lost an election and is a replica now.
     table.mark(11, "b", to("d"))?;
-    let plan = Plan::finish(&table)?;
+    let plan = SlotPlan::finish(&table)?;
     let moves: Vec<_> = plan
         .moves()
         .map(|step| (step.slot, step.from.unwrap_or("-"), step.to))
@@ -71,7 +71,7 @@ fn marks_that_fit_no_owner_are_taken_back() -> Outcome {
     table.mark(11, "c", by("a"))?;
     // Sent to one whom nobody knows.
     table.mark(1, "a", to("gone"))?;
-    let plan = Plan::finish(&table)?;
+    let plan = SlotPlan::finish(&table)?;
     assert!(plan.is_empty());
     let expected = "\
 10.0.0.1:1> CLUSTER SETSLOT 1 STABLE
@@ -97,9 +97,9 @@ fn who_failed_is_asked_nothing() -> Outcome {
     for (dead, slot, id, mark) in cases {
         let mut table = nodes()?;
         table.mark(slot, id, mark)?;
-        assert!(Plan::finish(&table).is_ok());
+        assert!(SlotPlan::finish(&table).is_ok());
         fail(&mut table, dead)?;
-        let error = Plan::finish(&table).err().ok_or(dead)?.to_string();
+        let error = SlotPlan::finish(&table).err().ok_or(dead)?.to_string();
         assert!(
             error.contains(dead) && error.contains("bring it back"),
             "{error}"
@@ -109,7 +109,7 @@ fn who_failed_is_asked_nothing() -> Outcome {
     let mut table = nodes()?;
     table.mark(11, "c", by("a"))?;
     fail(&mut table, "b")?;
-    assert!(Plan::finish(&table)?.stable(&table, 1, 1).is_err());
+    assert!(SlotPlan::finish(&table)?.stable(&table, 1, 1).is_err());
     Ok(())
 }
 
@@ -117,7 +117,7 @@ fn who_failed_is_asked_nothing() -> Outcome {
 #[test]
 fn what_is_open_is_not_moved_atomically() -> Outcome {
     let mut table = nodes()?;
-    let plan = Plan::new(&table, &Goal::even(&table))?;
+    let plan = SlotPlan::new(&table, &Goal::even(&table))?;
     assert!(plan.atomic(&table, 0..plan.len()).is_ok());
     let first = plan.moves().next().ok_or("no move")?;
     table.mark(first.slot, first.from.unwrap_or_default(), to(first.to))?;

@@ -18,8 +18,8 @@ use core::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashroute::redis::{
-    Address, Claim, ClusterNode, Command, Decision, Endpoint, Flags, Mark, Next, Outcome, Policy,
-    Protocol, Redirect, Request, Role, SlotMap, SlotRule, Table,
+    Address, Claim, ClusterNode, Command, CoverageRule, Decision, Endpoint, Flags, Mark, Next,
+    Outcome, Protocol, Redirect, Request, Role, SlotMap, SlotRule, Table,
 };
 use hashroute::{Error, KeyHasher};
 use proptest::prelude::*;
@@ -149,11 +149,12 @@ impl World {
 
     fn decide(&self, i: usize, request: &Request<'_>) -> Fallible<(String, bool)> {
         let server = &self.servers[i];
-        let health = server.view.health(Policy::default());
+        let health = server.view.health(CoverageRule::default());
         let holds = |key: &[u8]| server.store.contains_key(&*String::from_utf8_lossy(key));
-        let decision = server
-            .view
-            .decide(&server.id, request, health, Policy::default(), holds)?;
+        let decision =
+            server
+                .view
+                .decide(&server.id, request, health, CoverageRule::default(), holds)?;
         let text = decision.wire(Endpoint::Ip).unwrap_or_default();
         Ok((text, decision == Decision::Serve))
     }

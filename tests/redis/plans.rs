@@ -1,6 +1,8 @@
 //! Plans: the fewest moves, by brute force where that can be done and by the flow bound elsewhere.
 
-use hashroute::redis::{Budget, ClusterNode, Flags, Goal, Heat, Mark, Plan, SlotRule, Table};
+use hashroute::redis::{
+    ClusterNode, Flags, Goal, Heat, Mark, SlotBudget, SlotPlan, SlotRule, Table,
+};
 use hashroute::{Error, HashSlots, KeyHasher, Router};
 use proptest::prelude::*;
 
@@ -32,11 +34,11 @@ fn owners(table: &Table) -> Vec<Option<String>> {
 fn one_full_node_and_two_hundred_empty_ones() -> Outcome {
     let mut table = cluster(16_384, 201)?;
     table.assign(0..=16_383, "n000")?;
-    let plan = Plan::new(&table, &Goal::even(&table))?;
+    let plan = SlotPlan::new(&table, &Goal::even(&table))?;
     plan.apply(&mut table, 0..plan.len())?;
     assert!(table.counts().iter().all(|count| [81, 82].contains(count)));
     assert_eq!(plan.len(), 16_384 - table.counts()[0] as usize);
-    assert!(Plan::new(&table, &Goal::even(&table))?.is_empty());
+    assert!(SlotPlan::new(&table, &Goal::even(&table))?.is_empty());
     Ok(())
 }
 
@@ -48,7 +50,7 @@ fn a_drained_node_ends_at_zero() -> Outcome {
     }
     // By weight 0, and by not being named.
     for goal in [goal(&[1, 1, 1, 0]), goal(&[1, 1, 1])] {
-        let plan = Plan::new(&table, &goal)?;
+        let plan = SlotPlan::new(&table, &goal)?;
         let mut after = table.clone();
         plan.apply(&mut after, 0..plan.len())?;
         assert_eq!((plan.len(), after.count("n003")), (4096, 0));
@@ -103,7 +105,7 @@ proptest! {
         weights in prop::collection::vec(0..4_u32, 3),
     ) {
         prop_assume!(weights.iter().any(|weight| *weight > 0));
-        let plan = Plan::new(&random_table(&before, 3)?, &goal(&weights))?;
+        let plan = SlotPlan::new(&random_table(&before, 3)?, &goal(&weights))?;
         prop_assert_eq!(plan.len(), brute_force(&before, &weights));
     }
 
@@ -118,11 +120,11 @@ proptest! {
         let mut table = random_table(&before, 12)?;
         let (start, goal) = (table.counts(), goal(&weights));
         let unowned = before.iter().filter(|owner| owner.is_none()).count();
-        let plan = Plan::new(&table, &goal)?;
-        prop_assert_eq!(&plan, &Plan::new(&table, &goal)?);
+        let plan = SlotPlan::new(&table, &goal)?;
+        prop_assert_eq!(&plan, &SlotPlan::new(&table, &goal)?);
         let mut moved = std::collections::BTreeSet::new();
         let mut last = start.clone();
-        let steps: Vec<_> = plan.steps(Budget { slots: budget, ..Budget::default() }).collect();
+        let steps: Vec<_> = plan.steps(SlotBudget { slots: budget, ..SlotBudget::default() }).collect();
         prop_assert_eq!(steps.iter().map(ExactSizeIterator::len).sum::<usize>(), plan.len());
         let end = {
             let mut end = table.clone();
@@ -153,7 +155,7 @@ proptest! {
             surplus += start[node].saturating_sub(end[node]) as usize;
         }
         prop_assert_eq!(plan.len(), surplus);
-        prop_assert!(Plan::new(&table, &goal)?.is_empty());
+        prop_assert!(SlotPlan::new(&table, &goal)?.is_empty());
     }
 
     #[test]
@@ -164,7 +166,7 @@ proptest! {
     ) {
         let start = random_table(&before, 5)?;
         let goal = goal(&weights);
-        let plan = Plan::new(&start, &goal)?;
+        let plan = SlotPlan::new(&start, &goal)?;
         let mut whole = start.clone();
         plan.apply(&mut whole, 0..plan.len())?;
         let at = plan.len() * stop / 100;
@@ -175,7 +177,7 @@ proptest! {
         // The rest of the same plan, or a new one for the same goal: the same work.
         let rest = plan.left(&halfway)?;
         prop_assert_eq!(rest.len(), plan.len() - at);
-        prop_assert_eq!(Plan::new(&halfway, &goal)?.len(), rest.len());
+        prop_assert_eq!(SlotPlan::new(&halfway, &goal)?.len(), rest.len());
         rest.apply(&mut halfway, 0..rest.len())?;
         prop_assert_eq!(owners(&halfway), owners(&whole));
         prop_assert!(plan.progress(&halfway)?.is_done());
@@ -204,7 +206,7 @@ proptest! {
             off
         };
         let start = off(&table);
-        let plan = Plan::new(&table, &goal(&weights).with_loads(loads.clone()))?;
+        let plan = SlotPlan::new(&table, &goal(&weights).with_loads(loads.clone()))?;
         plan.apply(&mut table, 0..plan.len())?;
         let end = off(&table);
         let heaviest = loads.iter().copied().max().unwrap_or(0) as f64;
@@ -233,7 +235,11 @@ fn equal_fractions_go_where_they_save_a_move() -> Outcome {
         let mut table = cluster(6, 2)?;
         table.assign(0..=5, "n001")?;
         table.assign(0..=owned[0] - 1, "n000")?;
-        assert_eq!(Plan::new(&table, &goal(&[1, 3]))?.len(), moves, "{owned:?}");
+        assert_eq!(
+            SlotPlan::new(&table, &goal(&[1, 3]))?.len(),
+            moves,
+            "{owned:?}"
+        );
     }
     Ok(())
 }
@@ -248,20 +254,20 @@ fn heavy_slots_are_counted_by_what_they_hold() -> Outcome {
     }
     heat.feed(b"{one}", 1000);
     let goal = Goal::even(&table).with_loads(heat.loads().to_vec());
-    let plan = Plan::new(&table, &goal)?;
+    let plan = SlotPlan::new(&table, &goal)?;
     // Half of all is in one slot: that one move is enough.
     assert_eq!(plan.len(), 1);
-    assert!(Plan::new(&table, &Goal::even(&table).with_loads(vec![1; 5])).is_err());
+    assert!(SlotPlan::new(&table, &Goal::even(&table).with_loads(vec![1; 5])).is_err());
     assert!(
-        Plan::new(
+        SlotPlan::new(
             &table,
             &Goal::even(&table).with_loads(vec![u64::MAX; 16_384])
         )
         .is_err()
     );
-    let budget = Budget {
+    let budget = SlotBudget {
         load: 100,
-        ..Budget::default()
+        ..SlotBudget::default()
     };
     assert_eq!(
         plan.steps(budget)
@@ -277,7 +283,7 @@ fn heavy_slots_are_counted_by_what_they_hold() -> Outcome {
 fn one_heavy_slot_before_two_light_ones() -> Outcome {
     let mut table = cluster(3, 2)?;
     table.assign(0..=2, "n000")?;
-    let plan = Plan::new(&table, &goal(&[1, 1]).with_loads(vec![9, 3, 3]))?;
+    let plan = SlotPlan::new(&table, &goal(&[1, 1]).with_loads(vec![9, 3, 3]))?;
     let moves: Vec<_> = plan.moves().map(|step| step.slot).collect();
     assert_eq!(moves, [0]);
     Ok(())
@@ -291,7 +297,7 @@ fn who_got_too_much_gives() -> Outcome {
     table.assign(2..=2, "n001")?;
     table.assign(3..=5, "n002")?;
     let loads = vec![12, 18, 16, 4, 4, 6];
-    let plan = Plan::new(&table, &goal(&[1, 1, 1]).with_loads(loads))?;
+    let plan = SlotPlan::new(&table, &goal(&[1, 1, 1]).with_loads(loads))?;
     let moves: Vec<_> = plan
         .moves()
         .map(|step| (step.slot, step.from, step.to))
@@ -308,7 +314,7 @@ fn who_joins_gets_slots_though_none_has_load() -> Outcome {
     let mut table = cluster(9, 3)?;
     table.assign(0..=4, "n000")?;
     table.assign(5..=8, "n001")?;
-    let plan = Plan::new(&table, &goal(&[1, 1, 1]).with_loads(vec![0; 9]))?;
+    let plan = SlotPlan::new(&table, &goal(&[1, 1, 1]).with_loads(vec![0; 9]))?;
     assert!(plan.moves().all(|step| step.load == 0));
     plan.apply(&mut table, 0..plan.len())?;
     assert_eq!(table.counts(), [3, 3, 3]);
@@ -320,7 +326,7 @@ fn slots_of_nobody_go_first_and_then_those_of_who_leaves() -> Outcome {
     let mut table = cluster(13, 3)?;
     table.assign(0..=7, "n000")?;
     table.assign(8..=11, "n001")?;
-    let plan = Plan::new(&table, &goal(&[1, 0, 1]))?;
+    let plan = SlotPlan::new(&table, &goal(&[1, 0, 1]))?;
     let givers: Vec<_> = plan.moves().map(|step| step.from.unwrap_or("-")).collect();
     assert_eq!(givers, ["-", "n001", "n001", "n001", "n001", "n000"]);
     Ok(())
@@ -333,7 +339,7 @@ a 10.0.0.1:1@2 master - 0 0 1 connected 0-16383
 b 10.0.0.2:1@2 master - 0 0 2 connected
 c 10.0.0.3:1@2 master,fail - 0 0 3 disconnected";
     let table = Table::from_text(text, SlotRule::REDIS)?;
-    let plan = Plan::new(&table, &Goal::even(&table))?;
+    let plan = SlotPlan::new(&table, &Goal::even(&table))?;
     let actions = plan.classic(&table, 0..1, 100, 5000)?;
     assert_eq!(actions.len(), 5);
     let is_there = |action: &hashroute::redis::Action| action.to_string().contains("10.0.0.3");
@@ -345,7 +351,7 @@ c 10.0.0.3:1@2 master,fail - 0 0 3 disconnected";
 fn empty_slots_of_a_drained_node_are_spread_as_well() -> Outcome {
     let mut table = cluster(900, 4)?;
     table.assign(0..=899, "n000")?;
-    let plan = Plan::new(&table, &goal(&[0, 1, 1, 1]).with_loads(vec![0; 900]))?;
+    let plan = SlotPlan::new(&table, &goal(&[0, 1, 1, 1]).with_loads(vec![0; 900]))?;
     plan.apply(&mut table, 0..plan.len())?;
     assert_eq!(table.counts(), [0, 300, 300, 300]);
     Ok(())
@@ -355,9 +361,9 @@ fn empty_slots_of_a_drained_node_are_spread_as_well() -> Outcome {
 fn what_cannot_be_planned_is_refused() -> Outcome {
     let mut table = cluster(100, 3)?;
     table.assign(0..=99, "n000")?;
-    assert!(Plan::new(&table, &goal(&[0, 0, 0])).is_err());
+    assert!(SlotPlan::new(&table, &goal(&[0, 0, 0])).is_err());
     assert!(matches!(
-        Plan::new(&table, &Goal::new().with_weight("x", 1)),
+        SlotPlan::new(&table, &Goal::new().with_weight("x", 1)),
         Err(Error::UnknownNode { .. })
     ));
     let failed = Flags {
@@ -366,20 +372,20 @@ fn what_cannot_be_planned_is_refused() -> Outcome {
     };
     let node = table.nodes()[0].clone();
     table.replace(node.clone().with_flags(failed))?;
-    let error = Plan::new(&table, &Goal::even(&table))
+    let error = SlotPlan::new(&table, &Goal::even(&table))
         .err()
         .ok_or("planned")?;
     assert!(error.to_string().contains("promote"), "{error}");
     assert!(matches!(
-        Plan::new(&table, &goal(&[1, 1, 1])),
+        SlotPlan::new(&table, &goal(&[1, 1, 1])),
         Err(Error::Weight { .. })
     ));
     table.replace(node)?;
     // Begun moves come first.
     table.mark(7, "n000", Mark::Migrating("n002".into()))?;
-    assert!(Plan::new(&table, &Goal::even(&table)).is_err());
+    assert!(SlotPlan::new(&table, &Goal::even(&table)).is_err());
     table.unmark(7, "n000");
-    let plan = Plan::new(&table, &Goal::even(&table))?;
+    let plan = SlotPlan::new(&table, &Goal::even(&table))?;
     // Somebody else moved a slot of the plan.
     let stolen = plan
         .moves()
@@ -396,7 +402,7 @@ fn what_cannot_be_planned_is_refused() -> Outcome {
 fn commands_of_a_real_table() -> Outcome {
     let mut table = Table::from_text(&printed("nodes_fragmented.txt")?, SlotRule::REDIS)?;
     table.add(ClusterNode::new("new")?.with_address("127.0.0.1:27007".parse()?))?;
-    let plan = Plan::new(&table, &Goal::even(&table))?;
+    let plan = SlotPlan::new(&table, &Goal::even(&table))?;
     let classic = plan.classic(&table, 0..plan.len(), 100, 5000)?;
     // Importing, migrating, keys, then the slot at target, source and two others.
     assert_eq!(classic.len(), plan.len() * 7);
@@ -412,7 +418,7 @@ fn commands_of_a_real_table() -> Outcome {
     plan.apply(&mut halfway, 0..10)?;
     assert_eq!(plan.classic(&halfway, 0..20, 100, 5000)?.len(), 70);
     table.unassign(0..=9)?;
-    let plan = Plan::new(&table, &Goal::even(&table))?;
+    let plan = SlotPlan::new(&table, &Goal::even(&table))?;
     let lines: Vec<_> = plan
         .atomic(&table, 0..10)?
         .iter()
@@ -446,7 +452,7 @@ fn a_table_is_a_router_and_a_table_again() -> Outcome {
 fn types_can_be_shared_between_threads() {
     fn is_shared<T: Send + Sync + Clone + core::fmt::Debug>() {}
     is_shared::<Table>();
-    is_shared::<Plan>();
+    is_shared::<SlotPlan>();
     is_shared::<Heat>();
     is_shared::<hashroute::redis::SlotMap>();
     is_shared::<hashroute::redis::Call>();

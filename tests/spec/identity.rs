@@ -89,7 +89,7 @@ fn parameters_hashes_and_places_are_told() -> Outcome {
     let places = [("z1", "r1"), ("z1", "r2"), ("z2", "r1")];
     let place = |i: usize| {
         let (zone, rack) = places[i % 3];
-        Node::new(format!("n{i}")).with_place(zone, rack)
+        Node::new(format!("n{i}")).with_location(zone, rack)
     };
     for strategy in ALL {
         for hasher in &hashers {
@@ -225,7 +225,7 @@ fn names(router: &dyn Router) -> Vec<Option<String>> {
 
 fn routes(dialect: &Dialect, router: &dyn Router) -> Vec<Option<String>> {
     let all = names(router);
-    let owned = router.nodes().live() == 0 || all.iter().any(Option::is_some);
+    let owned = router.nodes().weighted() == 0 || all.iter().any(Option::is_some);
     assert!(owned, "{}", dialect.name);
     all
 }

@@ -115,8 +115,8 @@ impl Choice {
         &'a self,
         nodes: &'a [Node],
         counts: Option<&'a nodes::Counts>,
-    ) -> skew::Setup<'a> {
-        skew::Setup {
+    ) -> skew::Diagnosis<'a> {
+        skew::Diagnosis {
             name: self.way.name(),
             recipe: self,
             params: &self.params,

@@ -7,9 +7,9 @@ use smallvec::SmallVec;
 
 use super::Replicas;
 use crate::change::diff::{hash_alike, owner, sample};
-use crate::change::union::Members;
+use crate::change::union::Union;
 use crate::hash::mix64;
-use crate::space::{Regions, Space, overlay};
+use crate::space::{HashRanges, HashSpace, overlay};
 use crate::{KeyHash, Node, NodeId, Router};
 
 /// A preference list, in ids of both routers' members.
@@ -29,7 +29,7 @@ pub(super) enum Cut {
 impl Cut {
     /// The place of a key whose hash is known; `None` where the routers share no hash.
     #[inline]
-    pub(super) fn place_of_hash(self, space: Space, hash: KeyHash) -> Option<u64> {
+    pub(super) fn place_of_hash(self, space: HashSpace, hash: KeyHash) -> Option<u64> {
         match self {
             Self::Places => space.place(hash),
             Self::Mixed => Some(mix64(hash.get())),
@@ -39,7 +39,7 @@ impl Cut {
 
     /// The place of a key.
     #[inline]
-    pub(super) fn place(self, space: Space, old: &dyn Router, key: &[u8]) -> Option<u64> {
+    pub(super) fn place(self, space: HashSpace, old: &dyn Router, key: &[u8]) -> Option<u64> {
         match self {
             Self::Bytes => Some(KeyHash::from_bytes(key).get()),
             _ => self.place_of_hash(space, old.hash_key(key)),
@@ -70,27 +70,27 @@ pub(super) struct Kind {
 #[derive(Debug)]
 pub(super) struct Division {
     pub(super) cut: Cut,
-    pub(super) space: Space,
+    pub(super) space: HashSpace,
     /// What the parts of all kinds are of: 1, or the size of the sample.
     pub(super) whole: u128,
     pub(super) kinds: Vec<Kind>,
     pub(super) pieces: Vec<Piece>,
 }
 
-/// How many keys say what moves where regions do not: enough to be within 1 % of all keys, 99 times
+/// How many keys say what moves where ranges do not: enough to be within 1 % of all keys, 99 times
 /// in 100.
 const SAMPLE: u64 = 1 << 14;
 
 impl Division {
     pub(super) fn new(
-        members: &Members,
+        members: &Union,
         routers: [&dyn Router; 2],
         replicas: Replicas,
         identities: [u64; 2],
     ) -> Self {
         let [old, new] = routers;
         let alike = hash_alike(old, new);
-        if let (true, Some(from), Some(to)) = (alike, old.regions(), new.regions()) {
+        if let (true, Some(from), Some(to)) = (alike, old.ranges(), new.ranges()) {
             if let Some(pieces) = exact(members, routers, replicas, [&from, &to]) {
                 return pieces;
             }
@@ -108,14 +108,14 @@ impl Division {
     }
 }
 
-/// By regions, where they say the whole list.
+/// By ranges, where they say the whole list.
 fn exact(
-    members: &Members,
+    members: &Union,
     routers: [&dyn Router; 2],
     replicas: Replicas,
-    regions: [&Regions; 2],
+    ranges: [&HashRanges; 2],
 ) -> Option<Division> {
-    let [from, to] = regions;
+    let [from, to] = ranges;
     if replicas.n > 1 && !(from.has_lists() && to.has_lists()) {
         return None;
     }
@@ -137,7 +137,7 @@ fn exact(
             let mut tally = Tally::default();
             tally.add(members, lists);
             kinds.push(tally.kind());
-            u32::try_from(kinds.len() - 1).unwrap_or(u32::MAX) // fewer than regions
+            u32::try_from(kinds.len() - 1).unwrap_or(u32::MAX) // fewer than ranges
         });
         match pieces.last_mut() {
             Some(piece) if piece.kind == kind && piece.last + 1 == first => piece.last = last,
@@ -154,7 +154,7 @@ fn exact(
 }
 
 /// All keys as one piece, of which a sample says what happens in any part of it.
-fn estimated(members: &Members, routers: [&dyn Router; 2], replicas: Replicas) -> Division {
+fn estimated(members: &Union, routers: [&dyn Router; 2], replicas: Replicas) -> Division {
     let mut tally = Tally::default();
     for key in sample(SAMPLE) {
         tally.add(members, &lists(members, routers, key.as_bytes(), replicas));
@@ -167,7 +167,7 @@ fn estimated(members: &Members, routers: [&dyn Router; 2], replicas: Replicas) -
     };
     Division {
         cut: Cut::Mixed,
-        space: Space::CIRCLE,
+        space: HashSpace::CIRCLE,
         whole: SAMPLE.into(),
         pieces: [all].into(),
         kinds: [kind].into(),
@@ -176,7 +176,7 @@ fn estimated(members: &Members, routers: [&dyn Router; 2], replicas: Replicas) -
 
 /// The list of a key in the old router and in the new; empty where nobody has it.
 pub(super) fn lists(
-    members: &Members,
+    members: &Union,
     routers: [&dyn Router; 2],
     key: &[u8],
     replicas: Replicas,
@@ -191,7 +191,7 @@ pub(super) fn lists(
 }
 
 pub(super) fn list(
-    members: &Members,
+    members: &Union,
     routers: [&dyn Router; 2],
     side: usize,
     hash: KeyHash,
@@ -205,7 +205,7 @@ pub(super) fn list(
 
 /// Who copies a key to whom: each new replica from the nearest old one.
 pub(super) fn transfers<'a>(
-    members: &'a Members,
+    members: &'a Union,
     [old, new]: &'a [List; 2],
 ) -> impl Iterator<Item = [NodeId; 2]> + 'a {
     let joins = new.iter().filter(|id| !old.contains(id));
@@ -223,7 +223,7 @@ pub(super) fn deletes([old, new]: &[List; 2]) -> impl Iterator<Item = NodeId> + 
 }
 
 /// 0 in the same rack, 1 in the same zone, 2 anywhere.
-fn distance(members: &Members, a: NodeId, b: NodeId) -> u8 {
+fn distance(members: &Union, a: NodeId, b: NodeId) -> u8 {
     let node = |id| members.nodes().get(id);
     let same = |of: fn(&Node) -> Option<&str>| node(a).and_then(of) == node(b).and_then(of);
     match (same(Node::zone), same(Node::rack)) {
@@ -243,7 +243,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, members: &Members, lists: &[List; 2]) {
+    fn add(&mut self, members: &Union, lists: &[List; 2]) {
         self.moved += u128::from(lists[0] != lists[1]);
         for [from, to] in transfers(members, lists) {
             *self.transfers.entry([from, to]).or_default() += 1;

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::change::diff::{owner, sample};
-use crate::change::union::Members;
+use crate::change::union::Union;
 use crate::hash::mix64;
 use crate::{KeyHash, Node, NodeId, Router};
 
@@ -12,8 +12,8 @@ use crate::{KeyHash, Node, NodeId, Router};
 const SAMPLE: u64 = 1 << 12;
 
 /// Equal for routers that have the same nodes, in terms of both routers' members, and the same
-/// owners: exactly by their regions, else by a sample.
-pub(super) fn identity(members: &Members, side: usize, router: &dyn Router) -> u64 {
+/// owners: exactly by their ranges, else by a sample.
+pub(super) fn identity(members: &Union, side: usize, router: &dyn Router) -> u64 {
     let known = |owner: Option<NodeId>| owner.and_then(|id| members.id(side, id));
     let number = |id: Option<NodeId>| id.map_or(u64::MAX, |id| id.index() as u64);
     let mut nodes: Vec<[u64; 4]> = router
@@ -23,9 +23,9 @@ pub(super) fn identity(members: &Members, side: usize, router: &dyn Router) -> u
         .collect();
     nodes.sort_unstable();
     let nodes = nodes.into_iter().flatten().fold(0, fold);
-    match router.regions() {
-        Some(regions) => regions.iter().fold(nodes, |sum, region| {
-            fold(fold(sum, region.first), number(known(region.owner)))
+    match router.ranges() {
+        Some(ranges) => ranges.iter().fold(nodes, |sum, range| {
+            fold(fold(sum, range.first), number(known(range.owner)))
         }),
         None => sample(SAMPLE).fold(nodes, |sum, key| {
             fold(sum, number(known(owner(router, key.as_bytes()))))

@@ -26,17 +26,17 @@ use core::cmp::Reverse;
 
 mod cut;
 mod identity;
-mod stage;
+mod moment;
 mod steps;
 mod transition;
 
 use self::cut::{Cut, Division, Kind, Piece};
 use self::identity::identity;
-pub use self::stage::Stage;
-pub use self::transition::{Lists, Owners, State, Transition};
+pub use self::moment::Moment;
+pub use self::transition::{Lists, Owners, Phase, Transition};
 use crate::change::diff::{owner, sample};
-use crate::change::union::Members;
-use crate::space::Space;
+use crate::change::union::Union;
+use crate::space::HashSpace;
 use crate::{Error, NodeId, Router, Spread};
 
 /// How many nodes hold each key, and how far apart they stand.
@@ -111,11 +111,11 @@ impl Default for Budget {
 /// ([`BoundedLoad`](crate::BoundedLoad)) there is nothing to plan by: take the router below.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    members: Members,
+    members: Union,
     /// What the old and the new router are, for [`Transition::new`].
     routers: [u64; 2],
     cut: Cut,
-    space: Space,
+    space: HashSpace,
     replicas: Replicas,
     /// What the parts of all kinds are of.
     whole: u128,
@@ -155,7 +155,7 @@ pub struct PlannedRange<'a> {
 }
 
 impl Plan {
-    /// The steps from `old` to `new`. O(regions x replicas), or the lists of 16,384 keys; and O(ranges +
+    /// The steps from `old` to `new`. O(ranges x replicas), or the lists of 16,384 keys; and O(ranges +
     /// steps x nodes).
     ///
     /// # Errors
@@ -183,7 +183,7 @@ impl Plan {
     ) -> Result<Self, Error> {
         check(replicas)?;
         check_owners(old, new)?;
-        let members = Members::new(old.nodes(), new.nodes())?;
+        let members = Union::new(old.nodes(), new.nodes())?;
         let routers = [identity(&members, 0, old), identity(&members, 1, new)];
         let division = Division::new(&members, [old, new], replicas, routers);
         let steps = steps::pack(&division, members.nodes().id_bound(), budget)?;
@@ -299,7 +299,7 @@ fn check_owners(old: &dyn Router, new: &dyn Router) -> Result<(), Error> {
     check_loads([old, new])?;
     // A system that hashes something else than text routes no key of the sample.
     let routes = |router| sample(1024).any(|key| owner(router, key.as_bytes()).is_some());
-    let is_empty = |router: &dyn Router| router.nodes().live() == 0;
+    let is_empty = |router: &dyn Router| router.nodes().weighted() == 0;
     match (routes(old), routes(new)) {
         (true, false) => Err(Error::Unsupported {
             what: "the new router gives keys no owner, so that nobody could hold them",
@@ -438,7 +438,7 @@ impl<'a> PlannedRange<'a> {
         })
     }
 
-    /// Who may delete once the step is [done](State::Done), in order of name, with the share of
+    /// Who may delete once the step is [done](Phase::Done), in order of name, with the share of
     /// all keys: old replicas that no new list needs. Of a plan that is not exact, they may delete
     /// those keys only of which [`Transition::may_delete`] says so.
     ///

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::Budget;
 use super::cut::{Division, Kind, Piece};
-use crate::space::Space;
+use crate::space::HashSpace;
 use crate::{Error, NodeId};
 
 const MAX_STEPS: usize = 1 << 16;
@@ -127,7 +127,7 @@ fn total(division: &Division, at: usize) -> u128 {
 }
 
 /// The least share that is so many hashes, once it is read again.
-fn share_of(space: Space, count: u128) -> f64 {
+fn share_of(space: HashSpace, count: u128) -> f64 {
     let share = count as f64 / space.hashes() as f64;
     if hashes(space, share) < count {
         return share * (1.0 + 2.0 * f64::EPSILON);
@@ -153,7 +153,7 @@ fn largest(loads: &[(NodeId, u128)]) -> u128 {
     clippy::cast_sign_loss,
     reason = "a share from 0 to 1 of at most 2^64"
 )]
-fn hashes(space: Space, share: f64) -> u128 {
+fn hashes(space: HashSpace, share: f64) -> u128 {
     (share * space.hashes() as f64) as u128
 }
 

@@ -7,18 +7,18 @@ use smallvec::SmallVec;
 
 use super::cut::{Cut, List, deletes, lists, transfers};
 use super::identity::identity;
-use super::{Plan, Replicas, Stage, check_loads};
+use super::{Moment, Plan, Replicas, check_loads};
 use crate::change::diff::owner;
-use crate::change::union::Members;
-use crate::space::Space;
+use crate::change::union::Union;
+use crate::space::HashSpace;
 use crate::{Error, KeyHash, NodeId, Nodes, Router};
 
 /// A change on its way: two routers, the plan between them, and how far it has come.
 ///
-/// Every step has two phases. While its keys are [copying](State::Copying), they are read from the
-/// old nodes and written to the old and the new; once they have [switched](State::Switched), they
+/// Every step has two phases. While its keys are [copying](Phase::Copying), they are read from the
+/// old nodes and written to the old and the new; once they have [switched](Phase::Switched), they
 /// are read from the new nodes and still written to both. When the next step begins, they are
-/// [done](State::Done): the new nodes alone have them, and the old may delete them. So a process
+/// [done](Phase::Done): the new nodes alone have them, and the old may delete them. So a process
 /// that is one phase behind another, or ahead of it, reads nothing stale. Therefore:
 ///
 /// 1. [`advance`](Self::advance) everywhere, and wait until every process has;
@@ -56,9 +56,9 @@ use crate::{Error, KeyHash, NodeId, Nodes, Router};
 #[derive(Clone, Debug)]
 pub struct Transition {
     routers: [Arc<dyn Router>; 2],
-    members: Members,
+    members: Union,
     cut: Cut,
-    space: Space,
+    space: HashSpace,
     replicas: Replicas,
     /// First and last place of each range, in order, and its step.
     ranges: Vec<(u64, u64, u32)>,
@@ -69,11 +69,11 @@ pub struct Transition {
 /// How far the change of a key has come.
 ///
 /// ```
-/// use hashroute::plan::State;
-/// assert!(State::Waiting < State::Copying && State::Switched < State::Done);
+/// use hashroute::plan::Phase;
+/// assert!(Phase::Waiting < Phase::Copying && Phase::Switched < Phase::Done);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum Phase {
     /// Its step has not begun: the old nodes alone.
     Waiting,
     /// Read from the old nodes, written to the old and the new.
@@ -145,7 +145,7 @@ impl Transition {
     /// ```
     pub fn new(old: Arc<dyn Router>, new: Arc<dyn Router>, plan: &Plan) -> Result<Self, Error> {
         check_loads([&*old, &*new])?;
-        let members = Members::new(old.nodes(), new.nodes())?;
+        let members = Union::new(old.nodes(), new.nodes())?;
         let is_known = |side: usize, router: &dyn Router| {
             identity(&members, side, router) == plan.routers[side]
         };
@@ -263,13 +263,13 @@ impl Transition {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, State, Transition}};
+    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Phase, Transition}};
     /// let [a, b] = [Arc::new(Ring::new([Node::new("a")])?), Arc::new(Ring::new([Node::new("b")])?)];
     /// let plan = Plan::new(&*a, &*b, Replicas::default(), Budget::default())?;
-    /// assert_eq!(Transition::new(a, b, &plan)?.state(b"user:42"), State::Waiting);
+    /// assert_eq!(Transition::new(a, b, &plan)?.state(b"user:42"), Phase::Waiting);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn state(&self, key: &[u8]) -> State {
+    pub fn state(&self, key: &[u8]) -> Phase {
         self.state_at(self.cut.place(self.space, &*self.routers[0], key))
     }
 
@@ -293,20 +293,20 @@ impl Transition {
         };
         let (old, new) = (|| owner(0, &**old), || owner(1, &**new));
         let (now, other) = match self.state(key) {
-            State::Waiting => {
+            Phase::Waiting => {
                 return Owners {
                     now: old(),
                     other: None,
                 };
             }
-            State::Done => {
+            Phase::Done => {
                 return Owners {
                     now: new(),
                     other: None,
                 };
             }
-            State::Copying => (old(), new()),
-            State::Switched => (new(), old()),
+            Phase::Copying => (old(), new()),
+            Phase::Switched => (new(), old()),
         };
         Owners {
             now,
@@ -330,10 +330,10 @@ impl Transition {
     pub fn lists(&self, key: &[u8]) -> Lists {
         let [old, new] = self.both(key);
         let (now, other) = match self.state(key) {
-            State::Waiting => (old, List::new()),
-            State::Copying => (old, new),
-            State::Switched => (new, old),
-            State::Done => (new, List::new()),
+            Phase::Waiting => (old, List::new()),
+            Phase::Copying => (old, new),
+            Phase::Switched => (new, old),
+            Phase::Done => (new, List::new()),
         };
         Lists { now, other }
     }
@@ -353,7 +353,7 @@ impl Transition {
     /// ```
     pub fn sources(&self, key: &[u8]) -> SmallVec<[[NodeId; 2]; 4]> {
         match self.state(key) {
-            State::Copying => transfers(&self.members, &self.both(key)).collect(),
+            Phase::Copying => transfers(&self.members, &self.both(key)).collect(),
             _ => SmallVec::new(),
         }
     }
@@ -372,7 +372,7 @@ impl Transition {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn may_delete(&self, node: NodeId, key: &[u8]) -> bool {
-        self.state(key) == State::Done && deletes(&self.both(key)).any(|id| id == node)
+        self.state(key) == Phase::Done && deletes(&self.both(key)).any(|id| id == node)
     }
 
     /// This moment as a router, where the two routers hash keys alike; `None` where they do not,
@@ -388,8 +388,8 @@ impl Transition {
     /// assert_eq!(router.route(b"user:42").map(Node::name), Some("a"));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn router(&self) -> Option<Stage<'_>> {
-        (self.cut != Cut::Bytes).then_some(Stage(self))
+    pub fn router(&self) -> Option<Moment<'_>> {
+        (self.cut != Cut::Bytes).then_some(Moment(self))
     }
 
     /// The old router (0) or the new (1).
@@ -403,7 +403,7 @@ impl Transition {
     }
 
     /// As [`state`](Self::state), of a hash that both routers share.
-    pub(super) fn state_of_hash(&self, key: KeyHash) -> State {
+    pub(super) fn state_of_hash(&self, key: KeyHash) -> Phase {
         self.state_at(self.cut.place_of_hash(self.space, key))
     }
 
@@ -425,20 +425,20 @@ impl Transition {
         lists(&self.members, [&**old, &**new], key, self.replicas)
     }
 
-    fn state_at(&self, place: Option<u64>) -> State {
+    fn state_at(&self, place: Option<u64>) -> Phase {
         let step = place.and_then(|place| {
             let after = self.ranges.partition_point(|(first, _, _)| *first <= place);
             let (_, last, step) = self.ranges.get(after.checked_sub(1)?)?;
             (place <= *last).then_some(*step)
         });
         let Some(step) = step else {
-            return State::Done;
+            return Phase::Done;
         };
         match self.phase.checked_sub(2 * step) {
-            None | Some(0) => State::Waiting,
-            Some(1) => State::Copying,
-            Some(2) => State::Switched,
-            Some(_) => State::Done,
+            None | Some(0) => Phase::Waiting,
+            Some(1) => Phase::Copying,
+            Some(2) => Phase::Switched,
+            Some(_) => Phase::Done,
         }
     }
 }

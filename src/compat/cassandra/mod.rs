@@ -34,8 +34,8 @@ mod tokens;
 mod topology;
 
 use super::layout::check_capacity;
-use super::parts::members::{check_names, unweighted};
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::parts::servers::{check_names, unweighted};
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};
 
@@ -230,7 +230,7 @@ impl Cassandra {
 }
 
 impl System for Cassandra {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         unweighted(servers)?;
         check_capacity(servers.len() as u64)?;
         let mut points = Vec::new();
@@ -250,14 +250,14 @@ impl System for Cassandra {
         let live = points
             .into_iter()
             .filter_map(|(place, _, owner)| Some((place, owner?)));
-        Placement::circle(64, Rule::AtOrAfter, live.collect())
+        Layout::circle(64, Rule::AtOrAfter, live.collect())
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         self.partitioner.place(self.partitioner.token(key))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         Some(format!("cassandra {:?}", self.partitioner))
     }
 }

@@ -21,7 +21,7 @@ use crate::{KeyHash, Node, NodeId, Router};
 /// use hashroute::{Node, Router};
 ///
 /// let nodes = [("a", "eu", "r1"), ("b", "eu", "r1"), ("c", "eu", "r2"), ("d", "us", "r1")];
-/// let nodes = nodes.map(|(name, zone, rack)| Node::new(name).with_place(zone, rack).into());
+/// let nodes = nodes.map(|(name, zone, rack)| Node::new(name).with_location(zone, rack).into());
 /// let pool = Pool::new(Cassandra::default(), nodes)?;
 /// let list = network_topology(&pool, pool.hash_key(b"user:1"), &[("eu", 2), ("us", 1)]);
 /// let racks: Vec<_> = list.iter().filter_map(|&id| pool.nodes().get(id)?.rack()).collect();
@@ -128,7 +128,7 @@ mod tests {
             let parts: Vec<_> = text.split('/').collect();
             let known = tokens.entry(parts[2]).or_default();
             if known.is_empty() {
-                servers.push(Node::new(parts[2]).with_place(parts[0], parts[1]).into());
+                servers.push(Node::new(parts[2]).with_location(parts[0], parts[1]).into());
             }
             known.push(at as i128);
         }

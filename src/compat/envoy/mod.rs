@@ -27,7 +27,7 @@ use xxhash_rust::xxh64::xxh64;
 
 use super::parts::permutation::{Permutation, Table, count};
 use super::parts::ring_hash::{self, Share};
-use super::{Dialect, Placement, Pool, Proof, Server, System};
+use super::{Dialect, Layout, Pool, Proof, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};
 
@@ -104,21 +104,21 @@ const BALANCE_FACTOR: Param = Param {
 /// The options of a cluster.
 ///
 /// ```
-/// use hashroute::compat::{Pool, Server, envoy::{Envoy, Policy}};
+/// use hashroute::compat::{Pool, Server, envoy::{Envoy, LbPolicy}};
 /// use hashroute::Router;
 ///
 /// let servers = [
 ///     Server::new("10.0.0.1:80").with_label("alpha"), // its hash_key
 ///     Server::new("10.0.0.2:80"),
 /// ];
-/// let pool = Pool::new(Envoy { policy: Policy::Maglev, ..Envoy::default() }, servers)?;
+/// let pool = Pool::new(Envoy { policy: LbPolicy::Maglev, ..Envoy::default() }, servers)?;
 /// assert!(pool.route(b"user:42").is_some());
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envoy {
     /// `lb_policy`.
-    pub policy: Policy,
+    pub policy: LbPolicy,
     /// `ring_hash_lb_config.hash_function`.
     pub hash_function: RingFunction,
     /// `ring_hash_lb_config.minimum_ring_size`, in points, from 1 to 8,388,608.
@@ -134,7 +134,7 @@ pub struct Envoy {
 impl Default for Envoy {
     fn default() -> Self {
         Self {
-            policy: Policy::RingHash,
+            policy: LbPolicy::RingHash,
             hash_function: RingFunction::XxHash,
             min_ring_size: 1024,
             max_ring_size: ring_hash::MAX_SIZE,
@@ -147,12 +147,12 @@ impl Default for Envoy {
 /// How a cluster places keys.
 ///
 /// ```
-/// use hashroute::compat::envoy::Policy;
-/// assert_eq!("MAGLEV".parse::<Policy>()?, Policy::Maglev);
+/// use hashroute::compat::envoy::LbPolicy;
+/// assert_eq!("MAGLEV".parse::<LbPolicy>()?, LbPolicy::Maglev);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Policy {
+pub enum LbPolicy {
     /// `RING_HASH`.
     #[default]
     RingHash,
@@ -160,7 +160,7 @@ pub enum Policy {
     Maglev,
 }
 
-impl FromStr for Policy {
+impl FromStr for LbPolicy {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -205,14 +205,14 @@ impl FromStr for RingFunction {
 }
 
 impl System for Envoy {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         if (1..100).contains(&self.balance_factor) {
             let (name, value) = (BALANCE_FACTOR.name, self.balance_factor);
             return Err(Error::parameter(name, value, "0, or 100 or more"));
         }
         let mut shares = ring_hash::shares(servers)?;
         match self.policy {
-            Policy::RingHash => {
+            LbPolicy::RingHash => {
                 let sizes = [self.min_ring_size, self.max_ring_size];
                 match self.hash_function {
                     RingFunction::XxHash => {
@@ -221,18 +221,18 @@ impl System for Envoy {
                     RingFunction::Murmur2 => ring_hash::ring(&shares, sizes, murmur::hash),
                 }
             }
-            Policy::Maglev => {
+            LbPolicy::Maglev => {
                 shares.sort_by_key(|share| share.label);
                 maglev(&shares, self.table_size)
             }
         }
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         Some(xxh64(key, 0))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         Some("xxh64".into())
     }
 
@@ -244,10 +244,10 @@ impl System for Envoy {
         &self,
         hash: u64,
         servers: &[(NodeId, Server)],
-        placement: &Placement,
+        layout: &Layout,
         loads: &dyn Fn(NodeId) -> u64,
     ) -> Option<NodeId> {
-        let owner = placement.owner(hash)?;
+        let owner = layout.owner(hash)?;
         if self.balance_factor == 0 {
             return Some(owner);
         }
@@ -262,7 +262,7 @@ impl System for Envoy {
 }
 
 /// In each round those servers take a cell whose part of the rounds, by weight, has come.
-fn maglev(shares: &[Share<'_>], size: u64) -> Result<Placement, Error> {
+fn maglev(shares: &[Share<'_>], size: u64) -> Result<Layout, Error> {
     let mut table = Table::new(size)?;
     let heaviest = shares.iter().map(|share| share.weight).fold(0.0, f64::max);
     let way = |share: &Share<'_>| {
@@ -272,7 +272,7 @@ fn maglev(shares: &[Share<'_>], size: u64) -> Result<Placement, Error> {
     };
     let mut ways: Vec<_> = shares.iter().map(way).collect();
     if ways.is_empty() {
-        return Placement::cells(64, Vec::new());
+        return Layout::cells(64, Vec::new());
     }
     let (mut round, mut turns) = (0.0, 0);
     while !table.is_full() {
@@ -286,7 +286,7 @@ fn maglev(shares: &[Share<'_>], size: u64) -> Result<Placement, Error> {
             table.claim(way);
         }
     }
-    table.placement(64)
+    table.layout(64)
 }
 
 #[cfg(test)]

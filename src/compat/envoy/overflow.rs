@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use crate::NodeId;
 use crate::compat::Server;
-use crate::compat::parts::members::live;
 use crate::compat::parts::ring_hash::{ceil, total_weight};
+use crate::compat::parts::servers::up;
 
 pub(super) fn choose(
     factor: u32,
@@ -25,7 +25,7 @@ pub(super) fn choose(
         let weight = f64::from(server.weight()) / total as f64;
         f64::from(held(id)) / ceil(f64::from(slots) * weight).max(1.0)
     };
-    let all = || live(servers).map(|member| (member.0, overload(member)));
+    let all = || up(servers).map(|member| (member.0, overload(member)));
     let Some((_, own)) = all().find(|(id, _)| *id == owner) else {
         return owner;
     };

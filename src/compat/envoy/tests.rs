@@ -19,7 +19,7 @@ fn both(servers: &[Server]) -> Result<[Pool; 2], Error> {
         };
         Pool::new(system, servers.iter().cloned())
     };
-    Ok([pool(Policy::RingHash)?, pool(Policy::Maglev)?])
+    Ok([pool(LbPolicy::RingHash)?, pool(LbPolicy::Maglev)?])
 }
 
 fn owners(pool: &Pool) -> Vec<Option<&str>> {
@@ -85,7 +85,7 @@ fn sizes_of_rings() -> Result<(), Error> {
         };
         let servers = weights.iter().enumerate();
         let servers = servers.map(|(at, w)| Server::new(format!("s{at}")).with_weight(*w));
-        Ok::<_, Error>(Pool::new(system, servers)?.placement().len())
+        Ok::<_, Error>(Pool::new(system, servers)?.layout().len())
     };
     assert_eq!(len(&[1, 1, 1], [1024, 4096])?, 1026);
     assert_eq!(len(&[1, 3], [1, 4096])?, 4);
@@ -176,7 +176,7 @@ fn a_factor_that_overflows() -> Result<(), Error> {
 
 fn small(table_size: u64, servers: Vec<Server>) -> Result<Pool, Error> {
     let system = Envoy {
-        policy: Policy::Maglev,
+        policy: LbPolicy::Maglev,
         table_size,
         ..Envoy::default()
     };

@@ -9,12 +9,12 @@ use crate::Error;
 /// The hash of a key, before `avalanche`.
 ///
 /// ```
-/// use hashroute::compat::haproxy::Function;
-/// assert_eq!("wt6".parse::<Function>()?, Function::Wt6);
+/// use hashroute::compat::haproxy::ServerHash;
+/// assert_eq!("wt6".parse::<ServerHash>()?, ServerHash::Wt6);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Function {
+pub enum ServerHash {
     /// `sdbm`: h = c + 65599 h.
     #[default]
     Sdbm,
@@ -26,7 +26,7 @@ pub enum Function {
     Crc32,
 }
 
-impl FromStr for Function {
+impl FromStr for ServerHash {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -46,7 +46,7 @@ impl FromStr for Function {
 
 static CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
 
-impl Function {
+impl ServerHash {
     pub(super) fn value(self, key: &[u8]) -> u32 {
         let fold = |start: u32, factor: u32| {
             key.iter().fold(start, |hash, byte| {

@@ -24,7 +24,7 @@ use core::ops::ControlFlow;
 use core::str::FromStr;
 
 use super::layout::check_capacity;
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, KeyHash, NodeId};
 
@@ -32,7 +32,7 @@ use crate::{Error, KeyHash, NodeId};
 mod config;
 mod hash;
 
-pub use hash::Function;
+pub use hash::ServerHash;
 use hash::full_hash;
 
 pub(super) const DIALECT: Dialect = Dialect {
@@ -97,9 +97,9 @@ const BALANCE_FACTOR: Param = Param {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HaProxy {
     /// The first word of `hash-type`.
-    pub method: Method,
+    pub method: HashType,
     /// The second: the hash of the key.
-    pub function: Function,
+    pub function: ServerHash,
     /// Whether `hash-type` ends in `avalanche`.
     pub avalanche: bool,
     /// `hash-balance-factor`: 0, or from 101 to 2^31 - 1. Only `consistent` heeds it.
@@ -109,8 +109,8 @@ pub struct HaProxy {
 impl Default for HaProxy {
     fn default() -> Self {
         Self {
-            method: Method::Consistent,
-            function: Function::Sdbm,
+            method: HashType::Consistent,
+            function: ServerHash::Sdbm,
             avalanche: true,
             balance_factor: 0,
         }
@@ -120,12 +120,12 @@ impl Default for HaProxy {
 /// How hashes become servers.
 ///
 /// ```
-/// use hashroute::compat::haproxy::Method;
-/// assert_eq!("map-based".parse::<Method>()?, Method::MapBased);
+/// use hashroute::compat::haproxy::HashType;
+/// assert_eq!("map-based".parse::<HashType>()?, HashType::MapBased);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Method {
+pub enum HashType {
     /// `consistent`: the nearest point of a ring.
     #[default]
     Consistent,
@@ -133,7 +133,7 @@ pub enum Method {
     MapBased,
 }
 
-impl FromStr for Method {
+impl FromStr for HashType {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -153,7 +153,7 @@ impl FromStr for Method {
 const MAX_FACTOR: u32 = 0x7fff_ffff;
 
 impl System for HaProxy {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         if self.balance_factor != 0 && !(101..=MAX_FACTOR).contains(&self.balance_factor) {
             let (name, value) = (BALANCE_FACTOR.name, self.balance_factor);
             let known = "0, or from 101 to 2147483647";
@@ -168,12 +168,12 @@ impl System for HaProxy {
         }
         let ids = ids(servers)?;
         match self.method {
-            Method::Consistent => ring(servers, &ids),
-            Method::MapBased => map(servers),
+            HashType::Consistent => ring(servers, &ids),
+            HashType::MapBased => map(servers),
         }
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         let hash = self.function.value(key);
         Some(
             if self.avalanche {
@@ -185,28 +185,28 @@ impl System for HaProxy {
         )
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         Some(format!("haproxy {:?} {}", self.function, self.avalanche))
     }
 
     fn looks_at_loads(&self) -> bool {
-        self.balance_factor > 0 && self.method == Method::Consistent
+        self.balance_factor > 0 && self.method == HashType::Consistent
     }
 
     fn choose(
         &self,
         hash: u64,
         servers: &[(NodeId, Server)],
-        placement: &Placement,
+        layout: &Layout,
         loads: &dyn Fn(NodeId) -> u64,
     ) -> Option<NodeId> {
-        let owner = placement.owner(hash)?;
+        let owner = layout.owner(hash)?;
         if !self.looks_at_loads() {
             return Some(owner);
         }
         let slots = Slots::new(self.balance_factor, servers, loads);
         let (mut found, mut full) = (None, None);
-        let _ = placement.walk(KeyHash::from_raw(hash), &mut |id| {
+        let _ = layout.walk(KeyHash::from_raw(hash), &mut |id| {
             if full == Some(id) {
                 return ControlFlow::Continue(());
             }
@@ -246,7 +246,7 @@ impl Slots {
         let held = servers.iter().map(|(id, _)| requests(loads(*id)));
         let served = held.fold(0, u32::wrapping_add);
         let total = served.wrapping_add(1).wrapping_mul(factor).wrapping_add(99) / 100;
-        let weights = live(servers).map(|(_, weight)| weight);
+        let weights = up(servers).map(|(_, weight)| weight);
         let weight = weights.fold(0, u32::wrapping_add).max(1);
         Self {
             each: total / weight,
@@ -257,7 +257,7 @@ impl Slots {
 
     fn of(&self, id: NodeId, servers: &[(NodeId, Server)]) -> u32 {
         let mut before = 0_u32;
-        for (other, weight) in live(servers) {
+        for (other, weight) in up(servers) {
             let after = before.wrapping_add(weight);
             if other == id {
                 let rest = |sum: u32| sum.wrapping_mul(self.rest) / self.weight;
@@ -275,13 +275,13 @@ impl Slots {
 const SCALE: u32 = 16;
 
 /// The servers that are up, with as much weight as they have points.
-fn live(servers: &[(NodeId, Server)]) -> impl Iterator<Item = (NodeId, u32)> {
+fn up(servers: &[(NodeId, Server)]) -> impl Iterator<Item = (NodeId, u32)> {
     let live = servers.iter().filter(|(_, server)| !server.is_down());
     live.map(|(id, server)| (*id, server.weight() * SCALE))
 }
 
-fn ring(servers: &[(NodeId, Server)], ids: &[u32]) -> Result<Placement, Error> {
-    check_capacity(live(servers).map(|(_, weight)| u64::from(weight)).sum())?;
+fn ring(servers: &[(NodeId, Server)], ids: &[u32]) -> Result<Layout, Error> {
+    check_capacity(up(servers).map(|(_, weight)| u64::from(weight)).sum())?;
     // The points of a server depend on the lower 20 bits alone.
     let mut taken = alloc::collections::BTreeSet::new();
     if let Some(id) = ids.iter().find(|id| !taken.insert(*id % (1 << 20))) {
@@ -291,7 +291,7 @@ fn ring(servers: &[(NodeId, Server)], ids: &[u32]) -> Result<Placement, Error> {
             "no other id that is equal to it modulo 2^20",
         ));
     }
-    Placement::circle(32, Rule::Nearest, points(servers, ids).collect())
+    Layout::circle(32, Rule::Nearest, points(servers, ids).collect())
 }
 
 fn points(servers: &[(NodeId, Server)], ids: &[u32]) -> impl Iterator<Item = (u64, NodeId)> {
@@ -336,7 +336,7 @@ fn ids(servers: &[(NodeId, Server)]) -> Result<Vec<u32>, Error> {
 const MAP_STEPS: u64 = 1 << 32;
 
 /// Slots in which the servers take turns by weight.
-fn map(servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+fn map(servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
     let weights = servers.iter().map(|(_, server)| server.weight());
     let factor = weights.fold(0, gcd).max(1);
     let live = servers.iter().filter(|(_, server)| !server.is_down());
@@ -369,7 +369,7 @@ fn map(servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
             slots.push(scores[at].2);
         }
     }
-    Placement::cells(32, slots)
+    Layout::cells(32, slots)
 }
 
 fn gcd(a: u32, b: u32) -> u32 {

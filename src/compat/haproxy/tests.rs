@@ -5,7 +5,7 @@ use super::*;
 use crate::strategy::Params;
 use crate::{Change, Node, Router};
 
-fn pool(method: Method, servers: Vec<Server>) -> Result<Pool, Error> {
+fn pool(method: HashType, servers: Vec<Server>) -> Result<Pool, Error> {
     let system = HaProxy {
         method,
         ..HaProxy::default()
@@ -51,10 +51,10 @@ fn positions_are_ids_and_skip_those_that_are_taken() -> Result<(), Error> {
         let labelled = servers(2).into_iter().zip(labels);
         let labelled: Vec<_> = labelled.map(|(server, id)| server.with_label(id)).collect();
         assert_eq!(
-            pool(Method::Consistent, labelled.clone()).is_ok(),
+            pool(HashType::Consistent, labelled.clone()).is_ok(),
             consistent
         );
-        assert!(pool(Method::MapBased, labelled).is_ok());
+        assert!(pool(HashType::MapBased, labelled).is_ok());
     }
     Ok(())
 }
@@ -81,7 +81,7 @@ fn a_factor_that_overflows() -> Result<(), Error> {
 
 #[test]
 fn names_play_no_part_and_ids_do() -> Result<(), Error> {
-    for method in [Method::Consistent, Method::MapBased] {
+    for method in [HashType::Consistent, HashType::MapBased] {
         let plain = pool(method, servers(3))?;
         let labels = servers(3).into_iter().zip(["1", "2", "3"]);
         let labelled = labels.map(|(server, id)| server.with_label(id)).collect();
@@ -89,9 +89,9 @@ fn names_play_no_part_and_ids_do() -> Result<(), Error> {
     }
     let moved = servers(3).into_iter().zip(["7", "2", "3"]);
     let moved = moved.map(|(server, id)| server.with_label(id)).collect();
-    let moved = pool(Method::Consistent, moved)?;
+    let moved = pool(HashType::Consistent, moved)?;
     assert_ne!(
-        owners(&pool(Method::Consistent, servers(3))?),
+        owners(&pool(HashType::Consistent, servers(3))?),
         owners(&moved)
     );
     Ok(())
@@ -99,7 +99,7 @@ fn names_play_no_part_and_ids_do() -> Result<(), Error> {
 
 #[test]
 fn a_server_that_is_down_keeps_its_number() -> Result<(), Error> {
-    for method in [Method::Consistent, Method::MapBased] {
+    for method in [HashType::Consistent, HashType::MapBased] {
         let mut all = pool(method, servers(3))?;
         all.apply(&Change::reweight("s2", 0))?;
         let mut down = servers(3);
@@ -113,7 +113,7 @@ fn a_server_that_is_down_keeps_its_number() -> Result<(), Error> {
 
 #[test]
 fn one_server_and_none() -> Result<(), Error> {
-    for method in [Method::Consistent, Method::MapBased] {
+    for method in [HashType::Consistent, HashType::MapBased] {
         let one = pool(method, servers(1))?;
         assert!(owners(&one).iter().all(|owner| *owner == Some("s1")));
         assert_eq!(one.route(b"").map(Node::name), Some("s1"));
@@ -129,17 +129,20 @@ fn one_server_and_none() -> Result<(), Error> {
 fn the_weight_of_a_server_that_is_down_counts_for_the_common_factor() -> Result<(), Error> {
     let weights = |last: Server| {
         let heavy = [("s1", 4), ("s2", 6)].map(|(name, w)| Server::new(name).with_weight(w));
-        pool(Method::MapBased, heavy.into_iter().chain([last]).collect())
+        pool(
+            HashType::MapBased,
+            heavy.into_iter().chain([last]).collect(),
+        )
     };
     assert_eq!(
         weights(Server::new("s3").with_weight(2).down())?
-            .placement()
+            .layout()
             .len(),
         5
     );
     assert_eq!(
         weights(Server::new("s3").with_weight(3).down())?
-            .placement()
+            .layout()
             .len(),
         10
     );
@@ -234,13 +237,13 @@ fn options_that_cannot_be() {
         );
     }
     let heavy = Server::new("s1").with_weight(257);
-    assert!(pool(Method::Consistent, vec![heavy]).is_err());
+    assert!(pool(HashType::Consistent, vec![heavy]).is_err());
 }
 
 #[test]
 fn a_map_does_not_look_at_loads() -> Result<(), Error> {
     let system = HaProxy {
-        method: Method::MapBased,
+        method: HashType::MapBased,
         balance_factor: 125,
         ..HaProxy::default()
     };

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::Distribution;
+use super::ServerDistribution;
 use crate::Error;
 use crate::compat::config::{Config, Unknown, expected, wrong};
 use crate::compat::parts::hashkit::Function;
@@ -76,7 +76,7 @@ fn statements(text: &str) -> impl Iterator<Item = (usize, &str)> {
 #[derive(Default)]
 struct Client {
     servers: Vec<Server>,
-    distribution: Distribution,
+    distribution: ServerDistribution,
     weighted: bool,
     hash: Option<Box<str>>,
     /// The one that hashed the ring when it was last made.
@@ -146,9 +146,9 @@ impl Client {
             check_hash(line, hash)?;
         }
         match name.parse() {
-            Ok(Distribution::Modula) => self.distribution = Distribution::Modula,
-            Ok(Distribution::Consistent) if !name.contains('_') => {
-                self.distribution = Distribution::Consistent;
+            Ok(ServerDistribution::Modula) => self.distribution = ServerDistribution::Modula,
+            Ok(ServerDistribution::Consistent) if !name.contains('_') => {
+                self.distribution = ServerDistribution::Consistent;
                 self.weighted = false;
             }
             Err(_) if name.eq_ignore_ascii_case("random") => {
@@ -168,7 +168,7 @@ impl Client {
     }
 
     fn is_ring(&self) -> bool {
-        self.distribution != Distribution::Modula
+        self.distribution != ServerDistribution::Modula
     }
 
     fn make_ring(&mut self) {

@@ -31,7 +31,7 @@ mod config;
 use super::layout::check_capacity;
 use super::parts::hashkit::{CHAR, Char, Function};
 use super::parts::ketama::{Ketama, hashes_f32, words};
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::strategy::{Param, Params};
 use crate::{Error, NodeId};
 
@@ -94,25 +94,25 @@ const NAMESPACE: Param = Param {
 /// The behaviors of a `memcached_st` that decide routes.
 ///
 /// ```
-/// use hashroute::compat::libmemcached::{Distribution, Libmemcached, Weighted};
+/// use hashroute::compat::libmemcached::{ServerDistribution, Libmemcached, Weighted};
 /// use hashroute::compat::{Pool, Server, hashkit::Function};
 /// use hashroute::Router;
 ///
 /// // What PHP's LIBKETAMA_COMPATIBLE sets.
 /// let compatible = Libmemcached {
-///     distribution: Distribution::Consistent,
+///     distribution: ServerDistribution::Consistent,
 ///     weighted: Weighted::Always,
 ///     hash: Function::Md5,
 ///     ..Libmemcached::default()
 /// };
 /// let pool = Pool::new(compatible, ["10.0.0.1:11211", "10.0.0.2"].map(Server::new))?;
-/// assert_eq!(pool.placement().len(), 320);
+/// assert_eq!(pool.layout().len(), 320);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Libmemcached {
     /// How servers are placed.
-    pub distribution: Distribution,
+    pub distribution: ServerDistribution,
     /// The key's hash.
     pub hash: Function,
     /// The hash of the points of a ring that is not weighted, if it is not the key's.
@@ -130,13 +130,13 @@ pub struct Libmemcached {
 /// As a `memcached_st` that was told nothing: `MODULA` and one-at-a-time; on x86-64.
 ///
 /// ```
-/// use hashroute::compat::libmemcached::{Distribution, Libmemcached};
-/// assert_eq!(Libmemcached::default().distribution, Distribution::Modula);
+/// use hashroute::compat::libmemcached::{ServerDistribution, Libmemcached};
+/// assert_eq!(Libmemcached::default().distribution, ServerDistribution::Modula);
 /// ```
 impl Default for Libmemcached {
     fn default() -> Self {
         Self {
-            distribution: Distribution::default(),
+            distribution: ServerDistribution::default(),
             hash: Function::OneAtATime,
             point_hash: None,
             weighted: Weighted::default(),
@@ -150,13 +150,13 @@ impl Default for Libmemcached {
 /// How servers are placed: `MEMCACHED_BEHAVIOR_DISTRIBUTION`.
 ///
 /// ```
-/// use hashroute::compat::libmemcached::Distribution;
-/// assert_eq!("CONSISTENT_KETAMA".parse::<Distribution>()?, Distribution::Consistent);
-/// assert!("RANDOM".parse::<Distribution>().is_err());
+/// use hashroute::compat::libmemcached::ServerDistribution;
+/// assert_eq!("CONSISTENT_KETAMA".parse::<ServerDistribution>()?, ServerDistribution::Consistent);
+/// assert!("RANDOM".parse::<ServerDistribution>().is_err());
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Distribution {
+pub enum ServerDistribution {
     /// `MODULA`.
     #[default]
     Modula,
@@ -166,7 +166,7 @@ pub enum Distribution {
     Spy,
 }
 
-impl FromStr for Distribution {
+impl FromStr for ServerDistribution {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -225,7 +225,7 @@ impl Libmemcached {
         };
         let sort_hosts = params.get(SORT_HOSTS.name, String::from("false"))?;
         Ok(Self {
-            distribution: params.choice(DISTRIBUTION.name, Distribution::default())?,
+            distribution: params.choice(DISTRIBUTION.name, ServerDistribution::default())?,
             hash: function(params, HASH.name)?.unwrap_or(default),
             point_hash: function(params, POINT_HASH.name)?,
             weighted,
@@ -249,15 +249,15 @@ impl Libmemcached {
     fn label<'s>(&self, server: &'s Server) -> Cow<'s, str> {
         let (host, port) = address(server.name());
         match (self.distribution, server.own_label()) {
-            (Distribution::Spy, Some(label)) => format!("/{label}").into(),
-            (Distribution::Spy, None) => format!("/{host}:{port}").into(),
+            (ServerDistribution::Spy, Some(label)) => format!("/{label}").into(),
+            (ServerDistribution::Spy, None) => format!("/{host}:{port}").into(),
             (_, Some(label)) => label.into(),
             (_, None) if port == PORT => host.into(),
             (_, None) => format!("{host}:{port}").into(),
         }
     }
 
-    fn ring(&self, servers: &[(NodeId, &Server)]) -> Result<Placement, Error> {
+    fn ring(&self, servers: &[(NodeId, &Server)]) -> Result<Layout, Error> {
         let weighted = self.is_weighted(servers);
         let live = servers.iter().filter(|(_, server)| !server.is_down());
         let count = live.clone().count();
@@ -274,7 +274,7 @@ impl Libmemcached {
                 ketama.add(*id, &label, 100, |text| [function.value(text, self.char)]);
             }
         }
-        Placement::circle(32, Rule::AtOrAfter, ketama.points)
+        Layout::circle(32, Rule::AtOrAfter, ketama.points)
     }
 }
 
@@ -310,21 +310,21 @@ fn address(name: &str) -> (&str, u16) {
 }
 
 impl System for Libmemcached {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         let mut servers: Vec<_> = servers.iter().map(|(id, server)| (*id, server)).collect();
         if self.sort_hosts {
             servers.sort_by_key(|(_, server)| address(server.name()));
         }
-        if self.distribution != Distribution::Modula {
+        if self.distribution != ServerDistribution::Modula {
             return self.ring(&servers);
         }
         let down = servers.iter().filter(|(_, server)| server.is_down());
         let down: Vec<_> = down.map(|(id, _)| *id).collect();
         let cells = servers.iter().map(|(id, _)| *id).collect();
-        Ok(Placement::cells(32, cells)?.without(down))
+        Ok(Layout::cells(32, cells)?.without(down))
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         /// The longest key, with its namespace; longer ones hash to 0.
         const LONGEST: usize = 250;
         if self.namespace.is_empty() {
@@ -342,7 +342,7 @@ impl System for Libmemcached {
         Some(self.hash.value(&whole[..length], self.char).into())
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         let words = || {
             format!(
                 "libmemcached {:?} {:?} {:?}",

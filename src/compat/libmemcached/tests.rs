@@ -6,7 +6,7 @@ use crate::{Change, Node, Router};
 
 fn ring() -> Libmemcached {
     Libmemcached {
-        distribution: Distribution::Consistent,
+        distribution: ServerDistribution::Consistent,
         ..Libmemcached::default()
     }
 }
@@ -40,7 +40,7 @@ fn a_ring_leaves_out_who_is_down_and_modula_does_not() -> Result<(), Error> {
 #[test]
 fn labels() {
     let spy = Libmemcached {
-        distribution: Distribution::Spy,
+        distribution: ServerDistribution::Spy,
         ..ring()
     };
     for (name, plain, spied) in [
@@ -66,7 +66,7 @@ fn weights_above_one_make_a_ring_weighted_unless_it_is_never() -> Result<(), Err
     let points = |weighted, weight| {
         let servers = [Server::new("a:1"), Server::new("b:1").with_weight(weight)];
         Ok(Pool::new(Libmemcached { weighted, ..ring() }, servers)?
-            .placement()
+            .layout()
             .len())
     };
     assert_eq!(points(Weighted::IfAny, 1)?, 200);
@@ -76,7 +76,7 @@ fn weights_above_one_make_a_ring_weighted_unless_it_is_never() -> Result<(), Err
     // One that is down makes it weighted as well.
     let down = Server::new("b:1").with_weight(3).down();
     let pool = Pool::new(ring(), [Server::new("a:1"), down])?;
-    assert_eq!(pool.placement().len(), 160);
+    assert_eq!(pool.layout().len(), 160);
     Ok::<(), Error>(())
 }
 

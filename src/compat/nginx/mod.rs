@@ -25,7 +25,7 @@ use core::str::FromStr;
 use crc::{CRC_32_ISO_HDLC, Crc, Table};
 
 use super::layout::check_capacity;
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, NodeId};
 
@@ -106,7 +106,7 @@ const TRIES: u8 = 21;
 static CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
 
 impl System for Nginx {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         let total = servers.iter().map(|(_, server)| u64::from(server.weight()));
         let of_one = match self.method {
             Method::Consistent => POINTS,
@@ -116,7 +116,7 @@ impl System for Nginx {
         let (down, up): (Vec<_>, Vec<_>) = servers.iter().partition(|(_, server)| server.is_down());
         if let [(only, _)] = up[..] {
             // Hashed or not, failed or not, a key has nowhere else to go.
-            return Placement::cells(32, vec![*only]);
+            return Layout::cells(32, vec![*only]);
         }
         let down = down.iter().map(|(id, _)| *id).collect();
         match self.method {
@@ -125,25 +125,25 @@ impl System for Nginx {
         }
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], placement: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], layout: &Layout) -> Option<u64> {
         if key.is_empty() {
-            return (placement.len() == 1).then_some(0);
+            return (layout.len() == 1).then_some(0);
         }
         match self.method {
             Method::Consistent => Some(crc32(&[key]).into()),
-            Method::Hash => rehashed(key, placement),
+            Method::Hash => rehashed(key, layout),
         }
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], placement: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], layout: &Layout) -> Option<String> {
         // With one place alone the empty key has a hash; by the other method all look at the places.
-        let alone = self.method == Method::Consistent && placement.len() != 1;
+        let alone = self.method == Method::Consistent && layout.len() != 1;
         alone.then(|| "nginx".into())
     }
 }
 
 /// The sum of hashes at which a server is up.
-fn rehashed(key: &[u8], placement: &Placement) -> Option<u64> {
+fn rehashed(key: &[u8], layout: &Layout) -> Option<u64> {
     let mut sum = 0;
     (0..TRIES).find_map(|round| {
         let digits = [b'0' + round / 10, b'0' + round % 10];
@@ -153,20 +153,20 @@ fn rehashed(key: &[u8], placement: &Placement) -> Option<u64> {
             _ => &digits[..],
         };
         sum += u64::from(middle(crc32(&[prefix, key])));
-        placement.owner(sum).map(|_| sum)
+        layout.owner(sum).map(|_| sum)
     })
 }
 
-fn cells(servers: &[(NodeId, Server)], down: Vec<NodeId>) -> Result<Placement, Error> {
+fn cells(servers: &[(NodeId, Server)], down: Vec<NodeId>) -> Result<Layout, Error> {
     // A sum of 21 hashes of 15 bits has up to 20.
     let bits = if down.is_empty() { 15 } else { 20 };
     let cells = servers
         .iter()
         .flat_map(|(id, server)| repeat_n(*id, server.weight() as usize));
-    Ok(Placement::cells(bits, cells.collect())?.without(down))
+    Ok(Layout::cells(bits, cells.collect())?.without(down))
 }
 
-fn circle(servers: &[(NodeId, Server)], mut down: Vec<NodeId>) -> Result<Placement, Error> {
+fn circle(servers: &[(NodeId, Server)], mut down: Vec<NodeId>) -> Result<Layout, Error> {
     let mut points = Vec::new();
     for (id, server) in servers {
         let (host, port) = host_and_port(server.label());
@@ -178,7 +178,7 @@ fn circle(servers: &[(NodeId, Server)], mut down: Vec<NodeId>) -> Result<Placeme
     points.dedup_by_key(|(point, _)| *point);
     down.sort_unstable();
     pass_over(&mut points, &down);
-    Ok(Placement::circle(32, Rule::AtOrAfter, points)?.without(down))
+    Ok(Layout::circle(32, Rule::AtOrAfter, points)?.without(down))
 }
 
 /// Give each point to the first server that is up, of it and the 20 points after it.

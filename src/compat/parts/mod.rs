@@ -3,8 +3,8 @@
 pub mod hashkit;
 pub(in crate::compat) mod jhash;
 pub(in crate::compat) mod ketama;
-pub(in crate::compat) mod members;
 pub(in crate::compat) mod permutation;
 pub(in crate::compat) mod ring_hash;
+pub(in crate::compat) mod servers;
 #[cfg(feature = "config")]
 pub(in crate::compat) mod yaml;

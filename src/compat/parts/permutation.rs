@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::compat::Placement;
+use crate::compat::Layout;
 use crate::strategy::check_table_size;
 use crate::{Error, NodeId};
 
@@ -78,8 +78,8 @@ impl Table {
     }
 
     /// The table as it is, for hashes of so many bits.
-    pub(in crate::compat) fn placement(self, bits: u32) -> Result<Placement, Error> {
-        Placement::cells(bits, self.cells.into_iter().flatten().collect())
+    pub(in crate::compat) fn layout(self, bits: u32) -> Result<Layout, Error> {
+        Layout::cells(bits, self.cells.into_iter().flatten().collect())
     }
 }
 

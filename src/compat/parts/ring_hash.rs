@@ -5,9 +5,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-use super::members::live;
+use super::servers::up;
 use crate::compat::layout::check_capacity;
-use crate::compat::{Placement, Rule, Server};
+use crate::compat::{Layout, Rule, Server};
 use crate::{Error, NodeId};
 
 /// The most points of a ring that either system takes.
@@ -32,7 +32,7 @@ pub(in crate::compat) fn shares(servers: &[(NodeId, Server)]) -> Result<Vec<Shar
             advice: "divide all weights by a common factor",
         });
     }
-    Ok(live(servers)
+    Ok(up(servers)
         .map(|(id, server)| Share {
             id,
             label: server.label(),
@@ -42,7 +42,7 @@ pub(in crate::compat) fn shares(servers: &[(NodeId, Server)]) -> Result<Vec<Shar
 }
 
 pub(in crate::compat) fn total_weight(servers: &[(NodeId, Server)]) -> u64 {
-    live(servers)
+    up(servers)
         .map(|(_, server)| u64::from(server.weight()))
         .sum()
 }
@@ -54,7 +54,7 @@ pub(in crate::compat) fn ring(
     shares: &[Share<'_>],
     [least, most]: [u64; 2],
     hash: impl Fn(&[u8]) -> u64,
-) -> Result<Placement, Error> {
+) -> Result<Layout, Error> {
     if least > most || most > MAX_SIZE || least == 0 {
         let sizes = format!("{least} to {most}");
         let expected = format!("two sizes in order, from 1 to {MAX_SIZE}");
@@ -77,7 +77,7 @@ pub(in crate::compat) fn ring(
             i += 1;
         }
     }
-    Placement::circle(64, Rule::AtOrAfter, points)
+    Layout::circle(64, Rule::AtOrAfter, points)
 }
 
 /// The least whole number that is not below `x`, for numbers from 0 to 2^53: core has no `ceil`.

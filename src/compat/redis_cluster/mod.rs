@@ -31,8 +31,8 @@ use core::str::FromStr;
 mod config;
 
 use super::layout::check_capacity;
-use super::parts::members::{check_names, unweighted};
-use super::{Dialect, Placement, Pool, Proof, Server, System};
+use super::parts::servers::{check_names, unweighted};
+use super::{Dialect, Layout, Pool, Proof, Server, System};
 use crate::strategy::Param;
 use crate::{Error, HashFunction, HashTag, NodeId};
 
@@ -184,7 +184,7 @@ impl RedisCluster {
 }
 
 impl System for RedisCluster {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         unweighted(servers)?;
         if servers.len() > usize::from(COUNT) {
             return Err(Error::Capacity {
@@ -210,15 +210,15 @@ impl System for RedisCluster {
                 table[at] = (!server.is_down()).then_some(*id);
             }
         }
-        Placement::table(14, table)
+        Layout::table(14, table)
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         let hash = HashFunction::Crc16.value([0; 2], HashTag::BRACES.part(key));
         Some(hash % u64::from(COUNT))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         Some("redis_cluster".into())
     }
 }

@@ -30,7 +30,7 @@ mod config;
 use super::layout::check_capacity;
 use super::parts::hashkit::{CHAR, Char, Function};
 use super::parts::ketama::{Ketama, hashes_f32, words};
-use super::{Dialect, Placement, Pool, Proof, Rule, Server, System};
+use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
 use crate::strategy::Param;
 use crate::{Error, HashTag, NodeId};
 
@@ -147,7 +147,7 @@ impl FromStr for Distribution {
 }
 
 impl System for Twemproxy {
-    fn place(&self, servers: &[(NodeId, Server)]) -> Result<Placement, Error> {
+    fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         let mut live = in_order(servers)?;
         live.retain(|place| !place.down);
         match self.distribution {
@@ -156,7 +156,7 @@ impl System for Twemproxy {
         }
     }
 
-    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Placement) -> Option<u64> {
+    fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
         let key = self.hash_tag.map_or(key, |tag| tag.part(key));
         let hash = if key.is_empty() {
             0
@@ -166,7 +166,7 @@ impl System for Twemproxy {
         Some(hash.into())
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Placement) -> Option<String> {
+    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
         let words = || {
             format!(
                 "twemproxy {:?} {:?} {:?}",
@@ -226,7 +226,7 @@ fn is_default(port: &str) -> bool {
     port.trim_start_matches('0') == "11211"
 }
 
-fn ketama(live: &[Place]) -> Result<Placement, Error> {
+fn ketama(live: &[Place]) -> Result<Layout, Error> {
     check_capacity(live.len() as u64 * 160)?;
     let total = total(live)?;
     let mut ketama = Ketama::default();
@@ -235,15 +235,15 @@ fn ketama(live: &[Place]) -> Result<Placement, Error> {
         check_length(&place.name, hashes)?;
         ketama.add(place.id, &place.name, hashes, words);
     }
-    Placement::circle(32, Rule::AtOrAfter, ketama.points)
+    Layout::circle(32, Rule::AtOrAfter, ketama.points)
 }
 
-fn modula(live: &[Place]) -> Result<Placement, Error> {
+fn modula(live: &[Place]) -> Result<Layout, Error> {
     check_capacity(total(live)?)?;
     let cells = live
         .iter()
         .flat_map(|place| (0..place.weight).map(|_| place.id));
-    Placement::cells(32, cells.collect())
+    Layout::cells(32, cells.collect())
 }
 
 /// twemproxy sums in 32 bits.

@@ -41,7 +41,7 @@ fn one_that_is_ejected_is_as_one_that_is_not_there() -> Result<(), Error> {
         assert_eq!(owners(&pool), before);
         let none = Pool::new(twemproxy, three.map(Server::down))?;
         assert_eq!(owner(&none, "key"), None);
-        assert!(none.placement().is_empty());
+        assert!(none.layout().is_empty());
     }
     Ok(())
 }
@@ -176,7 +176,7 @@ beta:
         assert_eq!(server(0), ("10.0.0.1:6379", "one", 2));
         assert_eq!(server(1), ("10.0.0.2:6379", "10.0.0.2:6379", 1));
         assert_eq!(beta.servers()[0].name(), "/run/redis.sock");
-        assert_eq!(alpha.build()?.placement().len(), 3);
+        assert_eq!(alpha.build()?.layout().len(), 3);
         assert!(beta.build()?.route(b"key").is_some());
         Ok(())
     }

@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 
 use super::chance;
 use super::placed::{Cluster, Placed, PlacedKey, number};
-use super::{Setup, stands_out};
+use super::{Diagnosis, stands_out};
 use crate::{KeyHash, Node, Router};
 
 /// How the keys fall on other numbers of nodes.
 ///
 /// ```
-/// use hashroute::harness::{Keys, skew::{self, Setup}};
+/// use hashroute::harness::{Keys, skew::{self, Diagnosis}};
 /// use hashroute::{HashFunction, KeyHasher, Node, strategy::{self, Params}};
 ///
 /// let params = Params::default().with_hasher(KeyHasher::new(HashFunction::TwemproxyFnv1a64));
 /// let nodes: Vec<_> = (0..60).map(|i| Node::new(format!("node-{i}"))).collect();
 /// let modulo = strategy::find("modulo")?;
-/// let setup = Setup { name: "modulo", recipe: modulo, params: &params, nodes: &nodes, node_counts: &[61, 87] };
+/// let setup = Diagnosis { name: "modulo", recipe: modulo, params: &params, nodes: &nodes, node_counts: &[61, 87] };
 /// let counts = setup.analyse(&Keys::template("metric:demo:{i}", 0..1000)?)?.node_counts;
 /// let [fine, bad] = counts.rows.as_slice() else { panic!("two rows") };
 /// assert!(!fine.dangerous && bad.dangerous);
@@ -80,9 +80,9 @@ const SAMPLE: usize = 1 << 16;
 pub(super) const MANY: usize = 10_000;
 
 /// Before anything is judged.
-pub(super) fn count(setup: &Setup, router: &dyn Router, placed: &Placed) -> NodeCounts {
+pub(super) fn count(setup: &Diagnosis, router: &dyn Router, placed: &Placed) -> NodeCounts {
     let modulo = is_modulo(router, placed.bits);
-    let asked = setup.counts(router.nodes().live(), modulo);
+    let asked = setup.counts(router.nodes().weighted(), modulo);
     let limit = (WORK / asked.len().max(1)).min(if modulo { usize::MAX } else { SAMPLE });
     let keys = &placed.keys[..placed.keys.len().min(limit)];
     let hashes = hashes(keys);
@@ -184,7 +184,7 @@ impl NodeCounts {
     }
 }
 
-impl Setup<'_> {
+impl Diagnosis<'_> {
     /// The numbers of nodes to look at: those asked for, or those around the present one.
     fn counts(&self, nodes: usize, modulo: bool) -> Vec<usize> {
         if !self.node_counts.is_empty() {
@@ -206,7 +206,7 @@ impl Setup<'_> {
             .into_iter()
             .map(|node| node.with_weight(1));
         let router = self.recipe.make(nodes.collect(), self.params).ok()?;
-        (router.nodes().live() == count).then_some(router)
+        (router.nodes().weighted() == count).then_some(router)
     }
 
     /// The first so many nodes, and new ones where there are too few.

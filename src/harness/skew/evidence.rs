@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::super::noise::ratio;
 use super::super::stream::census::{Amounts, BLOCK};
 use super::super::stream::sketch::{LISTED, Sketch};
-use super::super::{Keys, Measure, place_key};
+use super::super::{Keys, Measure, assign};
 use super::carriers::{Carrier, Carriers};
 use crate::{Error, Node, Router};
 
@@ -242,7 +242,7 @@ impl Evidence {
         };
         self.sizes |= size.is_some();
         self.requests |= requests.is_some();
-        let rank = place_key(router, key).and_then(|id| self.ranks.get(id.index()).copied());
+        let rank = assign(router, key).and_then(|id| self.ranks.get(id.index()).copied());
         match rank.and_then(|rank| self.nodes.get_mut(rank)) {
             Some((_, on_node)) => *on_node += load,
             None => self.unplaced += load,

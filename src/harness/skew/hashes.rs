@@ -12,12 +12,12 @@ use super::placed::Placed;
 /// A difference between the hashes of keys that stand next to each other in alphabetical order.
 ///
 /// ```
-/// # use hashroute::harness::skew::Step;
-/// let step = Step { difference: 435, share: 0.9, factors: vec![3, 5, 29] };
+/// # use hashroute::harness::skew::HashStep;
+/// let step = HashStep { difference: 435, share: 0.9, factors: vec![3, 5, 29] };
 /// assert_eq!(step.factors.iter().product::<u64>(), step.difference);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct HashStep {
     /// The difference, without its sign.
     pub difference: u64,
     /// How many of all neighbours are so far apart.
@@ -30,13 +30,13 @@ pub struct Step {
 /// How the hashes of the keys, each counted once, lie on the residues of a prime power.
 ///
 /// ```
-/// use hashroute::harness::{Keys, skew::{self, Setup}};
+/// use hashroute::harness::{Keys, skew::{self, Diagnosis}};
 /// use hashroute::{HashFunction, KeyHasher, Node, strategy::{self, Params}};
 ///
 /// let params = Params::default().with_hasher(KeyHasher::new(HashFunction::TwemproxyFnv1a64));
 /// let nodes: Vec<_> = (0..60).map(|i| Node::new(format!("node-{i}"))).collect();
 /// let modulo = strategy::find("modulo")?;
-/// let setup = Setup { name: "modulo", recipe: modulo, params: &params, nodes: &nodes, node_counts: &[] };
+/// let setup = Diagnosis { name: "modulo", recipe: modulo, params: &params, nodes: &nodes, node_counts: &[] };
 /// let skew = setup.analyse(&Keys::template("metric:demo:{i}", 0..1000)?)?;
 /// let bunched = skew.residues.iter().filter(|residue| residue.bunched);
 /// let moduli: Vec<_> = bunched.map(|residue| residue.modulus).collect();
@@ -107,7 +107,7 @@ fn shares(modulus: u64, bits: u32) -> Vec<f64> {
 }
 
 /// What differences between neighbours are most frequent, and how often chance gives the first.
-pub(super) fn steps(placed: &Placed) -> (Vec<Step>, f64) {
+pub(super) fn steps(placed: &Placed) -> (Vec<HashStep>, f64) {
     let mut keys: Vec<_> = placed.keys.iter().collect();
     keys.sort_unstable_by(|a, b| a.sampled.key.cmp(&b.sampled.key));
     let differences = keys
@@ -124,7 +124,7 @@ pub(super) fn steps(placed: &Placed) -> (Vec<Step>, f64) {
     let width = (1_u128 << placed.bits) as f64;
     let p_value = (width * chance::at_least(2.0 * all / width, most)).min(1.0);
     let frequent = counts.into_iter().take(5).filter(|&(_, count)| count > 1);
-    let step = |(difference, count): (u64, usize)| Step {
+    let step = |(difference, count): (u64, usize)| HashStep {
         difference,
         share: count as f64 / all,
         factors: chance::factors(difference),

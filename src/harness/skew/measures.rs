@@ -12,20 +12,20 @@ use super::carriers::Carriers;
 use super::chance::{self, beyond};
 use super::evidence::Evidence;
 use super::placed::Cluster;
-use super::stages::Stage;
+use super::stages::KeyStage;
 use super::templates::{self, TemplateShare};
 
 /// How uneven one measure is, beside what chance alone gives.
 ///
 /// ```
-/// use hashroute::harness::{Keys, Measure, skew::Setup};
+/// use hashroute::harness::{Keys, Measure, skew::Diagnosis};
 /// use hashroute::{Node, strategy::{self, Params}};
 ///
 /// let mut sizes = vec![1; 10_000];
 /// sizes[7] = 20_000;
 /// let keys = Keys::template("user:{i}", 0..10_000)?.with_sizes(sizes)?;
 /// let nodes = ["a", "b", "c"].map(Node::new);
-/// let setup = Setup { name: "rendezvous", recipe: strategy::find("rendezvous")?, params: &Params::default(), nodes: &nodes, node_counts: &[] };
+/// let setup = Diagnosis { name: "rendezvous", recipe: strategy::find("rendezvous")?, params: &Params::default(), nodes: &nodes, node_counts: &[] };
 /// let measures = setup.analyse(&keys)?.measures;
 /// assert!(!measures[0].uneven && measures[1].uneven);
 /// assert_eq!((measures[1].measure, measures[1].top_keys[0].key.as_str()), (Measure::Bytes, "user:7"));
@@ -59,7 +59,7 @@ pub struct MeasureSkew {
     /// Whether it is more than chance and more than a hundredth.
     pub uneven: bool,
     /// The stages that make half of it, or the one that makes most: none where it is even.
-    pub because: Vec<Stage>,
+    pub because: Vec<KeyStage>,
     /// What is added to the noise because few keys carry much; 0 where that is not so, or less
     /// than the noise of equal keys.
     pub heavy_cv: f64,

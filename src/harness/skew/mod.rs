@@ -1,7 +1,7 @@
 //! Skew explained: is it real, of what, by whose fault, on which numbers of nodes, and what helps.
 //!
 //! Gathering and judging are apart: [`Evidence`] takes one pass over the keys in bounded memory
-//! and merges with that of other passes; [`Setup::judge`] does the rest. A [`Gatherer`] takes it of
+//! and merges with that of other passes; [`Diagnosis::judge`] does the rest. A [`Gatherer`] takes it of
 //! keys beyond memory.
 //!
 //! Many things are tested at once. Each p-value stands as it is; an alarm needs one below
@@ -11,12 +11,12 @@
 //! never blamed on them.
 //!
 //! ```
-//! use hashroute::harness::{Keys, skew::{Setup, Stage, Status}};
+//! use hashroute::harness::{Keys, skew::{Diagnosis, KeyStage, Status}};
 //! use hashroute::{HashFunction, KeyHasher, Node, strategy::{self, Params}};
 //!
 //! let params = Params::default().with_hasher(KeyHasher::new(HashFunction::TwemproxyFnv1a64));
 //! let nodes: Vec<_> = (0..87).map(|i| Node::new(format!("node-{i}"))).collect();
-//! let setup = Setup {
+//! let setup = Diagnosis {
 //!     name: "modulo",
 //!     recipe: strategy::find("modulo")?,
 //!     params: &params,
@@ -25,7 +25,7 @@
 //! };
 //! let skew = setup.analyse(&Keys::template("metric:demo:{i}", 0..1000)?)?;
 //! let at_fault = skew.stages.iter().filter(|finding| finding.status == Status::AtFault);
-//! assert!(at_fault.map(|finding| finding.stage).eq([Stage::Hash]));
+//! assert!(at_fault.map(|finding| finding.stage).eq([KeyStage::Hash]));
 //! assert_eq!(skew.bunched, [3, 5, 29]);
 //! assert!(skew.node_counts.rows.iter().all(|row| !row.dangerous));
 //! # Ok::<(), hashroute::Error>(())
@@ -58,11 +58,11 @@ mod words;
 pub use counts::{CountRow, NodeCounts};
 pub use evidence::{Evidence, Load};
 pub use gatherer::Gatherer;
-pub use hashes::{Residue, Step};
+pub use hashes::{HashStep, Residue};
 pub use measures::MeasureSkew;
 pub use part::Part;
 pub use remedies::Remedy;
-pub use stages::{Finding, Stage, Status};
+pub use stages::{Finding, KeyStage, Status};
 pub use templates::TemplateShare;
 
 use super::balance::is_zero;
@@ -88,7 +88,7 @@ fn stands_out(cv: f64, noise_cv: f64) -> bool {
 /// What keys are placed by: a strategy or dialect, its parameters, its nodes; and on which other
 /// numbers of nodes to look.
 #[derive(Clone, Copy)]
-pub struct Setup<'a> {
+pub struct Diagnosis<'a> {
     /// The strategy's or dialect's name, for the reader.
     pub name: &'a str,
     /// What makes a router.
@@ -102,9 +102,9 @@ pub struct Setup<'a> {
     pub node_counts: &'a [usize],
 }
 
-impl core::fmt::Debug for Setup<'_> {
+impl core::fmt::Debug for Diagnosis<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let mut setup = f.debug_struct("Setup");
+        let mut setup = f.debug_struct("Diagnosis");
         setup
             .field("name", &self.name)
             .field("params", &self.params);
@@ -119,12 +119,12 @@ impl core::fmt::Debug for Setup<'_> {
 /// The fields are those of `hashroute skew --format json`.
 ///
 /// ```
-/// use hashroute::harness::{Keys, skew::Setup};
+/// use hashroute::harness::{Keys, skew::Diagnosis};
 /// use hashroute::{Node, strategy::{self, Params}};
 ///
 /// let nodes = ["a", "b", "c"].map(Node::new);
 /// let recipe = strategy::find("rendezvous")?;
-/// let setup = Setup { name: "rendezvous", recipe, params: &Params::default(), nodes: &nodes, node_counts: &[] };
+/// let setup = Diagnosis { name: "rendezvous", recipe, params: &Params::default(), nodes: &nodes, node_counts: &[] };
 /// let skew = setup.analyse(&Keys::template("user:{i}", 0..10_000)?)?;
 /// assert!(skew.verdict.starts_with("Even, within noise"));
 /// # Ok::<(), hashroute::Error>(())
@@ -163,7 +163,7 @@ pub struct Skew {
     /// Each stage of a key's way.
     pub stages: Vec<Finding>,
     /// The most frequent differences between the hashes of neighbouring keys.
-    pub steps: Vec<Step>,
+    pub steps: Vec<HashStep>,
     /// How the hashes lie modulo each prime power, up to the largest number of nodes looked at.
     pub residues: Vec<Residue>,
     /// The prime powers at which they bunch, the smallest of each prime.
@@ -178,10 +178,10 @@ impl Skew {
     /// The most uneven measure, if any is uneven.
     ///
     /// ```
-    /// # use hashroute::{Node, harness::{Keys, skew::Setup}, strategy::{self, Params}};
+    /// # use hashroute::{Node, harness::{Keys, skew::Diagnosis}, strategy::{self, Params}};
     /// # let nodes = [Node::new("a"), Node::new("b")];
     /// # let recipe = strategy::find("rendezvous")?;
-    /// # let setup = Setup { name: "rendezvous", recipe, params: &Params::default(), nodes: &nodes, node_counts: &[] };
+    /// # let setup = Diagnosis { name: "rendezvous", recipe, params: &Params::default(), nodes: &nodes, node_counts: &[] };
     /// assert!(setup.analyse(&Keys::template("user:{i}", 0..1000)?)?.worst().is_none());
     /// # Ok::<(), hashroute::Error>(())
     /// ```
@@ -190,16 +190,16 @@ impl Skew {
     }
 }
 
-impl Setup<'_> {
+impl Diagnosis<'_> {
     /// Gather and judge at once.
     ///
     /// # Errors
     /// As [`Recipe::make`].
     ///
     /// ```
-    /// # use hashroute::{Node, harness::{Keys, skew::Setup}, strategy::{self, Params}};
+    /// # use hashroute::{Node, harness::{Keys, skew::Diagnosis}, strategy::{self, Params}};
     /// let nodes = [Node::new("a"), Node::new("b")];
-    /// let setup = Setup { name: "jump", recipe: strategy::find("jump")?, params: &Params::default(), nodes: &nodes, node_counts: &[] };
+    /// let setup = Diagnosis { name: "jump", recipe: strategy::find("jump")?, params: &Params::default(), nodes: &nodes, node_counts: &[] };
     /// assert_eq!(setup.analyse(&Keys::template("user:{i}", 0..1000)?)?.keys, 1000);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
@@ -209,20 +209,20 @@ impl Setup<'_> {
 
     /// Judge what was gathered of a router that this setup makes.
     ///
-    /// O(sample (log sample + prime powers)), one more placement of all sampled keys for each
-    /// number of nodes, up to 2^25 placements in all, and of 65,536 keys for each
+    /// O(sample (log sample + prime powers)), one more assignment of all sampled keys for each
+    /// number of nodes, up to 2^25 assignments in all, and of 65,536 keys for each
     /// remedy.
     ///
     /// # Errors
     /// As [`Recipe::make`]; [`Error::Parameter`] when the evidence is of other nodes.
     ///
     /// ```
-    /// # use hashroute::{Node, Ring, harness::skew::{Evidence, Setup}, strategy::{self, Params}};
+    /// # use hashroute::{Node, Ring, harness::skew::{Evidence, Diagnosis}, strategy::{self, Params}};
     /// let nodes = [Node::new("a"), Node::new("b")];
     /// let ring = Ring::new(nodes.clone())?;
     /// let mut evidence = Evidence::new(&ring);
     /// (0..1000).for_each(|i| evidence.add(&ring, format!("user:{i}").as_bytes(), None, None));
-    /// let setup = Setup { name: "ring", recipe: strategy::find("ring")?, params: &Params::default(), nodes: &nodes, node_counts: &[] };
+    /// let setup = Diagnosis { name: "ring", recipe: strategy::find("ring")?, params: &Params::default(), nodes: &nodes, node_counts: &[] };
     /// assert_eq!(setup.judge(&evidence)?.distinct_keys, 1000);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
@@ -289,8 +289,8 @@ impl Setup<'_> {
 }
 
 /// What remedies have to do with: the causes of the worst measure, and weights.
-fn faults(stages: &[Finding], worst: Option<&MeasureSkew>) -> Vec<Stage> {
-    let nodes = |one: &&Finding| one.stage == Stage::Nodes && one.status == Status::AtFault;
+fn faults(stages: &[Finding], worst: Option<&MeasureSkew>) -> Vec<KeyStage> {
+    let nodes = |one: &&Finding| one.stage == KeyStage::Nodes && one.status == Status::AtFault;
     let nodes = stages.iter().filter(nodes).map(|one| one.stage);
     let because = worst.map_or(&[][..], |worst| &worst.because);
     because.iter().copied().chain(nodes).collect()

@@ -29,7 +29,7 @@ use crate::{Error, Router};
 /// use hashroute::{Node, Rendezvous};
 ///
 /// let router = Rendezvous::new(["a", "b"].map(Node::new))?;
-/// let setup = stream::Setup::new("rendezvous", &router)?;
+/// let setup = stream::CountSetup::new("rendezvous", &router)?;
 /// let mut files = Vec::new();
 /// for range in [0..100, 50..150] {
 ///     let part = Part::from(Evidence::of(&router, &Keys::template("user:{i}", range)?));
@@ -70,7 +70,7 @@ const KIND: Kind = Kind {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Paper {
-    setup: stream::Setup,
+    setup: stream::CountSetup,
     sources: Vec<DumpSource>,
     /// Whether sizes and requests are known.
     known: [bool; 2],
@@ -105,7 +105,7 @@ impl Part {
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn write(&self, setup: &stream::Setup, out: impl Write) -> io::Result<()> {
+    pub fn write(&self, setup: &stream::CountSetup, out: impl Write) -> io::Result<()> {
         KIND.write(out, &self.paper(setup))
     }
 
@@ -115,13 +115,13 @@ impl Part {
     /// another set-up, or contradicts itself; it ends there.
     pub fn read_all(
         router: &dyn Router,
-        setup: &stream::Setup,
+        setup: &stream::CountSetup,
         input: impl Read,
     ) -> impl Iterator<Item = Result<Self, InputError>> {
         KIND.read_all(input, |paper: Paper| paper.read(router, setup))
     }
 
-    fn paper(&self, setup: &stream::Setup) -> Paper {
+    fn paper(&self, setup: &stream::CountSetup) -> Paper {
         let evidence = &self.evidence;
         let loads = evidence.nodes.iter().map(|(_, load)| load.amounts());
         let sample = evidence.sample.values();
@@ -142,7 +142,7 @@ impl Part {
 }
 
 impl Paper {
-    fn read(self, router: &dyn Router, setup: &stream::Setup) -> Result<Part, String> {
+    fn read(self, router: &dyn Router, setup: &stream::CountSetup) -> Result<Part, String> {
         setup
             .check(&self.setup)
             .map_err(|error| error.to_string())?;

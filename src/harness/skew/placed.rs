@@ -4,8 +4,8 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::super::assign;
 use super::super::noise::Sample;
-use super::super::place_key;
 use super::chance::{self, effective};
 use super::evidence::Sampled;
 use crate::hash::mix64;
@@ -142,7 +142,7 @@ impl<'a> Placed<'a> {
     ) -> Self {
         let place = |sampled: &'a Sampled| {
             Some(PlacedKey {
-                rank: cluster.rank(place_key(router, &sampled.key)?)?,
+                rank: cluster.rank(assign(router, &sampled.key)?)?,
                 hash: router.hash_key(&sampled.key).get(),
                 sampled,
             })

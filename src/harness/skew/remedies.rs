@@ -10,14 +10,14 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::super::noise::ratio;
-use super::super::{Measure, place_key};
+use super::super::{Measure, assign};
 use super::chance::{self, Units};
 use super::counts::{MANY, NodeCounts};
 use super::evidence::Evidence;
 use super::placed::{Cluster, Placed};
-use super::stages::{Stage, shown};
+use super::stages::{KeyStage, shown};
 use super::templates::{Shape, Varying};
-use super::{SLIGHT, Setup};
+use super::{Diagnosis, SLIGHT};
 use crate::hash::mix64;
 use crate::strategy::{self, Params};
 use crate::{HashFunction, KeyHash, KeyHasher, Node, NodeId, Router};
@@ -25,12 +25,12 @@ use crate::{HashFunction, KeyHash, KeyHasher, Node, NodeId, Router};
 /// Something that was tried, and what came of it.
 ///
 /// ```
-/// use hashroute::harness::{Keys, skew::Setup};
+/// use hashroute::harness::{Keys, skew::Diagnosis};
 /// use hashroute::{HashFunction, KeyHasher, Node, strategy::{self, Params}};
 ///
 /// let params = Params::default().with_hasher(KeyHasher::new(HashFunction::TwemproxyFnv1a64));
 /// let nodes: Vec<_> = (0..60).map(|i| Node::new(format!("node-{i}"))).collect();
-/// let setup = Setup { name: "modulo", recipe: strategy::find("modulo")?, params: &params, nodes: &nodes, node_counts: &[] };
+/// let setup = Diagnosis { name: "modulo", recipe: strategy::find("modulo")?, params: &params, nodes: &nodes, node_counts: &[] };
 /// let remedies = setup.analyse(&Keys::template("metric:demo:{i}", 0..1000)?)?.remedies;
 /// let front = remedies.iter().find(|remedy| remedy.what.contains("in front"));
 /// assert!(front.is_some_and(|front| front.even && front.moved_share > 0.9));
@@ -77,7 +77,7 @@ impl Remedy {
 
 /// The keys and where they are now.
 pub(super) struct Trial<'a> {
-    setup: &'a Setup<'a>,
+    setup: &'a Diagnosis<'a>,
     router: &'a dyn Router,
     keys: Vec<&'a [u8]>,
     amounts: Vec<u64>,
@@ -90,7 +90,7 @@ pub(super) struct Trial<'a> {
 
 impl<'a> Trial<'a> {
     pub(super) fn new(
-        setup: &'a Setup<'a>,
+        setup: &'a Diagnosis<'a>,
         router: &'a dyn Router,
         placed: &'a Placed,
         evidence: &'a Evidence,
@@ -104,7 +104,7 @@ impl<'a> Trial<'a> {
             .collect();
         let keys: Vec<_> = sampled.iter().map(|one| &*one.key).collect();
         let owner = |key: &&[u8]| {
-            let id = place_key(router, key)?;
+            let id = assign(router, key)?;
             Some(router.nodes().name(id))
         };
         Self {
@@ -121,27 +121,27 @@ impl<'a> Trial<'a> {
     }
 
     /// All that can be tried against these faults, the best first.
-    pub(super) fn against(mut self, faults: &[Stage], counts: &NodeCounts) -> Vec<Remedy> {
+    pub(super) fn against(mut self, faults: &[KeyStage], counts: &NodeCounts) -> Vec<Remedy> {
         let is = |stage| faults.contains(&stage);
-        if is(Stage::Keys) {
-            return self.without_largest(); // another placement would only be other luck
+        if is(KeyStage::Keys) {
+            return self.without_largest(); // another assignment would only be other luck
         }
-        if is(Stage::Tag) {
+        if is(KeyStage::Tag) {
             self.without_tag();
         }
-        if is(Stage::Nodes) {
+        if is(KeyStage::Nodes) {
             self.weights();
         }
-        if is(Stage::Hash) {
+        if is(KeyStage::Hash) {
             self.mixed();
             self.shapes();
             self.hashes();
         }
-        if is(Stage::Routing) || is(Stage::Hash) || faults.is_empty() {
+        if is(KeyStage::Routing) || is(KeyStage::Hash) || faults.is_empty() {
             self.parameters();
             self.strategies();
         }
-        if is(Stage::Hash) && counts.modulo {
+        if is(KeyStage::Hash) && counts.modulo {
             self.node_counts(counts);
         }
         let rank = |remedy: &Remedy| {
@@ -156,7 +156,7 @@ impl<'a> Trial<'a> {
         self.found
     }
 
-    /// The largest keys kept elsewhere: what no placement can do. Of all keys, tried or not.
+    /// The largest keys kept elsewhere: what no assignment can do. Of all keys, tried or not.
     fn without_largest(mut self) -> Vec<Remedy> {
         let cluster = Cluster::of(self.router);
         let carriers = self.evidence.carriers(self.measure);
@@ -172,7 +172,7 @@ impl<'a> Trial<'a> {
                 break;
             };
             for one in more {
-                let rank = place_key(self.router, one.key).and_then(|id| cluster.rank(id));
+                let rank = assign(self.router, one.key).and_then(|id| cluster.rank(id));
                 if let Some(load) = rank.and_then(|rank| loads.get_mut(rank)) {
                     *load = (*load - one.amount as f64).max(0.0);
                 }
@@ -238,7 +238,7 @@ impl<'a> Trial<'a> {
 
     fn with_router(&mut self, what: String, router: &dyn Router) {
         let keys = self.keys.clone();
-        self.tried(what, router, &|at| place_key(router, keys[at]));
+        self.tried(what, router, &|at| assign(router, keys[at]));
     }
 
     fn with_keys(&mut self, what: String, keys: &[Vec<u8>]) {
@@ -248,7 +248,7 @@ impl<'a> Trial<'a> {
         // Keys that become one are no remedy.
         let distinct: BTreeSet<_> = keys.iter().collect();
         if let (true, Ok(router)) = (distinct.len() == keys.len(), self.setup.build()) {
-            self.tried(what, &*router, &|at| place_key(&*router, &keys[at]));
+            self.tried(what, &*router, &|at| assign(&*router, &keys[at]));
         }
     }
 
@@ -397,7 +397,7 @@ impl<'a> Trial<'a> {
 }
 
 /// What can be built, or nothing.
-impl Setup<'_> {
+impl Diagnosis<'_> {
     pub(super) fn build(&self) -> Result<Box<dyn Router>, crate::Error> {
         self.recipe.make(self.nodes.to_vec(), self.params)
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chance::{self, beyond};
 use super::evidence::Evidence;
-use super::hashes::{self, Residue, Step};
+use super::hashes::{self, HashStep, Residue};
 use super::measures::MeasureSkew;
 use super::placed::{Cluster, Placed};
 use super::words;
@@ -19,12 +19,12 @@ use crate::Router;
 /// A stage of a key's way to its node.
 ///
 /// ```
-/// assert_eq!(hashroute::harness::skew::Stage::Tag.to_string(), "tag");
+/// assert_eq!(hashroute::harness::skew::KeyStage::Tag.to_string(), "tag");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Stage {
+pub enum KeyStage {
     /// The keys as they come, by template: whether few of them carry much.
     Keys,
     /// What of a key is hashed: whether hash tags leave few different parts.
@@ -37,7 +37,7 @@ pub enum Stage {
     Nodes,
 }
 
-impl fmt::Display for Stage {
+impl fmt::Display for KeyStage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Keys => "keys",
@@ -81,20 +81,20 @@ impl fmt::Display for Status {
 /// A stage, tested apart from the others.
 ///
 /// ```
-/// use hashroute::harness::{Keys, skew::{Setup, Stage, Status}};
+/// use hashroute::harness::{Keys, skew::{Diagnosis, KeyStage, Status}};
 /// use hashroute::{Node, strategy::{self, Params}};
 ///
 /// let nodes = [Node::new("a"), Node::new("b"), Node::new("c").with_weight(20)];
-/// let setup = Setup { name: "rendezvous", recipe: strategy::find("rendezvous")?, params: &Params::default(), nodes: &nodes, node_counts: &[] };
+/// let setup = Diagnosis { name: "rendezvous", recipe: strategy::find("rendezvous")?, params: &Params::default(), nodes: &nodes, node_counts: &[] };
 /// let skew = setup.analyse(&Keys::template("user:{i}", 0..10_000)?)?;
 /// let at_fault = skew.stages.iter().filter(|finding| finding.status == Status::AtFault);
-/// assert!(at_fault.map(|finding| finding.stage).eq([Stage::Nodes]));
+/// assert!(at_fault.map(|finding| finding.stage).eq([KeyStage::Nodes]));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The stage.
-    pub stage: Stage,
+    pub stage: KeyStage,
     /// What there is to say of it.
     pub status: Status,
     /// The coefficient of variation that it adds to what chance alone gives.
@@ -111,7 +111,7 @@ const COMMON: f64 = 0.05;
 /// What was measured of the stages, before anything is judged.
 #[derive(Debug)]
 pub(super) struct Tests {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<HashStep>,
     pub(super) residues: Vec<Residue>,
     pub(super) modulo: bool,
     /// Of what is hashed: how many different ones.
@@ -184,7 +184,7 @@ impl Tests {
     }
 
     /// The most frequent step, where it is that of many.
-    pub(super) fn step(&self) -> Option<&Step> {
+    pub(super) fn step(&self) -> Option<&HashStep> {
         self.steps.first().filter(|step| step.share > COMMON)
     }
 
@@ -209,7 +209,7 @@ impl Tests {
 
 /// One stage's part in the unevenness.
 struct Part {
-    stage: Stage,
+    stage: KeyStage,
     cv: f64,
     p_value: Option<f64>,
     proven: bool,
@@ -256,7 +256,7 @@ pub(super) fn findings(
 }
 
 /// The stages that make half of an unevenness, or the one that makes most.
-fn causes(parts: &[Part], cv: f64) -> Vec<Stage> {
+fn causes(parts: &[Part], cv: f64) -> Vec<KeyStage> {
     let counts = || parts.iter().filter(|part| part.proven && part.cv > SLIGHT);
     let most = counts().map(|part| part.cv).fold(0.0, f64::max);
     let limit = most.min(cv / 2.0);
@@ -286,17 +286,23 @@ fn parts(tests: &Tests, heavy_cv: f64, threshold: f64) -> [Part; 4] {
         weak,
     };
     [
-        part(Stage::Keys, heavy_cv, None, true, false),
-        part(Stage::Tag, tests.tag_cv, None, true, tests.tag_cv > SLIGHT),
+        part(KeyStage::Keys, heavy_cv, None, true, false),
         part(
-            Stage::Hash,
+            KeyStage::Tag,
+            tests.tag_cv,
+            None,
+            true,
+            tests.tag_cv > SLIGHT,
+        ),
+        part(
+            KeyStage::Hash,
             hash_cv,
             Some(p_hash),
             bunches || by_repeats,
             hash_weak,
         ),
         part(
-            Stage::Routing,
+            KeyStage::Routing,
             tests.structure_cv,
             tests.p_structure,
             structure,
@@ -317,11 +323,11 @@ fn nodes(words: &words::Stages, threshold: f64) -> Finding {
         Status::Ok
     };
     Finding {
-        stage: Stage::Nodes,
+        stage: KeyStage::Nodes,
         status,
         cv: tests.weight_cv,
         p_value: Some(tests.p_weight).filter(|_| tests.weight_cv > 0.0),
-        words: words.of(Stage::Nodes, status, None),
+        words: words.of(KeyStage::Nodes, status, None),
     }
 }
 
@@ -338,7 +344,7 @@ pub(super) fn percent(share: f64) -> String {
 mod tests {
     use super::*;
 
-    fn of(parts: [(Stage, f64, bool); 3], cv: f64) -> Vec<Stage> {
+    fn of(parts: [(KeyStage, f64, bool); 3], cv: f64) -> Vec<KeyStage> {
         let parts = parts.map(|(stage, cv, proven)| Part {
             stage,
             cv,
@@ -351,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_cause_makes_half_or_the_most() {
-        use Stage::{Hash, Routing, Tag};
+        use KeyStage::{Hash, Routing, Tag};
         let parts = [(Tag, 0.9, true), (Hash, 0.6, true), (Routing, 0.4, true)];
         assert_eq!(of(parts, 1.0), [Tag, Hash]);
         let parts = [(Tag, 0.2, true), (Hash, 0.3, true), (Routing, 0.1, true)];

@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 
 use super::measures::MeasureSkew;
 use super::placed::{Cluster, Placed};
-use super::stages::{Finding, Stage, Status, Tests, percent, shown};
-use super::{Remedy, Setup, Skew};
+use super::stages::{Finding, KeyStage, Status, Tests, percent, shown};
+use super::{Diagnosis, Remedy, Skew};
 
 /// What the sentences on stages need.
 pub(super) struct Stages<'a> {
-    pub(super) setup: &'a Setup<'a>,
+    pub(super) setup: &'a Diagnosis<'a>,
     pub(super) tests: &'a Tests,
     pub(super) placed: &'a Placed<'a>,
     pub(super) cluster: &'a Cluster,
@@ -22,13 +22,18 @@ pub(super) struct Stages<'a> {
 const FAR: f64 = 10.0;
 
 impl Stages<'_> {
-    pub(super) fn of(&self, stage: Stage, status: Status, measure: Option<&MeasureSkew>) -> String {
+    pub(super) fn of(
+        &self,
+        stage: KeyStage,
+        status: Status,
+        measure: Option<&MeasureSkew>,
+    ) -> String {
         match stage {
-            Stage::Keys => self.keys(measure),
-            Stage::Tag => self.tag(),
-            Stage::Hash => self.hash(status),
-            Stage::Routing => self.routing(),
-            Stage::Nodes => self.nodes(status),
+            KeyStage::Keys => self.keys(measure),
+            KeyStage::Tag => self.tag(),
+            KeyStage::Hash => self.hash(status),
+            KeyStage::Routing => self.routing(),
+            KeyStage::Nodes => self.nodes(status),
         }
     }
 
@@ -180,7 +185,7 @@ pub(super) fn verdict(skew: &Skew) -> String {
         .filter(|measure| measure.uneven)
         .collect();
     uneven.sort_by(|a, b| b.cv.total_cmp(&a.cv));
-    let nodes = at_fault(skew).find(|finding| finding.stage == Stage::Nodes);
+    let nodes = at_fault(skew).find(|finding| finding.stage == KeyStage::Nodes);
     let mut sentences: Vec<_> = uneven
         .iter()
         .map(|measure| sentence(skew, measure))
@@ -208,15 +213,15 @@ fn even(skew: &Skew) -> String {
 }
 
 fn sentence(skew: &Skew, measure: &MeasureSkew) -> String {
-    let cause = |stage: &Stage| {
+    let cause = |stage: &KeyStage| {
         let finding = skew.stages.iter().find(|finding| finding.stage == *stage)?;
         let words = &finding.words;
         Some(match stage {
-            Stage::Keys => format!("few keys carry it: {words}"),
-            Stage::Tag => format!("hash tags leave few different parts: {words}"),
-            Stage::Hash => format!("the hash does not spread these keys: {words}"),
-            Stage::Routing => format!("the strategy is not even by itself: {words}"),
-            Stage::Nodes => format!("weights differ: {words}"),
+            KeyStage::Keys => format!("few keys carry it: {words}"),
+            KeyStage::Tag => format!("hash tags leave few different parts: {words}"),
+            KeyStage::Hash => format!("the hash does not spread these keys: {words}"),
+            KeyStage::Routing => format!("the strategy is not even by itself: {words}"),
+            KeyStage::Nodes => format!("weights differ: {words}"),
         })
     };
     let causes: Vec<_> = measure.because.iter().filter_map(cause).collect();
@@ -224,7 +229,7 @@ fn sentence(skew: &Skew, measure: &MeasureSkew) -> String {
         [] => String::from("; no stage alone explains it"),
         _ => format!(", since {}", causes.join("; ")),
     };
-    let chance = if measure.because.contains(&Stage::Keys) {
+    let chance = if measure.because.contains(&KeyStage::Keys) {
         format!("as many equal keys give {:.4}", measure.equal_noise_cv)
     } else {
         format!("chance alone gives {:.4}", measure.noise_cv)
@@ -248,26 +253,26 @@ pub(super) fn advice(skew: &Skew) -> String {
     let cause = worst.and_then(|worst| worst.because.first().copied());
     let nodes = at_fault(skew).next().map(|finding| finding.stage);
     match cause.or(nodes) {
-        Some(Stage::Keys) => {
+        Some(KeyStage::Keys) => {
             let top = worst.and_then(|worst| worst.top_keys.first());
             let top = top.map_or_else(String::new, |top| {
                 format!(", {} first", shown(top.key.as_bytes()))
             });
             format!(
-                "No placement can split a key: cache, copy or split the few large ones{top}.{best}"
+                "No assignment can split a key: cache, copy or split the few large ones{top}.{best}"
             )
         }
-        Some(Stage::Tag) => {
+        Some(KeyStage::Tag) => {
             format!("Put something with more values between the marks of the tag, or no tag.{best}")
         }
-        Some(Stage::Nodes) => {
+        Some(KeyStage::Nodes) => {
             format!("If that node is not so much larger than the others, lower its weight.{best}")
         }
-        Some(Stage::Hash) => format!("Change the keys or what hashes them.{best}"),
-        Some(Stage::Routing) => {
+        Some(KeyStage::Hash) => format!("Change the keys or what hashes them.{best}"),
+        Some(KeyStage::Routing) => {
             format!("Give the strategy more to divide by, or take another.{best}")
         }
-        None if worst.is_some() => format!("Try another placement.{best}"),
+        None if worst.is_some() => format!("Try another assignment.{best}"),
         None if skew.node_counts.modulo && !skew.bunched.is_empty() => format!(
             "Nothing to do on this number of nodes; stay away from multiples of {}.",
             list(&skew.bunched)

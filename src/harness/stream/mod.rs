@@ -28,6 +28,6 @@ pub(super) mod tally;
 mod template;
 
 pub use reading::{Consumer, Reading, read};
-pub use setup::Setup;
+pub use setup::CountSetup;
 pub use source::{BadLines, KeySource};
 pub use tally::{Counter, Tally};

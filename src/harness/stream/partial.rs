@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::census::{Amounts, Census, Id, MEASURES, Row, id};
 use super::sketch::{MOST, ROWS, Sketch, WIDTH};
 use super::tally::{KEYS, TEMPLATES};
-use super::{Setup, Tally};
+use super::{CountSetup, Tally};
 use crate::harness::keys::reason;
 use crate::harness::{DumpSource, InputError};
 use crate::{Node, Nodes};
@@ -30,7 +30,7 @@ const KIND: Kind = Kind {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Paper {
-    setup: Setup,
+    setup: CountSetup,
     keys: u64,
     unreadable: u64,
     sources: Vec<DumpSource>,

@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 use crate::harness::yardstick::{exact_shares, hash_name};
-use crate::harness::{Keys, place_key};
-use crate::{Error, KeyHasher, Node, Regions, Router};
+use crate::harness::{Keys, assign};
+use crate::{Error, HashRanges, KeyHasher, Node, Router};
 
 /// How keys were routed, in words and by the routes of some keys: all that a report says of it,
 /// and enough to tell two apart. It holds no secret: of a hash's key, only what it does.
 ///
 /// ```
-/// use hashroute::{Node, Ring, harness::stream::Setup};
+/// use hashroute::{Node, Ring, harness::stream::CountSetup};
 ///
 /// let ring = |names: &[&str]| Ring::new(names.iter().map(|name| Node::new(*name)));
-/// let setup = Setup::new("ring", &ring(&["a", "b"])?)?;
-/// assert!(setup.check(&Setup::new("ring", &ring(&["b", "a"])?)?).is_ok());
-/// let error = setup.check(&Setup::new("ring", &ring(&["a", "c"])?)?).unwrap_err();
+/// let setup = CountSetup::new("ring", &ring(&["a", "b"])?)?;
+/// assert!(setup.check(&CountSetup::new("ring", &ring(&["b", "a"])?)?).is_ok());
+/// let error = setup.check(&CountSetup::new("ring", &ring(&["a", "c"])?)?).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
 ///     "node = \"c=1\" cannot be used: expected \"b=1\", as in the counts that these are added to"
@@ -30,7 +30,7 @@ use crate::{Error, KeyHasher, Node, Regions, Router};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Setup {
+pub struct CountSetup {
     /// The name of the strategy or dialect.
     pub strategy: String,
     /// The key hash's name.
@@ -42,7 +42,7 @@ pub struct Setup {
     pub nodes: Vec<Node>,
     /// The exact share of each node, where the router gives them.
     pub shares: Option<Vec<f64>>,
-    /// A hash over the nodes of a thousand fixed keys, and over the regions, where there are any:
+    /// A hash over the nodes of a thousand fixed keys, and over the ranges, where there are any:
     /// parameters, seeds, tags and tables show in it.
     pub routes: String,
 }
@@ -67,7 +67,7 @@ fn probes() -> Result<Keys, Error> {
     Ok(probes)
 }
 
-impl Setup {
+impl CountSetup {
     /// How `router` routes; `strategy` is a name for the reader.
     ///
     /// # Errors
@@ -75,8 +75,8 @@ impl Setup {
     /// before it, so counts of parts do not add up to those of the whole.
     ///
     /// ```
-    /// # use hashroute::{Node, Ring, harness::stream::Setup};
-    /// assert_eq!(Setup::new("ring", &Ring::new([Node::new("a")])?)?.hash, "xxh3");
+    /// # use hashroute::{Node, Ring, harness::stream::CountSetup};
+    /// assert_eq!(CountSetup::new("ring", &Ring::new([Node::new("a")])?)?.hash, "xxh3");
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn new(strategy: &str, router: &dyn Router) -> Result<Self, Error> {
@@ -87,16 +87,16 @@ impl Setup {
         }
         let mut digest = Xxh3::new();
         for key in probes()?.iter() {
-            let node = place_key(router, key).map(|id| router.nodes().name(id));
+            let node = assign(router, key).map(|id| router.nodes().name(id));
             digest.update(node.unwrap_or_default().as_bytes());
             digest.update(b"\0");
         }
         // What hardly any key tells: cells that were swapped, seeds of systems that hash no text.
         digest.update(router.hash_words().unwrap_or_default().as_bytes());
-        let regions = router.regions();
-        for region in regions.iter().flat_map(Regions::iter) {
-            let owner = region.owner.map(|id| router.nodes().name(id));
-            digest.update(&region.first.to_le_bytes());
+        let ranges = router.ranges();
+        for range in ranges.iter().flat_map(HashRanges::iter) {
+            let owner = range.owner.map(|id| router.nodes().name(id));
+            digest.update(&range.first.to_le_bytes());
             digest.update(owner.unwrap_or_default().as_bytes());
             digest.update(b"\0");
         }
@@ -130,9 +130,9 @@ impl Setup {
     /// [`Error::Parameter`] that says what differs.
     ///
     /// ```
-    /// # use hashroute::{Node, Ring, harness::stream::Setup};
+    /// # use hashroute::{Node, Ring, harness::stream::CountSetup};
     /// let [few, many] = [10, 160].map(|points| Ring::with_points(["a", "b"].map(Node::new), points));
-    /// assert!(Setup::new("ring", &few?)?.check(&Setup::new("ring", &many?)?).is_err());
+    /// assert!(CountSetup::new("ring", &few?)?.check(&CountSetup::new("ring", &many?)?).is_err());
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn check(&self, other: &Self) -> Result<(), Error> {

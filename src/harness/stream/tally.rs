@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 
 use super::census::{Amounts, BLOCK, Census, MEASURES};
 use super::sketch::{LISTED, Sketch};
-use super::{Consumer, Setup, template};
+use super::{Consumer, CountSetup, template};
 use crate::harness::yardstick::{Placed, Yardstick};
-use crate::harness::{Balance, DumpSource, Estimated, KeyShare, Keys, Measure, place_key};
+use crate::harness::{Balance, DumpSource, Estimated, KeyShare, Keys, Measure, assign};
 use crate::{Error, KeyHash, NodeId, Router};
 
 /// Up to this many distinct keys are counted one by one.
@@ -49,7 +49,7 @@ pub(super) const TEMPLATES: usize = 1 << 12;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Tally {
-    pub(super) setup: Setup,
+    pub(super) setup: CountSetup,
     /// All keys, repeated and unplaced ones too.
     pub(super) keys: u64,
     pub(super) unreadable: u64,
@@ -67,7 +67,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(setup: Setup) -> Self {
+    pub(super) fn new(setup: CountSetup) -> Self {
         let loads = [(); MEASURES].map(|()| vec![0; setup.nodes.len()]);
         Self {
             setup,
@@ -93,7 +93,7 @@ impl Tally {
     /// assert_eq!(tally.setup().nodes.len(), 2);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn setup(&self) -> &Setup {
+    pub fn setup(&self) -> &CountSetup {
         &self.setup
     }
 
@@ -207,7 +207,7 @@ impl Tally {
     /// How the keys fall on the nodes: as [`balance()`](crate::harness::balance()) has it for
     /// keys in memory, with what is estimated named in [`Balance::estimated`].
     ///
-    /// O(nodes log nodes), and some hundred simulated placements for the noise.
+    /// O(nodes log nodes), and some hundred simulated assignments for the noise.
     ///
     /// # Errors
     /// [`Error::Parameter`] when sizes or requests add up to 2^64 or more.
@@ -414,7 +414,7 @@ impl<'a> Counter<'a> {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn new(strategy: &str, router: &'a dyn Router) -> Result<Self, Error> {
-        Ok(Self::with(Setup::new(strategy, router)?, router))
+        Ok(Self::with(CountSetup::new(strategy, router)?, router))
     }
 
     /// As [`new`](Self::new), for keys that come in one stream, in order: the router may keep
@@ -429,10 +429,10 @@ impl<'a> Counter<'a> {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn in_order(strategy: &str, router: &'a dyn Router) -> Self {
-        Self::with(Setup::in_order(strategy, router), router)
+        Self::with(CountSetup::in_order(strategy, router), router)
     }
 
-    fn with(setup: Setup, router: &'a dyn Router) -> Self {
+    fn with(setup: CountSetup, router: &'a dyn Router) -> Self {
         let mut ranks = vec![usize::MAX; router.nodes().id_bound()];
         for (rank, (id, _)) in router.nodes().iter().enumerate() {
             ranks[id.index()] = rank;
@@ -465,7 +465,7 @@ impl<'a> Counter<'a> {
         let router = self.router;
         self.owners.clear();
         if router.keeps_loads() || router.hasher().is_none() {
-            let owners = keys.iter().map(|key| place_key(router, key));
+            let owners = keys.iter().map(|key| assign(router, key));
             return self.owners.extend(owners);
         }
         // Then a key is routed by its hash alone, which is faster for many at once.

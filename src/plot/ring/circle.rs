@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::{Error, KeyHash, Node, NodeId, Regions, Router};
+use crate::{Error, HashRanges, KeyHash, Node, NodeId, Router};
 
 /// Who plays a part: those of the first router in order of name, then those who join.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ pub(super) struct Token {
 
 #[derive(Debug)]
 pub(super) struct Circle {
-    regions: Regions,
+    ranges: HashRanges,
     whole: f64,
     /// In order, from 0 to 1.
     pub(super) arcs: Vec<Arc>,
@@ -104,29 +104,29 @@ pub(super) struct Circle {
 
 impl Circle {
     pub(super) fn new(router: &dyn Router, cast: &Cast) -> Result<Self, Error> {
-        let regions = router.regions();
-        let regions = regions.filter(|regions| regions.modulus().is_none());
-        let regions = regions.ok_or(Error::Unsupported {
+        let ranges = router.ranges();
+        let ranges = ranges.filter(|ranges| ranges.modulus().is_none());
+        let ranges = ranges.ok_or(Error::Unsupported {
             what: "this router has no circle of hashes to draw",
             advice: "take a ring, or a dialect of one",
         })?;
-        let whole = 2.0 * (1_u64 << (regions.bits() - 1)) as f64;
+        let whole = 2.0 * (1_u64 << (ranges.bits() - 1)) as f64;
         let owner = |id: Option<NodeId>| {
             let node = id.and_then(|id| router.nodes().get(id));
             node.map(Node::name).and_then(|name| cast.place(name))
         };
-        let arcs: Vec<_> = regions
+        let arcs: Vec<_> = ranges
             .iter()
-            .map(|region| Arc {
-                from: region.first as f64 / whole,
+            .map(|range| Arc {
+                from: range.first as f64 / whole,
                 // Rounded as the start of the next, so that nothing lies between.
-                to: region.last.checked_add(1).map_or(whole, |end| end as f64) / whole,
-                owner: owner(region.owner),
+                to: range.last.checked_add(1).map_or(whole, |end| end as f64) / whole,
+                owner: owner(range.owner),
             })
             .collect();
         Ok(Self {
             tokens: tokens(&arcs),
-            regions,
+            ranges,
             whole,
             arcs,
         })
@@ -134,7 +134,7 @@ impl Circle {
 
     /// Where a hash is, and the arc it is in.
     pub(super) fn find(&self, hash: KeyHash) -> Option<(f64, Arc)> {
-        let turn = self.regions.place(hash)? as f64 / self.whole;
+        let turn = self.ranges.place(hash)? as f64 / self.whole;
         let after = self.arcs.partition_point(|arc| arc.from <= turn);
         Some((turn, *self.arcs.get(after.checked_sub(1)?)?))
     }

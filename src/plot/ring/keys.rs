@@ -4,7 +4,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{RADII, RingScene, Stage};
-use crate::harness::place_key;
+use crate::harness::assign;
 use crate::plot::canvas::{Anchor, Canvas, Pen, around};
 
 /// As many as there are letters.
@@ -40,7 +40,7 @@ pub(super) fn shown(stage: &Stage, scene: &RingScene) -> Vec<Shown> {
     keys.map(|(key, letter)| {
         let now = scene.changed.map_or(scene.router, |(router, _)| router);
         let owners = [scene.router, now].map(|router| {
-            let id = place_key(router, key)?;
+            let id = assign(router, key)?;
             stage.cast.place(router.nodes().name(id))
         });
         let found = stage.now().find(now.hash_key(key));

@@ -22,7 +22,7 @@ const DISTINCT: usize = 400;
 /// What a picture of a ring shows.
 ///
 /// ```
-/// use hashroute::harness::{Keys, Placement, balance, remap};
+/// use hashroute::harness::{Keys, Assignment, balance, remap};
 /// use hashroute::plot::{RingScene, ring};
 /// use hashroute::{Change, Node, Ring, Router};
 ///
@@ -30,7 +30,7 @@ const DISTINCT: usize = 400;
 /// let before = Ring::with_points(["a", "b", "c"].map(Node::new), 8)?;
 /// let mut after = before.clone();
 /// after.apply(&Change::Add(Node::new("d")))?;
-/// let [old, new] = [&before, &after].map(|ring| Placement::of(ring, &keys));
+/// let [old, new] = [&before, &after].map(|ring| Assignment::of(ring, &keys));
 /// let picture = ring(&RingScene {
 ///     router: &before,
 ///     balance: &balance("ring", &before, &keys, &old),
@@ -57,16 +57,16 @@ pub struct RingScene<'a> {
 /// Up to 400 tokens are drawn one by one; more are counted by sectors. O(tokens + nodes log nodes).
 ///
 /// # Errors
-/// [`Error::Unsupported`] when the [regions](Router::regions) of a router are no arcs: rendezvous,
+/// [`Error::Unsupported`] when the [ranges](Router::ranges) of a router are no arcs: rendezvous,
 /// jump, slots, modulo and others.
 ///
 /// ```
-/// # use hashroute::harness::{Keys, Placement, balance};
+/// # use hashroute::harness::{Keys, Assignment, balance};
 /// # use hashroute::plot::{RingScene, ring};
 /// # use hashroute::{Node, Rendezvous, Ring, Router};
 /// let keys = Keys::template("user:{i}", 0..1000)?;
 /// let draw = |router: &dyn Router| {
-///     let balance = balance("router", router, &keys, &Placement::of(router, &keys));
+///     let balance = balance("router", router, &keys, &Assignment::of(router, &keys));
 ///     ring(&RingScene { router, balance: &balance, changed: None, keys: &[] })
 /// };
 /// assert!(draw(&Ring::new(["a", "b"].map(Node::new))?).is_ok());

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-use super::{Move, Plan, State};
+use super::{Move, SlotPlan, State};
 use crate::Error;
 use crate::redis::claims::push;
 use crate::redis::{Address, Role, SlotRange, Table};
@@ -80,7 +80,7 @@ impl fmt::Display for Action {
     }
 }
 
-impl Plan {
+impl SlotPlan {
     /// The classic move of these slots: `IMPORTING` at the target, `MIGRATING` at the source,
     /// keys in batches of `batch` until none is left, `SETSLOT NODE` at the target first, then at
     /// the source, then at the other primaries. In this order the slot has an owner at any time,
@@ -99,11 +99,11 @@ impl Plan {
     /// the plan, or for a node without a known address.
     ///
     /// ```
-    /// use hashroute::redis::{Goal, Plan, SlotRule, Table};
+    /// use hashroute::redis::{Goal, SlotPlan, SlotRule, Table};
     ///
     /// let text = "a 10.0.0.1:1@2 master - 0 0 1 connected 0-16383\nb 10.0.0.2:1@2 master - 0 0 2 connected";
     /// let table = Table::from_text(text, SlotRule::REDIS)?;
-    /// let plan = Plan::new(&table, &Goal::new().with_weight("b", 1))?;
+    /// let plan = SlotPlan::new(&table, &Goal::new().with_weight("b", 1))?;
     /// let actions = plan.classic(&table, 0..1, 100, 5000)?;
     /// let lines: Vec<_> = actions.iter().map(ToString::to_string).collect();
     /// assert_eq!(lines[0], "10.0.0.2:1> CLUSTER SETSLOT 0 IMPORTING a");
@@ -140,11 +140,11 @@ impl Plan {
     /// servers refuse: the classic commands finish it.
     ///
     /// ```
-    /// use hashroute::redis::{Goal, Plan, SlotRule, Table};
+    /// use hashroute::redis::{Goal, SlotPlan, SlotRule, Table};
     ///
     /// let text = "a 10.0.0.1:1@2 master - 0 0 1 connected 0-16383\nb 10.0.0.2:1@2 master - 0 0 2 connected";
     /// let table = Table::from_text(text, SlotRule::REDIS)?;
-    /// let plan = Plan::new(&table, &Goal::even(&table))?;
+    /// let plan = SlotPlan::new(&table, &Goal::even(&table))?;
     /// let actions = plan.atomic(&table, 0..plan.len())?;
     /// assert!(actions[0].to_string().starts_with("10.0.0.2:1> CLUSTER MIGRATION IMPORT 8192 16383"));
     /// # Ok::<(), hashroute::Error>(())

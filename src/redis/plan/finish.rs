@@ -5,11 +5,11 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::commands::{address, check_batch, empty, send};
-use super::{Action, Plan, Step, place};
+use super::{Action, SlotPlan, Step, place};
 use crate::Error;
 use crate::redis::{ClusterNode, Mark, Role, Table};
 
-impl Plan {
+impl SlotPlan {
     /// The moves that would close all slots that are open: each goes where its owner sends it,
     /// else to who imports it from the owner. A peer that is a replica by now stands for its
     /// primary. Marks that fit no owner are [`stray`](Self::stray). O(marks x log).
@@ -19,13 +19,13 @@ impl Plan {
     /// [`Error::Parameter`] where a server failed that has to act.
     ///
     /// ```
-    /// use hashroute::redis::{ClusterNode, Mark, Plan, SlotRule, Table};
+    /// use hashroute::redis::{ClusterNode, Mark, SlotPlan, SlotRule, Table};
     ///
     /// let nodes = [ClusterNode::new("a")?, ClusterNode::new("b")?];
     /// let mut table = Table::with_nodes(SlotRule::REDIS, nodes)?;
     /// table.assign(0..=16_383, "a")?;
     /// table.mark(7, "a", Mark::Migrating("b".into()))?;
-    /// let plan = Plan::finish(&table)?;
+    /// let plan = SlotPlan::finish(&table)?;
     /// assert_eq!(plan.moves().map(|step| (step.slot, step.to)).collect::<Vec<_>>(), [(7, "b")]);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
@@ -47,13 +47,13 @@ impl Plan {
     /// there are any. O(marks x log).
     ///
     /// ```
-    /// use hashroute::redis::{ClusterNode, Mark, Plan, SlotRule, Table};
+    /// use hashroute::redis::{ClusterNode, Mark, SlotPlan, SlotRule, Table};
     ///
     /// let nodes = [ClusterNode::new("a")?, ClusterNode::new("b")?];
     /// let mut table = Table::with_nodes(SlotRule::REDIS, nodes)?;
     /// table.assign(0..=16_383, "b")?;
     /// table.mark(7, "a", Mark::Migrating("b".into()))?;
-    /// let plan = Plan::finish(&table)?;
+    /// let plan = SlotPlan::finish(&table)?;
     /// assert!(plan.is_empty());
     /// assert_eq!(plan.stray(&table).map(|(slot, id, _)| (slot, id)).collect::<Vec<_>>(), [(7, "a")]);
     /// # Ok::<(), hashroute::Error>(())
@@ -81,13 +81,13 @@ impl Plan {
     /// that failed.
     ///
     /// ```
-    /// use hashroute::redis::{Plan, SlotRule, Table};
+    /// use hashroute::redis::{SlotPlan, SlotRule, Table};
     ///
     /// let text = "\
     /// a 10.0.0.1:1@2 myself,master - 0 0 1 connected [7->-b]
     /// b 10.0.0.2:1@2 master - 0 0 2 connected 0-16383";
     /// let table = Table::from_text(text, SlotRule::REDIS)?;
-    /// let actions = Plan::finish(&table)?.stable(&table, 100, 5000)?;
+    /// let actions = SlotPlan::finish(&table)?.stable(&table, 100, 5000)?;
     /// assert_eq!(actions.len(), 1);
     /// assert_eq!(actions[0].to_string(), "10.0.0.1:1> CLUSTER SETSLOT 7 STABLE");
     /// # Ok::<(), hashroute::Error>(())

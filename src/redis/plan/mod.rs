@@ -28,13 +28,13 @@ use crate::Error;
 /// What a plan should reach: a weight for each primary, and what the slots weigh.
 ///
 /// ```
-/// use hashroute::redis::{ClusterNode, Goal, Plan, SlotRule, Table};
+/// use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
 ///
 /// let nodes = [ClusterNode::new("a")?, ClusterNode::new("b")?];
 /// let mut table = Table::with_nodes(SlotRule::REDIS, nodes)?;
 /// table.assign(0..=16_383, "a")?;
 /// let goal = Goal::even(&table).with_weight("b", 3);
-/// let plan = Plan::new(&table, &goal)?;
+/// let plan = SlotPlan::new(&table, &goal)?;
 /// assert_eq!(plan.len(), 16_384 / 4 * 3);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -48,9 +48,9 @@ impl Goal {
     /// Nobody has a weight yet. Nodes without one are drained.
     ///
     /// ```
-    /// use hashroute::redis::{Goal, Plan, SlotRule, Table};
+    /// use hashroute::redis::{Goal, SlotPlan, SlotRule, Table};
     ///
-    /// assert!(Plan::new(&Table::new(SlotRule::REDIS), &Goal::new()).is_err());
+    /// assert!(SlotPlan::new(&Table::new(SlotRule::REDIS), &Goal::new()).is_err());
     /// ```
     pub fn new() -> Self {
         Self::default()
@@ -103,10 +103,10 @@ impl Goal {
 /// One slot that changes hands.
 ///
 /// ```
-/// use hashroute::redis::{ClusterNode, Goal, Move, Plan, SlotRule, Table};
+/// use hashroute::redis::{ClusterNode, Goal, Move, SlotPlan, SlotRule, Table};
 ///
 /// let table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
-/// let plan = Plan::new(&table, &Goal::even(&table))?;
+/// let plan = SlotPlan::new(&table, &Goal::even(&table))?;
 /// assert_eq!(plan.moves().next(), Some(Move { slot: 0, from: None, to: "a", load: 1 }));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -125,17 +125,17 @@ pub struct Move<'p> {
 /// How much of a plan one step may do.
 ///
 /// ```
-/// assert_eq!(hashroute::redis::Budget::default().slots, u32::MAX);
+/// assert_eq!(hashroute::redis::SlotBudget::default().slots, u32::MAX);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
+pub struct SlotBudget {
     /// Slots in a step, at least 1.
     pub slots: u32,
     /// Load in a step; a slot that is heavier has a step for itself.
     pub load: u64,
 }
 
-impl Default for Budget {
+impl Default for SlotBudget {
     fn default() -> Self {
         Self {
             slots: u32::MAX,
@@ -188,27 +188,27 @@ struct Step {
 /// Moves from a table to a [`Goal`]. Deterministic: the same table and goal give the same plan.
 ///
 /// ```
-/// use hashroute::redis::{Budget, ClusterNode, Goal, Plan, SlotRule, Table};
+/// use hashroute::redis::{SlotBudget, ClusterNode, Goal, SlotPlan, SlotRule, Table};
 ///
 /// let nodes = ["a", "b", "c"].map(ClusterNode::new).into_iter().collect::<Result<Vec<_>, _>>()?;
 /// let mut table = Table::with_nodes(SlotRule::REDIS, nodes)?;
 /// table.assign(0..=16_383, "a")?;
-/// let plan = Plan::new(&table, &Goal::even(&table))?;
-/// for step in plan.steps(Budget { slots: 1000, ..Budget::default() }) {
+/// let plan = SlotPlan::new(&table, &Goal::even(&table))?;
+/// for step in plan.steps(SlotBudget { slots: 1000, ..SlotBudget::default() }) {
 ///     plan.apply(&mut table, step)?;
 /// }
 /// assert_eq!(table.counts(), [5462, 5461, 5461]);
-/// assert!(Plan::new(&table, &Goal::even(&table))?.is_empty());
+/// assert!(SlotPlan::new(&table, &Goal::even(&table))?.is_empty());
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct SlotPlan {
     /// Ids, by place in the table.
     ids: Vec<Box<str>>,
     steps: Vec<Step>,
 }
 
-impl Plan {
+impl SlotPlan {
     /// The moves from a table to a goal: first slots of nobody, then those of nodes that are
     /// drained, then surplus.
     ///
@@ -221,13 +221,13 @@ impl Plan {
     /// [`finish`](Self::finish) them first.
     ///
     /// ```
-    /// use hashroute::redis::{ClusterNode, Goal, Plan, SlotRule, Table};
+    /// use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
     ///
     /// let nodes = [ClusterNode::new("a")?, ClusterNode::new("b")?];
     /// let mut table = Table::with_nodes(SlotRule::REDIS, nodes)?;
     /// table.assign(0..=16_383, "a")?;
     /// // Draining: all of a's slots go to b.
-    /// let plan = Plan::new(&table, &Goal::new().with_weight("b", 1))?;
+    /// let plan = SlotPlan::new(&table, &Goal::new().with_weight("b", 1))?;
     /// assert_eq!(plan.len(), 16_384);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
@@ -276,9 +276,9 @@ impl Plan {
     /// How many slots move.
     ///
     /// ```
-    /// use hashroute::redis::{Plan, SlotRule, Table};
+    /// use hashroute::redis::{SlotPlan, SlotRule, Table};
     ///
-    /// assert_eq!(Plan::finish(&Table::new(SlotRule::REDIS))?.len(), 0);
+    /// assert_eq!(SlotPlan::finish(&Table::new(SlotRule::REDIS))?.len(), 0);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn len(&self) -> usize {
@@ -288,9 +288,9 @@ impl Plan {
     /// Whether nothing is to do.
     ///
     /// ```
-    /// use hashroute::redis::{Plan, SlotRule, Table};
+    /// use hashroute::redis::{SlotPlan, SlotRule, Table};
     ///
-    /// assert!(Plan::finish(&Table::new(SlotRule::REDIS))?.is_empty());
+    /// assert!(SlotPlan::finish(&Table::new(SlotRule::REDIS))?.is_empty());
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn is_empty(&self) -> bool {
@@ -300,9 +300,9 @@ impl Plan {
     /// All moves, in order.
     ///
     /// ```
-    /// use hashroute::redis::{Plan, SlotRule, Table};
+    /// use hashroute::redis::{SlotPlan, SlotRule, Table};
     ///
-    /// assert_eq!(Plan::finish(&Table::new(SlotRule::REDIS))?.moves().count(), 0);
+    /// assert_eq!(SlotPlan::finish(&Table::new(SlotRule::REDIS))?.moves().count(), 0);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn moves(&self) -> impl ExactSizeIterator<Item = Move<'_>> {
@@ -323,15 +323,15 @@ impl Plan {
     /// [`moves`](Self::moves), none is empty. O(moves) for all.
     ///
     /// ```
-    /// use hashroute::redis::{Budget, ClusterNode, Goal, Plan, SlotRule, Table};
+    /// use hashroute::redis::{SlotBudget, ClusterNode, Goal, SlotPlan, SlotRule, Table};
     ///
     /// let table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
-    /// let plan = Plan::new(&table, &Goal::even(&table))?;
-    /// let steps = plan.steps(Budget { slots: 10_000, ..Budget::default() });
+    /// let plan = SlotPlan::new(&table, &Goal::even(&table))?;
+    /// let steps = plan.steps(SlotBudget { slots: 10_000, ..SlotBudget::default() });
     /// assert_eq!(steps.collect::<Vec<_>>(), [0..10_000, 10_000..16_384]);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn steps(&self, budget: Budget) -> impl Iterator<Item = core::ops::Range<usize>> {
+    pub fn steps(&self, budget: SlotBudget) -> impl Iterator<Item = core::ops::Range<usize>> {
         let mut start = 0;
         core::iter::from_fn(move || {
             let rest = self.steps.get(start..)?;
@@ -358,10 +358,10 @@ impl Plan {
     /// As [`progress`](Self::progress); nothing has changed then.
     ///
     /// ```
-    /// use hashroute::redis::{ClusterNode, Goal, Plan, SlotRule, Table};
+    /// use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
     ///
     /// let mut table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
-    /// let plan = Plan::new(&table, &Goal::even(&table))?;
+    /// let plan = SlotPlan::new(&table, &Goal::even(&table))?;
     /// plan.apply(&mut table, 0..plan.len())?;
     /// assert_eq!(table.count("a"), 16_384);
     /// # Ok::<(), hashroute::Error>(())
@@ -394,13 +394,13 @@ impl Plan {
     ///
     /// [`Error::UnknownNode`] and [`Error::Parameter`] where the table went another way: a slot
     /// of the plan is with a node that is neither its old owner nor its new one, or that one is
-    /// gone. Plan again.
+    /// gone. SlotPlan again.
     ///
     /// ```
-    /// use hashroute::redis::{ClusterNode, Goal, Plan, SlotRule, Table};
+    /// use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
     ///
     /// let mut table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
-    /// let plan = Plan::new(&table, &Goal::even(&table))?;
+    /// let plan = SlotPlan::new(&table, &Goal::even(&table))?;
     /// plan.apply(&mut table, 0..1000)?;
     /// let progress = plan.progress(&table)?;
     /// assert_eq!((progress.done, progress.left), (1000, 15_384));
@@ -433,10 +433,10 @@ impl Plan {
     /// As [`progress`](Self::progress).
     ///
     /// ```
-    /// use hashroute::redis::{ClusterNode, Goal, Plan, SlotRule, Table};
+    /// use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
     ///
     /// let mut table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
-    /// let plan = Plan::new(&table, &Goal::even(&table))?;
+    /// let plan = SlotPlan::new(&table, &Goal::even(&table))?;
     /// plan.apply(&mut table, 0..1000)?;
     /// assert_eq!(plan.left(&table)?.len(), 15_384);
     /// # Ok::<(), hashroute::Error>(())

@@ -29,8 +29,8 @@ use self::points::CIRCLE;
 pub(crate) use self::points::Points;
 use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights};
 use crate::{
-    Change, Error, HashFunction, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Router, Spread,
-    replicas,
+    Change, Error, HashFunction, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Router,
+    Spread, replicas,
 };
 
 pub(super) const STRATEGY: Strategy = Strategy {
@@ -400,7 +400,7 @@ impl Router for Ring {
     }
 
     fn replicas_into(&self, key: KeyHash, spread: Spread, out: &mut [Option<NodeId>]) -> usize {
-        let wanted = out.len().min(self.nodes.live());
+        let wanted = out.len().min(self.nodes.weighted());
         if spread == Spread::Nodes && (1..=SHORT_LIST).contains(&wanted) {
             // A short list is mostly in the block where it starts, or in the next.
             if self.points.distinct(self.place(key), &mut out[..wanted]) {
@@ -414,7 +414,7 @@ impl Router for Ring {
         Some(self.points.shares(self.nodes.id_bound()))
     }
 
-    fn regions(&self) -> Option<Regions> {
+    fn ranges(&self) -> Option<HashRanges> {
         let before = match self.labels {
             // Strictly beyond a hash: a point's arc ends before it.
             Labels::Tutorial { .. } => 1,
@@ -422,7 +422,7 @@ impl Router for Ring {
         };
         let ends = self.points.iter();
         let ends = ends.map(|(point, id)| (point.wrapping_sub(before), id));
-        Some(Regions::arcs(64, ends).with_lists())
+        Some(HashRanges::arcs(64, ends).with_lists())
     }
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {

@@ -67,7 +67,7 @@ use self::state::State;
 use crate::router::as_inside;
 use crate::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::{
-    Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Ring, Router, Spread,
+    Change, Error, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Ring, Router, Spread,
 };
 
 /// When a node is down, and how many may be.
@@ -471,11 +471,11 @@ impl<R: Router> Router for Liveness<R> {
     }
 
     /// Known while no node is passed over.
-    fn regions(&self) -> Option<Regions> {
+    fn ranges(&self) -> Option<HashRanges> {
         if self.skips() {
             None
         } else {
-            self.router.regions()
+            self.router.ranges()
         }
     }
 

@@ -33,7 +33,7 @@ use smallvec::SmallVec;
 use crate::router::as_inside;
 use crate::wrap::bounded::{Counter, Lease};
 use crate::{
-    Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Regions, Ring, Router, Spread,
+    Change, Error, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Ring, Router, Spread,
 };
 
 mod hitters;
@@ -448,8 +448,8 @@ impl<R: Router> Router for HotKeys<R> {
     }
 
     /// Known while no key is hot.
-    fn regions(&self) -> Option<Regions> {
-        self.hot.is_empty().then(|| self.router.regions()).flatten()
+    fn ranges(&self) -> Option<HashRanges> {
+        self.hot.is_empty().then(|| self.router.ranges()).flatten()
     }
 
     fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {

@@ -7,13 +7,13 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use hashroute::redis::Address;
 use hashroute::harness::{Dump, DumpFormat, Keys};
+use hashroute::redis::Address;
 use redis::Connection;
 
-use crate::redis_client::open;
 use crate::process::{Running, free_port};
 use crate::random::Random;
+use crate::cluster_client::open;
 use crate::tally::{Fallible, Outcome, Tally};
 
 const KEYS: usize = 3000;

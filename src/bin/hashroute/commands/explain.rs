@@ -1,6 +1,6 @@
 //! `explain`: the whole way of a key.
 
-use hashroute::harness::{place_key, printable};
+use hashroute::harness::{assign, printable};
 use hashroute::{KeyHash, Node, NodeId, Router, Spread};
 use serde::Serialize;
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let router = choice.build(nodes)?;
     if keys::are_given(&args.keys) {
         for key in keys::read(&args.keys)?.iter() {
-            place_key(&*router, key);
+            assign(&*router, key);
         }
     }
     let ways = args
@@ -92,7 +92,7 @@ impl Way {
         let hasher = router.hasher();
         let mixed = router.hash_key(key);
         let nodes = router.nodes();
-        let refused = hasher.is_none() && nodes.live() > 0 && router.route(key).is_none();
+        let refused = hasher.is_none() && nodes.weighted() > 0 && router.route(key).is_none();
         // The hash that stands for none.
         let mixed = (!refused || mixed.get() < u64::MAX).then_some(mixed);
         let value = hasher.map_or(mixed, |hasher| Some(hasher.raw(key)));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hashroute::harness::{Flow, Remap, Scenario};
+use hashroute::harness::{KeyFlow, Remap, Scenario};
 use hashroute::{Change, Node, Nodes};
 
 use crate::args::{MoveArgs, RemapArgs};
@@ -72,7 +72,7 @@ impl Moves {
             changes.try_for_each(|change| nodes.apply(change).map(drop))?;
             Ok(nodes)
         });
-        nodes.is_ok_and(|nodes| nodes.live() > 0)
+        nodes.is_ok_and(|nodes| nodes.weighted() > 0)
     }
 }
 
@@ -146,7 +146,7 @@ fn figure_table(remap: &Remap) -> Table {
     Table::new([Column::text("", "figure"), keys, share]).with_rows(lines)
 }
 
-fn flow_table(remap: &Remap, flows: &[Flow]) -> Table {
+fn flow_table(remap: &Remap, flows: &[KeyFlow]) -> Table {
     let table = Table::new([
         Column::text("from", "from"),
         Column::text("to", "to"),

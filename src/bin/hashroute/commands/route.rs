@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
-use hashroute::harness::{Keys, place_key, printable};
+use hashroute::harness::{Keys, assign, printable};
 use hashroute::{NodeId, Router, Spread};
 use serde_json::json;
 
@@ -102,7 +102,7 @@ impl<'a> Routes<'a> {
     fn width(&self) -> usize {
         self.router
             .nodes()
-            .live()
+            .weighted()
             .min(self.replicas as usize)
             .max(1)
     }
@@ -117,11 +117,11 @@ impl<'a> Routes<'a> {
     fn write_key(&mut self, key: &[u8]) -> Result<(), Failure> {
         let router = self.router;
         if self.replicas == 1 {
-            let owner = place_key(router, key);
+            let owner = assign(router, key);
             return self.write_line(key, owner.as_slice());
         }
         let list = replicas(router, key, self.replicas, self.spread);
-        place_key(router, key);
+        assign(router, key);
         self.write_line(key, &list)
     }
 

@@ -43,11 +43,11 @@ fn gather(args: &SkewArgs, name: &str, router: &dyn Router) -> Result<Option<Evi
     partial::check(partial.as_ref(), keys::file(&args.keys)?)?;
     let part = if parts.is_empty() {
         if partial.is_some() {
-            stream::Setup::new(name, router)?; // refused before all keys are read
+            stream::CountSetup::new(name, router)?; // refused before all keys are read
         }
         read(args, router)?
     } else {
-        merged(parts, &stream::Setup::new(name, router)?, router)?
+        merged(parts, &stream::CountSetup::new(name, router)?, router)?
     };
     let empty = part.evidence.total().keys == 0;
     let Some(path) = partial else {
@@ -58,7 +58,7 @@ fn gather(args: &SkewArgs, name: &str, router: &dyn Router) -> Result<Option<Evi
             Ok(Some(part.evidence))
         };
     };
-    let setup = stream::Setup::new(name, router)?;
+    let setup = stream::CountSetup::new(name, router)?;
     let written = partial::write(path, |out| part.write(&setup, out))?;
     Ok(Some(part.evidence).filter(|_| !written && !empty))
 }
@@ -77,7 +77,11 @@ fn read(args: &SkewArgs, router: &dyn Router) -> Result<Part, Failure> {
     })
 }
 
-fn merged(files: &[PathBuf], setup: &stream::Setup, router: &dyn Router) -> Result<Part, Failure> {
+fn merged(
+    files: &[PathBuf],
+    setup: &stream::CountSetup,
+    router: &dyn Router,
+) -> Result<Part, Failure> {
     let mut sum = Part::from(Evidence::new(router));
     let read = |input| Part::read_all(router, setup, input);
     partial::read_all(files, "--parts ", read, |part| sum.merge(part))?;

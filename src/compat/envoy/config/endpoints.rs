@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use core::net::IpAddr;
 
-use super::{Cluster, Discovery, Field, Policy, fields, number};
+use super::{Cluster, Discovery, Field, LbPolicy, fields, number};
 use crate::Error;
 use crate::compat::Server;
 use crate::compat::config::{expected, wrong};
@@ -159,7 +159,7 @@ impl Cluster {
         };
         // Both have the same points, and a sort that is not stable decides who owns which.
         let same = |other: &Server| other.label() == server.label();
-        if self.policy == Some(Policy::RingHash) && self.servers.iter().any(same) {
+        if self.policy == Some(LbPolicy::RingHash) && self.servers.iter().any(same) {
             let text = format!("{:?} is hashed for two endpoints", server.label());
             self.tell(endpoint.label_line, &text);
         }

@@ -9,7 +9,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{
-    BALANCE_FACTOR, HASH_FUNCTION, MAX_RING_SIZE, MIN_RING_SIZE, POLICY, Policy, RingFunction,
+    BALANCE_FACTOR, HASH_FUNCTION, LbPolicy, MAX_RING_SIZE, MIN_RING_SIZE, POLICY, RingFunction,
     TABLE_SIZE,
 };
 use crate::Error;
@@ -155,7 +155,7 @@ fn truth(field: &Field<'_>) -> Result<bool, Error> {
 #[derive(Debug, Default)]
 struct Cluster {
     name: String,
-    policy: Option<Policy>,
+    policy: Option<LbPolicy>,
     params: Params,
     /// How the endpoints are found: `STATIC`, unless another `type` is given.
     discovery: Discovery,

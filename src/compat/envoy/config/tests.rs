@@ -92,7 +92,7 @@ fn a_cluster_in_json() -> Result<(), Error> {
         let servers = configs[0].servers().iter();
         let labels: Vec<_> = servers.map(Server::own_label).collect();
         assert_eq!(labels, [Some("a.example"), Some("beta")]);
-        assert_eq!(configs[0].build()?.placement().len(), 251);
+        assert_eq!(configs[0].build()?.layout().len(), 251);
     }
     Ok(())
 }

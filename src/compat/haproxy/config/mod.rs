@@ -9,7 +9,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{AVALANCHE, BALANCE_FACTOR, FUNCTION, Function, MAX_FACTOR, METHOD, Method};
+use super::{AVALANCHE, BALANCE_FACTOR, FUNCTION, HashType, MAX_FACTOR, METHOD, ServerHash};
 use crate::Error;
 use crate::compat::config::{expected, wrong};
 use crate::compat::{Config, Dialect, Server, Unknown};
@@ -325,7 +325,7 @@ impl Section {
         }
         let mut params = Params::default();
         let kind = if self.settings.hash_type.is_empty() {
-            plain(Method::MapBased)
+            plain(HashType::MapBased)
         } else {
             self.settings.hash_type
         };
@@ -421,10 +421,10 @@ fn of_http(algorithm: &str) -> bool {
 }
 
 /// A method without a function: sdbm, and only `consistent` mixes once more.
-fn plain(method: Method) -> Vec<(&'static str, String)> {
+fn plain(method: HashType) -> Vec<(&'static str, String)> {
     let (name, avalanche) = match method {
-        Method::Consistent => ("consistent", "on"),
-        Method::MapBased => ("map-based", "off"),
+        HashType::Consistent => ("consistent", "on"),
+        HashType::MapBased => ("map-based", "off"),
     };
     vec![
         (METHOD.name, name.into()),
@@ -447,7 +447,7 @@ fn hash_type(line: usize, words: &[&str]) -> Result<Vec<(&'static str, String)>,
     let Some(function) = function else {
         return Ok(plain(parsed));
     };
-    if function.parse::<Function>().is_err() {
+    if function.parse::<ServerHash>().is_err() {
         let known = "sdbm, djb2, wt6 or crc32";
         return Err(expected(line, "hash-type function", function, known));
     }

@@ -6,7 +6,7 @@ use redis::Value;
 use super::servers::{command, owners};
 use super::worker::Worker;
 use super::{Check, KEYS, PIPELINE, expect};
-use crate::redis_client::{ClusterClient, reply};
+use crate::cluster_client::{ClusterClient, reply};
 use crate::tally::Fallible;
 
 impl Check<'_> {

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hashroute::redis::{ClusterNode, Command, Mark, Policy, Request, Role, Table};
+use hashroute::redis::{ClusterNode, Command, CoverageRule, Mark, Request, Role, Table};
 use redis::Cmd;
 
 use super::data::Data;
 use super::servers::{Servers, owners};
-use crate::redis_client::error_text;
 use crate::random::Random;
+use crate::cluster_client::error_text;
 use crate::tally::{Fallible, Tally};
 
 /// How often a view may change while it is compared.
@@ -90,7 +90,7 @@ pub(super) type Kinds = BTreeMap<String, usize>;
 pub(super) fn compare(
     servers: &mut Servers,
     probes: &[Probe],
-    policy: Policy,
+    policy: CoverageRule,
     (tally, kinds): (&mut Tally, &mut Kinds),
 ) -> Fallible<()> {
     for place in servers.up() {
@@ -122,7 +122,7 @@ fn ask(
     servers: &mut Servers,
     place: usize,
     probes: &[Probe],
-    policy: Policy,
+    policy: CoverageRule,
 ) -> Fallible<(Table, BTreeSet<Vec<u8>>, Vec<String>)> {
     let commands: Vec<Vec<Cmd>> = probes.iter().map(Probe::commands).collect();
     let flat: Vec<Cmd> = commands.iter().flatten().cloned().collect();

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::sleep;
 use std::time::Duration;
 
-use hashroute::redis::{ClusterNode, Flags, Policy, Promotion, Table};
+use hashroute::redis::{ClusterNode, CoverageRule, Flags, Promotion, Table};
 
 use super::data::Data;
 use super::servers::{Servers, owners};
@@ -47,7 +47,7 @@ impl Check<'_> {
         self.say(&format!("its replica has its slots; {}", worker.report()));
         expect(worker.client.count("lost") > 0, "the client did not notice")?;
         expect_failover(&before, &after, &pair)?;
-        self.probe(&worker.data, Policy::default())?;
+        self.probe(&worker.data, CoverageRule::default())?;
         self.come_back(converge(worker, &after)?, &pair)
     }
 
@@ -71,11 +71,11 @@ impl Check<'_> {
             Ok(views.iter().all(fails))
         })?;
         self.say("a primary was killed, and all know");
-        self.probe(data, Policy::default())?;
+        self.probe(data, CoverageRule::default())?;
         self.configure("cluster-allow-reads-when-down yes")?;
-        let policy = Policy {
+        let policy = CoverageRule {
             reads_when_down: true,
-            ..Policy::default()
+            ..CoverageRule::default()
         };
         self.probe(data, policy)?;
         self.configure("cluster-allow-reads-when-down no")
@@ -109,7 +109,7 @@ impl Check<'_> {
         })?;
         self.servers.agree("the old primary to be one of them")?;
         self.say("the old primary is back as a replica");
-        self.probe(&worker.data, Policy::default())?;
+        self.probe(&worker.data, CoverageRule::default())?;
         Ok(worker)
     }
 }

@@ -1,19 +1,19 @@
 //! The first six servers, and the keys.
 
-use hashroute::redis::Policy;
+use hashroute::redis::CoverageRule;
 
 use super::data::Data;
 use super::worker::Worker;
 use super::{ALL_SLOTS, Check, KEYS, PIPELINE, PRIMARIES, expect};
-use crate::redis_client::ClusterClient;
 use crate::random::Random;
+use crate::cluster_client::ClusterClient;
 use crate::tally::Fallible;
 
 impl Check<'_> {
     /// Three primaries and their replicas; on the way there slots are missing.
     pub(super) fn form(&mut self, data: &Data) -> Fallible<()> {
         self.servers.meet()?;
-        self.probe(data, Policy::default())?;
+        self.probe(data, CoverageRule::default())?;
         let last = ALL_SLOTS - 1;
         for (place, slots) in ["0 5460", "5461 10922", "10923 16382"].iter().enumerate() {
             let line = format!("CLUSTER ADDSLOTSRANGE {slots}");
@@ -24,7 +24,7 @@ impl Check<'_> {
             let line = format!("CLUSTER REPLICATE {primary}");
             self.servers.send(place, &line)?;
         }
-        self.probe(data, Policy::default())?;
+        self.probe(data, CoverageRule::default())?;
         self.without_full_coverage(data)?;
         self.servers.send(2, &format!("CLUSTER ADDSLOTS {last}"))?;
         let table = self.servers.agree("the cluster to form")?;
@@ -35,9 +35,9 @@ impl Check<'_> {
     }
 
     fn without_full_coverage(&mut self, data: &Data) -> Fallible<()> {
-        let policy = Policy {
+        let policy = CoverageRule {
             require_full_coverage: false,
-            ..Policy::default()
+            ..CoverageRule::default()
         };
         self.configure("cluster-require-full-coverage no")?;
         self.await_copies()?;
@@ -71,7 +71,7 @@ impl Check<'_> {
             worker.write(keys)?;
         }
         self.say(&format!("loaded {KEYS} keys; {}", worker.report()));
-        self.probe(&worker.data, Policy::default())?;
+        self.probe(&worker.data, CoverageRule::default())?;
         Ok(worker)
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
 
-use hashroute::redis::{Action, Budget, Goal, Patience, Plan, Policy, SlotRule, Stop, Table};
+use hashroute::redis::{
+    Action, CoverageRule, Goal, Patience, SlotBudget, SlotPlan, SlotRule, Stop, Table,
+};
 
 use super::data::{Data, GROUP};
 use super::decisions::{Probe, compare};
@@ -11,7 +13,7 @@ use super::mover::perform;
 use super::servers::{Servers, owners};
 use super::worker::{Worker, Working};
 use super::{ALL_SLOTS, Check, KEYS, NEVER, PROBES, expect};
-use crate::redis_client::{ClusterClient, Request};
+use crate::cluster_client::{ClusterClient, Request};
 use crate::tally::Fallible;
 
 /// Slots that move at a time.
@@ -26,7 +28,7 @@ impl Check<'_> {
         self.servers.add()?;
         self.servers.meet()?;
         let mut table = self.servers.agree("the fourth primary to join")?;
-        let plan = Plan::new(&table, &Goal::even(&table))?;
+        let plan = SlotPlan::new(&table, &Goal::even(&table))?;
         expect(
             plan.len() == ALL_SLOTS as usize / 4,
             "the plan is no quarter",
@@ -56,20 +58,20 @@ impl Check<'_> {
             "the client's map was refilled",
         )?;
         correct(&mut worker, &plan)?;
-        self.probe(&worker.data, Policy::default())?;
+        self.probe(&worker.data, CoverageRule::default())?;
         Ok(worker)
     }
 
     fn carry_out(
         &mut self,
-        plan: &Plan,
+        plan: &SlotPlan,
         table: &mut Table,
         data: &Data,
         working: &Working,
     ) -> Fallible<()> {
-        let budget = Budget {
+        let budget = SlotBudget {
             slots: STEP,
-            ..Budget::default()
+            ..SlotBudget::default()
         };
         for step in plan.steps(budget) {
             let is_first = step.start == 0;
@@ -109,7 +111,7 @@ impl Check<'_> {
             if looks > LOOKS {
                 return Ok(());
             }
-            compare(servers, &probes, Policy::default(), (tally, kinds))?;
+            compare(servers, &probes, CoverageRule::default(), (tally, kinds))?;
             again += try_again(servers, data, moving)?;
             servers.wait("a client to be sent on by ASK", |_| {
                 Ok(working.shared.asks.load(Relaxed) > 0 || !working.works())
@@ -125,7 +127,7 @@ impl Check<'_> {
 }
 
 /// Each slot that moved is corrected once: who reads its keys again is not sent on again.
-fn correct(worker: &mut Worker, plan: &Plan) -> Fallible<()> {
+fn correct(worker: &mut Worker, plan: &SlotPlan) -> Fallible<()> {
     let slots = plan.moves().map(|step| step.slot).collect();
     let keys = keys_in(&worker.data, &slots);
     worker.read(&keys)?;

@@ -16,7 +16,7 @@ mod worker;
 
 use std::time::{Duration, Instant};
 
-use hashroute::redis::{Policy, SlotRule};
+use hashroute::redis::{CoverageRule, SlotRule};
 
 use self::data::Data;
 use self::decisions::{Kinds, Probe, compare};
@@ -73,7 +73,7 @@ impl Check<'_> {
     }
 
     /// Compares what all servers answer to random requests.
-    fn probe(&mut self, data: &Data, policy: Policy) -> Fallible<()> {
+    fn probe(&mut self, data: &Data, policy: CoverageRule) -> Fallible<()> {
         let probes = (0..PROBES).map(|_| Probe::any(data, self.random, &[]));
         let probes: Vec<_> = probes.collect();
         let counts = (&mut self.tally, &mut self.kinds);

@@ -1,7 +1,7 @@
 //! A baseline and now: every figure, and the keys that moved.
 
 use hashroute::Node;
-use hashroute::harness::{Balance, Figures, Keys, Measure, Placement, Remap, remap};
+use hashroute::harness::{Assignment, Balance, Figures, Keys, Measure, Remap, remap};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ pub(super) struct Now<'a> {
     pub(super) args: &'a CheckArgs,
     pub(super) nodes: &'a [Node],
     pub(super) keys: &'a Keys,
-    pub(super) placement: &'a Placement,
+    pub(super) assignment: &'a Assignment,
     pub(super) balance: &'a Balance,
 }
 
@@ -106,8 +106,8 @@ impl Comparison {
         let router = choice.build(old.nodes.clone());
         let router = router.map_err(|error| error.to_string())?;
         let keys = set_up.keys_before(&self.now, now.keys)?;
-        let before = Placement::of(&*router, keys.as_ref().unwrap_or(now.keys));
-        let mut remap = remap(&before, now.placement, now.keys);
+        let before = Assignment::of(&*router, keys.as_ref().unwrap_or(now.keys));
+        let mut remap = remap(&before, now.assignment, now.keys);
         remap.flows_omitted = remap.flows.len().saturating_sub(FLOWS) as u64;
         remap.flows.truncate(FLOWS);
         Ok(remap)

@@ -9,7 +9,7 @@ mod report;
 
 use hashroute::Node;
 use hashroute::harness::stream::{Consumer, Counter};
-use hashroute::harness::{Balance, Keys, Measure, Placement};
+use hashroute::harness::{Assignment, Balance, Keys, Measure};
 
 use self::args::CheckArgs;
 use self::baseline::{Baseline, Fingerprint, SetUp};
@@ -154,12 +154,12 @@ fn measure(
     {
         // Another router, since one that keeps loads is full by now.
         let router = choice.build(nodes.to_vec())?;
-        let placement = Placement::of(&*router, keys);
+        let assignment = Assignment::of(&*router, keys);
         let now = Now {
             args,
             nodes,
             keys,
-            placement: &placement,
+            assignment: &assignment,
             balance,
         };
         findings.checks.extend(comparison.add(before, &now)?);

@@ -5,7 +5,7 @@ mod counts;
 mod out;
 
 use hashroute::Router;
-use hashroute::harness::{self, Measure, Placement, Remap, Scenario, balance};
+use hashroute::harness::{self, Assignment, Measure, Remap, Scenario, balance};
 use hashroute::plot::{self, RingScene};
 
 use self::args::{BalanceCommand, DrawCommand, RemapCommand, RingCommand, SlotsCommand};
@@ -36,7 +36,7 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let keys = keys::read(&args.keys)?;
     progress.message("placing keys");
-    let before = Placement::of(&*router, &keys);
+    let before = Assignment::of(&*router, &keys);
     let scenario = Scenario {
         nodes,
         changes,
@@ -66,14 +66,14 @@ type Moved = (Box<dyn Router>, Remap);
 fn moved(
     choice: &Choice,
     scenario: &Scenario,
-    before: &Placement,
+    before: &Assignment,
 ) -> Result<Option<Moved>, Failure> {
     if scenario.changes.is_empty() {
         return Ok(None);
     }
     let router = scenario.after(choice, &choice.params);
     let router = router.map_err(|error| choice.refusal(&error))?;
-    let after = Placement::of(&*router, scenario.keys);
+    let after = Assignment::of(&*router, scenario.keys);
     let remap = harness::remap(before, &after, scenario.keys);
     Ok(Some((router, remap)))
 }
@@ -85,8 +85,8 @@ fn bars(args: &BalanceCommand) -> Result<(), Failure> {
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let keys = keys::read(&args.keys)?;
     progress.message("placing keys");
-    let placement = Placement::of(&*router, &keys);
-    let balance = balance(choice.way.name(), &*router, &keys, &placement);
+    let assignment = Assignment::of(&*router, &keys);
+    let balance = balance(choice.way.name(), &*router, &keys, &assignment);
     drop(progress);
     let measure = match args.by {
         By::Keys => Measure::Keys,

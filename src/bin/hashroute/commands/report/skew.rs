@@ -2,7 +2,7 @@
 
 use hashroute::Router;
 use hashroute::harness::skew::Skew;
-use hashroute::harness::{Balance, Keys, Measure, Placement, balance, printable};
+use hashroute::harness::{Assignment, Balance, Keys, Measure, balance, printable};
 use hashroute::plot::{self, CountPoint, RingScene};
 use maud::{Markup, html};
 use serde_json::Value;
@@ -35,8 +35,8 @@ pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
         .analyse(&keys);
     let skew = skew.map_err(|error| choice.refusal(&error))?;
     refuse_none(&skew, &choice)?;
-    let placement = Placement::of(&*router, &keys);
-    let balance = balance(choice.way.name(), &*router, &keys, &placement);
+    let assignment = Assignment::of(&*router, &keys);
+    let balance = balance(choice.way.name(), &*router, &keys, &assignment);
     drop(progress);
     let json = Value::from_iter([
         ("skew", serde_json::to_value(&skew)?),

@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use hashroute::redis::{Budget, ClusterNode, Plan, Role, SlotRange, Table};
+use hashroute::redis::{ClusterNode, Role, SlotBudget, SlotPlan, SlotRange, Table};
 use serde_json::{Value, json};
 
 use super::args::PlanCommand;
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &PlanCommand) -> Result<(), Failure> {
 /// A plan with all that it came from.
 pub(super) struct Planned {
     pub(super) wanted: Wanted,
-    pub(super) plan: Plan,
+    pub(super) plan: SlotPlan,
     loads: Option<Loads>,
     finish: bool,
 }
@@ -82,7 +82,7 @@ impl Planned {
             Some(loads) => wanted.goal().with_loads(loads.of.clone()),
             None => wanted.goal(),
         };
-        let plan = Plan::new(&wanted.table, &goal)?;
+        let plan = SlotPlan::new(&wanted.table, &goal)?;
         Ok(Self {
             wanted,
             plan,
@@ -92,7 +92,7 @@ impl Planned {
     }
 
     fn finish(table: Table) -> Result<Self, Failure> {
-        let plan = Plan::finish(&table)?;
+        let plan = SlotPlan::finish(&table)?;
         let wanted = Wanted {
             table,
             weights: BTreeMap::new(),
@@ -107,7 +107,7 @@ impl Planned {
     }
 
     fn steps(&self, args: &StepArgs) -> Result<Steps, Failure> {
-        let budget = Budget {
+        let budget = SlotBudget {
             slots: args.budget.unwrap_or(u32::MAX),
             load: args.load_budget.unwrap_or(u64::MAX),
         };
@@ -175,7 +175,7 @@ struct Flow<'p> {
     load: u64,
 }
 
-fn flows(plan: &Plan, moves: Range<usize>) -> Vec<Flow<'_>> {
+fn flows(plan: &SlotPlan, moves: Range<usize>) -> Vec<Flow<'_>> {
     let mut pairs: BTreeMap<_, (Vec<u32>, u64)> = BTreeMap::new();
     for step in plan.moves().skip(moves.start).take(moves.len()) {
         let (slots, load) = pairs.entry((step.from, step.to)).or_default();

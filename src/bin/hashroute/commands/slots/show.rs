@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hashroute::redis::{ClusterNode, Coverage, Health, Link, Mark, Policy, Role, SlotRange, Table};
+use hashroute::redis::{
+    ClusterNode, Coverage, CoverageRule, Health, Link, Mark, Role, SlotRange, Table,
+};
 use serde_json::{Value, json};
 
 use super::args::ShowCommand;
@@ -191,7 +193,7 @@ fn state(node: &ClusterNode) -> &'static str {
 }
 
 fn health(view: &View<'_>) -> &'static str {
-    match view.table.health(Policy::default()) {
+    match view.table.health(CoverageRule::default()) {
         Health::Ok => "ok",
         Health::Uncovered => "uncovered",
         Health::Minority => "minority",

@@ -1,6 +1,6 @@
 //! `slots simulate`: a whole resharding in memory.
 
-use hashroute::redis::{ClusterNode, Plan, Role, SlotRule, Table};
+use hashroute::redis::{ClusterNode, Role, SlotPlan, SlotRule, Table};
 use serde_json::{Value, json};
 
 use super::args::{GoalArgs, SimulateCommand};
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &SimulateCommand) -> Result<(), Failure> {
     }
 }
 
-fn planned(args: &SimulateCommand) -> Result<(Wanted, Plan), Failure> {
+fn planned(args: &SimulateCommand) -> Result<(Wanted, SlotPlan), Failure> {
     let table = match &args.table {
         Some(path) => table::read(path)?,
         None => three()?,
@@ -66,7 +66,7 @@ fn planned(args: &SimulateCommand) -> Result<(Wanted, Plan), Failure> {
         )));
     }
     let wanted = Wanted::of(table, goal)?;
-    let plan = Plan::new(&wanted.table, &wanted.goal())?;
+    let plan = SlotPlan::new(&wanted.table, &wanted.goal())?;
     Ok((wanted, plan))
 }
 
@@ -86,7 +86,7 @@ fn three() -> Result<Table, Failure> {
 
 fn report(
     wanted: &Wanted,
-    plan: &Plan,
+    plan: &SlotPlan,
     args: &SimulateCommand,
     outcome: &Outcome,
 ) -> Result<Report, Failure> {
@@ -114,7 +114,7 @@ fn primaries(wanted: &Wanted) -> usize {
     nodes.filter(|node| node.role() == Role::Primary).count()
 }
 
-fn summary(wanted: &Wanted, plan: &Plan, args: &SimulateCommand, outcome: &Outcome) -> String {
+fn summary(wanted: &Wanted, plan: &SlotPlan, args: &SimulateCommand, outcome: &Outcome) -> String {
     format!(
         "{} moved among {} primaries by {}; {} migrated of {}. {} sent {} commands, {} times in all; {} of them have a stale map still.",
         units::counted(plan.len() as u64, "slot"),
@@ -204,7 +204,7 @@ fn law_table(laws: &[Law]) -> Lines {
     }))
 }
 
-fn json(wanted: &Wanted, plan: &Plan, args: &SimulateCommand, outcome: &Outcome) -> Value {
+fn json(wanted: &Wanted, plan: &SlotPlan, args: &SimulateCommand, outcome: &Outcome) -> Value {
     let counts = &outcome.counts;
     let attempts = counts.attempts.iter();
     let laws = outcome.laws.iter();

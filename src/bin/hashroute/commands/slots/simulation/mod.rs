@@ -9,7 +9,7 @@ mod laws;
 mod mover;
 mod world;
 
-use hashroute::redis::{Plan, Table};
+use hashroute::redis::{SlotPlan, Table};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -35,7 +35,7 @@ pub(super) struct Outcome {
 }
 
 /// Carry out a plan for a table that serves all its slots.
-pub(super) fn run(table: &Table, plan: &Plan, args: &WorldArgs) -> Result<Outcome, Failure> {
+pub(super) fn run(table: &Table, plan: &SlotPlan, args: &WorldArgs) -> Result<Outcome, Failure> {
     let mut random = Pcg64Mcg::seed_from_u64(args.seed);
     let mut world = World::new(table, args.keys)?;
     let clients = (0..args.clients).map(|_| Client::new(&world, args.refresh));

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hashroute::redis::{Mark, Move, Plan, Table};
+use hashroute::redis::{Mark, Move, SlotPlan, Table};
 
 use super::world::World;
 use crate::commands::slots::args::{Mistake, WorldArgs};
@@ -22,7 +22,7 @@ enum Stage {
 }
 
 pub(super) struct Mover<'p> {
-    plan: &'p Plan,
+    plan: &'p SlotPlan,
     /// Those that have not begun.
     moves: Box<dyn Iterator<Item = Move<'p>> + 'p>,
     stages: VecDeque<Stage>,
@@ -35,7 +35,7 @@ pub(super) struct Mover<'p> {
 }
 
 impl<'p> Mover<'p> {
-    pub(super) fn new(plan: &'p Plan, args: &WorldArgs) -> Self {
+    pub(super) fn new(plan: &'p SlotPlan, args: &WorldArgs) -> Self {
         Self {
             plan,
             moves: Box::new(plan.moves()),

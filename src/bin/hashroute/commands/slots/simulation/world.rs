@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashroute::redis::{
-    Address, ClusterNode, Command, Decision, Health, Policy, Request, Role, SlotRule, Table,
+    Address, ClusterNode, Command, CoverageRule, Decision, Health, Request, Role, SlotRule, Table,
 };
 
 use super::laws::Laws;
@@ -151,10 +151,13 @@ impl World {
             })
         };
         // All slots have owners that work, all the time.
-        let decided =
-            server
-                .view
-                .decide(&server.id, &request, Health::Ok, Policy::default(), holds);
+        let decided = server.view.decide(
+            &server.id,
+            &request,
+            Health::Ok,
+            CoverageRule::default(),
+            holds,
+        );
         Ok(decided?)
     }
 

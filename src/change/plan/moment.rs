@@ -4,26 +4,26 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
-use super::{State, Transition};
+use super::{Phase, Transition};
 use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router, Spread};
 
 /// A moment of a [`Transition`] as a router: each key to the node that is read.
 ///
 /// It takes no change of membership: plan anew for that.
 #[derive(Clone, Copy, Debug)]
-pub struct Stage<'a>(pub(super) &'a Transition);
+pub struct Moment<'a>(pub(super) &'a Transition);
 
-impl Stage<'_> {
+impl Moment<'_> {
     /// Which router decides about a key, and which is the other.
     fn sides(self, key: KeyHash) -> [usize; 2] {
         match self.0.state_of_hash(key) {
-            State::Waiting | State::Copying => [0, 1],
-            State::Switched | State::Done => [1, 0],
+            Phase::Waiting | Phase::Copying => [0, 1],
+            Phase::Switched | Phase::Done => [1, 0],
         }
     }
 }
 
-impl Router for Stage<'_> {
+impl Router for Moment<'_> {
     fn nodes(&self) -> &Nodes {
         self.0.nodes()
     }

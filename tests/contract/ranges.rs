@@ -1,7 +1,7 @@
-//! Law 1 again, from the other side: regions say of every hash what a lookup says.
+//! Law 1 again, from the other side: ranges say of every hash what a lookup says.
 
 use hashroute::strategy::ALL;
-use hashroute::{KeyHash, Regions, Router, Spread};
+use hashroute::{HashRanges, KeyHash, Router, Spread};
 use proptest::collection::vec;
 use proptest::prelude::any;
 
@@ -9,9 +9,9 @@ use crate::common::{Cluster, Step, for_all};
 
 /// Where owners change, one to each side of it, and some hashes anywhere.
 fn hashes(router: &dyn Router, some: &[u64]) -> Vec<KeyHash> {
-    let regions = router.regions().expect("asked before");
-    let ends = regions.iter().step_by(regions.len() / 500 + 1);
-    let near = ends.flat_map(|region| [region.first, region.last]);
+    let ranges = router.ranges().expect("asked before");
+    let ends = ranges.iter().step_by(ranges.len() / 500 + 1);
+    let near = ends.flat_map(|range| [range.first, range.last]);
     near.chain(some.iter().copied())
         .map(KeyHash::from_raw)
         .collect()
@@ -29,12 +29,12 @@ fn regions_are_the_routes() {
                     cluster.apply(&change);
                 }
                 let router = &*cluster.router;
-                let Some(regions) = router.regions() else {
+                let Some(ranges) = router.ranges() else {
                     continue;
                 };
                 for key in hashes(router, &some) {
                     assert_eq!(
-                        regions.owner(key),
+                        ranges.owner(key),
                         router.route_hash(key),
                         "{} {key:?}",
                         strategy.name
@@ -49,18 +49,18 @@ fn regions_are_the_routes() {
 fn regions_have_the_shares() {
     for strategy in ALL {
         let router = Cluster::new(strategy, &[1, 3, 0, 2, 1]).router;
-        let Some(regions) = router.regions() else {
+        let Some(ranges) = router.ranges() else {
             continue;
         };
         let mut shares = vec![0.0; router.nodes().id_bound()];
         let mut next = Some(0);
-        for region in regions.iter() {
-            assert_eq!(Some(region.first), next, "{}", strategy.name);
-            next = region.last.checked_add(1);
-            let id = region.owner.expect("a node has weight");
-            shares[id.index()] += regions.share(region.first, region.last);
+        for range in ranges.iter() {
+            assert_eq!(Some(range.first), next, "{}", strategy.name);
+            next = range.last.checked_add(1);
+            let id = range.owner.expect("a node has weight");
+            shares[id.index()] += ranges.share(range.first, range.last);
         }
-        let stated = router.shares().expect("where there are regions");
+        let stated = router.shares().expect("where there are ranges");
         for (a, b) in shares.iter().zip(&stated) {
             assert!((a - b).abs() < 1e-12, "{}: {a} {b}", strategy.name);
         }
@@ -71,12 +71,12 @@ fn regions_have_the_shares() {
 fn a_region_with_lists_has_one_list() {
     for strategy in ALL {
         let router = Cluster::new(strategy, &[1, 3, 0, 2, 1]).router;
-        let Some(regions) = router.regions().filter(Regions::has_lists) else {
+        let Some(ranges) = router.ranges().filter(HashRanges::has_lists) else {
             continue;
         };
-        for region in regions.iter().step_by(regions.len() / 300 + 1) {
-            let middle = region.first + (region.last - region.first) / 2;
-            let [start, inside, end] = [region.first, middle, region.last]
+        for range in ranges.iter().step_by(ranges.len() / 300 + 1) {
+            let middle = range.first + (range.last - range.first) / 2;
+            let [start, inside, end] = [range.first, middle, range.last]
                 .map(|hash| router.replicas(KeyHash::from_raw(hash), 4, Spread::Nodes));
             assert!(start == inside && inside == end, "{}", strategy.name);
         }

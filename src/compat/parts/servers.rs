@@ -8,11 +8,11 @@ use crate::compat::layout::check_capacity;
 use crate::{Error, NodeId};
 
 /// Those that are up.
-pub(in crate::compat) fn live(
+pub(in crate::compat) fn up(
     servers: &[(NodeId, Server)],
 ) -> impl Iterator<Item = (NodeId, &Server)> {
-    let live = servers.iter().filter(|(_, server)| !server.is_down());
-    live.map(|(id, server)| (*id, server))
+    let up = servers.iter().filter(|(_, server)| !server.is_down());
+    up.map(|(id, server)| (*id, server))
 }
 
 /// Those that are down, which some systems leave in their places.
@@ -57,11 +57,11 @@ pub(in crate::compat) fn points_backwards<const N: usize>(
     count: impl Fn(&Server) -> u64,
     points: impl Fn(&str, u64) -> [u64; N],
 ) -> Result<Vec<(u64, NodeId)>, Error> {
-    let counts = live(servers).map(|(_, server)| count(server));
+    let counts = up(servers).map(|(_, server)| count(server));
     let total = counts.fold(0, u64::saturating_add);
     check_capacity(total.saturating_mul(N as u64))?;
     let mut all = Vec::new();
-    for (id, server) in live(servers) {
+    for (id, server) in up(servers) {
         let numbers = 0..count(server);
         let points = numbers.flat_map(|i| points(server.label(), i));
         all.extend(points.map(|point| (point, id)));
