@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use hashroute::health::{Liveness, Policy};
 use hashroute::shared::Shared;
-use hashroute::{Change, Error, Node, NodeId, Ring, Router, diff};
+use hashroute::{Change, Error, Node, NodeId, Ring, RouterExt, diff};
 
 const KEYS: usize = 1 << 14;
 
@@ -55,16 +55,13 @@ fn reads(size: usize, passes: usize) -> Result<(), Error> {
     let plain = filter.router();
     let mut reader = shared.reader();
     let mut ways: Vec<Way<'_>> = vec![
-        (
-            "plain",
-            Box::new(|keys| each(keys, |key| plain.route_hash(plain.hash_key(key)))),
-        ),
+        ("plain", Box::new(|keys| each(keys, |key| plain.owner(key)))),
         (
             "reader",
             Box::new(|keys| {
                 each(keys, |key| {
                     let now = reader.get().router();
-                    now.route_hash(now.hash_key(key))
+                    now.owner(key)
                 });
             }),
         ),
@@ -74,13 +71,13 @@ fn reads(size: usize, passes: usize) -> Result<(), Error> {
                 each(keys, |key| {
                     let now = shared.pin();
                     let now = now.router();
-                    now.route_hash(now.hash_key(key))
+                    now.owner(key)
                 });
             }),
         ),
         (
             "health",
-            Box::new(|keys| each(keys, |key| filter.route_hash(filter.hash_key(key)))),
+            Box::new(|keys| each(keys, |key| filter.owner(key))),
         ),
     ];
     let times = compare(&mut ways, &keys, passes);

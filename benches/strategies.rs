@@ -9,13 +9,14 @@ use core::hint::black_box;
 use core::time::Duration;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use hashroute::strategy::{self, Params, Strategy};
-use hashroute::{Change, KeyHash, Node, Router};
+use hashroute::registry::Scheme;
+use hashroute::strategy::{self, Params};
+use hashroute::{Change, KeyHash, Node, Router, RouterExt};
 
 const SIZES: [usize; 7] = [10, 100, 1_000, 1_023, 1_024, 1_025, 10_000];
 const KEYS: usize = 1 << 14;
 
-fn router(strategy: &Strategy, size: usize) -> Box<dyn Router> {
+fn router(strategy: &Scheme, size: usize) -> Box<dyn Router> {
     strategy
         .build(nodes(size), &Params::default())
         .expect("every strategy takes equal weights")
@@ -36,7 +37,7 @@ fn route(c: &mut Criterion) {
             group.bench_function(BenchmarkId::from_parameter(size), |b| {
                 b.iter(|| {
                     let key = turn.next().map_or("", String::as_str);
-                    router.route_hash(router.hash_key(black_box(key.as_bytes())))
+                    router.owner(black_box(key.as_bytes()))
                 });
             });
         }

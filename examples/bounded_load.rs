@@ -4,7 +4,7 @@
 
 use std::thread;
 
-use hashroute::{BoundedLoad, Error, Node, Ring, Router};
+use hashroute::{BoundedLoad, Error, Loads, Node, Ring, Router};
 
 fn main() -> Result<(), Error> {
     let nodes = (0..8).map(|i| Node::new(format!("worker-{i}")));
@@ -19,8 +19,7 @@ fn main() -> Result<(), Error> {
                 format!("user:{thread}:{i}")
             }
         };
-        let leases =
-            (0..1000).filter_map(|i| router.acquire(router.hash_key(request(i).as_bytes())));
+        let leases = (0..1000).filter_map(|i| router.acquire(request(i).as_bytes()));
         leases.collect::<Vec<_>>()
     };
     let leases: Vec<_> = thread::scope(|scope| {
@@ -38,7 +37,7 @@ fn main() -> Result<(), Error> {
         leases.len(),
         leases.len() / 8
     );
-    for (id, node) in router.nodes().iter() {
+    for (id, node) in router.nodes() {
         println!("  {}: {}", node.name(), router.load(id));
         assert!(router.load(id) <= 625); // ceil(1.25 * 4000 / 8)
     }

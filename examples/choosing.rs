@@ -4,16 +4,19 @@
 //! `cargo run --release --features harness --example choosing`
 
 use hashroute::harness::{Contest, Keys, compare};
-use hashroute::strategy::{ALL, Agree, Leave, Params, Weights};
+use hashroute::registry::{Agree, Leave, Weights};
+use hashroute::strategy::{ALL, Params};
 use hashroute::{Change, Error, Node};
 
 fn main() -> Result<(), Error> {
     // The cluster: nodes of two sizes, any of them may fail, and clients learn of changes in no
     // particular order, so they must agree as soon as they know the same set.
     let fits = ALL.iter().filter(|strategy| {
-        strategy.caps.weights == Weights::Any
-            && strategy.caps.leave == Leave::Any
-            && strategy.caps.agree == Agree::Set
+        strategy
+            .caps()
+            .is_some_and(|caps| caps.weights == Weights::Any)
+            && strategy.caps().is_some_and(|caps| caps.leave == Leave::Any)
+            && strategy.agree() == Agree::Set
     });
     let strategies: Vec<_> = fits.map(|strategy| (strategy, Params::default())).collect();
 
@@ -25,7 +28,7 @@ fn main() -> Result<(), Error> {
                 .collect(),
             add: vec![Change::Add(Node::new("node-12").with_weight(2))],
             remove: vec![Change::remove("node-03")],
-            strategies,
+            schemes: strategies,
             ..Contest::new(&keys)
         },
         &mut |_, _| {},

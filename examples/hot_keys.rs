@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release --features harness --example hot_keys`
 
-use hashroute::harness::Keys;
+use hashroute::harness::{Keys, assign};
 use hashroute::hot::{HeavyHitters, HotKeys};
 use hashroute::{Error, Node, Rendezvous, Router};
 
@@ -18,7 +18,9 @@ fn main() -> Result<(), Error> {
     let plain = Rendezvous::new(nodes())?;
     let mut hitters = HeavyHitters::new(2000)?;
     for key in yesterday.iter() {
-        hitters.feed(plain.hash_key(key), 1);
+        if let Some(hash) = plain.hash_key(key) {
+            hitters.feed(hash, 1);
+        }
     }
     let first: u64 = hitters.top(1).iter().map(|(_, count)| count).sum();
     println!(
@@ -53,7 +55,7 @@ fn main() -> Result<(), Error> {
 fn busiest(router: &dyn Router, requests: &Keys) -> f64 {
     let mut loads = vec![0_u32; router.nodes().id_bound()];
     for key in requests.iter() {
-        if let Some(id) = router.place(router.hash_key(key)) {
+        if let Some(id) = assign(router, key) {
             loads[id.index()] += 1;
         }
     }

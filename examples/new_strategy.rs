@@ -6,7 +6,7 @@
 //! `cargo run --example new_strategy`
 
 use hashroute::hash::mix64;
-use hashroute::{Change, Error, KeyHash, Node, NodeId, Nodes, Router, Spread};
+use hashroute::{Change, Error, KeyHash, Node, NodeId, Nodes, Router, RouterExt, Spread};
 
 const PROBES: u64 = 21;
 
@@ -45,7 +45,7 @@ fn points(nodes: &Nodes) -> Result<Vec<(u64, NodeId)>, Error> {
         }
         points.push((mix64(KeyHash::from_bytes(node.name().as_bytes()).get()), id));
     }
-    points.sort_by(|(a, x), (b, y)| a.cmp(b).then_with(|| nodes.name(*x).cmp(nodes.name(*y))));
+    points.sort_by(|(a, x), (b, y)| a.cmp(b).then_with(|| nodes.name(*x).cmp(&nodes.name(*y))));
     Ok(points)
 }
 
@@ -104,8 +104,9 @@ fn main() -> Result<(), Error> {
         moved.len() as f64 / 1000.0
     );
 
-    let list = router.replicas(keys[0], 3, Spread::Nodes);
-    let names: Vec<_> = list.iter().map(|id| router.nodes().name(*id)).collect();
+    let list = router.replicas_hash(keys[0], 3, Spread::Nodes);
+    let name = |&id| router.nodes().name(id);
+    let names: Vec<_> = list.iter().filter_map(name).collect();
     println!("three copies of the first key: {}", names.join(", "));
     Ok(())
 }

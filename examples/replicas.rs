@@ -2,10 +2,12 @@
 //!
 //! `cargo run --example replicas`
 
-use hashroute::{Change, Error, Node, NodeId, Rendezvous, Router, Spread};
+use hashroute::{
+    Change, Error, KeyHash, Node, NodeId, NodeList, Rendezvous, Router, RouterExt, Spread,
+};
 
 fn show(router: &dyn Router, key: &[u8], n: usize) {
-    let list = router.replicas(router.hash_key(key), n, Spread::Zones);
+    let list = router.replicas(key, n, Spread::Zones);
     let place = |id: &NodeId| {
         let node = router.nodes().get(*id)?;
         Some(format!(
@@ -39,9 +41,11 @@ fn main() -> Result<(), Error> {
     println!("eu-3 is gone; three copies are still three:");
     show(&router, b"order:1001", 3);
 
-    // On a hot path, without allocating: the caller's own slice.
-    let mut list = [None; 3];
-    let found = router.replicas_into(router.hash_key(b"order:1001"), Spread::Zones, &mut list);
-    assert_eq!(found, 3);
+    // On a hot path: a list that is used again allocates no more.
+    let mut list = NodeList::new();
+    for key in (0..1000).map(KeyHash::from_integer) {
+        router.replicas_into(key, 3, Spread::Zones, &mut list);
+        assert_eq!(list.len(), 3);
+    }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use hashroute::health::{Liveness, Policy};
 use hashroute::shared::Shared;
-use hashroute::{Change, Node, Ring, Router};
+use hashroute::{Change, Node, Ring, Router, RouterExt};
 
 fn main() -> Result<(), Box<dyn core::error::Error>> {
     let start = Instant::now();
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn core::error::Error>> {
     // Who wants to know what moved hears of it after each swap.
     let (sender, news) = mpsc::channel();
     shared.subscribe(move |before, after| {
-        let owner = |router: &Liveness, i: &u32| {
+        let owner = |router: &Liveness<Ring>, i: &u32| {
             let node = router.route(format!("user:{i}").as_bytes());
             node.map(|node| node.name().to_owned())
         };
@@ -33,12 +33,11 @@ fn main() -> Result<(), Box<dyn core::error::Error>> {
                 for request in 0..100_000 {
                     // One version for the whole request, so that the id stays good.
                     let now = reader.get();
-                    let key = now.hash_key(format!("user:{worker}:{request}").as_bytes());
-                    let Some(id) = now.route_hash(key) else {
+                    let Some(id) = now.owner(format!("user:{worker}:{request}").as_bytes()) else {
                         return;
                     };
                     // In this play, one node answers nobody.
-                    if now.nodes().name(id) == "cache-3" {
+                    if now.nodes().name(id) == Some("cache-3") {
                         now.failed(id, start.elapsed());
                     } else {
                         now.succeeded(id, start.elapsed());
@@ -53,7 +52,7 @@ fn main() -> Result<(), Box<dyn core::error::Error>> {
     let (epoch, moved) = news.recv()?;
     println!("epoch {epoch}: {moved} of 10000 keys moved");
     let now = shared.pin();
-    for (id, node) in now.nodes().iter() {
+    for (id, node) in now.nodes() {
         println!(
             "  {} {}",
             node.name(),

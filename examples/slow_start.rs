@@ -36,7 +36,7 @@ fn main() -> Result<(), Error> {
         let moved = || before.iter().zip(&owners).filter(|(old, new)| old != new);
         let [cold, old] = ["cold", "old"].map(|name| ring.nodes().id(name));
         let astray = moved().filter(|(from, to)| **to != cold && **from != old);
-        let weight = |id: Option<_>| id.map_or(0, |id| ring.nodes().weight(id));
+        let weight = |id: Option<_>| id.and_then(|id| ring.nodes().weight(id)).unwrap_or(0);
         println!(
             "{now:>6}   {:>4}   {:>4}   {:>10.2}   {:>22}",
             weight(cold),

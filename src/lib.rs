@@ -10,13 +10,17 @@ pub mod change;
 #[cfg(feature = "compat")]
 pub mod compat;
 mod error;
+#[macro_use]
+mod forward;
 mod key;
+mod load;
 mod node;
 #[cfg(feature = "redis")]
 pub mod redis;
-mod registry;
+pub mod registry;
 mod replicas;
 mod router;
+mod schemes;
 mod space;
 #[cfg(feature = "spec")]
 mod spec;
@@ -34,15 +38,17 @@ pub mod plot;
 pub use change::{Basis, Diff, Flow, MovedRange, Ramp, diff, diff_keys, plan};
 pub use error::Error;
 pub use key::hash::{self, HashFunction};
-pub use key::{HashTag, KeyHash, KeyHasher};
-pub use node::{Node, NodeId, Nodes};
-pub use replicas::Spread;
-pub use router::{Change, Router};
+pub use key::{HashId, HashTag, KeyHash, KeyHasher, SystemHash};
+pub use load::{Lease, Loads};
+pub use node::{Change, Node, NodeId, Nodes, NodesIter, Server};
+pub use replicas::{NodeList, NodeListIter, RouterExt, Spread};
+pub use router::{Explanation, Router};
+pub use schemes::{scheme, schemes};
 pub use space::{HashRanges, OwnedRange};
 #[cfg(feature = "spec")]
 pub use spec::Spec;
 pub use strategy::{HashSlots, Jump, Maglev, Modulo, Rendezvous, Ring, Shortlist};
-pub use wrap::bounded::{BoundedLoad, Lease};
+pub use wrap::bounded::BoundedLoad;
 #[cfg(target_has_atomic = "64")]
 pub use wrap::health;
 pub use wrap::hot;

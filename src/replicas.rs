@@ -5,9 +5,10 @@
 //! of preference, the nodes that bring something new: first a new zone, then a new rack, then
 //! any node that is left. No pass depends on N, so a shorter list is a prefix of a longer one.
 
-use core::ops::ControlFlow;
+use core::fmt;
+use core::ops::{ControlFlow, Deref};
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use crate::{KeyHash, NodeId, Router};
 
@@ -17,11 +18,11 @@ use crate::{KeyHash, NodeId, Router};
 /// says that they would fail apart; likewise for racks inside a zone.
 ///
 /// ```
-/// use hashroute::{Node, Rendezvous, Router, Spread};
+/// use hashroute::{Node, Rendezvous, Router, RouterExt, Spread};
 ///
 /// let nodes = ["a1", "a2", "b1"].map(|name| Node::new(name).with_zone(&name[..1]));
 /// let router = Rendezvous::new(nodes)?;
-/// let list = router.replicas(router.hash_key(b"user:42"), 3, Spread::Zones);
+/// let list = router.replicas(b"user:42", 3, Spread::Zones);
 /// let zones: Vec<_> = list.iter().filter_map(|&id| router.nodes().get(id)?.zone()).collect();
 /// assert_ne!(zones[0], zones[1]); // both zones first, then whatever is left
 /// assert_eq!(list.len(), 3);
@@ -41,29 +42,195 @@ pub enum Spread {
     Zones,
 }
 
-pub(crate) fn list<R: Router + ?Sized>(
-    router: &R,
-    key: KeyHash,
-    n: usize,
-    spread: Spread,
-) -> SmallVec<[NodeId; 8]> {
-    let mut out: SmallVec<[Option<NodeId>; 8]> = smallvec![None; n.min(router.nodes().weighted())];
-    router.replicas_into(key, spread, &mut out);
-    out.into_iter().flatten().collect()
+/// Distinct nodes in order of preference, the owner first. Dereferences to a slice; up to eight
+/// nodes stand in it without an allocation.
+///
+/// ```
+/// use hashroute::{Ring, Router, RouterExt, Spread};
+///
+/// let ring = Ring::new(["a", "b", "c"])?;
+/// let list = ring.replicas(b"user:42", 2, Spread::Nodes);
+/// let names: Vec<_> = list.iter().filter_map(|&id| ring.nodes().name(id)).collect();
+/// assert_eq!(names.len(), 2);
+/// assert_eq!(ring.route(b"user:42").map(|node| node.name()), names.first().copied());
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeList(SmallVec<[NodeId; 8]>);
+
+impl NodeList {
+    /// Makes an empty list.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes an empty list that holds `n` nodes before it allocates again.
+    pub fn with_capacity(n: usize) -> Self {
+        Self(SmallVec::with_capacity(n))
+    }
+
+    /// Adds a node at the end.
+    pub fn push(&mut self, id: NodeId) {
+        self.0.push(id);
+    }
+
+    /// Removes all nodes and keeps the memory.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Keeps the first `n` nodes.
+    pub fn truncate(&mut self, n: usize) {
+        self.0.truncate(n);
+    }
+
+    /// Replaces each node by its id in another set; one without is left out.
+    pub(crate) fn translate(&mut self, id: impl Fn(NodeId) -> Option<NodeId>) {
+        let mut kept = 0;
+        for at in 0..self.0.len() {
+            if let Some(other) = id(self.0[at]) {
+                self.0[kept] = other;
+                kept += 1;
+            }
+        }
+        self.0.truncate(kept);
+    }
+
+    /// Makes the list `n` nodes long, whatever they are, for the caller to write all of them.
+    #[inline]
+    pub(crate) fn space(&mut self, n: usize) -> &mut [NodeId] {
+        self.0.resize(n, NodeId::FIRST);
+        &mut self.0
+    }
 }
+
+impl Deref for NodeList {
+    type Target = [NodeId];
+
+    #[inline]
+    fn deref(&self) -> &[NodeId] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for NodeList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl FromIterator<NodeId> for NodeList {
+    fn from_iter<I: IntoIterator<Item = NodeId>>(ids: I) -> Self {
+        Self(ids.into_iter().collect())
+    }
+}
+
+impl IntoIterator for NodeList {
+    type Item = NodeId;
+    type IntoIter = NodeListIter;
+
+    fn into_iter(self) -> NodeListIter {
+        NodeListIter(self.0.into_iter())
+    }
+}
+
+impl<'a> IntoIterator for &'a NodeList {
+    type Item = &'a NodeId;
+    type IntoIter = core::slice::Iter<'a, NodeId>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<const N: usize> PartialEq<[NodeId; N]> for NodeList {
+    fn eq(&self, other: &[NodeId; N]) -> bool {
+        **self == *other
+    }
+}
+
+impl PartialEq<[NodeId]> for NodeList {
+    fn eq(&self, other: &[NodeId]) -> bool {
+        **self == *other
+    }
+}
+
+/// The nodes of a [`NodeList`] by value.
+#[derive(Clone, Debug)]
+pub struct NodeListIter(smallvec::IntoIter<[NodeId; 8]>);
+
+impl Iterator for NodeListIter {
+    type Item = NodeId;
+
+    fn next(&mut self) -> Option<NodeId> {
+        self.0.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for NodeListIter {
+    fn next_back(&mut self) -> Option<NodeId> {
+        self.0.next_back()
+    }
+}
+
+impl ExactSizeIterator for NodeListIter {}
+
+/// Preference lists by value, for every [`Router`].
+///
+/// ```
+/// use hashroute::{Node, Ring, Router, RouterExt, Spread};
+///
+/// let ring = Ring::new([("a", "z1"), ("b", "z1"), ("c", "z2")].map(|(name, zone)| Node::new(name).with_zone(zone)))?;
+/// let list = ring.replicas(b"user:42", 2, Spread::Zones);
+/// let zones: Vec<_> = list.iter().filter_map(|&id| ring.nodes().get(id)?.zone()).collect();
+/// assert!(zones == ["z1", "z2"] || zones == ["z2", "z1"]);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+pub trait RouterExt: Router {
+    /// Returns the id of the owner of a key, as [`route`](Router::route) does its node.
+    fn owner(&self, key: &[u8]) -> Option<NodeId> {
+        self.route_hash(self.hash_key(key)?)
+    }
+
+    /// Returns the first `n` distinct nodes of a key's preference list, the owner first; none for a
+    /// key that the router does not route. Shorter only when fewer nodes have weight. Allocates
+    /// for more than eight.
+    fn replicas(&self, key: &[u8], n: usize, spread: Spread) -> NodeList {
+        match self.hash_key(key) {
+            Some(hash) => self.replicas_hash(hash, n, spread),
+            None => NodeList::new(),
+        }
+    }
+
+    /// As [`replicas`](Self::replicas), for a key that is hashed already.
+    fn replicas_hash(&self, key: KeyHash, n: usize, spread: Spread) -> NodeList {
+        let mut list = NodeList::new();
+        self.replicas_into(key, n, spread, &mut list);
+        list
+    }
+}
+
+impl<R: Router + ?Sized> RouterExt for R {}
 
 pub(crate) fn fill<R: Router + ?Sized>(
     router: &R,
     key: KeyHash,
+    n: usize,
     spread: Spread,
-    out: &mut [Option<NodeId>],
-) -> usize {
-    let wanted = out.len().min(router.nodes().weighted());
-    let out = &mut out[..wanted];
-    if wanted <= SCANNED {
-        return List::new(out, &mut []).fill(router, key, spread);
-    }
-    List::new(out, &mut [0; BIT_WORDS]).fill(router, key, spread)
+    out: &mut NodeList,
+) {
+    let wanted = n.min(router.nodes().weighted());
+    let space = out.space(wanted);
+    let len = if wanted <= SCANNED {
+        List::new(space, &mut []).fill(router, key, spread)
+    } else {
+        List::new(space, &mut [0; BIT_WORDS]).fill(router, key, spread)
+    };
+    out.truncate(len);
 }
 
 /// Up to this length a scan of the list is the quickest way to see what is in it.
@@ -73,13 +240,13 @@ const SCANNED: usize = 32;
 const BIT_WORDS: usize = 2048;
 
 struct List<'a> {
-    out: &'a mut [Option<NodeId>],
+    out: &'a mut [NodeId],
     len: usize,
     bits: &'a mut [u64],
 }
 
 impl<'a> List<'a> {
-    fn new(out: &'a mut [Option<NodeId>], bits: &'a mut [u64]) -> Self {
+    fn new(out: &'a mut [NodeId], bits: &'a mut [u64]) -> Self {
         Self { out, len: 0, bits }
     }
 
@@ -108,13 +275,13 @@ impl<'a> List<'a> {
             return;
         }
         self.bits.fill(0);
-        for id in self.out[..self.len].iter().flatten() {
+        for id in &self.out[..self.len] {
             mark(self.bits, group(*id));
         }
         router.walk(key, &mut |id| {
             if self.len < enough && !self.has(group(id), &group) {
                 mark(self.bits, group(id));
-                self.out[self.len] = Some(id);
+                self.out[self.len] = id;
                 self.len += 1;
             }
             if self.len < enough {
@@ -128,10 +295,7 @@ impl<'a> List<'a> {
     fn has(&self, wanted: usize, group: &impl Fn(NodeId) -> usize) -> bool {
         match self.bits.get(wanted / 64) {
             Some(word) => word >> (wanted % 64) & 1 == 1,
-            None => self.out[..self.len]
-                .iter()
-                .flatten()
-                .any(|id| group(*id) == wanted),
+            None => self.out[..self.len].iter().any(|id| group(*id) == wanted),
         }
     }
 }

@@ -1,307 +1,191 @@
-//! The trait that every strategy implements, and the changes it takes.
+//! The trait that every router implements: what a program asks, and what a wrapper forwards.
 
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
-use core::ops::ControlFlow;
-
-use smallvec::SmallVec;
+use core::ops::{ControlFlow, Deref};
 
 use crate::hash::scale;
+use crate::replicas;
 use crate::{
-    Error, HashFunction, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Spread, replicas,
+    Change, Error, HashId, HashRanges, KeyHash, KeyHasher, Loads, Node, NodeId, NodeList, Nodes,
+    Spread,
 };
-
-/// A change of membership.
-///
-/// ```
-/// use hashroute::{Change, Node, Ring, Router};
-///
-/// let mut ring = Ring::new([Node::new("a")])?;
-/// ring.apply(&Change::Add(Node::new("b").with_weight(2)))?;
-/// ring.apply(&Change::reweight("b", 1))?;
-/// ring.apply(&Change::remove("a"))?;
-/// assert_eq!(ring.route(b"any key").map(Node::name), Some("b"));
-/// # Ok::<(), hashroute::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-#[non_exhaustive]
-pub enum Change {
-    /// A node joins.
-    Add(Node),
-    /// The node of this name leaves.
-    Remove(Box<str>),
-    /// The node of this name gets this weight; 0 drains it.
-    Reweight(Box<str>, u32),
-}
-
-impl Change {
-    /// The node of this name leaves.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Change::remove("a"), hashroute::Change::Remove("a".into()));
-    /// ```
-    pub fn remove(name: impl Into<Box<str>>) -> Self {
-        Self::Remove(name.into())
-    }
-
-    /// The node of this name gets this weight; 0 drains it.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Change::reweight("a", 2), hashroute::Change::Reweight("a".into(), 2));
-    /// ```
-    pub fn reweight(name: impl Into<Box<str>>, weight: u32) -> Self {
-        Self::Reweight(name.into(), weight)
-    }
-}
 
 /// Given a key and a set of nodes, which node?
 ///
 /// Dyn-compatible: a program may hold a `Box<dyn Router>` and let its configuration choose.
-/// Lookups take `&self`, never allocate and never panic; they are `None` only when no node
-/// can take a key. Three methods are required; the others follow from them and are
-/// overridden where a strategy does better.
+/// Three methods are required; the others follow from them and are overridden where a router does
+/// better.
 ///
-/// An implementor promises that the same members, in a state that its
-/// [`Caps`](crate::strategy::Caps) call shared, give the same answer in every process, on
-/// every platform and in every version.
+/// | group | methods (required ones in bold) |
+/// |---|---|
+/// | lookups | [`hash_key`](Self::hash_key), **[`route_hash`](Self::route_hash)**, [`route`](Self::route), [`route_batch`](Self::route_batch), [`walk`](Self::walk), [`replicas_into`](Self::replicas_into) |
+/// | changes | **[`apply`](Self::apply)** |
+/// | facts | **[`nodes`](Self::nodes)**, [`hash_id`](Self::hash_id), [`ranges`](Self::ranges), [`loads`](Self::loads), [`explain`](Self::explain), [`heap_bytes`](Self::heap_bytes) |
+///
+/// [`RouterExt`](crate::RouterExt) adds preference lists by value. Lookups take `&self`, never
+/// allocate and never panic. A key becomes a [`KeyHash`] through `hash_key`, which is `None` for a
+/// key that the router does not route: such a key has no owner, no replicas and no load.
+///
+/// # Implementors
+///
+/// The same members, in a state that the router's [`Caps`](crate::registry::Caps) call shared, give
+/// the same answer in every process, on every platform and in every version. A router that hashes
+/// keys otherwise than by [`KeyHash::from_bytes`] (XXH3, no seed) overrides both `hash_key` and
+/// `hash_id`. Nobody overrides `route`. A wrapper uses
+/// [`forward_router!`](crate::forward_router), which forgets no method.
 ///
 /// ```
-/// use hashroute::{Jump, Node, Rendezvous, Ring, Router};
+/// use hashroute::{Jump, Rendezvous, Ring, Router};
 ///
-/// let nodes = || ["a", "b", "c"].map(Node::new);
+/// let nodes = ["a", "b", "c"];
 /// let routers: Vec<Box<dyn Router>> =
-///     vec![Box::new(Ring::new(nodes())?), Box::new(Rendezvous::new(nodes())?), Box::new(Jump::new(nodes())?)];
+///     vec![Box::new(Ring::new(nodes)?), Box::new(Rendezvous::new(nodes)?), Box::new(Jump::new(nodes)?)];
 /// for router in &routers {
 ///     assert!(router.route(b"user:42").is_some());
 /// }
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 pub trait Router: Debug + Send + Sync {
-    /// The members.
+    // --- Lookups ---
+
+    /// Hashes a key as this router does. `None` for a key that it does not route, such as the
+    /// empty key in nginx, or a key that is no number in Guava.
     ///
     /// ```
-    /// # use hashroute::{Node, Ring, Router};
-    /// assert_eq!(Ring::new([Node::new("a")])?.nodes().len(), 1);
+    /// # use hashroute::{KeyHash, Ring, Router};
+    /// let ring = Ring::new(["a"])?;
+    /// assert_eq!(ring.hash_key(b"key"), Some(KeyHash::from_bytes(b"key")));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    fn nodes(&self) -> &Nodes;
+    #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
+    #[inline(always)]
+    fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
+        Some(KeyHash::from_bytes(key))
+    }
 
-    /// The owner of a key that is hashed already; `None` when no node has weight.
+    /// Returns the owner of a key that is hashed already; `None` when no node can take it.
     ///
     /// ```
     /// # use hashroute::{KeyHash, Node, Ring, Router};
-    /// let ring = Ring::new([])?;
+    /// let ring = Ring::new([] as [Node; 0])?;
     /// assert_eq!(ring.route_hash(KeyHash::from_bytes(b"key")), None);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     fn route_hash(&self, key: KeyHash) -> Option<NodeId>;
 
-    /// Make one change, wholly or not at all.
-    ///
-    /// # Errors
-    /// What [`Nodes::apply`] refuses, and what the strategy cannot do: its page says which.
-    /// Nothing has changed then.
+    /// Returns the owner of a key: the call that most users make. It is
+    /// `route_hash(hash_key(key)?)` for every router.
     ///
     /// ```
-    /// # use hashroute::{Change, Node, Ring, Router};
-    /// let mut ring = Ring::new([Node::new("a")])?;
-    /// assert!(ring.apply(&Change::Add(Node::new("a"))).is_err());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    fn apply(&mut self, change: &Change) -> Result<(), Error>;
-
-    /// How this router hashes keys; `None` when it has a way of its own, in
-    /// [`hash_key`](Self::hash_key).
-    ///
-    /// ```
-    /// # use hashroute::{HashFunction, KeyHasher, Node, Ring, Router};
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// assert_eq!(ring.hasher().map(KeyHasher::function), Some(HashFunction::Xxh3));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    #[inline]
-    fn hasher(&self) -> Option<&KeyHasher> {
-        static DEFAULT: KeyHasher = KeyHasher::new(HashFunction::Xxh3);
-        Some(&DEFAULT)
-    }
-
-    /// Its own way of hashing keys, in words, where [`hasher`](Self::hasher) is `None`: two
-    /// routers of the same words make the same hash of every key, and their hashes fill the bits
-    /// of their [ranges](Self::ranges). `None` where that is not known, or where the hash looks
-    /// at more than the key. Allocates.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, Router};
-    /// assert_eq!(Ring::new([Node::new("a")])?.hash_words(), None); // it has a hasher
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    fn hash_words(&self) -> Option<String> {
-        None
-    }
-
-    /// The hash of a key by this router's function.
-    ///
-    /// ```
-    /// # use hashroute::{KeyHash, Node, Ring, Router};
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// assert_eq!(ring.hash_key(b"key"), KeyHash::from_bytes(b"key"));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
-    #[inline(always)]
-    fn hash_key(&self, key: &[u8]) -> KeyHash {
-        match self.hasher() {
-            Some(hasher) => hasher.spread(key),
-            None => KeyHash::from_bytes(key),
-        }
-    }
-
-    /// The owner of a key: the call that most users make.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, Router};
-    /// let ring = Ring::new([Node::new("a"), Node::new("b")])?;
+    /// # use hashroute::{Ring, Router};
+    /// let ring = Ring::new(["a", "b"])?;
     /// let node = ring.route(b"user:42").expect("a node with weight");
     /// assert!(["a", "b"].contains(&node.name()));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     #[inline]
     fn route(&self, key: &[u8]) -> Option<&Node> {
-        self.nodes().get(self.route_hash(self.hash_key(key))?)
+        self.nodes().get(self.route_hash(self.hash_key(key)?)?)
     }
 
-    /// Offer nodes in order of preference, the owner first, until `visit` breaks or all have
-    /// been offered. A node may be offered more than once; every member with weight is offered
-    /// at least once, so that every search over a walk ends. Replicas, zones, bounded load and
-    /// failover are built on it.
-    ///
-    /// By default the key is hashed anew for each further choice, which spreads what a failed
-    /// node leaves over all the others.
+    /// Routes many keys at once: `out[i]` becomes the owner of `keys[i]`, as far as the shorter of
+    /// the two slices reaches.
     ///
     /// ```
-    /// use std::ops::ControlFlow;
-    /// # use hashroute::{KeyHash, Node, Ring, Router};
-    /// let ring = Ring::new(["a", "b", "c"].map(Node::new))?;
-    /// let down = "b";
-    /// let mut chosen = None;
-    /// ring.walk(KeyHash::from_bytes(b"user:42"), &mut |id| {
-    ///     if ring.nodes().name(id) == down {
-    ///         return ControlFlow::Continue(());
-    ///     }
-    ///     chosen = Some(id);
-    ///     ControlFlow::Break(())
-    /// });
-    /// assert!(chosen.is_some_and(|id| ring.nodes().name(id) != down));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
-        let _ = walk_by_rehash(self, key, visit);
-    }
-
-    /// The owners of many keys: `out[i]` for `keys[i]`, up to the shorter of the two.
-    ///
-    /// ```
-    /// # use hashroute::{KeyHash, Node, Ring, Router};
-    /// let ring = Ring::new([Node::new("a")])?;
+    /// # use hashroute::{KeyHash, Ring, Router};
+    /// let ring = Ring::new(["a", "b"])?;
     /// let keys = [1, 2, 3].map(KeyHash::from_integer);
     /// let mut owners = [None; 3];
     /// ring.route_batch(&keys, &mut owners);
-    /// assert!(owners.iter().all(Option::is_some));
+    /// assert_eq!(owners, keys.map(|key| ring.route_hash(key)));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    #[inline]
     fn route_batch(&self, keys: &[KeyHash], out: &mut [Option<NodeId>]) {
         for (owner, &key) in out.iter_mut().zip(keys) {
             *owner = self.route_hash(key);
         }
     }
 
-    /// The first `n` distinct nodes of a key's preference list, the owner first. The list for
-    /// `n` is a prefix of the list for `n + 1`; it is shorter only when fewer nodes have weight.
-    /// Allocates for more than eight.
+    /// Offers nodes in the key's order of preference, the owner first, until `visit` breaks. A
+    /// node may be offered several times; every member with weight is offered at least once.
     ///
     /// ```
-    /// # use hashroute::{KeyHash, Node, Ring, Router, Spread};
-    /// let ring = Ring::new([("a", "z1"), ("b", "z1"), ("c", "z2")].map(|(name, zone)| Node::new(name).with_zone(zone)))?;
-    /// let key = ring.hash_key(b"user:42");
-    /// let list = ring.replicas(key, 2, Spread::Zones);
-    /// let zones: Vec<_> = list.iter().filter_map(|&id| ring.nodes().get(id)?.zone()).collect();
-    /// assert!(zones == ["z1", "z2"] || zones == ["z2", "z1"]);
-    /// assert_eq!(Some(list[0]), ring.route_hash(key));
+    /// # use core::ops::ControlFlow;
+    /// # use hashroute::{KeyHash, Ring, Router};
+    /// let ring = Ring::new(["a", "b"])?;
+    /// let mut seen = std::collections::BTreeSet::new();
+    /// ring.walk(KeyHash::from_bytes(b"user:42"), &mut |id| {
+    ///     seen.insert(id);
+    ///     ControlFlow::Continue(())
+    /// });
+    /// assert_eq!(seen.len(), 2);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    fn replicas(&self, key: KeyHash, n: usize, spread: Spread) -> SmallVec<[NodeId; 8]> {
-        replicas::list(self, key, n, spread)
+    fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
+        let _ = walk_by_rehash(self, key, visit);
     }
 
-    /// As [`replicas`](Self::replicas), into the caller's slice and without allocating: the
-    /// number of nodes written, at the front.
+    /// Writes the first `n` distinct nodes of the key's preference list into `out`, whose contents
+    /// it replaces. The list for `n` is a prefix of the list for `n + 1`; it is shorter only when
+    /// fewer nodes have weight. Allocates only where `out` has to grow, so a list that is reused
+    /// stops allocating.
     ///
     /// ```
-    /// # use hashroute::{KeyHash, Node, Ring, Router, Spread};
-    /// let ring = Ring::new(["a", "b"].map(Node::new))?;
-    /// let mut list = [None; 3];
-    /// let n = ring.replicas_into(ring.hash_key(b"user:42"), Spread::Nodes, &mut list);
-    /// assert_eq!((n, list[2]), (2, None));
+    /// # use hashroute::{KeyHash, NodeList, Ring, Router, Spread};
+    /// let ring = Ring::new(["a", "b"])?;
+    /// let mut list = NodeList::new();
+    /// ring.replicas_into(KeyHash::from_bytes(b"user:42"), 3, Spread::Nodes, &mut list);
+    /// assert_eq!(list.len(), 2);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     #[inline]
-    fn replicas_into(&self, key: KeyHash, spread: Spread, out: &mut [Option<NodeId>]) -> usize {
-        replicas::fill(self, key, spread, out)
+    fn replicas_into(&self, key: KeyHash, n: usize, spread: Spread, out: &mut NodeList) {
+        replicas::fill(self, key, n, spread, out);
     }
 
-    /// As [`route_hash`](Self::route_hash), and count the key as load where the strategy keeps
-    /// loads: how a harness fills a router. There is nothing to give back later.
+    // --- Changes ---
+
+    /// Makes one change, wholly or not at all.
+    ///
+    /// # Errors
+    /// What [`Nodes::apply`] refuses, and what the strategy cannot do: its page says which.
+    /// Nothing has changed then.
     ///
     /// ```
-    /// # use hashroute::{BoundedLoad, KeyHash, Node, Ring, Router};
-    /// let bounded = BoundedLoad::new(Ring::new(["a", "b"].map(Node::new))?, 1.25)?;
-    /// let key = KeyHash::from_bytes(b"the same key");
-    /// let placed: Vec<_> = (0..3).map(|_| bounded.place(key)).collect();
-    /// assert_ne!(placed[0], placed[2]); // two are all that one of two nodes may have of three
+    /// # use hashroute::{Change, Ring, Router};
+    /// let mut ring = Ring::new(["a"])?;
+    /// assert!(ring.apply(&Change::add("a")).is_err());
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    fn place(&self, key: KeyHash) -> Option<NodeId> {
-        self.route_hash(key)
-    }
+    fn apply(&mut self, change: &Change) -> Result<(), Error>;
 
-    /// Whether a key's node depends on the loads that the keys placed before it are: then
-    /// [`place`](Self::place) counts, and the order of keys matters.
+    // --- Facts ---
+
+    /// Returns the members.
+    fn nodes(&self) -> &Nodes;
+
+    /// Returns the identity of the function behind [`hash_key`](Self::hash_key): two routers with
+    /// equal identities give every key the same hash.
     ///
     /// ```
-    /// # use hashroute::{BoundedLoad, Node, Ring, Router};
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// assert!(!ring.keeps_loads() && BoundedLoad::new(ring, 1.25)?.keeps_loads());
+    /// # use hashroute::{HashFunction, KeyHasher, Ring, Router};
+    /// let ring = Ring::new(["a"])?;
+    /// assert_eq!(ring.hash_id().hasher().map(KeyHasher::function), Some(HashFunction::Xxh3));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    fn keeps_loads(&self) -> bool {
-        false
+    fn hash_id(&self) -> HashId {
+        HashId::Spread(KeyHasher::default())
     }
 
-    /// The exact share of the hash space that each node owns, by [`NodeId::index`], where the
-    /// structure gives it (arcs, cells, slots); the shares sum to 1 when a node has weight.
+    /// Returns the whole hash space by owner, where the structure gives it (arcs, cells, slots);
+    /// `None` where every hash has a way of its own (scores, jump, loads). [`HashRanges::owner`] of
+    /// every hash is [`route_hash`](Self::route_hash). Allocates.
     ///
     /// ```
-    /// # use hashroute::{Node, Ring, Router};
-    /// let shares = Ring::new(["a", "b"].map(Node::new))?.shares().expect("a ring has arcs");
-    /// assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    fn shares(&self) -> Option<Vec<f64>> {
-        None
-    }
-
-    /// The whole hash space by owner, where the structure gives it (arcs, cells, slots); `None`
-    /// where every hash has a way of its own (scores, jump, loads). [`HashRanges::owner`] of every
-    /// hash is [`route_hash`](Self::route_hash). Allocates.
-    ///
-    /// ```
-    /// # use hashroute::{KeyHash, Maglev, Node, Router};
-    /// let router = Maglev::new(["a", "b"].map(Node::new))?;
+    /// # use hashroute::{KeyHash, Maglev, Router};
+    /// let router = Maglev::new(["a", "b"])?;
     /// let ranges = router.ranges().expect("a table has cells");
     /// let key = KeyHash::from_bytes(b"user:42");
     /// assert_eq!(ranges.owner(key), router.route_hash(key));
@@ -311,140 +195,81 @@ pub trait Router: Debug + Send + Sync {
         None
     }
 
-    /// What the strategy looks at on a key's way to its owner, as (name, value) pairs in order:
-    /// for people, not for programs. Allocates.
+    /// Returns the loads, where the owner of a key depends on the keys placed before it. `None`
+    /// where it does not: nothing is counted.
     ///
     /// ```
-    /// # use hashroute::{KeyHash, Node, Ring, Router};
-    /// let ring = Ring::new([Node::new("a")])?;
+    /// # use hashroute::{BoundedLoad, Ring, Router};
+    /// let ring = Ring::new(["a"])?;
+    /// assert!(ring.loads().is_none() && BoundedLoad::new(ring, 1.25)?.loads().is_some());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    fn loads(&self) -> Option<&dyn Loads> {
+        None
+    }
+
+    /// Describes a key's way to its owner: for people, not for programs. Allocates.
+    ///
+    /// ```
+    /// # use hashroute::{KeyHash, Ring, Router};
+    /// let ring = Ring::new(["a"])?;
     /// assert!(ring.explain(KeyHash::from_bytes(b"key")).iter().any(|(name, _)| *name == "point"));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+    fn explain(&self, key: KeyHash) -> Explanation {
         let _ = key;
-        Vec::new()
+        Explanation::default()
     }
 
-    /// Bytes on the heap, without the allocator's overhead.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, Router};
-    /// assert!(Ring::new([Node::new("a")])?.heap_bytes() > 160 * 12);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the bytes on the heap, without the allocator's overhead.
     fn heap_bytes(&self) -> usize {
         self.nodes().heap_bytes()
     }
 }
 
-/// What a wrapper leaves to the router inside: who the members are, and how keys are hashed.
-macro_rules! as_inside {
-    ($field:ident) => {
-        #[inline]
-        fn nodes(&self) -> &Nodes {
-            self.$field.nodes()
-        }
+/// The facts of a key's way to its owner, in order: (name, value) pairs.
+///
+/// ```
+/// let explanation = hashroute::Explanation::default().with("slot", "7 of 16384");
+/// assert_eq!(explanation[0], ("slot", String::from("7 of 16384")));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Explanation(Vec<(&'static str, String)>);
 
-        #[inline]
-        fn hasher(&self) -> Option<&KeyHasher> {
-            self.$field.hasher()
-        }
+impl Explanation {
+    /// Adds a fact at the end.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.push(name, value);
+        self
+    }
 
-        fn hash_words(&self) -> Option<String> {
-            self.$field.hash_words()
-        }
-
-        #[inline]
-        fn hash_key(&self, key: &[u8]) -> KeyHash {
-            self.$field.hash_key(key)
-        }
-
-        #[inline]
-        fn route(&self, key: &[u8]) -> Option<&Node> {
-            // A system with a hash of its own may route no key of this form.
-            if self.$field.hasher().is_none() {
-                self.$field.route(key)?;
-            }
-            self.nodes().get(self.route_hash(self.hash_key(key))?)
-        }
-    };
+    /// Adds a fact at the end.
+    pub fn push(&mut self, name: &'static str, value: impl Into<String>) {
+        self.0.push((name, value.into()));
+    }
 }
-pub(crate) use as_inside;
 
-/// So that what takes a router also takes one that was chosen at run time.
-impl<R: Router + ?Sized> Router for Box<R> {
-    #[inline]
-    fn nodes(&self) -> &Nodes {
-        (**self).nodes()
+impl FromIterator<(&'static str, String)> for Explanation {
+    fn from_iter<I: IntoIterator<Item = (&'static str, String)>>(facts: I) -> Self {
+        Self(facts.into_iter().collect())
     }
+}
 
-    #[inline]
-    fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
-        (**self).route_hash(key)
+impl Deref for Explanation {
+    type Target = [(&'static str, String)];
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
+}
 
-    fn apply(&mut self, change: &Change) -> Result<(), Error> {
-        (**self).apply(change)
-    }
+impl IntoIterator for Explanation {
+    type Item = (&'static str, String);
+    type IntoIter = alloc::vec::IntoIter<Self::Item>;
 
-    #[inline]
-    fn hasher(&self) -> Option<&KeyHasher> {
-        (**self).hasher()
-    }
-
-    fn hash_words(&self) -> Option<String> {
-        (**self).hash_words()
-    }
-
-    #[inline]
-    fn hash_key(&self, key: &[u8]) -> KeyHash {
-        (**self).hash_key(key)
-    }
-
-    #[inline]
-    fn route(&self, key: &[u8]) -> Option<&Node> {
-        (**self).route(key)
-    }
-
-    fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
-        (**self).walk(key, visit);
-    }
-
-    #[inline]
-    fn route_batch(&self, keys: &[KeyHash], out: &mut [Option<NodeId>]) {
-        (**self).route_batch(keys, out);
-    }
-
-    fn replicas(&self, key: KeyHash, n: usize, spread: Spread) -> SmallVec<[NodeId; 8]> {
-        (**self).replicas(key, n, spread)
-    }
-
-    fn replicas_into(&self, key: KeyHash, spread: Spread, out: &mut [Option<NodeId>]) -> usize {
-        (**self).replicas_into(key, spread, out)
-    }
-
-    fn place(&self, key: KeyHash) -> Option<NodeId> {
-        (**self).place(key)
-    }
-
-    fn keeps_loads(&self) -> bool {
-        (**self).keeps_loads()
-    }
-
-    fn shares(&self) -> Option<Vec<f64>> {
-        (**self).shares()
-    }
-
-    fn ranges(&self) -> Option<HashRanges> {
-        (**self).ranges()
-    }
-
-    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
-        (**self).explain(key)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        (**self).heap_bytes()
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The hash space by owner, where a strategy's structure says who owns which part of it.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::{KeyHash, NodeId};
@@ -207,11 +208,11 @@ impl HashRanges {
     /// ```
     /// # use hashroute::{KeyHash, HashRanges};
     /// let cells = HashRanges::cells(32, [(7, None)]);
-    /// assert_eq!(cells.place(KeyHash::from_raw(10)), Some(3));
-    /// assert_eq!(cells.place(KeyHash::from_raw(1 << 32)), None);
+    /// assert_eq!(cells.position(KeyHash::from_raw(10)), Some(3));
+    /// assert_eq!(cells.position(KeyHash::from_raw(1 << 32)), None);
     /// ```
-    pub fn place(&self, key: KeyHash) -> Option<u64> {
-        self.space.place(key)
+    pub fn position(&self, key: KeyHash) -> Option<u64> {
+        self.space.position(key)
     }
 
     /// Who owns a hash. O(log ranges).
@@ -221,8 +222,8 @@ impl HashRanges {
     /// assert_eq!(HashRanges::arcs(64, []).owner(KeyHash::from_raw(7)), None);
     /// ```
     pub fn owner(&self, key: KeyHash) -> Option<NodeId> {
-        let place = self.place(key)?;
-        let after = self.starts.partition_point(|(start, _)| *start <= place);
+        let position = self.position(key)?;
+        let after = self.starts.partition_point(|(start, _)| *start <= position);
         self.starts[after - 1].1
     }
 
@@ -236,6 +237,31 @@ impl HashRanges {
     /// ```
     pub fn share(&self, first: u64, last: u64) -> f64 {
         self.space.count(first, last) as f64 / self.space.hashes() as f64
+    }
+
+    /// Returns the share of all hashes that each node owns, by [`NodeId::index`] below `id_bound`,
+    /// exact up to the rounding of the quotient. Without gaps the shares sum to 1. O(ranges).
+    ///
+    /// ```
+    /// # use hashroute::{Ring, Router};
+    /// let ring = Ring::new(["a", "b"])?;
+    /// let shares = ring.ranges().expect("a ring has arcs").shares(ring.nodes().id_bound());
+    /// assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn shares(&self, id_bound: usize) -> Vec<f64> {
+        let mut counts = vec![0_u128; id_bound];
+        for range in self.iter() {
+            let own = range.owner.and_then(|id| counts.get_mut(id.index()));
+            if let Some(count) = own {
+                *count += self.space.count(range.first, range.last);
+            }
+        }
+        let hashes = self.space.hashes() as f64;
+        counts
+            .into_iter()
+            .map(|count| count as f64 / hashes)
+            .collect()
     }
 
     fn range(&self, at: usize) -> OwnedRange {
@@ -283,7 +309,7 @@ impl HashSpace {
         u64::MAX >> (64 - self.bits)
     }
 
-    pub(crate) fn place(self, key: KeyHash) -> Option<u64> {
+    pub(crate) fn position(self, key: KeyHash) -> Option<u64> {
         let hash = key.get();
         (hash <= self.widest()).then(|| self.modulus.map_or(hash, |modulus| hash % modulus))
     }
@@ -358,7 +384,7 @@ pub(crate) fn overlay(
     }
 }
 
-/// HashRanges once after the other, and again from the start.
+/// Ranges once after the other, and again from the start.
 struct Turns<'a> {
     ranges: &'a HashRanges,
     at: usize,
@@ -462,8 +488,8 @@ mod tests {
             });
             let space = space.expect("alike");
             for hash in (0..256).map(KeyHash::from_raw) {
-                let place = space.place(hash).expect("8 bits");
-                let run = runs.iter().find(|run| (run.0..=run.1).contains(&place));
+                let at = space.position(hash).expect("8 bits");
+                let run = runs.iter().find(|run| (run.0..=run.1).contains(&at));
                 assert_eq!(
                     run.map(|run| run.2),
                     Some([from.owner(hash), to.owner(hash)])

@@ -6,31 +6,32 @@ mod common;
 mod model;
 
 use core::ops::ControlFlow;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, Once, OnceLock, RwLock};
 use std::thread;
 
 use common::{Outcome, is_set, keys, nodes, walked};
 use hashroute::strategy::{ALL, find};
 use hashroute::{
-    BoundedLoad, Change, Error, HashSlots, Jump, KeyHash, Lease, Maglev, Modulo, Node, NodeId,
-    Nodes, Rendezvous, Ring, Router,
+    BoundedLoad, Change, Error, HashSlots, Jump, KeyHash, Lease, Loads, Maglev, Modulo, Node,
+    NodeId, Nodes, Rendezvous, Ring, Router,
 };
 
 /// c as a fraction, exactly.
 type Factor = (u128, u128);
 
 /// ceil(c m w / W), from the definition.
-fn bound(factor: Factor, present: usize, weight: u32, total: u64) -> usize {
-    let whole = factor.0 * present as u128 * u128::from(weight);
+fn bound(factor: Factor, present: u64, weight: u32, total: u64) -> u64 {
+    let whole = factor.0 * u128::from(present) * u128::from(weight);
     let bound = whole.div_ceil(factor.1 * u128::from(total));
-    usize::try_from(bound).expect("a small number")
+    u64::try_from(bound).expect("a small number")
 }
 
 /// The bound of a member when `present` keys are there.
-fn bound_of<R: Router>(router: &R, factor: Factor, present: usize, id: NodeId) -> usize {
+fn bound_of<R: Router>(router: &R, factor: Factor, present: u64, id: NodeId) -> u64 {
     let nodes = router.nodes();
-    bound(factor, present, nodes.weight(id), nodes.total_weight())
+    let weight = nodes.weight(id).expect("a member");
+    bound(factor, present, weight, nodes.total_weight())
 }
 
 /// One of `n`, as the key has it.
@@ -42,7 +43,7 @@ fn ids<R: Router>(router: &R) -> Vec<NodeId> {
     router.nodes().iter().map(|(id, _)| id).collect()
 }
 
-fn sum<R: Router>(router: &BoundedLoad<R>) -> usize {
+fn sum<R: Router>(router: &BoundedLoad<R>) -> u64 {
     ids(router).into_iter().map(|id| router.load(id)).sum()
 }
 
@@ -56,7 +57,7 @@ fn the_bound_is_a_ratio_of_integers() -> Outcome {
     let id = ids(&bounded)[0];
     let held = keys(1, 9)
         .into_iter()
-        .filter_map(|key| bounded.acquire(key));
+        .filter_map(|key| bounded.acquire_hash(key));
     assert_eq!(held.count(), 9);
     assert_eq!((bounded.load(id), bounded.capacity(id)), (9, 11));
     for (factor, c) in [
@@ -66,7 +67,7 @@ fn the_bound_is_a_ratio_of_integers() -> Outcome {
         ((1_000_001, 1_000_000), 1.000_001),
     ] {
         let bounded = BoundedLoad::new(ring(3)?, c)?;
-        for (held, key) in keys(2, 300).into_iter().enumerate() {
+        for (held, key) in (0..).zip(keys(2, 300)) {
             for id in ids(&bounded) {
                 assert_eq!(
                     bounded.capacity(id),
@@ -74,7 +75,7 @@ fn the_bound_is_a_ratio_of_integers() -> Outcome {
                     "{c} {held}"
                 );
             }
-            assert!(bounded.acquire(key).is_some(), "{c} {held}");
+            assert!(bounded.acquire_hash(key).is_some(), "{c} {held}");
         }
     }
     Ok(())
@@ -118,7 +119,7 @@ fn huge_weights_do_not_overflow() -> Outcome {
     let bounded = BoundedLoad::new(Rendezvous::new(huge)?, 1_000_000.0)?;
     let leases: Vec<_> = keys(3, 100)
         .into_iter()
-        .filter_map(|key| bounded.acquire(key))
+        .filter_map(|key| bounded.acquire_hash(key))
         .collect();
     assert_eq!((leases.len(), sum(&bounded)), (100, 100));
     Ok(())
@@ -130,7 +131,7 @@ fn fill<R: Router>(router: R) -> Outcome {
     let name = format!("{router:.0?}");
     let bounded = BoundedLoad::new(router, 1.25)?;
     let mut leases = Vec::new();
-    for (held, key) in keys(4, 500).into_iter().enumerate() {
+    for (held, key) in (0..).zip(keys(4, 500)) {
         // One key in two is the same, so that a node overflows.
         let key = if held % 2 == 0 {
             KeyHash::from_raw(1)
@@ -138,7 +139,7 @@ fn fill<R: Router>(router: R) -> Outcome {
             key
         };
         let lease = bounded
-            .acquire(key)
+            .acquire_hash(key)
             .ok_or_else(|| format!("no room in {name}"))?;
         let id = lease.node();
         assert!(
@@ -182,7 +183,7 @@ fn without_load_it_routes_as_the_router_inside() -> Outcome {
     for key in keys(5, 2000) {
         assert_eq!(bounded.route_hash(key), ring.route_hash(key));
     }
-    bounded.place(KeyHash::from_raw(1));
+    assert!(bounded.acquire_hash(KeyHash::from_raw(1)).is_some());
     assert_eq!((bounded.total_load(), bounded.clone().total_load()), (1, 0));
     Ok(())
 }
@@ -208,7 +209,7 @@ fn racing_placements_stay_within_the_bound() -> Outcome {
                 } else {
                     key
                 };
-                let lease = bounded.acquire(key).expect("room");
+                let lease = bounded.acquire_hash(key).expect("room");
                 // The load first: it is covered by every total read later.
                 let load = bounded.load(lease.node());
                 let present = bounded.total_load();
@@ -226,13 +227,13 @@ fn racing_placements_stay_within_the_bound() -> Outcome {
                 .flat_map(|thread| thread.join().expect("no panic"))
                 .collect()
         });
-        let total = threads * EACH;
+        let total = (threads * EACH) as u64;
         assert_eq!(
-            (leases.len(), bounded.total_load(), sum(bounded)),
+            (leases.len() as u64, bounded.total_load(), sum(bounded)),
             (total, total, total)
         );
         for id in ids(bounded) {
-            let held = leases.iter().filter(|lease| lease.node() == id).count();
+            let held = leases.iter().filter(|lease| lease.node() == id).count() as u64;
             assert_eq!(bounded.load(id), held);
             assert!(held <= bound_of(bounded, factor, total, id));
         }
@@ -266,10 +267,10 @@ fn requests_come_and_go_and_none_is_lost() -> Outcome {
                     let lease = held.swap_remove(pick(key, HELD));
                     assert!(bounded.release(lease));
                 }
-                match bounded.acquire(key) {
+                match bounded.acquire_hash(key) {
                     // There are never more than this many keys, those on their way included.
                     Some(lease) => {
-                        let most = bound_of(bounded, factor, threads * HELD, lease.node());
+                        let most = bound_of(bounded, factor, (threads * HELD) as u64, lease.node());
                         assert!(bounded.load(lease.node()) <= most);
                         held.push(lease);
                     }
@@ -305,7 +306,7 @@ fn overtake() {
         LEASES
             .lock()
             .expect("no panic")
-            .extend(router.acquire(KeyHash::from_raw(1)));
+            .extend(router.acquire_hash(KeyHash::from_raw(1)));
     }
 }
 
@@ -339,7 +340,7 @@ impl Router for Overtaken {
 fn an_acquire_that_is_overtaken_still_finds_the_room_there_is() -> Outcome {
     let router = BoundedLoad::new(Overtaken(Nodes::new(nodes(2))?), 1.000_001)?;
     let router = OVERTAKEN.get_or_init(|| router);
-    let two = [2, 2].map(|key| router.acquire(KeyHash::from_raw(key)));
+    let two = [2, 2].map(|key| router.acquire_hash(KeyHash::from_raw(key)));
     LEASES
         .lock()
         .expect("no panic")
@@ -348,7 +349,7 @@ fn an_acquire_that_is_overtaken_still_finds_the_room_there_is() -> Outcome {
     // and 2, and the total is what it was.
     assert_eq!(router.total_load(), 2);
     assert!(
-        router.acquire(KeyHash::from_raw(0)).is_some(),
+        router.acquire_hash(KeyHash::from_raw(0)).is_some(),
         "no room beside an empty node"
     );
     Ok(())
@@ -356,13 +357,14 @@ fn an_acquire_that_is_overtaken_still_finds_the_room_there_is() -> Outcome {
 
 #[test]
 fn absolute_limits_hold_under_races() -> Outcome {
-    const CAP: usize = 50;
+    const CAP: u64 = 50;
+    const ALL: usize = 4 * 50;
     for threads in THREADS {
         let bounded = &BoundedLoad::new(Ring::new(nodes(4))?, 1.5)?.with_cap(CAP);
         let fill = |thread: usize| {
-            let keys = keys(thread as u64, 4 * CAP);
+            let keys = keys(thread as u64, ALL);
             let leases = keys.into_iter().filter_map(|key| {
-                let lease = bounded.acquire(key)?;
+                let lease = bounded.acquire_hash(key)?;
                 assert!(bounded.load(lease.node()) <= CAP);
                 Some(lease)
             });
@@ -376,9 +378,9 @@ fn absolute_limits_hold_under_races() -> Outcome {
                 .collect()
         });
         // Each thread alone would fill the cluster, so it is full, exactly.
-        assert_eq!((leases.len(), sum(bounded)), (4 * CAP, 4 * CAP));
+        assert_eq!((leases.len(), sum(bounded)), (ALL, 4 * CAP));
         assert_eq!(bounded.total_load(), 4 * CAP);
-        assert!(bounded.acquire(KeyHash::from_raw(1)).is_none());
+        assert!(bounded.acquire_hash(KeyHash::from_raw(1)).is_none());
         assert!(leases.into_iter().all(|lease| bounded.release(lease)));
         assert_eq!((bounded.total_load(), sum(bounded)), (0, 0));
     }
@@ -388,9 +390,9 @@ fn absolute_limits_hold_under_races() -> Outcome {
 #[test]
 fn nodes_leave_and_return_while_leases_are_out() -> Outcome {
     const WORKERS: u64 = 4;
-    const LOST: usize = 500;
+    const LOST: u64 = 500;
     let shared = &RwLock::new(BoundedLoad::new(Ring::with_points(nodes(5), 20)?, 1.25)?);
-    let [taken, returned, lost] = &[(); 3].map(|()| AtomicUsize::new(0));
+    let [taken, returned, lost] = &[(); 3].map(|()| AtomicU64::new(0));
     // Until enough leases have lost their nodes.
     let going = || lost.load(Ordering::Relaxed) < LOST;
     let work = |worker: u64| {
@@ -402,17 +404,17 @@ fn nodes_leave_and_return_while_leases_are_out() -> Outcome {
             let router = shared.read().expect("no panic");
             if held.len() > 8 {
                 let lease = held.swap_remove(pick(key, 8));
-                returned.fetch_add(usize::from(router.release(lease)), Ordering::Relaxed);
+                returned.fetch_add(u64::from(router.release(lease)), Ordering::Relaxed);
             }
-            let lease = router.acquire(key);
-            taken.fetch_add(lease.iter().len(), Ordering::Relaxed);
+            let lease = router.acquire_hash(key);
+            taken.fetch_add(u64::from(lease.is_some()), Ordering::Relaxed);
             held.extend(lease);
         }
         let router = shared.read().expect("no panic");
         let given = held
             .into_iter()
             .filter_map(|lease| router.release(lease).then_some(()));
-        returned.fetch_add(given.count(), Ordering::Relaxed);
+        returned.fetch_add(given.count() as u64, Ordering::Relaxed);
     };
     let change = || {
         for round in (0..).take_while(|_| going()) {

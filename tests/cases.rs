@@ -21,8 +21,9 @@ use std::collections::BTreeSet;
 use common::{
     Outcome, build, counts, fair_shares, fit, keys, nodes, owner, state, walked, weighted,
 };
-use hashroute::strategy::{ALL, Agree, Params};
-use hashroute::{Change, Error, KeyHash, Maglev, Node, Ring, Router, Spread};
+use hashroute::registry::Agree;
+use hashroute::strategy::{ALL, Params};
+use hashroute::{Change, Error, KeyHash, Maglev, Node, Ring, Router, RouterExt, Spread};
 
 #[test]
 fn input_1_names_that_are_prefixes_of_each_other() {
@@ -82,7 +83,7 @@ fn input_3_weights_at_the_edges() {
                         "{}",
                         strategy.name
                     );
-                    assert!(id.is_none_or(|id| router.nodes().weight(id) > 0));
+                    assert!(id.is_none_or(|id| router.nodes().weight(id) > Some(0)));
                     let offered: BTreeSet<_> = walked(&*router, key).into_iter().collect();
                     assert_eq!(
                         offered.len(),
@@ -131,14 +132,17 @@ fn input_6_more_replicas_than_nodes_none_and_crowded_zones() {
         let router = build(strategy, list.map(|(i, node)| node.with_zone(zone(i))));
         let empty = build(strategy, []);
         for key in keys(3, 50) {
-            assert!(router.replicas(key, 0, Spread::Zones).is_empty());
-            assert_eq!(router.replicas(key, usize::MAX, Spread::Zones).len(), 10);
+            assert!(router.replicas_hash(key, 0, Spread::Zones).is_empty());
+            assert_eq!(
+                router.replicas_hash(key, usize::MAX, Spread::Zones).len(),
+                10
+            );
             // Three zones are wanted, two are there.
-            let three = router.replicas(key, 3, Spread::Zones);
+            let three = router.replicas_hash(key, 3, Spread::Zones);
             let zone = |&id| router.nodes().get(id).and_then(Node::zone);
             let zones: BTreeSet<_> = three.iter().map(zone).collect();
             assert_eq!((three.len(), zones.len()), (3, 2), "{}", strategy.name);
-            assert!(empty.replicas(key, 3, Spread::Racks).is_empty());
+            assert!(empty.replicas_hash(key, 3, Spread::Racks).is_empty());
         }
     }
 }
@@ -182,7 +186,7 @@ fn input_8_counts_around_powers_of_two_and_awkward_tables() -> Outcome {
                 "{} {count}",
                 strategy.name
             );
-            if router.shares().is_none() && strategy.caps.agree != Agree::Load {
+            if router.ranges().is_none() && strategy.agree() != Agree::Load {
                 let chance = common::chi_square(&counts, &fair_shares(&*router));
                 checks.note(format!("{} {count}", strategy.name), chance);
             }
@@ -200,7 +204,7 @@ fn input_8_counts_around_powers_of_two_and_awkward_tables() -> Outcome {
     );
     assert_eq!(nearest(102, 101), 103); // more nodes than cells
     for size in [65_537, 65_539, 65_543, 131_071] {
-        let shares = sized(7, size)?.shares().ok_or("no cells")?;
+        let shares = common::shares(&sized(7, size)?).ok_or("no cells")?;
         assert!(
             shares.iter().all(|share| (share * 7.0 - 1.0).abs() < 1e-3),
             "{size}"

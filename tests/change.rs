@@ -12,11 +12,12 @@ mod common;
 use std::sync::Arc;
 
 use common::{Cluster, Step, weighted};
-use hashroute::strategy::{ALL, Agree, Params, Strategy};
+use hashroute::registry::{Agree, Scheme};
+use hashroute::strategy::{ALL, Params};
 use hashroute::{Change, Router};
 
 /// Small rings and tables, in which as much can go wrong as in large ones, and sooner.
-fn small(strategy: &Strategy) -> Params {
+fn small(strategy: &Scheme) -> Params {
     let sizes = [("points", "20"), ("table-size", "1021"), ("slots", "500")];
     let known = |(name, _): &(&str, &str)| strategy.params.iter().any(|param| param.name == *name);
     let sizes = sizes.into_iter().filter(known);
@@ -28,7 +29,7 @@ fn small(strategy: &Strategy) -> Params {
 /// A router of some strategy over nodes in two zones, and the same after some changes, which may
 /// bring a third.
 pub(crate) fn states(
-    strategy: &'static Strategy,
+    strategy: &'static Scheme,
     weights: &[u32],
     steps: &[Step],
 ) -> [Arc<dyn Router>; 2] {
@@ -48,9 +49,9 @@ pub(crate) fn states(
 }
 
 /// The strategies between which a plan can be: loads cannot be planned.
-pub(crate) fn plannable() -> impl Iterator<Item = &'static Strategy> {
+pub(crate) fn plannable() -> impl Iterator<Item = &'static Scheme> {
     ALL.iter()
-        .filter(|strategy| strategy.caps.agree != Agree::Load)
+        .filter(|strategy| strategy.agree() != Agree::Load)
 }
 
 /// Keys as bytes.

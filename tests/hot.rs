@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use common::{Outcome, build, for_all, keys, walked, weighted};
 use hashroute::hot::{HeavyHitters, HotKeys};
 use hashroute::strategy::ALL;
-use hashroute::{KeyHash, Node, NodeId, Rendezvous, Ring, Router, Spread};
+use hashroute::{KeyHash, Loads, Node, NodeId, Rendezvous, Ring, Router, RouterExt, Spread};
 use proptest::collection::vec;
 use proptest::prelude::any;
 
@@ -31,14 +31,14 @@ fn only_hot_keys_are_routed_otherwise() {
             router.route_batch(&keys, &mut batch);
             for ((&key, &hot), &routed) in keys.iter().zip(&heat).zip(&batch) {
                 let inner = router.router();
-                let list = inner.replicas(key, copies, Spread::Nodes);
+                let list = inner.replicas_hash(key, copies, Spread::Nodes);
                 assert_eq!((router.is_hot(key), router.route_hash(key)), (hot, routed));
                 if hot {
                     // Without load it is the heaviest that has the least of it, the first at ties.
                     let weight = |id: &NodeId| inner.nodes().weight(*id);
                     let heaviest = list.iter().rev().max_by_key(|id| weight(id));
                     assert_eq!(routed.as_ref(), heaviest, "{}", strategy.name);
-                    assert_eq!(router.holders(key), list, "{}", strategy.name);
+                    assert_eq!(router.copies_hash(key), list, "{}", strategy.name);
                     let offered: BTreeSet<_> = walked(&router, key).into_iter().collect();
                     assert_eq!(
                         offered.len(),
@@ -48,7 +48,7 @@ fn only_hot_keys_are_routed_otherwise() {
                     );
                 } else {
                     assert_eq!(routed, inner.route_hash(key), "{}", strategy.name);
-                    assert!(router.holders(key).into_iter().eq(routed));
+                    assert!(router.copies_hash(key).into_iter().eq(routed));
                     assert_eq!(walked(&router, key), walked(inner, key));
                 }
             }
@@ -57,18 +57,18 @@ fn only_hot_keys_are_routed_otherwise() {
 }
 
 /// The highest of these loads once `more` are poured onto the lowest.
-fn filled(loads: &[usize], more: usize) -> usize {
-    let room = |level: usize| {
+fn filled(loads: &[u64], more: u64) -> u64 {
+    let room = |level: u64| {
         loads
             .iter()
             .map(|load| level.saturating_sub(*load))
-            .sum::<usize>()
+            .sum::<u64>()
     };
-    let highest = loads.iter().copied().fold(more, usize::max);
+    let highest = loads.iter().copied().fold(more, u64::max);
     let level = (0..=2 * highest)
         .find(|&level| room(level) >= more)
         .unwrap_or(0);
-    loads.iter().copied().fold(level, usize::max)
+    loads.iter().copied().fold(level, u64::max)
 }
 
 #[test]
@@ -79,23 +79,25 @@ fn the_busiest_node_has_what_arithmetic_says() -> Outcome {
         let hot = KeyHash::from_bytes(b"hot");
         let plain: Vec<_> = keys(81, 8000)
             .into_iter()
-            .filter_map(|key| router.acquire(key))
+            .filter_map(|key| router.acquire_hash(key))
             .collect();
         let before: Vec<_> = router
-            .holders(hot)
+            .copies_hash(hot)
             .iter()
             .map(|&id| router.load(id))
             .collect();
         router.set_hot([hot])?;
-        let holders = router.holders(hot);
-        let loads: Vec<_> = holders.iter().map(|&id| router.load(id)).collect();
-        assert_eq!((before[0], holders.len()), (loads[0], copies));
+        let shared = router.copies_hash(hot);
+        let loads: Vec<_> = shared.iter().map(|&id| router.load(id)).collect();
+        assert_eq!((before[0], shared.len()), (loads[0], copies));
         let requests = 2000; // a fifth of all
-        let leases: Vec<_> = (0..requests).filter_map(|_| router.acquire(hot)).collect();
-        let busiest = holders.iter().map(|&id| router.load(id)).max();
+        let leases: Vec<_> = (0..requests)
+            .filter_map(|_| router.acquire_hash(hot))
+            .collect();
+        let busiest = shared.iter().map(|&id| router.load(id)).max();
         assert_eq!(busiest, Some(filled(&loads, requests)), "{copies} copies");
         assert!(busiest < Some(loads[0] + requests));
-        assert_eq!((plain.len(), leases.len()), (8000, requests));
+        assert_eq!((plain.len(), leases.len() as u64), (8000, requests));
     }
     Ok(())
 }
@@ -106,7 +108,7 @@ fn loads_follow_the_weights() -> Outcome {
     let mut router = HotKeys::new(Rendezvous::new(nodes)?, 2, 0.01)?;
     let hot = KeyHash::from_bytes(b"hot");
     router.set_hot([hot])?;
-    let leases: Vec<_> = (0..4000).filter_map(|_| router.acquire(hot)).collect();
+    let leases: Vec<_> = (0..4000).filter_map(|_| router.acquire_hash(hot)).collect();
     let load = |name| router.nodes().id(name).map(|id| router.load(id));
     assert_eq!(
         (load("a"), load("b"), leases.len()),
@@ -234,7 +236,7 @@ fn counts_too_few_for_the_share_are_refused() -> Outcome {
     assert_eq!(refused(&enough), Ok(vec![]));
     enough.merge(&few); // and is as coarse as the lesser
     assert_eq!(refused(&enough), Err(error.into()));
-    let least = HotKeys::new(Ring::new([])?, 2, 0.0001)?;
+    let least = HotKeys::new(Ring::new([] as [Node; 0])?, 2, 0.0001)?;
     assert!(least.due(&HeavyHitters::new(40_000)?).is_ok());
     Ok(())
 }
@@ -242,7 +244,7 @@ fn counts_too_few_for_the_share_are_refused() -> Outcome {
 /// Only where counts stop at the largest number can more keys be due than may be hot.
 #[test]
 fn of_too_many_keys_those_with_the_most_are_due() -> Outcome {
-    let mut router = HotKeys::new(Ring::new([])?, 2, 0.0001)?;
+    let mut router = HotKeys::new(Ring::new([] as [Node; 0])?, 2, 0.0001)?;
     let mut hitters = HeavyHitters::new(HotKeys::MAX_HOT)?;
     let keys = keys(85, HotKeys::MAX_HOT + 500);
     let (most, less) = keys.split_at(500);
@@ -266,8 +268,9 @@ fn copies_lie_in_zones_where_they_should() -> Outcome {
     let keys = keys(86, 50);
     router.set_hot(keys.iter().copied())?;
     let zoned = |key: &&KeyHash| {
-        let lists = [Spread::Zones, Spread::Nodes].map(|by| router.router().replicas(**key, 2, by));
-        assert_eq!(router.holders(**key), lists[0]);
+        let lists =
+            [Spread::Zones, Spread::Nodes].map(|by| router.router().replicas_hash(**key, 2, by));
+        assert_eq!(router.copies_hash(**key), lists[0]);
         lists[0] != lists[1]
     };
     let other = keys.iter().filter(zoned).count();
@@ -282,13 +285,13 @@ fn the_least_loaded_is_offered_first() -> Outcome {
     let mut router = HotKeys::new(Rendezvous::new(nodes)?, 3, 0.01)?;
     let hot = KeyHash::from_bytes(b"hot");
     router.set_hot([hot])?;
-    let holders = router.holders(hot);
+    let shared = router.copies_hash(hot);
     for turn in 0..6 {
         let offered = walked(&router, hot);
-        assert_eq!(offered[0], holders[turn % 3]);
+        assert_eq!(offered[0], shared[turn % 3]);
         assert_eq!(Some(offered[0]), router.route_hash(hot));
         assert_eq!(offered[1..], walked(router.router(), hot));
-        let lease = router.acquire(hot).ok_or("a node")?;
+        let lease = router.acquire_hash(hot).ok_or("a node")?;
         assert_eq!(lease.node(), offered[0]);
     }
     Ok(())
@@ -296,7 +299,7 @@ fn the_least_loaded_is_offered_first() -> Outcome {
 
 #[test]
 fn what_cannot_be_is_refused_in_words() -> Outcome {
-    let new = |copies, share| HotKeys::new(Ring::new([])?, copies, share);
+    let new = |copies, share| HotKeys::new(Ring::new([] as [Node; 0])?, copies, share);
     for (copies, share, part) in [
         (1, 0.1, "copies = \"1\" cannot be used: expected 2 to 8"),
         (9, 0.1, "2 to 8"),
@@ -311,6 +314,6 @@ fn what_cannot_be_is_refused_in_words() -> Outcome {
     let mut empty = new(2, 1.0)?;
     let key = KeyHash::from_bytes(b"key");
     empty.set_hot([key])?;
-    assert!(empty.holders(key).is_empty() && empty.acquire(key).is_none());
+    assert!(empty.copies_hash(key).is_empty() && empty.acquire_hash(key).is_none());
     Ok(())
 }

@@ -3,7 +3,10 @@
 use core::ops::ControlFlow;
 use std::sync::Mutex;
 
-use hashroute::{BoundedLoad, Change, Error, KeyHash, Lease, Node, NodeId, Nodes, Router, Spread};
+use hashroute::{
+    BoundedLoad, Change, Error, KeyHash, Lease, Loads, Node, NodeId, Nodes, Router, RouterExt,
+    Spread,
+};
 
 /// Walks on, whatever the visitor says.
 #[derive(Debug)]
@@ -19,7 +22,7 @@ impl Router for Deaf {
     }
 
     fn walk(&self, _: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
-        for (id, _) in self.0.iter() {
+        for (id, _) in &self.0 {
             let _ = visit(id);
         }
     }
@@ -34,13 +37,13 @@ fn a_walk_that_does_not_stop_takes_no_more_than_was_asked_for() -> Result<(), Er
     let nodes = || Nodes::new((0..5).map(|i| Node::new(format!("n{i}"))));
     let key = KeyHash::from_raw(1);
     for spread in [Spread::Nodes, Spread::Racks, Spread::Zones] {
-        assert_eq!(Deaf(nodes()?).replicas(key, 2, spread).len(), 2);
+        assert_eq!(Deaf(nodes()?).replicas_hash(key, 2, spread).len(), 2);
     }
     let bounded = BoundedLoad::new(Deaf(nodes()?), 1.25)?;
-    let leases: Vec<_> = (0..10).filter_map(|_| bounded.acquire(key)).collect();
+    let leases: Vec<_> = (0..10).filter_map(|_| bounded.acquire_hash(key)).collect();
     assert_eq!(leases.len(), 10);
     let loads = bounded.nodes().iter().map(|(id, _)| bounded.load(id));
-    assert_eq!(loads.sum::<usize>(), 10);
+    assert_eq!(loads.sum::<u64>(), 10);
     assert!(leases.into_iter().all(|lease| bounded.release(lease)));
     assert!(bounded.nodes().iter().all(|(id, _)| bounded.load(id) == 0));
     Ok(())
@@ -94,7 +97,7 @@ fn the_bound_is_that_of_the_moment_of_placement() -> Result<(), Error> {
         1.25,
     )?));
     let key = KeyHash::from_raw(1);
-    let leases: Vec<_> = (0..1000).filter_map(|_| router.acquire(key)).collect();
+    let leases: Vec<_> = (0..1000).filter_map(|_| router.acquire_hash(key)).collect();
     let first = router.route_hash(key).map(|_| leases[0].node());
     let (kept, others): (Vec<_>, Vec<_>) = leases
         .into_iter()
@@ -107,7 +110,7 @@ fn the_bound_is_that_of_the_moment_of_placement() -> Result<(), Error> {
     *router.router().1.lock().expect("no panic") =
         Some(Box::new(GiveBack(router, Mutex::new(others))));
     // While this one looks for a place, all keys but those of the first node leave.
-    let lease = router.acquire(key).expect("three nodes are empty");
+    let lease = router.acquire_hash(key).expect("three nodes are empty");
     assert_ne!(Some(lease.node()), first, "200 of 200 keys are there");
     Ok(())
 }

@@ -5,8 +5,11 @@ mod common;
 
 use core::time::Duration;
 
-use common::{Outcome, SIGNIFICANCE, at_least, build, for_all, is_set, keys, owners, weighted};
-use hashroute::strategy::{ALL, Excess, Strategy, Weights};
+use common::{
+    Outcome, SIGNIFICANCE, at_least, build, caps, for_all, is_set, keys, owners, weighted,
+};
+use hashroute::registry::{Excess, Scheme, Weights};
+use hashroute::strategy::ALL;
 use hashroute::{Change, Error, Node, Ramp, Rendezvous, Router};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy as _, any};
@@ -16,9 +19,9 @@ const NAME: &str = "node-0";
 const SECOND: Duration = Duration::from_secs(1);
 const KEYS: usize = 2000;
 
-fn with_weights() -> impl Iterator<Item = &'static Strategy> {
+fn with_weights() -> impl Iterator<Item = &'static Scheme> {
     ALL.iter()
-        .filter(|strategy| strategy.caps.weights == Weights::Any)
+        .filter(|strategy| caps(strategy).weights == Weights::Any)
 }
 
 /// Keys that moved between other nodes than they should.
@@ -29,8 +32,8 @@ fn excess(rises: bool, before: &[Box<str>], after: &[Box<str>]) -> u64 {
 }
 
 /// The chance of as many, where the strategy says how many there may be.
-fn chance(strategy: &Strategy, excess: u64, live: usize) -> f64 {
-    match strategy.caps.excess {
+fn chance(strategy: &Scheme, excess: u64, live: usize) -> f64 {
+    match caps(strategy).excess {
         Excess::None => f64::from(excess == 0),
         Excess::AtMost(bound) => at_least(excess, KEYS as u64, bound(live)),
         Excess::Unbounded => 1.0,
@@ -40,7 +43,7 @@ fn chance(strategy: &Strategy, excess: u64, live: usize) -> f64 {
 
 /// Ask at these times, in this order, and make what is due; after each the weight must be that of
 /// the latest time so far.
-fn follow(strategy: &Strategy, ramp: &Ramp, router: &mut dyn Router, times: &[u32], limit: f64) {
+fn follow(strategy: &Scheme, ramp: &Ramp, router: &mut dyn Router, times: &[u32], limit: f64) {
     let sample = keys(70, KEYS);
     let rises = ramp.at(Duration::MAX) > ramp.at(Duration::ZERO);
     let mut latest = Duration::ZERO;
@@ -52,7 +55,8 @@ fn follow(strategy: &Strategy, ramp: &Ramp, router: &mut dyn Router, times: &[u3
         if let Some(change) = due {
             router.apply(&change).expect("a weight it takes");
         }
-        let weight = router.nodes().id(NAME).map(|id| router.nodes().weight(id));
+        let id = router.nodes().id(NAME);
+        let weight = id.and_then(|id| router.nodes().weight(id));
         assert_eq!(weight, Some(ramp.at(latest)), "{} {times:?}", strategy.name);
         let after = owners(router, &sample);
         let excess = excess(rises, &before, &after);
@@ -146,8 +150,7 @@ fn drive(ramps: &mut Vec<Ramp>, now: Duration, router: &mut dyn Router) -> usize
 fn what_is_over_leaves_the_weight_to_others() -> Outcome {
     for strategy in with_weights() {
         let mut router = build(strategy, weighted(strategy, &[0, 10, 10]));
-        let weight =
-            |router: &dyn Router| router.nodes().id(NAME).map(|id| router.nodes().weight(id));
+        let weight = |router: &dyn Router| router.nodes().weight(router.nodes().id(NAME)?);
         let mut ramps = vec![
             Ramp::linear(NAME, 0, 10, Duration::ZERO..10 * SECOND, 10)?,
             Ramp::linear(NAME, 10, 0, 20 * SECOND..30 * SECOND, 10)?,
@@ -187,7 +190,7 @@ fn a_ramp_ends_with_its_node() -> Outcome {
 
 #[test]
 fn a_strategy_without_weights_says_so_and_stays_as_it_is() -> Outcome {
-    for strategy in ALL.iter().filter(|row| row.caps.weights == Weights::One) {
+    for strategy in ALL.iter().filter(|row| caps(row).weights == Weights::One) {
         let mut router = build(strategy, weighted(strategy, &[1; 4]));
         let before = common::state(&*router);
         let drain = Ramp::linear(NAME, 1, 0, Duration::ZERO..SECOND, 1)?;

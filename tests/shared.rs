@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
-use common::{Outcome, build, keys, nodes};
+use common::{Outcome, build, hash, keys, name, nodes, owner};
 use hashroute::health::{Liveness, Policy};
 use hashroute::hot::HotKeys;
 use hashroute::shared::{Shared, Version};
 use hashroute::strategy::ALL;
-use hashroute::{BoundedLoad, Change, Error, KeyHash, Node, Ring, Router};
+use hashroute::{BoundedLoad, Change, Error, KeyHash, Loads, Node, Ring, Router};
 
 const SWAPS: u64 = 2000;
 
@@ -43,7 +43,7 @@ fn is_whole(version: &Version<Ring>) -> bool {
 
 /// Whether a key goes to a node that the version can name.
 fn is_known(version: &Version<Ring>, key: KeyHash) -> bool {
-    let name = version.route_hash(key).map(|id| version.nodes().name(id));
+    let name = owner(&**version, key);
     let own = guests(version.epoch());
     name.is_some_and(|name| name.starts_with("node-") || own.iter().any(|guest| guest == name))
 }
@@ -400,7 +400,7 @@ fn a_swap_forgets_nothing_about_health() -> Outcome {
     shared.update(&[Change::Add(Node::new("new"))])?;
     assert!(shared.pin().is_down(id));
     shared.update(&[Change::remove("node-1"), Change::Add(Node::new("next"))])?;
-    assert_eq!(shared.pin().nodes().name(id), "next");
+    assert_eq!(shared.pin().nodes().name(id), Some("next"));
     assert!(!shared.pin().is_down(id) && before.is_down(id));
     Ok(())
 }
@@ -409,32 +409,32 @@ fn a_swap_forgets_nothing_about_health() -> Outcome {
 #[test]
 fn a_swap_keeps_the_loads_of_hot_keys() -> Outcome {
     let ring = Ring::with_points(nodes(4), 8)?;
-    let key = ring.hash_key(b"hot");
+    let key = hash(&ring, b"hot");
     let mut router = HotKeys::new(ring, 2, 0.1)?;
     router.set_hot([key])?;
     let shared = Shared::new(router);
     let before = shared.pin();
-    let readers: Vec<_> = (0..4).filter_map(|_| before.acquire(key)).collect();
-    let holders = before.holders(key);
+    let readers: Vec<_> = (0..4).filter_map(|_| before.acquire_hash(key)).collect();
+    let nodes = before.copies_hash(key);
     shared.update(&[Change::reweight("node-0", 2), Change::reweight("node-0", 1)])?;
     let after = shared.pin();
     assert_eq!(
-        (after.hot(), after.holders(key)),
-        (&[key][..], holders.clone())
+        (after.hot(), after.copies_hash(key)),
+        (&[key][..], nodes.clone())
     );
-    assert!(holders.iter().all(|&id| after.load(id) == 2));
+    assert!(nodes.iter().all(|&id| after.load(id) == 2));
     for (i, lease) in readers.into_iter().enumerate() {
         let version = if i % 2 == 0 { &before } else { &after };
         assert!(version.release(lease));
     }
     assert!(
-        holders
+        nodes
             .iter()
             .all(|&id| before.load(id) == 0 && after.load(id) == 0)
     );
     // A node that left takes its load with it, in the version that it is not in.
-    let lease = after.acquire(key).ok_or("a reader")?;
-    let name = after.nodes().name(lease.node()).to_owned();
+    let lease = after.acquire_hash(key).ok_or("a reader")?;
+    let name = name(&**after, lease.node()).to_owned();
     shared.update(&[Change::remove(name.as_str()), Change::Add(Node::new("new"))])?;
     assert_eq!(shared.pin().load(lease.node()), 0);
     assert!(!shared.pin().release(lease));
@@ -447,8 +447,7 @@ fn a_swap_starts_bounded_loads_anew() -> Outcome {
     let bounded = BoundedLoad::new(Ring::with_points(nodes(4), 8)?, 1.25)?;
     let shared = Shared::new(bounded);
     let before = shared.pin();
-    let key = before.hash_key(b"key");
-    let [one, other] = [0; 2].map(|_| before.acquire(key).expect("room"));
+    let [one, other] = [0; 2].map(|_| before.acquire(b"key").expect("room"));
     shared.update(&[Change::Add(Node::new("new"))])?;
     let after = shared.pin();
     assert_eq!((before.total_load(), after.total_load()), (2, 0));

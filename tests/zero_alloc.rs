@@ -14,14 +14,15 @@ use std::sync::Arc;
 use common::{Outcome, fit, keys, nodes};
 use hashroute::health::{self, Liveness};
 use hashroute::hot::HotKeys;
-use hashroute::plan::{Budget, Plan, Replicas, Transition};
+use hashroute::plan::{Budget, Phase, Plan, Replicas, Transition};
 use hashroute::redis::{
     Address, Command, CoverageRule, Health, Mark, Request, SlotMap, SlotRule, Table,
 };
-use hashroute::strategy::{ALL, Strategy};
+use hashroute::registry::Scheme;
+use hashroute::strategy::ALL;
 use hashroute::{
-    BoundedLoad, HashFunction, HashTag, Jump, KeyHash, KeyHasher, Node, Rendezvous, Ring, Router,
-    Spread,
+    BoundedLoad, HashFunction, HashTag, Jump, KeyHash, KeyHasher, Loads, Node, NodeList,
+    Rendezvous, Ring, Router, RouterExt, Spread,
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -38,7 +39,7 @@ fn free_of_charge(what: &str, lookup: impl FnOnce()) {
 }
 
 /// Members of several weights, in zones and racks, some drained.
-fn members(strategy: &Strategy, count: u32) -> Vec<Node> {
+fn members(strategy: &Scheme, count: u32) -> Vec<Node> {
     let member = |i| {
         let (zone, rack) = (format!("zone-{}", i % 7), format!("rack-{}", i % 31));
         let node = Node::new(format!("node-{i}")).with_location(zone, rack);
@@ -83,14 +84,14 @@ fn cluster() -> Outcome {
 
 fn lookups(name: &str, router: &dyn Router, keys: &[KeyHash]) {
     let mut batch = vec![None; keys.len()];
-    let mut few = [None; 3];
-    let mut all = vec![None; router.nodes().len()];
+    let mut few = NodeList::new();
+    let mut all = NodeList::with_capacity(router.nodes().len());
     for &key in keys {
         free_of_charge(name, || {
             black_box(router.route_hash(key));
         });
         free_of_charge(name, || {
-            black_box(router.place(key));
+            black_box(common::place(router, key));
         });
         free_of_charge(name, || {
             let mut seen = 0;
@@ -102,21 +103,24 @@ fn lookups(name: &str, router: &dyn Router, keys: &[KeyHash]) {
         });
         for spread in [Spread::Nodes, Spread::Racks, Spread::Zones] {
             free_of_charge(name, || {
-                black_box(router.replicas_into(key, spread, &mut few));
+                router.replicas_into(key, 3, spread, &mut few);
             });
         }
     }
     for spread in [Spread::Nodes, Spread::Racks, Spread::Zones] {
         free_of_charge(name, || {
-            black_box(router.replicas_into(keys[0], spread, &mut all));
+            router.replicas_into(keys[0], usize::MAX, spread, &mut all);
         });
     }
     free_of_charge(name, || router.route_batch(keys, &mut batch));
     // A short list stays on the stack.
-    free_of_charge(name, || drop(router.replicas(keys[0], 8, Spread::Zones)));
+    free_of_charge(name, || {
+        drop(router.replicas_hash(keys[0], 8, Spread::Zones));
+    });
     for text in [&b""[..], b"user:42", b"{tag}:1", &[0xc8; 300]] {
         free_of_charge(name, || {
-            black_box(router.route(text));
+            black_box((router.route(text), router.owner(text)));
+            black_box(router.replicas(text, 8, Spread::Zones));
         });
     }
 }
@@ -125,8 +129,8 @@ fn leases<R: Router>(name: &str, router: R, keys: &[KeyHash]) -> Outcome {
     let bounded = BoundedLoad::new(router, 1.1)?;
     free_of_charge(name, || {
         for &key in keys {
-            let kept = bounded.acquire(key);
-            let returned = bounded.acquire(key);
+            let kept = bounded.acquire_hash(key);
+            let returned = bounded.acquire_hash(key);
             assert!(kept.is_some() && returned.is_some_and(|lease| bounded.release(lease)));
         }
     });
@@ -134,7 +138,7 @@ fn leases<R: Router>(name: &str, router: R, keys: &[KeyHash]) -> Outcome {
 }
 
 /// A filter that passes over the first of its nodes, and what reports to it take.
-fn filtered(strategy: &Strategy, count: u32, keys: &[KeyHash]) -> Outcome {
+fn filtered(strategy: &Scheme, count: u32, keys: &[KeyHash]) -> Outcome {
     let router = common::build(strategy, members(strategy, count));
     let filter = Liveness::new(router, health::Policy::default())?;
     if let Some((id, _)) = filter.nodes().iter().find(|(_, node)| node.weight() > 0) {
@@ -171,10 +175,10 @@ fn hot<R: Router>(router: R, keys: &[KeyHash]) -> Outcome {
     lookups("hot keys", &router, keys);
     free_of_charge("hot keys", || {
         for &key in keys {
-            black_box(router.holders(key));
+            black_box(router.copies_hash(key));
             assert!(
                 router
-                    .acquire(key)
+                    .acquire_hash(key)
                     .is_some_and(|lease| router.release(lease))
             );
         }
@@ -196,11 +200,11 @@ fn epochs(keys: &[KeyHash]) -> Outcome {
         for &key in keys {
             free_of_charge("epochs", || {
                 let text = key.get().to_le_bytes();
-                black_box((
-                    change.owners(&text),
-                    change.lists(&text),
-                    change.sources(&text),
-                ));
+                black_box((change.owners(&text), change.lists(&text)));
+                // Who copies it is asked by who copies, and is a list that grows.
+                if change.phase_of(&text) != Phase::Copying {
+                    black_box(change.sources(&text));
+                }
                 black_box(change.router().and_then(|router| router.route_hash(key)));
             });
         }

@@ -2,12 +2,12 @@
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 
-use crate::change::union::Union;
+use crate::change::flows::Flows;
+use crate::change::union::{Pair, Union};
 use crate::hash::mix64;
 use crate::space::{HashSpace, overlay};
-use crate::{Error, NodeId, Router};
+use crate::{Error, Router, RouterExt};
 
 /// What moves from one router to another.
 ///
@@ -46,9 +46,6 @@ pub struct Diff {
     ranges: Vec<Run>,
 }
 
-/// The owners before and after, by their ids among the members of both routers.
-pub(crate) type Pair = [Option<NodeId>; 2];
-
 /// Places of which the owner changes: first, last, and who.
 type Run = (u64, u64, Pair);
 
@@ -76,7 +73,7 @@ pub enum Basis {
 /// ```
 /// use hashroute::{Modulo, Node, diff};
 ///
-/// let diff = diff(&Modulo::new([Node::new("a")])?, &Modulo::new([])?)?;
+/// let diff = diff(&Modulo::new(["a"])?, &Modulo::new([] as [Node; 0])?)?;
 /// let flow = diff.flows().next().expect("all of it");
 /// assert_eq!((flow.from, flow.to, flow.count), (Some("a"), None, 1 << 64));
 /// # Ok::<(), hashroute::Error>(())
@@ -168,26 +165,12 @@ pub fn diff_keys<K: AsRef<[u8]>>(
 }
 
 impl Diff {
-    /// What is counted.
-    ///
-    /// ```
-    /// # use hashroute::{Basis, Node, Ring, diff_keys};
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// assert_eq!(diff_keys(&ring, &ring, ["key"])?.basis(), Basis::Keys);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns what is counted.
     pub fn basis(&self) -> Basis {
         self.basis
     }
 
-    /// How many hashes or keys there are in all.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, diff};
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// assert_eq!(diff(&ring, &ring)?.total(), 1 << 64);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the number of all hashes or keys.
     pub fn total(&self) -> u128 {
         self.total
     }
@@ -319,35 +302,14 @@ fn root(variance: f64) -> f64 {
     ((variance * SCALE * SCALE) as u128).isqrt() as f64 / SCALE
 }
 
-/// Whether both make the same hash of every key: the same function, taken the same way.
-pub(crate) fn hash_alike(old: &dyn Router, new: &dyn Router) -> bool {
-    let way = match (old.hasher(), new.hasher()) {
-        (None, None) => old.hash_words().is_some() && old.hash_words() == new.hash_words(),
-        (old, new) => old == new,
-    };
-    // A function of fewer bits is taken as it is or spread, which any key tells.
-    let same = |key: &[u8]| old.hash_key(key) == new.hash_key(key);
-    way && [&b"0"[..], b"1", b"user:42", b"{tag}:1"]
-        .into_iter()
-        .all(same)
-}
-
 /// Numbers as text, which nearly every system takes.
 pub(crate) fn sample(keys: u64) -> impl Iterator<Item = String> {
     (0..keys).map(|i| (mix64(i) >> 1).to_string())
 }
 
-/// The owner of a key; nobody where the system does not route it by its bytes.
-pub(crate) fn owner(router: &dyn Router, key: &[u8]) -> Option<NodeId> {
-    if router.hasher().is_none() && router.route(key).is_none() {
-        return None;
-    }
-    router.route_hash(router.hash_key(key))
-}
-
 /// By the structure of both, where they have one in common.
 pub(crate) fn exact(old: &dyn Router, new: &dyn Router) -> Result<Option<Diff>, Error> {
-    if !hash_alike(old, new) {
+    if old.hash_id() != new.hash_id() {
         return Ok(None);
     }
     let (Some(from), Some(to)) = (old.ranges(), new.ranges()) else {
@@ -364,9 +326,11 @@ pub(crate) fn exact(old: &dyn Router, new: &dyn Router) -> Result<Option<Diff>, 
         }
     });
     let Some(space) = space else { return Ok(None) };
-    let parts = ranges.iter();
-    let parts = parts.map(|&(first, last, pair)| (pair, space.count(first, last)));
-    let flows = flows(parts.collect());
+    let mut flows = Flows::default();
+    for &(first, last, pair) in &ranges {
+        flows.add(pair, space.count(first, last));
+    }
+    let flows = flows.largest_first(|count| *count);
     Ok(Some(Diff {
         members,
         basis: Basis::Hashes,
@@ -385,21 +349,21 @@ fn counted<K: AsRef<[u8]>>(
     keys: &mut dyn Iterator<Item = K>,
 ) -> Result<Diff, Error> {
     let members = Union::new(old.nodes(), new.nodes())?;
-    let (mut total, mut parts, mut owned) = (0, Vec::new(), false);
+    let (mut total, mut flows, mut owned) = (0, Flows::default(), false);
     for key in keys {
         let key = key.as_ref();
-        let pair = members.pair([owner(old, key), owner(new, key)]);
+        let pair = members.pair([old.owner(key), new.owner(key)]);
         total += 1;
         owned |= pair != [None, None];
         if pair[0] != pair[1] {
-            parts.push((pair, 1));
+            flows.add(pair, 1);
         }
     }
-    let live = |router: &dyn Router| router.nodes().weighted() > 0;
-    if total > 0 && !owned && (live(old) || live(new)) {
+    let weighted = |router: &dyn Router| router.nodes().weighted() > 0;
+    if total > 0 && !owned && (weighted(old) || weighted(new)) {
         return Err(NOT_ROUTED);
     }
-    let flows = flows(parts);
+    let flows = flows.largest_first(|count| *count);
     Ok(Diff {
         members,
         basis,
@@ -415,19 +379,3 @@ const NOT_ROUTED: Error = Error::Unsupported {
     what: "neither router gives any of these keys an owner, so that nothing can be told",
     advice: "give keys such as the systems hash: a flow's bytes, a number",
 };
-
-/// One flow for all parts with the same way, the largest first, then by name: the order of ids.
-fn flows(mut parts: Vec<(Pair, u128)>) -> Vec<(Pair, u128)> {
-    parts.sort_unstable_by_key(|(pair, _)| rank(*pair));
-    let same = |a: &(Pair, u128), b: &(Pair, u128)| a.0 == b.0;
-    let sum = |chunk: &[(Pair, u128)]| (chunk[0].0, chunk.iter().map(|(_, count)| count).sum());
-    let mut flows: Vec<(Pair, u128)> = parts.chunk_by(same).map(sum).collect();
-    flows.sort_unstable_by_key(|(pair, count)| (Reverse(*count), rank(*pair)));
-    flows
-}
-
-/// A number in the order of the pairs, which sorts faster than they do.
-fn rank(pair: Pair) -> u64 {
-    let [from, to] = pair.map(|id| id.map_or(0, |id| id.index() as u64 + 1));
-    (from << 32) | to
-}

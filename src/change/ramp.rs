@@ -294,7 +294,8 @@ impl Ramp {
         let unknown = || Error::UnknownNode {
             name: self.node.clone(),
         };
-        let has = nodes.weight(nodes.id(&self.node).ok_or_else(unknown)?);
+        let id = nodes.id(&self.node).ok_or_else(unknown)?;
+        let has = nodes.weight(id).ok_or_else(unknown)?;
         let to = self.at(now);
         let rises = self.steps[1].1 > self.steps[0].1;
         let ahead = if rises { to > has } else { to < has };

@@ -1,18 +1,57 @@
-//! The members of two routers together, told apart by name.
+//! The members of two routers together, matched by name.
 
-use alloc::collections::BTreeMap;
-use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::change::diff::Pair;
 use crate::{Error, Node, NodeId, Nodes};
 
-/// The nodes of an old and a new router. Ids follow the names, so that both routers' ids can be
-/// compared once they are turned into these.
+/// The owners before and after, by their ids among the members of both routers.
+pub(crate) type Pair = [Option<NodeId>; 2];
+
+/// The nodes of an old and a new side, matched by name. Ids follow the names, so that both sides'
+/// ids can be compared once they are turned into these.
+#[derive(Clone, Debug)]
+pub(crate) struct Matched<'a> {
+    /// In order of name, each node as it is on the old side and on the new.
+    pub(crate) pairs: Vec<[Option<&'a Node>; 2]>,
+    /// By the index on the old side, and on the new: the index in `pairs`.
+    pub(crate) ids: [Vec<Option<NodeId>>; 2],
+}
+
+impl<'a> Matched<'a> {
+    /// Matches nodes that come with their indices. O(n log n).
+    pub(crate) fn new<I>(sides: [I; 2]) -> Self
+    where
+        I: Iterator<Item = (usize, &'a Node)>,
+    {
+        let sides = (0..).zip(sides);
+        let all = sides.flat_map(|(side, nodes)| nodes.map(move |entry| (side, entry)));
+        let mut all: Vec<(usize, (usize, &Node))> = all.collect();
+        let name = |entry: &(usize, (usize, &'a Node))| entry.1.1.name();
+        all.sort_by(|a, b| name(a).cmp(name(b)));
+        let (mut pairs, mut ids) = (Vec::new(), [Vec::new(), Vec::new()]);
+        for same in all.chunk_by(|a, b| name(a) == name(b)) {
+            let mut pair = [None; 2];
+            for &(side, (index, node)) in same {
+                let ids: &mut Vec<_> = &mut ids[side];
+                ids.resize(ids.len().max(index + 1), None);
+                ids[index] = NodeId::from_index(pairs.len());
+                pair[side] = Some(node);
+            }
+            pairs.push(pair);
+        }
+        Self { pairs, ids }
+    }
+
+    /// Matches the members of two routers.
+    pub(crate) fn of(old: &'a Nodes, new: &'a Nodes) -> Self {
+        Self::new([old, new].map(|nodes| nodes.iter().map(|(id, node)| (id.index(), node))))
+    }
+}
+
+/// The nodes of an old and a new router.
 #[derive(Clone, Debug)]
 pub(crate) struct Union {
     nodes: Nodes,
-    /// By the index in the old router, and in the new.
     ids: [Vec<Option<NodeId>>; 2],
 }
 
@@ -20,21 +59,15 @@ impl Union {
     /// A node that is in both is as the new one has it, but with the larger of its weights: it
     /// serves what it has not given away yet.
     pub(crate) fn new(old: &Nodes, new: &Nodes) -> Result<Self, Error> {
-        let mut by_name: BTreeMap<&str, Node> = BTreeMap::new();
-        for (_, node) in old.iter().chain(new.iter()) {
-            let before = by_name.get(node.name()).map_or(0, Node::weight);
-            let weight = node.weight().max(before);
-            by_name.insert(node.name(), node.clone().with_weight(weight));
-        }
-        let nodes = Nodes::sorted(by_name.into_values())?;
-        let ids = [old, new].map(|members| {
-            let mut ids = vec![None; members.id_bound()];
-            for (id, node) in members.iter() {
-                ids[id.index()] = nodes.id(node.name());
-            }
-            ids
+        let Matched { pairs, ids } = Matched::of(old, new);
+        let nodes = pairs.into_iter().filter_map(|[old, new]| {
+            let weight = old.map_or(0, Node::weight).max(new.map_or(0, Node::weight));
+            Some(new.or(old)?.clone().with_weight(weight))
         });
-        Ok(Self { nodes, ids })
+        Ok(Self {
+            nodes: Nodes::sorted(nodes)?,
+            ids,
+        })
     }
 
     pub(crate) fn nodes(&self) -> &Nodes {
@@ -66,4 +99,47 @@ impl Union {
     pub(crate) fn names(&self, pair: Pair) -> [Option<&str>; 2] {
         pair.map(|id| Some(self.nodes.get(id?)?.name()))
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Change;
+
+    #[test]
+    fn nodes_are_matched_by_name_and_holes_are_no_nodes() -> Result<(), Error> {
+        let mut old = Nodes::new(["c", "gone", "b"].map(|name| Node::new(name).with_weight(3)))?;
+        old.apply(&Change::remove("gone"))?;
+        let new = Nodes::new(["d", "b", "a"].map(|name| Node::new(name).with_zone("new")))?;
+        let matched = Matched::of(&old, &new);
+        let weights = |pair: &[Option<&Node>; 2]| pair.map(|node| node.map(Node::weight));
+        let expected = [
+            [None, Some(1)],
+            [Some(3), Some(1)],
+            [Some(3), None],
+            [None, Some(1)],
+        ];
+        assert!(matched.pairs.iter().map(weights).eq(expected));
+        let union = Union::new(&old, &new)?;
+        let names: Vec<_> = union.nodes().iter().map(|(_, node)| node.name()).collect();
+        assert_eq!(names, ["a", "b", "c", "d"]);
+        // As the new side has it, with the larger weight.
+        let both = union.nodes().get(union.nodes().id("b").ok_or(LOST)?);
+        assert_eq!(
+            both.map(|node| (node.weight(), node.zone())),
+            Some((3, Some("new")))
+        );
+        let pair = union.pair([old.id("c"), new.id("d")]);
+        assert_eq!(union.names(pair), [Some("c"), Some("d")]);
+        assert_eq!(
+            union.pair([NodeId::from_index(1), NodeId::from_index(9)]),
+            [None, None]
+        );
+        Ok(())
+    }
+
+    const LOST: Error = Error::Unsupported {
+        what: "a node is lost",
+        advice: "",
+    };
 }

@@ -23,63 +23,58 @@
 //! point with nobody.
 
 use alloc::format;
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::str::FromStr;
 
 use super::layout::check_capacity;
 use super::parts::servers::{unweighted, up};
-use super::{Dialect, Layout, Pool, Proof, Server, System};
-use crate::strategy::Param;
-use crate::{Error, HashFunction, NodeId};
+use super::{Layout, Pool, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, HashFunction, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "buraksezer-consistent",
-    about: "buraksezer/consistent, a Go library: partitions with bounded loads",
-    version: "v0.10.0, v1.0.0",
-    proof: Proof::Recorded,
-    params: &[FORMAT, HASH, PARTITIONS, REPLICATION, LOAD],
-    new: |servers, params| {
-        let default = Buraksezer::default();
-        let buraksezer = Buraksezer {
-            format: params.choice(FORMAT.name, default.format)?,
-            hash: params.choice(HASH.name, default.hash)?,
-            partitions: params.get(PARTITIONS.name, default.partitions)?,
-            replication: params.get(REPLICATION.name, default.replication)?,
-            load: params.get(LOAD.name, default.load)?,
-        };
-        Pool::new(buraksezer, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "buraksezer-consistent",
+    "buraksezer/consistent, a Go library: partitions with bounded loads",
+    Origin::recorded("v0.10.0, v1.0.0"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[FORMAT, HASH, PARTITIONS, REPLICATION, LOAD]);
 
-const FORMAT: Param = Param {
-    name: "format",
-    default: "v1.0.0",
-    about: "v0.10.0 or v1.0.0, which share no routes",
-};
-const HASH: Param = Param {
-    name: "hash",
-    default: "xxh64",
-    about: "the Hasher given to the library, of 64 bits",
-};
-const PARTITIONS: Param = Param {
-    name: "partitions",
-    default: "271",
-    about: "PartitionCount",
-};
-const REPLICATION: Param = Param {
-    name: "replication",
-    default: "20",
-    about: "ReplicationFactor: points of a member",
-};
-const LOAD: Param = Param {
-    name: "load",
-    default: "1.25",
-    about: "how many times the average a member may have",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let default = Buraksezer::default();
+    let buraksezer = Buraksezer {
+        format: params.choice(FORMAT.name, default.format)?,
+        hash: params.choice(HASH.name, default.hash)?,
+        partitions: params.get(PARTITIONS.name, default.partitions)?,
+        replication: params.get(REPLICATION.name, default.replication)?,
+        load: params.get(LOAD.name, default.load)?,
+    };
+    Pool::new(buraksezer, servers)
+}
+
+const FORMAT: Param = Param::new(
+    "format",
+    "v1.0.0",
+    "v0.10.0 or v1.0.0, which share no routes",
+);
+const HASH: Param = Param::new(
+    "hash",
+    "xxh64",
+    "the Hasher given to the library, of 64 bits",
+)
+.with_hashes(&["md5"]);
+const PARTITIONS: Param = Param::new("partitions", "271", "PartitionCount");
+const REPLICATION: Param = Param::new("replication", "20", "ReplicationFactor: points of a member");
+const LOAD: Param = Param::new(
+    "load",
+    "1.25",
+    "how many times the average a member may have",
+);
 
 /// The partitions of buraksezer/consistent.
 ///
@@ -89,7 +84,8 @@ const LOAD: Param = Param {
 ///
 /// let pool = Pool::new(Buraksezer::default(), ["a", "b", "c"].map(Server::new))?;
 /// let most = 113.0 / 271.0; // ceil(271 / 3 x 1.25) partitions
-/// assert!(pool.shares().expect("cells have shares").iter().all(|share| *share <= most + 1e-9));
+/// let shares = pool.ranges().expect("a table has cells").shares(3);
+/// assert!(shares.iter().all(|share| *share <= most + 1e-9));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -219,8 +215,8 @@ impl System for Buraksezer {
         Some(self.value(key))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        (self.hash.bits() == 64).then(|| format!("buraksezer {}", self.hash.name()))
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        (self.hash.bits() == 64).then(|| SystemHash::new("buraksezer", self.hash))
     }
 }
 

@@ -13,7 +13,6 @@
 //! units of 1000 for 2.5. With 0 points, rounding in f64 can send the keys of tiny shares to a
 //! neighbour, here as there. The keys of a server that is down go nowhere, so they have no owner.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -21,46 +20,45 @@ use alloc::vec::Vec;
 use super::layout::check_capacity;
 use super::nginx::{chain, crc32, middle};
 use super::parts::servers::down;
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::strategy::Param;
-use crate::{Error, NodeId};
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "cache-memcached-fast",
-    about: "the Perl client: ketama_points or modulo",
-    version: "0.28",
-    proof: Proof::Recorded,
-    params: &[KETAMA_POINTS, NAMESPACE, UNIT],
-    new: |servers, params| {
-        let default = CacheMemcachedFast::default();
-        let system = CacheMemcachedFast {
-            ketama_points: params.get(KETAMA_POINTS.name, default.ketama_points)?,
-            namespace: params.get(NAMESPACE.name, default.namespace)?,
-            unit: params.get(UNIT.name, default.unit)?,
-        };
-        Pool::new(system, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "cache-memcached-fast",
+    "the Perl client: ketama_points or modulo",
+    Origin::recorded("0.28"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[KETAMA_POINTS, NAMESPACE, UNIT]);
 
-const KETAMA_POINTS: Param = Param {
-    name: "ketama_points",
-    default: "0",
-    about: "points for a server of weight 1; 0 for modulo",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let default = CacheMemcachedFast::default();
+    let system = CacheMemcachedFast {
+        ketama_points: params.get(KETAMA_POINTS.name, default.ketama_points)?,
+        namespace: params.get(NAMESPACE.name, default.namespace)?,
+        unit: params.get(UNIT.name, default.unit)?,
+    };
+    Pool::new(system, servers)
+}
 
-const NAMESPACE: Param = Param {
-    name: "namespace",
-    default: "",
-    about: "the namespace, if hash_namespace is on",
-};
+const KETAMA_POINTS: Param = Param::new(
+    "ketama_points",
+    "0",
+    "points for a server of weight 1; 0 for modulo",
+);
 
-const UNIT: Param = Param {
-    name: "unit",
-    default: "1",
-    about: "what the weights are multiples of: 1000 for weights in thousandths",
-};
+const NAMESPACE: Param = Param::new("namespace", "", "the namespace, if hash_namespace is on");
+
+const UNIT: Param = Param::new(
+    "unit",
+    "1",
+    "what the weights are multiples of: 1000 for weights in thousandths",
+);
 
 /// `Cache::Memcached::Fast` with its options; by default, modulo.
 ///
@@ -133,9 +131,10 @@ impl System for CacheMemcachedFast {
         Some(point.wrapping_add(1).into())
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
         // By weights it looks at the servers.
-        (self.ketama_points > 0).then(|| format!("cache_memcached_fast {:?}", self.namespace))
+        (self.ketama_points > 0)
+            .then(|| SystemHash::new("cache_memcached_fast", self.namespace.clone()))
     }
 }
 

@@ -25,48 +25,49 @@ use super::parts::jhash;
 use super::parts::permutation::{Permutation, Table, count};
 use super::parts::ring_hash::total_weight;
 use super::parts::servers::up;
-use super::{Dialect, Layout, Pool, Proof, Server, System};
-use crate::strategy::Param;
-use crate::{Error, NodeId};
+use super::{Layout, Pool, Server, System, boxed};
+use crate::registry::{KeyForm, Origin, Param, Params, Scheme};
+use crate::{Error, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "cilium",
-    about: "Maglev, over the flow",
-    version: "1.17",
-    proof: Proof::Source,
-    params: &[TABLE_SIZE, HASH_SEED, PROTOCOL],
-    new: |servers, params| {
-        let default = Cilium::default();
-        let seed: String = params.get(HASH_SEED.name, HASH_SEED.default.into())?;
-        let system = Cilium {
-            table_size: params.get(TABLE_SIZE.name, default.table_size)?,
-            hash_seed: decode(&seed)
-                .ok_or_else(|| Error::parameter(HASH_SEED.name, &seed, "12 bytes in base64"))?,
-            protocol: params.get(PROTOCOL.name, default.protocol)?,
-        };
-        Pool::new(system, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "cilium",
+    "Maglev, over the flow",
+    Origin::source("1.17"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[TABLE_SIZE, HASH_SEED, PROTOCOL])
+.with_keys(KeyForm::Flow(9));
 
-const TABLE_SIZE: Param = Param {
-    name: "table-size",
-    default: "16381",
-    about: "bpf-lb-maglev-table-size: cells, one of Cilium's primes",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let default = Cilium::default();
+    let seed: String = params.get(HASH_SEED.name, HASH_SEED.default.into())?;
+    let system = Cilium {
+        table_size: params.get(TABLE_SIZE.name, default.table_size)?,
+        hash_seed: decode(&seed)
+            .ok_or_else(|| Error::parameter(HASH_SEED.name, &seed, "12 bytes in base64"))?,
+        protocol: params.get(PROTOCOL.name, default.protocol)?,
+    };
+    Pool::new(system, servers)
+}
 
-const HASH_SEED: Param = Param {
-    name: "hash-seed",
-    default: "JLfvgnHc2kaSUFaI",
-    about: "bpf-lb-maglev-hash-seed: 12 bytes in base64",
-};
+const TABLE_SIZE: Param = Param::new(
+    "table-size",
+    "16381",
+    "bpf-lb-maglev-table-size: cells, one of Cilium's primes",
+)
+.with_finer(&["655373"]);
 
-const PROTOCOL: Param = Param {
-    name: "protocol",
-    default: "TCP",
-    about: "of the servers: TCP, UDP, SCTP, ...",
-};
+const HASH_SEED: Param = Param::new(
+    "hash-seed",
+    "JLfvgnHc2kaSUFaI",
+    "bpf-lb-maglev-hash-seed: 12 bytes in base64",
+);
+
+const PROTOCOL: Param = Param::new("protocol", "TCP", "of the servers: TCP, UDP, SCTP, ...");
 
 /// The sizes that Cilium takes.
 const SIZES: [u64; 10] = [
@@ -162,8 +163,8 @@ impl System for Cilium {
         Some(jhash::last(state).into())
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        Some(format!("cilium {:?}", self.hash_seed))
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        Some(SystemHash::new("cilium", self.hash_seed))
     }
 }
 
@@ -247,7 +248,6 @@ fn digit(letter: u8) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::Params;
     use crate::{KeyHash, Node, Router};
 
     fn small(servers: &[(&str, u32)]) -> Result<Pool, Error> {
@@ -265,7 +265,7 @@ mod tests {
     fn names(pool: &Pool) -> Vec<&str> {
         let owner = |cell| pool.route_hash(KeyHash::from_raw(cell));
         let owners = (0..pool.layout().len() as u64).filter_map(owner);
-        owners.map(|id| pool.nodes().name(id)).collect()
+        owners.filter_map(|id| pool.nodes().name(id)).collect()
     }
 
     /// The table that a test of Cilium's expects: the server's number, and how often it follows.
@@ -342,8 +342,8 @@ mod tests {
                 "{name}={value}"
             );
         }
-        let tcp = dialect.build(servers.clone(), &Params::default())?;
-        let udp = dialect.build(servers, &Params::default().with("protocol", "UDP"))?;
+        let tcp = pool(servers.to_vec(), &Params::default())?;
+        let udp = pool(servers.into(), &Params::default().with("protocol", "UDP"))?;
         assert_ne!(names(&tcp), names(&udp));
         assert!(small(&[("a:1", 65_536)]).is_err());
         Ok(())
@@ -357,7 +357,7 @@ mod tests {
         let [source, ports] = [source, ports].map(u32::from_le_bytes);
         let [_, seed, _] = Cilium::default().seeds();
         let hash = jhash::words([source, ports, 6], seed);
-        assert_eq!(pool.hash_key(&key).get(), u64::from(hash));
+        assert_eq!(pool.hash_key(&key), Some(KeyHash::from_raw(hash.into())));
         Ok(())
     }
 }

@@ -27,32 +27,34 @@ use sha1::{Digest, Sha1};
 use super::layout::check_capacity;
 use super::nginx::crc32;
 use super::parts::servers::down;
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::strategy::Param;
-use crate::{Error, NodeId};
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "dalli",
-    about: "the Ruby client: a ring read counter-clockwise",
-    version: "3.0.6",
-    proof: Proof::Recorded,
-    params: &[FAILOVER],
-    new: |servers, params| {
-        let text: String = params.get(FAILOVER.name, FAILOVER.default.into())?;
-        let failover = text.parse();
-        let failover =
-            failover.map_err(|_| Error::parameter(FAILOVER.name, text, "true or false"))?;
-        Pool::new(Dalli { failover }, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "dalli",
+    "the Ruby client: a ring read counter-clockwise",
+    Origin::recorded("3.0.6"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[FAILOVER]);
 
-const FAILOVER: Param = Param {
-    name: "failover",
-    default: "true",
-    about: "whether the keys of a server that is down go to others",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let text: String = params.get(FAILOVER.name, FAILOVER.default.into())?;
+    let failover = text.parse();
+    let failover = failover.map_err(|_| Error::parameter(FAILOVER.name, text, "true or false"))?;
+    Pool::new(Dalli { failover }, servers)
+}
+
+const FAILOVER: Param = Param::new(
+    "failover",
+    "true",
+    "whether the keys of a server that is down go to others",
+);
 
 /// Dalli's ring.
 ///
@@ -127,10 +129,10 @@ impl System for Dalli {
         None
     }
 
-    fn hash_words(&self, servers: &[(NodeId, Server)], _: &Layout) -> Option<String> {
+    fn hash_id(&self, servers: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
         // A key whose server is down is hashed anew.
         let alone = !self.failover || !servers.iter().any(|(_, server)| server.is_down());
-        alone.then(|| "dalli".into())
+        alone.then(|| SystemHash::new("dalli", ()))
     }
 }
 
@@ -224,7 +226,6 @@ mod tests {
 
     #[test]
     fn failover_is_true_or_false() {
-        use crate::strategy::Params;
         let build = |value| {
             let params = Params::default().with("failover", value);
             DIALECT.build(servers(&[1]), &params).map(|_| ())

@@ -19,34 +19,37 @@
 //! versions without that, and of those until then.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::vec::Vec;
 
 use md5::{Digest, Md5};
 
 use super::parts::servers::points_backwards;
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::strategy::Param;
-use crate::{Error, NodeId};
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "dubbo",
-    about: "Apache Dubbo's ConsistentHashLoadBalance",
-    version: "2.7",
-    proof: Proof::Source,
-    params: &[HASH_NODES],
-    new: |servers, params| {
-        let hash_nodes = params.get(HASH_NODES.name, Dubbo::default().hash_nodes)?;
-        Pool::new(Dubbo { hash_nodes }, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "dubbo",
+    "Apache Dubbo's ConsistentHashLoadBalance",
+    Origin::source("2.7"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[HASH_NODES]);
 
-const HASH_NODES: Param = Param {
-    name: "hash.nodes",
-    default: "160",
-    about: "points of a provider, of which whole fours count",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let hash_nodes = params.get(HASH_NODES.name, Dubbo::default().hash_nodes)?;
+    Pool::new(Dubbo { hash_nodes }, servers)
+}
+
+const HASH_NODES: Param = Param::new(
+    "hash.nodes",
+    "160",
+    "points of a provider, of which whole fours count",
+);
 
 /// Dubbo's ring.
 ///
@@ -89,8 +92,8 @@ impl System for Dubbo {
         Some(first)
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        Some("dubbo".into())
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        Some(SystemHash::new("dubbo", ()))
     }
 }
 

@@ -12,41 +12,44 @@
 //! A node with a number of replicas of its own is one with a weight here: it has
 //! [`replicas`](ExHashRing::replicas) times its weight, so take 1 replica and the numbers as
 //! weights where they differ. `find_nodes` with a number is
-//! [`replicas`](crate::Router::replicas) with [`Spread::Nodes`](crate::Spread::Nodes). Overrides
+//! [`replicas`](crate::RouterExt::replicas) with [`Spread::Nodes`](crate::Spread::Nodes). Overrides
 //! and the history of a ring (`find_historical_nodes`, `find_stable_nodes`) are not modelled.
 //!
 //! Surprise: "node1" with 12 and "node11" with 2 are one label. Of equal points, that of the
 //! node listed last counts; `add_node` puts a node in front of the list.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::vec::Vec;
 
 use md5::{Digest, Md5};
 
 use super::parts::servers::points_backwards;
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::strategy::Param;
-use crate::{Error, NodeId};
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "ex-hash-ring",
-    about: "Discord's ex_hash_ring, an Elixir library",
-    version: "6",
-    proof: Proof::Source,
-    params: &[REPLICAS],
-    new: |servers, params| {
-        let replicas = params.get(REPLICAS.name, ExHashRing::default().replicas)?;
-        Pool::new(ExHashRing { replicas }, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "ex-hash-ring",
+    "Discord's ex_hash_ring, an Elixir library",
+    Origin::source("6"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[REPLICAS]);
 
-const REPLICAS: Param = Param {
-    name: "replicas",
-    default: "512",
-    about: "points of a node for each unit of weight",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let replicas = params.get(REPLICAS.name, ExHashRing::default().replicas)?;
+    Pool::new(ExHashRing { replicas }, servers)
+}
+
+const REPLICAS: Param = Param::new(
+    "replicas",
+    "512",
+    "points of a node for each unit of weight",
+);
 
 /// The ring of `ex_hash_ring`.
 ///
@@ -86,8 +89,8 @@ impl System for ExHashRing {
         Some(hash(key))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        Some("ex_hash_ring".into())
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        Some(SystemHash::new("ex_hash_ring", ()))
     }
 }
 

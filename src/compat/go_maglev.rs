@@ -14,8 +14,6 @@
 //! so that other nodes' cells move as well, which is Maglev's nature. The library would never
 //! return from a table whose size is not a prime; here that is an error.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -23,38 +21,44 @@ use siphasher::sip::SipHasher24;
 
 use super::layout::check_capacity;
 use super::parts::servers::{unweighted, up};
-use super::{Dialect, Layout, Pool, Proof, Server, System};
-use crate::strategy::{Param, check_table_size};
-use crate::{Error, HashFunction, NodeId};
+use super::{Layout, Pool, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::strategy::check_table_size;
+use crate::{Error, HashFunction, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "go-maglev",
-    about: "dgryski/go-maglev, a Go library",
-    version: "8961b9b (2020-06-11)",
-    proof: Proof::Recorded,
-    params: &[TABLE_SIZE, HASH],
-    new: |servers, params| {
-        let default = GoMaglev::default();
-        let maglev = GoMaglev {
-            table_size: params.get(TABLE_SIZE.name, default.table_size)?,
-            hash: params.choice(HASH.name, default.hash)?,
-        };
-        Pool::new(maglev, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "go-maglev",
+    "dgryski/go-maglev, a Go library",
+    Origin::recorded("8961b9b (2020-06-11)"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[TABLE_SIZE, HASH]);
 
-const TABLE_SIZE: Param = Param {
-    name: "table-size",
-    default: "65537",
-    about: "cells of the table, a prime; the library calls this SmallM",
-};
-pub(super) const HASH: Param = Param {
-    name: "hash",
-    default: "xxh64",
-    about: "the function that the library's user hashes keys with",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let default = GoMaglev::default();
+    let maglev = GoMaglev {
+        table_size: params.get(TABLE_SIZE.name, default.table_size)?,
+        hash: params.choice(HASH.name, default.hash)?,
+    };
+    Pool::new(maglev, servers)
+}
+
+const TABLE_SIZE: Param = Param::new(
+    "table-size",
+    "65537",
+    "cells of the table, a prime; the library calls this SmallM",
+)
+.with_finer(&["655373"]);
+pub(super) const HASH: Param = Param::new(
+    "hash",
+    "xxh64",
+    "the function that the library's user hashes keys with",
+)
+.with_hashes(&["md5"]);
 
 /// The table of go-maglev.
 ///
@@ -140,8 +144,8 @@ impl System for GoMaglev {
         Some(self.hash.value([0; 2], key))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        (self.hash.bits() == 64).then(|| format!("go_maglev {}", self.hash.name()))
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        (self.hash.bits() == 64).then(|| SystemHash::new("go_maglev", self.hash))
     }
 }
 

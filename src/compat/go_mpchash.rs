@@ -14,49 +14,41 @@
 //! "After" is strictly after. The library leaves function, seeds and the number of probes to its
 //! user. The hash of a key here is its best probe, which depends on the nodes.
 
+use alloc::vec::Vec;
 use siphasher::sip::SipHasher24;
 
 use super::parts::servers::{points_backwards, unweighted};
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::strategy::Param;
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
 use crate::{Error, NodeId};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "go-mpchash",
-    about: "dgryski/go-mpchash, a Go library: multi-probe consistent hashing",
-    version: "7382f34 (2020-08-19)",
-    proof: Proof::Recorded,
-    params: &[PROBES, SEED_0, SEED_1],
-    new: |servers, params| {
-        let default = GoMpchash::default();
-        let mpchash = GoMpchash {
-            probes: params.get(PROBES.name, default.probes)?,
-            seeds: [
-                params.get(SEED_0.name, default.seeds[0])?,
-                params.get(SEED_1.name, default.seeds[1])?,
-            ],
-        };
-        Pool::new(mpchash, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "go-mpchash",
+    "dgryski/go-mpchash, a Go library: multi-probe consistent hashing",
+    Origin::recorded("7382f34 (2020-08-19)"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[PROBES, SEED_0, SEED_1]);
 
-const PROBES: Param = Param {
-    name: "probes",
-    default: "21",
-    about: "probes of a key, 1 to 1000",
-};
-const SEED_0: Param = Param {
-    name: "seed-0",
-    default: "1",
-    about: "the first of the two seeds",
-};
-const SEED_1: Param = Param {
-    name: "seed-1",
-    default: "2",
-    about: "the second of the two seeds",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let default = GoMpchash::default();
+    let mpchash = GoMpchash {
+        probes: params.get(PROBES.name, default.probes)?,
+        seeds: [
+            params.get(SEED_0.name, default.seeds[0])?,
+            params.get(SEED_1.name, default.seeds[1])?,
+        ],
+    };
+    Pool::new(mpchash, servers)
+}
+
+const PROBES: Param = Param::new("probes", "21", "probes of a key, 1 to 1000");
+const SEED_0: Param = Param::new("seed-0", "1", "the first of the two seeds");
+const SEED_1: Param = Param::new("seed-1", "2", "the second of the two seeds");
 
 /// More would make every lookup slow.
 const MOST_PROBES: u32 = 1000;

@@ -14,22 +14,27 @@
 use super::go_maglev::HASH;
 use super::layout::check_capacity;
 use super::parts::servers::{unweighted, up};
-use super::{Dialect, Layout, Pool, Proof, Server, System};
+use super::{Layout, Pool, Server, System, boxed};
+use crate::registry::{Origin, Params, Scheme};
 use crate::{Error, HashFunction, NodeId};
+use alloc::vec::Vec;
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "go-rendezvous",
-    about: "dgryski/go-rendezvous, a Go library",
-    version: "9f7001d (2020-08-22)",
-    proof: Proof::Recorded,
-    params: &[HASH],
-    new: |servers, params| {
-        let hash = params.choice(HASH.name, GoRendezvous::default().hash)?;
-        Pool::new(GoRendezvous { hash }, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "go-rendezvous",
+    "dgryski/go-rendezvous, a Go library",
+    Origin::recorded("9f7001d (2020-08-22)"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[HASH]);
+
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let hash = params.choice(HASH.name, GoRendezvous::default().hash)?;
+    Pool::new(GoRendezvous { hash }, servers)
+}
 
 /// The scores of go-rendezvous.
 ///

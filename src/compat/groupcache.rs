@@ -13,41 +13,37 @@
 //! pool's names are base URLs, `http://10.0.0.2:8008`.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::parts::servers::{points_backwards, unweighted};
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::strategy::Param;
-use crate::{Error, HashFunction, NodeId};
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, HashFunction, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "groupcache",
-    about: "golang/groupcache's consistenthash: 50 CRC-32 points a peer",
-    version: "8c9f03a (2020-01-21)",
-    proof: Proof::Recorded,
-    params: &[REPLICAS, HASH],
-    new: |servers, params| {
-        let default = Groupcache::default();
-        let groupcache = Groupcache {
-            replicas: params.get(REPLICAS.name, default.replicas)?,
-            hash: params.choice(HASH.name, default.hash)?,
-        };
-        Pool::new(groupcache, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "groupcache",
+    "golang/groupcache's consistenthash: 50 CRC-32 points a peer",
+    Origin::recorded("8c9f03a (2020-01-21)"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[REPLICAS, HASH]);
 
-const REPLICAS: Param = Param {
-    name: "replicas",
-    default: "50",
-    about: "points of a peer",
-};
-const HASH: Param = Param {
-    name: "hash",
-    default: "crc32",
-    about: "the hash function, of at most 32 bits",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let default = Groupcache::default();
+    let groupcache = Groupcache {
+        replicas: params.get(REPLICAS.name, default.replicas)?,
+        hash: params.choice(HASH.name, default.hash)?,
+    };
+    Pool::new(groupcache, servers)
+}
+
+const REPLICAS: Param = Param::new("replicas", "50", "points of a peer");
+const HASH: Param =
+    Param::new("hash", "crc32", "the hash function, of at most 32 bits").with_hashes(&["md5"]);
 
 /// The ring of groupcache.
 ///
@@ -93,8 +89,8 @@ impl System for Groupcache {
         Some(self.hash.value([0; 2], key))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        (self.hash.bits() == 32).then(|| format!("groupcache {}", self.hash.name()))
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        (self.hash.bits() == 32).then(|| SystemHash::new("groupcache", self.hash))
     }
 }
 

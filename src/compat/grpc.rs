@@ -14,52 +14,51 @@
 //! request's hash policy takes from a header; a hash that comes from elsewhere is routed by
 //! [`route_hash`](crate::Router::route_hash).
 
-use alloc::string::String;
+use alloc::vec::Vec;
 use core::str::FromStr;
 
 use xxhash_rust::xxh64::xxh64;
 
 use super::parts::ring_hash;
-use super::{Dialect, Layout, Pool, Proof, Server, System};
-use crate::strategy::Param;
-use crate::{Error, NodeId};
+use super::{Layout, Pool, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "grpc",
-    about: "the ring_hash policy",
-    version: "1.7x",
-    proof: Proof::Source,
-    params: &[MIN_RING_SIZE, MAX_RING_SIZE, ORDER],
-    new: |servers, params| {
-        let default = Grpc::default();
-        let system = Grpc {
-            min_ring_size: params.get(MIN_RING_SIZE.name, default.min_ring_size)?,
-            max_ring_size: params.get(MAX_RING_SIZE.name, default.max_ring_size)?,
-            order: params.choice(ORDER.name, default.order)?,
-        };
-        Pool::new(system, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "grpc",
+    "the ring_hash policy",
+    Origin::source("1.7x"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[MIN_RING_SIZE, MAX_RING_SIZE, ORDER]);
 
-const MIN_RING_SIZE: Param = Param {
-    name: "min-ring-size",
-    default: "1024",
-    about: "min_ring_size, in points",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let default = Grpc::default();
+    let system = Grpc {
+        min_ring_size: params.get(MIN_RING_SIZE.name, default.min_ring_size)?,
+        max_ring_size: params.get(MAX_RING_SIZE.name, default.max_ring_size)?,
+        order: params.choice(ORDER.name, default.order)?,
+    };
+    Pool::new(system, servers)
+}
 
-const MAX_RING_SIZE: Param = Param {
-    name: "max-ring-size",
-    default: "4096",
-    about: "max_ring_size or the client's own limit, whichever is less, in points",
-};
+const MIN_RING_SIZE: Param = Param::new("min-ring-size", "1024", "min_ring_size, in points");
 
-const ORDER: Param = Param {
-    name: "order",
-    default: "given",
-    about: "in which the servers take their points: given (core, Java) or sorted (Go)",
-};
+const MAX_RING_SIZE: Param = Param::new(
+    "max-ring-size",
+    "4096",
+    "max_ring_size or the client's own limit, whichever is less, in points",
+);
+
+const ORDER: Param = Param::new(
+    "order",
+    "given",
+    "in which the servers take their points: given (core, Java) or sorted (Go)",
+);
 
 /// The options of the policy.
 ///
@@ -134,8 +133,8 @@ impl System for Grpc {
         Some(xxh64(key, 0))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        Some("xxh64".into())
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        Some(SystemHash::new("xxh64", ()))
     }
 }
 
@@ -146,7 +145,6 @@ mod tests {
 
     use super::*;
     use crate::compat::envoy::Envoy;
-    use crate::strategy::Params;
     use crate::{Node, Router};
 
     fn servers(weights: &[u32]) -> Vec<Server> {
@@ -177,7 +175,7 @@ mod tests {
                 .with("order", order)
                 .with("min-ring-size", "7")
                 .with("max-ring-size", "7");
-            crate::compat::find("grpc")?.build(servers(&[3, 3, 4]), &params)
+            pool(servers(&[3, 3, 4]), &params)
         };
         let [given, sorted] = [pool("given")?, pool("sorted")?];
         assert_eq!((given.layout().len(), sorted.layout().len()), (7, 7));

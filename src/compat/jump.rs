@@ -24,79 +24,62 @@ use core::str::{self, FromStr};
 
 use super::layout::check_capacity;
 use super::parts::servers::{unweighted, up};
-use super::{Constructor, Dialect, Layout, Pool, Proof, Server, System};
-use crate::strategy::{Param, Params, jump_hash, jump_hash_guava};
+use super::{Layout, Pool, Server, System, boxed};
+use crate::registry::{KeyForm, Origin, Param, Params, Scheme};
+use crate::strategy::{jump_hash, jump_hash_guava};
 use crate::{Error, HashFunction, NodeId};
 
-pub(super) const JUMP: Dialect = row(
+pub(super) const JUMP: Scheme = Scheme::dialect(
     "jump",
     "jump consistent hash, the paper's function, of decimal numbers",
-    "PyPI jump-consistent-hash 3.6.0",
-    &[key("decimal")],
-    |servers, params| build(servers, params, JumpFunction::Paper, Key::Decimal),
-);
+    Origin::recorded("PyPI jump-consistent-hash 3.6.0"),
+    |servers, params| boxed(pool(servers, params, JumpFunction::Paper, Key::Decimal)),
+)
+.with_params(&[key("decimal")])
+.with_keys(KeyForm::Number);
 
-pub(super) const GO_JUMP: Dialect = row(
+pub(super) const GO_JUMP: Scheme = Scheme::dialect(
     "go-jump",
     "dgryski/go-jump, a Go library: jump consistent hash",
-    "ba001c3 (2021-10-18)",
-    &[key("fnv1a-64")],
-    |servers, params| build(servers, params, JumpFunction::Paper, FNV1A),
-);
+    Origin::recorded("ba001c3 (2021-10-18)"),
+    |servers, params| boxed(pool(servers, params, JumpFunction::Paper, FNV1A)),
+)
+.with_params(&[key("fnv1a-64")]);
 
-pub(super) const LITHAMMER: Dialect = row(
+pub(super) const LITHAMMER: Scheme = Scheme::dialect(
     "lithammer-jump",
     "lithammer/go-jump-consistent-hash, a Go library: jump of strings",
-    "v1.0.2",
-    &[key("crc64")],
-    |servers, params| {
-        build(
-            servers,
-            params,
-            JumpFunction::Paper,
-            Key::Hash(HashFunction::Crc64),
-        )
-    },
-);
+    Origin::recorded("v1.0.2"),
+    |servers, params| boxed(pool(servers, params, JumpFunction::Paper, CRC64)),
+)
+.with_params(&[key("crc64")]);
 
-pub(super) const GUAVA: Dialect = row(
+pub(super) const GUAVA: Scheme = Scheme::dialect(
     "guava",
     "Guava's Hashing.consistentHash, of decimal numbers",
-    "PyPI guavahash 1.0.2",
-    &[key("decimal")],
-    |servers, params| build(servers, params, JumpFunction::Guava, Key::Decimal),
-);
+    Origin::recorded("PyPI guavahash 1.0.2"),
+    |servers, params| boxed(pool(servers, params, JumpFunction::Guava, Key::Decimal)),
+)
+.with_params(&[key("decimal")])
+.with_keys(KeyForm::Number);
 
 const FNV1A: Key = Key::Hash(HashFunction::Fnv1a64);
+const CRC64: Key = Key::Hash(HashFunction::Crc64);
 
 const fn key(default: &'static str) -> Param {
-    Param {
-        name: "key",
+    Param::new(
+        "key",
         default,
-        about: "how a key becomes a number: decimal, or a hash function",
-    }
+        "how a key becomes a number: decimal, or a hash function",
+    )
 }
 
-const fn row(
-    name: &'static str,
-    about: &'static str,
-    version: &'static str,
-    params: &'static [Param],
-    new: Constructor,
-) -> Dialect {
-    Dialect {
-        name,
-        about,
-        version,
-        proof: Proof::Recorded,
-        params,
-        new,
-        #[cfg(feature = "config")]
-        config: None,
-    }
-}
-
-fn build(
+/// Builds a pool of these servers by this function, with options as text; `key` is the default of
+/// the option.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(
     servers: Vec<Server>,
     params: &Params,
     function: JumpFunction,
@@ -254,7 +237,7 @@ mod tests {
         for key in 0..99 {
             let bucket = jump_hash(key, 2).and_then(|bucket| ["a", "b"].get(bucket as usize));
             let owner = pool.route_hash(KeyHash::from_raw(key));
-            assert_eq!(owner.map(|id| pool.nodes().name(id)), bucket.copied());
+            assert_eq!(owner.and_then(|id| pool.nodes().name(id)), bucket.copied());
         }
         Ok(())
     }

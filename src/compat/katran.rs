@@ -18,7 +18,6 @@
 //! client's port (`F_HASH_NO_SRC_PORT`) it is 0. The connection table, QUIC and routing by source
 //! come first in Katran and are no hashing.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use core::str::FromStr;
@@ -26,39 +25,35 @@ use core::str::FromStr;
 use super::parts::jhash;
 use super::parts::permutation::{Table, count};
 use super::parts::servers::up;
-use super::{Dialect, Layout, Pool, Proof, Server, System};
-use crate::strategy::Param;
-use crate::{Error, NodeId};
+use super::{Layout, Pool, Server, System, boxed};
+use crate::registry::{KeyForm, Origin, Param, Params, Scheme};
+use crate::{Error, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "katran",
-    about: "Maglev v1 and v2, over the flow",
-    version: "of 2024",
-    proof: Proof::Source,
-    params: &[VERSION, RING_SIZE],
-    new: |servers, params| {
-        let default = Katran::default();
-        let system = Katran {
-            version: params.choice(VERSION.name, default.version)?,
-            ring_size: params.get(RING_SIZE.name, default.ring_size)?,
-        };
-        Pool::new(system, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "katran",
+    "Maglev v1 and v2, over the flow",
+    Origin::source("of 2024"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[VERSION, RING_SIZE])
+.with_keys(KeyForm::Flow(8));
 
-const VERSION: Param = Param {
-    name: "version",
-    default: "v1",
-    about: "of the table: v1 or v2",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let default = Katran::default();
+    let system = Katran {
+        version: params.choice(VERSION.name, default.version)?,
+        ring_size: params.get(RING_SIZE.name, default.ring_size)?,
+    };
+    Pool::new(system, servers)
+}
 
-const RING_SIZE: Param = Param {
-    name: "ring-size",
-    default: "65537",
-    about: "cells of the table, a prime",
-};
+const VERSION: Param = Param::new("version", "v1", "of the table: v1 or v2");
+
+const RING_SIZE: Param = Param::new("ring-size", "65537", "cells of the table, a prime");
 
 /// The options of a VIP.
 ///
@@ -148,8 +143,8 @@ impl System for Katran {
         Some(jhash::words([source, ports], SEED).into())
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        Some("katran".into())
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        Some(SystemHash::new("katran", ()))
     }
 }
 
@@ -314,7 +309,8 @@ mod tests {
             for cell in 0..251 {
                 let name = |pool: &Pool| {
                     let id = pool.route_hash(KeyHash::from_raw(cell));
-                    id.map(|id| pool.nodes().name(id).to_string())
+                    id.and_then(|id| pool.nodes().name(id))
+                        .map(ToString::to_string)
                 };
                 assert_eq!(name(&one), name(&other));
             }

@@ -2,13 +2,11 @@
 
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
 use crate::strategy::{Points, Ring};
-use crate::{Error, HashRanges, KeyHash, NodeId};
+use crate::{Error, Explanation, HashRanges, KeyHash, NodeId};
 
 /// Where the servers of a [`Pool`](super::Pool) are.
 ///
@@ -184,9 +182,9 @@ impl Layout {
     /// ```
     pub fn owner(&self, hash: u64) -> Option<NodeId> {
         match &self.0 {
-            Kind::Circle { points, bits } => points.owner(place(hash, *bits)?),
+            Kind::Circle { points, bits } => points.owner(point(hash, *bits)?),
             Kind::Cells { cells, bits } => {
-                place(hash, *bits)?;
+                point(hash, *bits)?;
                 *cells.get(remainder(hash, cells.len())?)?
             }
             Kind::Scores(seeds, score) => {
@@ -220,7 +218,7 @@ impl Layout {
             return None;
         };
         let mut end = None;
-        let _ = points.walk(place(hash, *bits)?, |(point, _)| {
+        let _ = points.walk(point(hash, *bits)?, |(point, _)| {
             end = Some(point >> (64 - bits));
             ControlFlow::Break(())
         });
@@ -269,8 +267,8 @@ impl Layout {
             });
         }
         if let Kind::Circle { points, bits } = &self.0 {
-            return match place(key.get(), *bits) {
-                Some(place) => points.walk(place, |(_, id)| visit(id)),
+            return match point(key.get(), *bits) {
+                Some(start) => points.walk(start, |(_, id)| visit(id)),
                 None => ControlFlow::Continue(()),
             };
         }
@@ -290,36 +288,6 @@ impl Layout {
         ControlFlow::Continue(())
     }
 
-    /// The exact shares of the hash space, where the structure has them.
-    pub(super) fn shares(&self, id_bound: usize) -> Option<Vec<f64>> {
-        match &self.0 {
-            Kind::Circle { points, .. } => Some(points.shares(id_bound)),
-            Kind::Cells { cells, bits } => {
-                let mut shares = vec![0.0; id_bound];
-                let (hashes, count) = (1_u128 << bits, cells.len() as u128);
-                for (at, id) in (0..).zip(cells) {
-                    // A cell has the hashes `at`, `at + count`, .. below `hashes`.
-                    let own = hashes / count + u128::from(at < hashes % count);
-                    if let Some(id) = id {
-                        shares[id.index()] += own as f64 / hashes as f64;
-                    }
-                }
-                Some(shares)
-            }
-            // A circle's gaps stay without owner; a cell's keys are hashed anew, who knows where.
-            Kind::Without(all, absent) => match all.0 {
-                Kind::Circle { .. } => all.shares(id_bound).map(|mut shares| {
-                    for id in absent {
-                        shares[id.index()] = 0.0;
-                    }
-                    shares
-                }),
-                _ => None,
-            },
-            Kind::Scores(..) | Kind::Buckets(..) => None,
-        }
-    }
-
     /// The hash space by owner, where the structure has it.
     pub(super) fn ranges(&self) -> Option<HashRanges> {
         match &self.0 {
@@ -336,7 +304,7 @@ impl Layout {
         }
     }
 
-    pub(super) fn explain(&self, hash: u64) -> Vec<(&'static str, String)> {
+    pub(super) fn explain(&self, hash: u64) -> Explanation {
         match &self.0 {
             Kind::Circle { points, bits } => {
                 let digits = bits.div_ceil(4) as usize + 2;
@@ -352,7 +320,7 @@ impl Layout {
                 cell.map(|cell| ("cell", text(cell))).into_iter().collect()
             }
             Kind::Without(all, _) => all.explain(hash),
-            Kind::Scores(..) | Kind::Buckets(..) => Vec::new(),
+            Kind::Scores(..) | Kind::Buckets(..) => Explanation::default(),
         }
     }
 
@@ -394,7 +362,7 @@ fn arcs(rule: Rule, points: &[(u64, NodeId)], last: u64) -> Vec<(u64, NodeId)> {
 }
 
 /// Where a hash stands among points, if it is one of so many bits.
-fn place(hash: u64, bits: u32) -> Option<u64> {
+fn point(hash: u64, bits: u32) -> Option<u64> {
     let place = hash << (64 - bits);
     (place >> (64 - bits) == hash).then_some(place)
 }
@@ -425,6 +393,8 @@ pub(super) fn check_capacity(points: u64) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::*;
 
     #[test]

@@ -13,24 +13,28 @@
 //! - Keys are C strings in the original: they end at the first NUL, here as there.
 //! - It knows nothing of servers that are down: they are left out, as from its file.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::layout::check_capacity;
 use super::parts::ketama::{Ketama, cut, words};
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::{Error, NodeId};
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Params, Scheme};
+use crate::{Error, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "libketama",
-    about: "the original ketama in C",
-    version: "RJ/ketama 18cf9a7",
-    proof: Proof::Recorded,
-    params: &[],
-    new: |servers, _| Pool::new(Libketama, servers),
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "libketama",
+    "the original ketama in C",
+    Origin::recorded("RJ/ketama 18cf9a7"),
+    |servers, params| boxed(pool(servers, params)),
+);
+
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, _: &Params) -> Result<Pool, Error> {
+    Pool::new(Libketama, servers)
+}
 
 /// The original ketama, which has no options.
 ///
@@ -65,8 +69,8 @@ impl System for Libketama {
         Some(words(&key[..end.unwrap_or(key.len())])[0].into())
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        Some("libketama".into())
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        Some(SystemHash::new("libketama", ()))
     }
 }
 

@@ -16,7 +16,6 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::str::FromStr;
@@ -26,65 +25,60 @@ use sha1::{Digest, Sha1};
 use super::layout::check_capacity;
 use super::parts::ketama::{Ketama, words};
 use super::parts::servers::check_names;
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::strategy::Param;
-use crate::{Error, NodeId};
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "npm-hashring",
-    about: "Node.js's hashring",
-    version: "3.2.0",
-    proof: Proof::Recorded,
-    params: &[ALGORITHM, VNODE_COUNT, REPLICAS, DEFAULT_PORT, VNODES],
-    new: |servers, params| {
-        let default_port = match params.get(DEFAULT_PORT.name, String::new())?.as_str() {
-            "" => None,
-            _ => Some(params.get(DEFAULT_PORT.name, 0)?),
-        };
-        let hashring = NpmHashring {
-            algorithm: params.choice(ALGORITHM.name, Algorithm::default())?,
-            vnode_count: params.get(VNODE_COUNT.name, 40)?,
-            replicas: params.get(REPLICAS.name, 4)?,
-            default_port,
-            vnodes: vnodes(&params.get(VNODES.name, String::new())?)?,
-        };
-        let names = hashring.vnodes.keys().map(|name| &**name);
-        check_names(VNODES.name, names, &servers)?;
-        Pool::new(hashring, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "npm-hashring",
+    "Node.js's hashring",
+    Origin::recorded("3.2.0"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[ALGORITHM, VNODE_COUNT, REPLICAS, DEFAULT_PORT, VNODES]);
 
-const ALGORITHM: Param = Param {
-    name: "algorithm",
-    default: "md5",
-    about: "md5 or sha1",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let default_port = match params.get(DEFAULT_PORT.name, String::new())?.as_str() {
+        "" => None,
+        _ => Some(params.get(DEFAULT_PORT.name, 0)?),
+    };
+    let hashring = NpmHashring {
+        algorithm: params.choice(ALGORITHM.name, Algorithm::default())?,
+        vnode_count: params.get(VNODE_COUNT.name, 40)?,
+        replicas: params.get(REPLICAS.name, 4)?,
+        default_port,
+        vnodes: vnodes(&params.get(VNODES.name, String::new())?)?,
+    };
+    let names = hashring.vnodes.keys().map(|name| &**name);
+    check_names(VNODES.name, names, &servers)?;
+    Pool::new(hashring, servers)
+}
 
-const VNODE_COUNT: Param = Param {
-    name: "vnode_count",
-    default: "40",
-    about: "digests of a server, `vnode count`",
-};
+const ALGORITHM: Param = Param::new("algorithm", "md5", "md5 or sha1");
 
-const REPLICAS: Param = Param {
-    name: "replicas",
-    default: "4",
-    about: "points of a digest, 1 to 4; 3 is `compatibility: hash_ring`",
-};
+const VNODE_COUNT: Param = Param::new("vnode_count", "40", "digests of a server, `vnode count`");
 
-const DEFAULT_PORT: Param = Param {
-    name: "default_port",
-    default: "",
-    about: "the port that is left out of what is hashed",
-};
+const REPLICAS: Param = Param::new(
+    "replicas",
+    "4",
+    "points of a digest, 1 to 4; 3 is `compatibility: hash_ring`",
+);
 
-const VNODES: Param = Param {
-    name: "vnodes",
-    default: "",
-    about: "servers with a number of digests of their own: a:80=50,b:80=200",
-};
+const DEFAULT_PORT: Param = Param::new(
+    "default_port",
+    "",
+    "the port that is left out of what is hashed",
+);
+
+const VNODES: Param = Param::new(
+    "vnodes",
+    "",
+    "servers with a number of digests of their own: a:80=50,b:80=200",
+);
 
 /// A `HashRing` of npm's hashring.
 ///
@@ -236,8 +230,8 @@ impl System for NpmHashring {
         Some(self.words(key)[0].into())
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        Some(format!("npm_hashring {:?}", self.algorithm))
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        Some(SystemHash::new("npm_hashring", self.algorithm))
     }
 }
 
@@ -256,7 +250,6 @@ mod tests {
     use alloc::string::ToString;
 
     use super::*;
-    use crate::strategy::Params;
     use crate::{Change, Node, Router};
 
     #[test]
@@ -303,7 +296,7 @@ mod tests {
     fn options() -> Result<(), Error> {
         let build = |name: &str, value: &str| {
             let params = Params::default().with(name, value);
-            DIALECT.build(["a:80", "b:80"].map(Node::new), &params)
+            pool(["a:80", "b:80"].map(Server::new).into(), &params)
         };
         assert_eq!(build("vnode_count", "10")?.layout().len(), 80);
         assert_eq!(build("replicas", "3")?.layout().len(), 240);

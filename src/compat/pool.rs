@@ -1,148 +1,16 @@
 //! A pool of servers that routes as a real system does.
 
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 use core::ops::ControlFlow;
-use core::sync::atomic::Ordering::Relaxed;
 
 use super::Layout;
-use crate::wrap::bounded::{Counter, Lease};
-use crate::{Change, Error, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
-
-/// A server as a system's configuration has it.
-///
-/// ```
-/// use hashroute::compat::Server;
-/// let server = Server::new("10.0.0.1:6379").with_weight(2).with_label("cache-a");
-/// assert_eq!((server.name(), server.label(), server.weight()), ("10.0.0.1:6379", "cache-a", 2));
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
-    node: Node,
-    label: Option<Box<str>>,
-    down: bool,
-}
-
-impl Server {
-    /// A server of weight 1 that is up and whose name is its label.
-    ///
-    /// ```
-    /// assert!(!hashroute::compat::Server::new("10.0.0.1:80").is_down());
-    /// ```
-    pub fn new(name: impl Into<Box<str>>) -> Self {
-        Node::new(name).into()
-    }
-
-    /// The same server with this weight; 0 is down.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::compat::Server::new("a").with_weight(3).weight(), 3);
-    /// ```
-    #[must_use]
-    pub fn with_weight(self, weight: u32) -> Self {
-        Self {
-            down: self.down || weight == 0,
-            node: self.node.with_weight(weight),
-            ..self
-        }
-    }
-
-    /// The same server with what the system hashes in place of its name.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::compat::Server::new("a").with_label("b").label(), "b");
-    /// ```
-    #[must_use]
-    pub fn with_label(self, label: impl Into<Box<str>>) -> Self {
-        Self {
-            label: Some(label.into()),
-            ..self
-        }
-    }
-
-    /// The same server, down: known to the system with its weight, and passed over.
-    ///
-    /// ```
-    /// assert!(hashroute::compat::Server::new("a").down().is_down());
-    /// ```
-    #[must_use]
-    pub fn down(self) -> Self {
-        Self { down: true, ..self }
-    }
-
-    /// The name: by default the address, as the system's configuration has it.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::compat::Server::new("a").name(), "a");
-    /// ```
-    pub fn name(&self) -> &str {
-        self.node.name()
-    }
-
-    /// What the system hashes for it: its label, or its name.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::compat::Server::new("a").label(), "a");
-    /// ```
-    pub fn label(&self) -> &str {
-        self.own_label().unwrap_or(self.name())
-    }
-
-    /// The label, if it has one.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::compat::Server::new("a").own_label(), None);
-    /// ```
-    pub fn own_label(&self) -> Option<&str> {
-        self.label.as_deref()
-    }
-
-    /// The weight in the configuration, which a server that is down keeps.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::compat::Server::new("a").down().weight(), 1);
-    /// ```
-    pub fn weight(&self) -> u32 {
-        self.node.weight()
-    }
-
-    /// Whether it is down.
-    ///
-    /// ```
-    /// assert!(hashroute::compat::Server::new("a").with_weight(0).is_down());
-    /// ```
-    pub fn is_down(&self) -> bool {
-        self.down
-    }
-
-    /// As a member of a router: one that is down weighs nothing.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::compat::Server::new("a").down().to_node().weight(), 0);
-    /// ```
-    pub fn to_node(&self) -> Node {
-        let weight = if self.down { 0 } else { self.weight() };
-        self.node.clone().with_weight(weight)
-    }
-}
-
-/// Its name is what the system's configuration calls the server; weight 0 is down.
-///
-/// ```
-/// use hashroute::{Node, compat::Server};
-/// assert!(Server::from(Node::new("a").with_weight(0)).is_down());
-/// ```
-impl From<Node> for Server {
-    fn from(node: Node) -> Self {
-        Self {
-            down: node.weight() == 0,
-            node,
-            label: None,
-        }
-    }
-}
+use crate::load::Counters;
+use crate::{
+    Change, Error, Explanation, HashId, HashRanges, KeyHash, Lease, Loads, NodeId, Nodes, Router,
+    Server, SystemHash,
+};
 
 /// How a real system routes: its options are the fields of the implementor.
 ///
@@ -202,10 +70,10 @@ pub trait System: Debug + Send + Sync + 'static {
     /// ```
     fn hash(&self, key: &[u8], servers: &[(NodeId, Server)], layout: &Layout) -> Option<u64>;
 
-    /// What decides the hash of every key, in words: two systems that say the same, each of its
-    /// own servers and layout, give every key the same [hash](Self::hash), and their hashes
-    /// fill the bits of the layout. `None`, as by default, promises nothing: of a hash that
-    /// looks at the servers, or of a function with fewer bits.
+    /// Returns what decides the hash of every key: two systems of equal identities, each with its
+    /// own servers and layout, give every key the same [hash](Self::hash), and their hashes fill the
+    /// bits of the layout. `None`, the default, promises nothing: for a hash that looks at the
+    /// servers, or a function with fewer bits.
     ///
     /// ```
     /// use hashroute::compat::{Pool, Server, twemproxy::Twemproxy};
@@ -213,11 +81,11 @@ pub trait System: Debug + Send + Sync + 'static {
     ///
     /// let pool = |names: &[&str]| Pool::new(Twemproxy::default(), names.iter().map(|&name| Server::new(name)));
     /// let (old, new) = (pool(&["a:1", "b:1"])?, pool(&["a:1", "b:1", "c:1"])?);
-    /// assert!(old.hash_words().is_some() && old.hash_words() == new.hash_words());
+    /// assert_eq!(old.hash_id(), new.hash_id());
     /// assert_eq!(diff(&old, &new)?.basis(), Basis::Hashes);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    fn hash_words(&self, servers: &[(NodeId, Server)], layout: &Layout) -> Option<String> {
+    fn hash_id(&self, servers: &[(NodeId, Server)], layout: &Layout) -> Option<SystemHash> {
         let _ = (servers, layout);
         None
     }
@@ -232,15 +100,15 @@ pub trait System: Debug + Send + Sync + 'static {
         false
     }
 
-    /// The server for a hash, given how many requests each server has at this moment: the owner,
-    /// unless the system bounds loads.
+    /// Returns the server for a hash, given the number of requests that each server holds now: the
+    /// owner, unless the system bounds loads.
     ///
     /// ```
     /// use hashroute::compat::{Pool, Server, haproxy::HaProxy};
     /// use hashroute::Router;
     ///
     /// let pool = Pool::new(HaProxy::default(), ["10.0.0.1:80"].map(Server::new))?;
-    /// let key = pool.hash_key(b"key");
+    /// let key = pool.hash_key(b"key").expect("every key has a hash");
     /// assert_eq!(pool.choose(key, &|_| 9), pool.route_hash(key));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
@@ -258,14 +126,13 @@ pub trait System: Debug + Send + Sync + 'static {
 
 /// A router that sends each key where a real [`System`] does.
 ///
-/// The `KeyHash` of a key is the system's own value, as narrow as it is. What the system does
-/// not route by the key's bytes (nginx: the empty key) has no owner here; where its hashes fill
-/// all 64 bits, [`route`](Router::route) alone knows that, since no `KeyHash` is left to say it.
+/// The `KeyHash` of a key is the system's own value, as narrow as it is. A key that the system does
+/// not route by its bytes (nginx: the empty key) has none.
 /// Every change makes the layout anew, as a change of the configuration does.
 ///
-/// Where the system bounds loads, the pool counts what it [acquires](Self::acquire) until that is
-/// [released](Self::release), and the owner of a key is the server that the system would choose
-/// now; what it [places](Router::place) stays until the server leaves. [`choose`](Self::choose) takes the loads from whoever knows them.
+/// Where the system bounds loads, the pool counts what it [acquires](Loads::acquire) until that is
+/// [released](Loads::release), and the owner of a key is the server that the system would choose
+/// now. [`choose`](Self::choose) takes the loads from the caller instead.
 ///
 /// ```
 /// use hashroute::compat::{Pool, Server, nginx::Nginx};
@@ -283,8 +150,8 @@ pub struct Pool {
     /// In the order of the configuration.
     servers: Vec<(NodeId, Server)>,
     layout: Layout,
-    /// What is placed on each server, by index; empty where the system does not look at it.
-    loads: Vec<Counter>,
+    /// The keys on each server; empty where the system does not look at loads.
+    loads: Counters,
 }
 
 impl Pool {
@@ -304,11 +171,7 @@ impl Pool {
     ) -> Result<Self, Error> {
         let servers: Vec<_> = servers.into_iter().collect();
         let nodes = Nodes::new(servers.iter().map(Server::to_node))?;
-        let id = |server: &Server| nodes.id(server.name());
-        let servers: Vec<_> = servers
-            .into_iter()
-            .filter_map(|server| Some((id(&server)?, server)))
-            .collect();
+        let servers = with_ids(&nodes, servers);
         let counted = if system.looks_at_loads() {
             nodes.id_bound()
         } else {
@@ -316,39 +179,25 @@ impl Pool {
         };
         Ok(Self {
             layout: system.layout(&servers)?,
-            loads: (0..counted).map(|_| Counter::new()).collect(),
+            loads: Counters::new(counted),
             system: Box::new(system),
             nodes,
             servers,
         })
     }
 
-    /// The servers in the order of the configuration.
-    ///
-    /// ```
-    /// use hashroute::compat::{Pool, Server, nginx::Nginx};
-    /// let pool = Pool::new(Nginx::default(), ["b:80", "a:80"].map(Server::new))?;
-    /// assert_eq!(pool.servers().next().map(Server::name), Some("b:80"));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the servers in the order of the configuration.
     pub fn servers(&self) -> impl Iterator<Item = &Server> {
         self.servers.iter().map(|(_, server)| server)
     }
 
-    /// Where the servers are.
-    ///
-    /// ```
-    /// use hashroute::compat::{Pool, Server, nginx::Nginx};
-    /// let pool = Pool::new(Nginx::default(), ["a:80", "b:80"].map(Server::new))?;
-    /// assert_eq!(pool.layout().len(), 320);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns where the servers are.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The server that the system chooses for a key when the servers have these loads, in
-    /// requests. What the pool itself counts plays no part.
+    /// Returns the server that the system chooses for a key when the servers have these loads, in
+    /// requests. The pool's own counts play no part.
     ///
     /// ```
     /// use hashroute::compat::{Pool, Server, haproxy::HaProxy};
@@ -356,7 +205,7 @@ impl Pool {
     ///
     /// let system = HaProxy { balance_factor: 125, ..HaProxy::default() };
     /// let pool = Pool::new(system, ["s1", "s2"].map(Server::new))?;
-    /// let key = pool.hash_key(b"key");
+    /// let key = pool.hash_key(b"key").expect("every key has a hash");
     /// let idle = pool.choose(key, &|_| 0);
     /// let busy = pool.choose(key, &|id| if Some(id) == idle { 50 } else { 0 });
     /// assert_ne!(idle, busy);
@@ -366,111 +215,56 @@ impl Pool {
         self.system
             .choose(key.get(), &self.servers, &self.layout, loads)
     }
+}
 
-    /// How many keys a server holds, placed or acquired and not released; 0 where the system does not look
-    /// at loads.
-    ///
-    /// ```
-    /// use hashroute::compat::{Pool, Server, haproxy::HaProxy};
-    /// use hashroute::Router;
-    ///
-    /// let system = HaProxy { balance_factor: 125, ..HaProxy::default() };
-    /// let pool = Pool::new(system, ["s1"].map(Server::new))?;
-    /// let id = pool.place(pool.hash_key(b"key")).expect("a server that is up");
-    /// assert_eq!(pool.load(id), 1);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    pub fn load(&self, id: NodeId) -> u64 {
-        let load = self.loads.get(id.index());
-        load.map_or(0, |counter| counter.load.load(Relaxed) as u64)
+/// Where the system bounds loads; elsewhere nothing is counted, and [`Router::loads`] says so.
+impl Loads for Pool {
+    fn acquire(&self, key: &[u8]) -> Option<Lease> {
+        self.acquire_hash(self.hash_key(key)?)
     }
 
-    /// Place a key on the server that the system chooses now, and count it there until the lease
-    /// is [released](Self::release).
-    ///
-    /// ```
-    /// use hashroute::compat::{Pool, Server, haproxy::HaProxy};
-    /// use hashroute::Router;
-    ///
-    /// let system = HaProxy { balance_factor: 125, ..HaProxy::default() };
-    /// let pool = Pool::new(system, ["s1"].map(Server::new))?;
-    /// let lease = pool.acquire(pool.hash_key(b"key")).expect("a server that is up");
-    /// assert_eq!(pool.load(lease.node()), 1);
-    /// assert!(pool.release(lease));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    pub fn acquire(&self, key: KeyHash) -> Option<Lease> {
-        let id = self.route_hash(key)?;
-        let counter = self.loads.get(id.index());
-        if let Some(counter) = counter {
-            counter.load.fetch_add(1, Relaxed);
-        }
-        // Counters do not get as far as the last number.
-        let stay = counter.map_or(usize::MAX, |counter| counter.stay);
-        Some(Lease { id, stay })
+    fn acquire_hash(&self, key: KeyHash) -> Option<Lease> {
+        self.acquire_on(self.route_hash(key)?)
     }
 
-    /// Take an acquired key off its server. `false`, and nothing is taken, when the server has
-    /// left since, the lease is another router's, or the system does not look at loads.
-    ///
-    /// ```
-    /// use hashroute::compat::{Pool, Server, haproxy::HaProxy};
-    /// use hashroute::{Change, Node, Router};
-    ///
-    /// let system = HaProxy { balance_factor: 125, ..HaProxy::default() };
-    /// let mut pool = Pool::new(system, ["s1"].map(Server::new))?;
-    /// let lease = pool.acquire(pool.hash_key(b"key")).expect("a server that is up");
-    /// pool.apply(&Change::remove("s1"))?;
-    /// pool.apply(&Change::Add(Node::new("s1")))?;
-    /// assert!(!pool.release(lease));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "a lease is spent by giving it back"
-    )]
-    pub fn release(&self, lease: Lease) -> bool {
-        let counter = self.loads.get(lease.id.index());
-        let Some(counter) = counter.filter(|counter| counter.stay == lease.stay) else {
-            return false;
-        };
-        counter.load.fetch_sub(1, Relaxed);
-        true
+    fn acquire_on(&self, id: NodeId) -> Option<Lease> {
+        self.nodes.get(id)?;
+        self.loads.acquire(id, usize::MAX)
     }
 
-    /// A counter for every server; a server that came anew starts at nothing.
-    fn recount(&mut self, change: &Change, id: NodeId) {
-        if !self.system.looks_at_loads() {
-            return;
-        }
-        self.loads.resize_with(self.nodes.id_bound(), Counter::new);
-        if !matches!(change, Change::Reweight(..)) {
-            if let Some(load) = self.loads.get_mut(id.index()) {
-                *load = Counter::new();
-            }
-        }
+    fn release(&self, lease: Lease) -> bool {
+        self.loads.release(lease)
+    }
+
+    fn load(&self, id: NodeId) -> u64 {
+        self.loads.load(id) as u64
+    }
+
+    fn total_load(&self) -> u64 {
+        self.loads.total()
     }
 }
 
-/// What stands for a hash where a key has none.
-const NONE: u64 = u64::MAX;
+/// Servers with the ids that they have as nodes.
+fn with_ids(nodes: &Nodes, servers: Vec<Server>) -> Vec<(NodeId, Server)> {
+    let servers = servers.into_iter();
+    let with_id = servers.map(|server| Some((nodes.id(server.name())?, server)));
+    with_id.flatten().collect()
+}
 
 impl Router for Pool {
     fn nodes(&self) -> &Nodes {
         &self.nodes
     }
 
-    fn hasher(&self) -> Option<&KeyHasher> {
-        None
+    fn hash_id(&self) -> HashId {
+        let hash = self.system.hash_id(&self.servers, &self.layout);
+        hash.map_or(HashId::PerKey, HashId::System)
     }
 
-    fn hash_words(&self) -> Option<String> {
-        self.system.hash_words(&self.servers, &self.layout)
-    }
-
-    fn hash_key(&self, key: &[u8]) -> KeyHash {
-        let hash = self.system.hash(key, &self.servers, &self.layout);
-        KeyHash::from_raw(hash.unwrap_or(NONE))
+    fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
+        let hash = self.system.hash(key, &self.servers, &self.layout)?;
+        Some(KeyHash::from_raw(hash))
     }
 
     fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
@@ -480,39 +274,17 @@ impl Router for Pool {
         self.choose(key, &|id| self.load(id))
     }
 
-    fn place(&self, key: KeyHash) -> Option<NodeId> {
-        self.acquire(key).map(|lease| lease.node())
-    }
-
-    fn keeps_loads(&self) -> bool {
-        !self.loads.is_empty()
-    }
-
-    fn route(&self, key: &[u8]) -> Option<&Node> {
-        let hash = self.system.hash(key, &self.servers, &self.layout)?;
-        self.nodes.get(self.route_hash(KeyHash::from_raw(hash))?)
-    }
-
     fn apply(&mut self, change: &Change) -> Result<(), Error> {
-        let mut servers = self.servers.clone();
-        let mut nodes = self.nodes.clone();
-        let id = nodes.apply(change)?;
-        match change {
-            Change::Add(node) => servers.push((id, Server::from(node.clone()))),
-            Change::Remove(_) => servers.retain(|(other, _)| *other != id),
-            Change::Reweight(_, weight) => {
-                for (_, server) in servers.iter_mut().filter(|(other, _)| *other == id) {
-                    server.down = *weight == 0;
-                    // One that is down keeps its weight in the configuration.
-                    if *weight > 0 {
-                        server.node = server.node.clone().with_weight(*weight);
-                    }
-                }
-            }
-        }
+        let nodes = self.nodes.after(change)?;
+        let mut servers: Vec<_> = self.servers().cloned().collect();
+        Server::change(&mut servers, change);
+        let servers = with_ids(&nodes, servers);
         let layout = self.system.layout(&servers)?;
+        let left = self.nodes.leaving(change);
         (self.nodes, self.servers, self.layout) = (nodes, servers, layout);
-        self.recount(change, id);
+        if self.system.looks_at_loads() {
+            self.loads.follow(left, self.nodes.id_bound());
+        }
         Ok(())
     }
 
@@ -529,10 +301,8 @@ impl Router for Pool {
         }
     }
 
-    fn shares(&self) -> Option<Vec<f64>> {
-        // Under load there are none.
-        self.loads.is_empty().then_some(())?;
-        self.layout.shares(self.nodes.id_bound())
+    fn loads(&self) -> Option<&dyn Loads> {
+        (!self.loads.is_empty()).then_some(self as &dyn Loads)
     }
 
     fn ranges(&self) -> Option<HashRanges> {
@@ -540,7 +310,7 @@ impl Router for Pool {
         self.layout.ranges()
     }
 
-    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+    fn explain(&self, key: KeyHash) -> Explanation {
         self.layout.explain(key.get())
     }
 
@@ -548,8 +318,10 @@ impl Router for Pool {
         let servers = self.servers.iter().map(|(_, server)| {
             size_of::<(NodeId, Server)>() + server.name().len() + server.label().len()
         });
-        let loads = self.loads.len() * size_of::<Counter>();
-        self.nodes.heap_bytes() + servers.sum::<usize>() + self.layout.heap_bytes() + loads
+        self.nodes.heap_bytes()
+            + servers.sum::<usize>()
+            + self.layout.heap_bytes()
+            + self.loads.heap_bytes()
     }
 }
 
@@ -559,15 +331,15 @@ mod tests {
     use crate::compat::haproxy::HaProxy;
 
     #[test]
-    fn there_are_no_shares_under_load() -> Result<(), Error> {
+    fn there_are_no_ranges_under_load() -> Result<(), Error> {
         for (balance_factor, known) in [(0, true), (125, false)] {
             let system = HaProxy {
                 balance_factor,
                 ..HaProxy::default()
             };
             let pool = Pool::new(system, ["s1", "s2"].map(Server::new))?;
-            assert_eq!(pool.shares().is_some(), known, "{balance_factor}");
-            assert_eq!(pool.keeps_loads(), !known, "{balance_factor}");
+            assert_eq!(pool.ranges().is_some(), known, "{balance_factor}");
+            assert_eq!(pool.loads().is_some(), !known, "{balance_factor}");
         }
         Ok(())
     }

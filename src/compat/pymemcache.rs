@@ -22,29 +22,32 @@ use core::ascii::escape_default;
 use core::str::FromStr;
 
 use super::parts::servers::up;
-use super::{Dialect, Layout, Pool, Proof, Server, System};
-use crate::strategy::Param;
+use super::{Layout, Pool, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
 use crate::{Error, NodeId};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "pymemcache",
-    about: "the Python client's HashClient: rendezvous",
-    version: "4.0.0",
-    proof: Proof::Recorded,
-    params: &[KEYS],
-    new: |servers, params| {
-        let keys = params.choice(KEYS.name, KeyType::default())?;
-        Pool::new(Pymemcache { keys }, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "pymemcache",
+    "the Python client's HashClient: rendezvous",
+    Origin::recorded("4.0.0"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[KEYS]);
 
-const KEYS: Param = Param {
-    name: "keys",
-    default: "str",
-    about: "which type the keys have in Python: str or bytes",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let keys = params.choice(KEYS.name, KeyType::default())?;
+    Pool::new(Pymemcache { keys }, servers)
+}
+
+const KEYS: Param = Param::new(
+    "keys",
+    "str",
+    "which type the keys have in Python: str or bytes",
+);
 
 /// pymemcache's `HashClient`.
 ///

@@ -15,24 +15,30 @@
 //! owner either. A key given as `(number, key)` goes by the number: that is
 //! [`Router::route_hash`](crate::Router::route_hash) of it.
 
+use alloc::vec::Vec;
 use core::iter::repeat_n;
 
 use super::layout::check_capacity;
 use super::nginx::{crc32, middle};
 use super::parts::servers::down;
-use super::{Dialect, Layout, Pool, Proof, Server, System};
+use super::{Layout, Pool, Server, System, boxed};
+use crate::registry::{Origin, Params, Scheme};
 use crate::{Error, NodeId};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "python-memcached",
-    about: "the Python client: modulo, hashed anew where a server is down",
-    version: "1.62",
-    proof: Proof::Recorded,
-    params: &[],
-    new: |servers, _| Pool::new(PythonMemcached, servers),
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "python-memcached",
+    "the Python client: modulo, hashed anew where a server is down",
+    Origin::recorded("1.62"),
+    |servers, params| boxed(pool(servers, params)),
+);
+
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, _: &Params) -> Result<Pool, Error> {
+    Pool::new(PythonMemcached, servers)
+}
 
 /// python-memcached, which has no options that change routes.
 ///
@@ -186,7 +192,7 @@ mod tests {
     fn numbers_of_the_callers_own_are_taken_as_they_are() -> Result<(), Error> {
         let pool = Pool::new(PythonMemcached, servers(&[1, 1, 1]))?;
         let id = pool.route_hash(KeyHash::from_raw(1_000_000_000_001));
-        assert_eq!(id.map(|id| pool.nodes().name(id)), Some("2"));
+        assert_eq!(id.and_then(|id| pool.nodes().name(id)), Some("2"));
         Ok(())
     }
 }

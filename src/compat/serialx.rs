@@ -13,24 +13,29 @@
 //! agree in their first eight bytes.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::vec::Vec;
 
 use md5::{Digest, Md5};
 
 use super::parts::servers::points_backwards;
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::{Error, NodeId};
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Params, Scheme};
+use crate::{Error, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "serialx-hashring",
-    about: "serialx/hashring, a Go library: one MD5 point for each unit of weight",
-    version: "22c0c7a (2020-07-27)",
-    proof: Proof::Recorded,
-    params: &[],
-    new: |servers, _| Pool::new(Serialx, servers),
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "serialx-hashring",
+    "serialx/hashring, a Go library: one MD5 point for each unit of weight",
+    Origin::recorded("22c0c7a (2020-07-27)"),
+    |servers, params| boxed(pool(servers, params)),
+);
+
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, _: &Params) -> Result<Pool, Error> {
+    Pool::new(Serialx, servers)
+}
 
 /// The ring of serialx/hashring, which has no options.
 ///
@@ -65,8 +70,8 @@ impl System for Serialx {
         Some(point(key))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        Some("serialx".into())
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        Some(SystemHash::new("serialx", ()))
     }
 }
 

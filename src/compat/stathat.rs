@@ -12,41 +12,37 @@
 //! and so on may share labels: of equal points, that of the node added last counts.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::parts::servers::{points_backwards, unweighted};
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::strategy::Param;
-use crate::{Error, HashFunction, NodeId};
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, HashFunction, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "stathat-consistent",
-    about: "stathat.com/c/consistent, a Go library: 20 CRC-32 points a node",
-    version: "30ea17e (2019-09-19)",
-    proof: Proof::Recorded,
-    params: &[HASH, REPLICAS],
-    new: |servers, params| {
-        let default = Stathat::default();
-        let stathat = Stathat {
-            hash: params.choice(HASH.name, default.hash)?,
-            replicas: params.get(REPLICAS.name, default.replicas)?,
-        };
-        Pool::new(stathat, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "stathat-consistent",
+    "stathat.com/c/consistent, a Go library: 20 CRC-32 points a node",
+    Origin::recorded("30ea17e (2019-09-19)"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[HASH, REPLICAS]);
 
-const HASH: Param = Param {
-    name: "hash",
-    default: "crc32",
-    about: "crc32, or fnv1a-32 for UseFnv",
-};
-const REPLICAS: Param = Param {
-    name: "replicas",
-    default: "20",
-    about: "NumberOfReplicas: points of a node",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let default = Stathat::default();
+    let stathat = Stathat {
+        hash: params.choice(HASH.name, default.hash)?,
+        replicas: params.get(REPLICAS.name, default.replicas)?,
+    };
+    Pool::new(stathat, servers)
+}
+
+const HASH: Param =
+    Param::new("hash", "crc32", "crc32, or fnv1a-32 for UseFnv").with_hashes(&["md5"]);
+const REPLICAS: Param = Param::new("replicas", "20", "NumberOfReplicas: points of a node");
 
 /// The ring of stathat/consistent.
 ///
@@ -91,8 +87,8 @@ impl System for Stathat {
         Some(self.hash.value([0; 2], key))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        (self.hash.bits() == 32).then(|| format!("stathat {}", self.hash.name()))
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        (self.hash.bits() == 32).then(|| SystemHash::new("stathat", self.hash))
     }
 }
 

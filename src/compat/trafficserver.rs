@@ -20,7 +20,6 @@
 //! [`weight_scale`](TrafficServer::weight_scale) says how many units here make 1.0 there.
 
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::hash::Hasher;
 use core::str::FromStr;
@@ -30,33 +29,36 @@ use siphasher::sip::SipHasher24;
 
 use super::layout::check_capacity;
 use super::varnish::{WEIGHT_SCALE, scaled};
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::strategy::Param;
-use crate::{Error, NodeId};
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "trafficserver",
-    about: "round_robin=consistent_hash of parent.config",
-    version: "9.2.9",
-    proof: Proof::Recorded,
-    params: &[QUERY, WEIGHT_SCALE],
-    new: |servers, params| {
-        let default = TrafficServer::default();
-        let trafficserver = TrafficServer {
-            query: params.choice(QUERY.name, default.query)?,
-            weight_scale: params.get(WEIGHT_SCALE.name, default.weight_scale)?,
-        };
-        Pool::new(trafficserver, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "trafficserver",
+    "round_robin=consistent_hash of parent.config",
+    Origin::recorded("9.2.9"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[QUERY, WEIGHT_SCALE]);
 
-const QUERY: Param = Param {
-    name: "qstring",
-    default: "consider",
-    about: "consider or ignore: whether the query is hashed",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let default = TrafficServer::default();
+    let trafficserver = TrafficServer {
+        query: params.choice(QUERY.name, default.query)?,
+        weight_scale: params.get(WEIGHT_SCALE.name, default.weight_scale)?,
+    };
+    Pool::new(trafficserver, servers)
+}
+
+const QUERY: Param = Param::new(
+    "qstring",
+    "consider",
+    "consider or ignore: whether the query is hashed",
+);
 
 /// Points of a parent of weight 1.0.
 const POINTS: f32 = 1024.0;
@@ -166,8 +168,8 @@ impl System for TrafficServer {
         Some(sip(&[b"/", path, query]))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        Some(format!("trafficserver {:?}", self.query))
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        Some(SystemHash::new("trafficserver", self.query))
     }
 }
 

@@ -15,47 +15,50 @@
 //!   have to agree in all of these for a key to go elsewhere.
 //! - It knows nothing of nodes that are down: they are left out, as if they had been removed.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::str::FromStr;
 
 use super::layout::check_capacity;
 use super::parts::ketama::{Ketama, words};
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
+use super::{Layout, Pool, Rule, Server, System, boxed};
 use crate::hash::HashFunction;
-use crate::strategy::{Param, Ring as OurRing};
-use crate::{Error, NodeId};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::strategy::Ring as OurRing;
+use crate::{Error, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "uhashring",
-    about: "Python's uhashring: its ketama ring and its own",
-    version: "2.5",
-    proof: Proof::Recorded,
-    params: &[RING, VNODES],
-    new: |servers, params| {
-        let ring = params.choice(RING.name, RingType::default())?;
-        let vnodes = match params.get(VNODES.name, String::new())?.as_str() {
-            "" => ring.vnodes(),
-            _ => params.get(VNODES.name, 0)?,
-        };
-        Pool::new(Uhashring { ring, vnodes }, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "uhashring",
+    "Python's uhashring: its ketama ring and its own",
+    Origin::recorded("2.5"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[RING, VNODES]);
 
-const RING: Param = Param {
-    name: "ring",
-    default: "default",
-    about: "default, or ketama for hash_fn=\"ketama\"",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let ring = params.choice(RING.name, RingType::default())?;
+    let vnodes = match params.get(VNODES.name, String::new())?.as_str() {
+        "" => ring.vnodes(),
+        _ => params.get(VNODES.name, 0)?,
+    };
+    Pool::new(Uhashring { ring, vnodes }, servers)
+}
 
-const VNODES: Param = Param {
-    name: "vnodes",
-    default: "",
-    about: "virtual nodes of each node: 160, or 40 in a ketama ring",
-};
+const RING: Param = Param::new(
+    "ring",
+    "default",
+    "default, or ketama for hash_fn=\"ketama\"",
+);
+
+const VNODES: Param = Param::new(
+    "vnodes",
+    "",
+    "virtual nodes of each node: 160, or 40 in a ketama ring",
+);
 
 /// A `HashRing` of uhashring.
 ///
@@ -187,8 +190,8 @@ impl System for Uhashring {
         })
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        Some(format!("uhashring {:?}", self.ring))
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        Some(SystemHash::new("uhashring", self.ring))
     }
 }
 
@@ -205,7 +208,6 @@ mod tests {
     use alloc::string::ToString;
 
     use super::*;
-    use crate::strategy::Params;
     use crate::{Change, Node, Router};
 
     #[test]
@@ -230,11 +232,14 @@ mod tests {
         for ring in [RingType::Default, RingType::Ketama] {
             let system = Uhashring { ring, vnodes: 1 };
             let pool = Pool::new(system, ["a", "b"].map(Server::new))?;
-            let just_before =
-                |key: &str| crate::KeyHash::from_raw(pool.hash_key(key.as_bytes()).get() - 1);
+            let just_before = |key: &str| {
+                let hash = pool.hash_key(key.as_bytes())?;
+                Some(crate::KeyHash::from_raw(hash.get() - 1))
+            };
             for name in ["a", "b"] {
-                let point = pool.route_hash(just_before(&alloc::format!("{name}-0")));
-                let owner = point.and_then(|id| pool.nodes().get(id)).map(Node::name);
+                let hash = just_before(&alloc::format!("{name}-0"));
+                let point = hash.and_then(|hash| pool.route_hash(hash));
+                let owner = point.and_then(|id| pool.nodes().name(id));
                 assert_eq!(owner, Some(name), "{ring:?}");
             }
         }
@@ -274,7 +279,7 @@ mod tests {
                 .fold(Params::default(), |params, (name, value)| {
                     params.with(*name, *value)
                 });
-            Ok(DIALECT.build([Node::new("a")], &params)?.layout().len())
+            Ok(pool(["a"].map(Server::new).into(), &params)?.layout().len())
         };
         assert_eq!(points(&[])?, 160);
         assert_eq!(points(&[("ring", "ketama")])?, 160);

@@ -21,7 +21,6 @@
 //! keys elsewhere by chance and are not modelled; `healthy=CHOSEN`, the default, is.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -30,56 +29,51 @@ use core::str::FromStr;
 use sha2::{Digest, Sha256};
 
 use super::layout::check_capacity;
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::strategy::Param;
-use crate::{Error, NodeId};
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "varnish",
-    about: "the shard director",
-    version: "7.1.1",
-    proof: Proof::Recorded,
-    params: &[BY, HOST, REPLICAS, WEIGHT_SCALE, ALT],
-    new: |servers, params| {
-        let default = Varnish::default();
-        let varnish = Varnish {
-            by: params.choice(BY.name, default.by)?,
-            host: params.get(HOST.name, default.host)?,
-            replicas: params.get(REPLICAS.name, default.replicas)?,
-            weight_scale: params.get(WEIGHT_SCALE.name, default.weight_scale)?,
-            alt: params.get(ALT.name, default.alt)?,
-        };
-        Pool::new(varnish, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "varnish",
+    "the shard director",
+    Origin::recorded("7.1.1"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[BY, HOST, REPLICAS, WEIGHT_SCALE, ALT]);
 
-const BY: Param = Param {
-    name: "by",
-    default: "key",
-    about: "what keys are: key, url, hash (the URL of the builtin hash) or blob",
-};
-const HOST: Param = Param {
-    name: "host",
-    default: "",
-    about: "the Host header of the requests, which by=hash hashes as well",
-};
-const REPLICAS: Param = Param {
-    name: "replicas",
-    default: "67",
-    about: "points of a backend of weight 1",
-};
-pub(super) const WEIGHT_SCALE: Param = Param {
-    name: "weight-scale",
-    default: "1",
-    about: "how many units of weight are 1.0: with 10, a weight of 15 is 1.5",
-};
-const ALT: Param = Param {
-    name: "alt",
-    default: "0",
-    about: "take this many-th next backend, 0 to 64",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let default = Varnish::default();
+    let varnish = Varnish {
+        by: params.choice(BY.name, default.by)?,
+        host: params.get(HOST.name, default.host)?,
+        replicas: params.get(REPLICAS.name, default.replicas)?,
+        weight_scale: params.get(WEIGHT_SCALE.name, default.weight_scale)?,
+        alt: params.get(ALT.name, default.alt)?,
+    };
+    Pool::new(varnish, servers)
+}
+
+const BY: Param = Param::new(
+    "by",
+    "key",
+    "what keys are: key, url, hash (the URL of the builtin hash) or blob",
+);
+const HOST: Param = Param::new(
+    "host",
+    "",
+    "the Host header of the requests, which by=hash hashes as well",
+);
+const REPLICAS: Param = Param::new("replicas", "67", "points of a backend of weight 1");
+pub(super) const WEIGHT_SCALE: Param = Param::new(
+    "weight-scale",
+    "1",
+    "how many units of weight are 1.0: with 10, a weight of 15 is 1.5",
+);
+const ALT: Param = Param::new("alt", "0", "take this many-th next backend, 0 to 64");
 
 /// More is refused: it is a number of retries.
 const MOST_ALT: u32 = 64;
@@ -219,8 +213,8 @@ impl System for Varnish {
         Some(hash.into())
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        Some(format!("varnish {:?} {:?}", self.by, self.host))
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        Some(SystemHash::new("varnish", (self.by, self.host.clone())))
     }
 }
 
@@ -313,7 +307,7 @@ mod tests {
     use alloc::format;
 
     use super::*;
-    use crate::{Change, Node, Router};
+    use crate::{Change, KeyHash, Node, Router};
 
     fn servers(count: usize) -> Vec<Server> {
         (0..count).map(|i| Server::new(format!("b{i}"))).collect()
@@ -356,7 +350,8 @@ mod tests {
                     .collect();
                 points.sort_unstable();
                 for key in (0..=u64::from(u32::MAX)).step_by(1 << 22) {
-                    let owner = pool.layout().owner(key).map(|id| pool.nodes().name(id));
+                    let owner = pool.layout().owner(key);
+                    let owner = owner.and_then(|id| pool.nodes().name(id));
                     let wanted = slow(&points, down, key, alt as usize);
                     if let Some(wanted) = wanted {
                         assert_eq!(owner, Some(&*format!("b{wanted}")), "{key} {alt} {down:?}");
@@ -401,10 +396,10 @@ mod tests {
             ..Varnish::default()
         };
         let pool = Pool::new(varnish, servers(2)).expect("a pool");
-        let hash = |key: &[u8]| pool.hash_key(key).get();
+        let hash = |key: &[u8]| pool.hash_key(key).map(KeyHash::get);
         assert_eq!(
             [hash(b"\x01\x02"), hash(b"\x01\x02\x03\x04\x05"), hash(b"")],
-            [0x102, 0x0102_0304, 0]
+            [0x102, 0x0102_0304, 0].map(Some)
         );
     }
 

@@ -10,8 +10,8 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::Keys;
-use crate::strategy::{Params, Strategy};
-use crate::{Change, Error, KeyHash, Node, NodeId, Router};
+use crate::registry::{Params, Scheme};
+use crate::{Change, Error, KeyHash, Node, NodeId, Router, RouterExt};
 
 /// Times and memory of one strategy on one scenario; each time is the median of several passes.
 ///
@@ -57,7 +57,7 @@ const BATCH: usize = 1024;
 /// a global allocator of its own.
 ///
 /// # Errors
-/// As [`Strategy::build`].
+/// As [`Scheme::build`](crate::registry::Scheme::build).
 ///
 /// ```
 /// # use hashroute::{Node, harness::{Keys, cost}, strategy::{self, Params}};
@@ -68,16 +68,16 @@ const BATCH: usize = 1024;
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 pub fn cost(
-    strategy: &Strategy,
+    scheme: &Scheme,
     params: &Params,
     nodes: &[Node],
     keys: &Keys,
     allocations: Option<&dyn Fn() -> u64>,
 ) -> Result<Cost, Error> {
     let build_ns = median(&series(|| {
-        strategy.build(nodes.iter().cloned(), params).map(drop)
+        scheme.build(nodes.iter().cloned(), params).map(drop)
     })?);
-    let mut router = strategy.build(nodes.iter().cloned(), params)?;
+    let mut router = scheme.build(nodes.iter().cloned(), params)?;
     let heap_bytes = router.heap_bytes() as u64;
     let (route_ns, allocations_per_lookup) = route(&*router, keys, allocations);
     let batch_ns = median(
@@ -118,7 +118,7 @@ fn route(
 ) -> (f64, Option<f64>) {
     let route_all = |keys: &mut dyn Iterator<Item = &[u8]>| {
         for key in keys {
-            black_box(router.route_hash(router.hash_key(black_box(key))));
+            black_box(router.owner(black_box(key)));
         }
     };
     let passes: Vec<_> = (0..PASSES)
@@ -137,7 +137,7 @@ fn batch(router: &dyn Router, keys: &Keys) -> f64 {
     let mut owners: Vec<Option<NodeId>> = vec![None; BATCH];
     pass(keys, &mut |some| {
         hashes.clear();
-        hashes.extend(some.map(|key| router.hash_key(black_box(key))));
+        hashes.extend(some.filter_map(|key| router.hash_key(black_box(key))));
         router.route_batch(&hashes, &mut owners);
         black_box(&owners);
     })

@@ -28,6 +28,7 @@ mod report;
 mod scenario;
 pub mod skew;
 pub mod stream;
+pub mod text;
 mod verdict;
 mod yardstick;
 
@@ -41,5 +42,5 @@ pub use keys::{
 pub use noise::Noise;
 pub use remap::{KeyFlow, MovedBytes, Remap, Undo, remap, round_trip};
 pub use report::{Activity, Comparison, Contest, Row, ScenarioSummary, compare};
-pub use scenario::{Assignment, Recipe, Scenario, assign, assign_all};
-pub use verdict::{Cause, Evenness, Measure, Verdict, printable};
+pub use scenario::{Assignment, Scenario, assign, assign_all, assign_hash};
+pub use verdict::{Cause, Evenness, Measure, Verdict};

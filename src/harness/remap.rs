@@ -2,9 +2,8 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
+use core::ops::AddAssign;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -12,6 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::noise::ratio;
 use super::{Assignment, Keys};
+use crate::change::flows::Flows;
+use crate::change::union::{Matched, Pair};
 use crate::{Change, Error, Node, NodeId, Nodes, Router};
 
 /// What moved between two assignments of the same keys, by name of node.
@@ -129,17 +130,13 @@ pub struct KeyFlow {
 /// ```
 pub fn remap(before: &Assignment, after: &Assignment, keys: &Keys) -> Remap {
     let shifts = Shifts::new(before, after);
-    let flows = counted(moves(&shifts, before, after, keys.sizes()));
-    let (mut moved, mut excess, mut bytes) = (0, 0, 0_u64);
-    for flow in &flows {
-        moved += flow.keys;
-        excess += if shifts.in_vain(flow.from, flow.to) {
-            flow.keys
-        } else {
-            0
-        };
-        bytes = bytes.saturating_add(flow.bytes);
+    let flows = moves(&shifts, before, after, keys.sizes());
+    let (mut all_moved, mut excess) = (Moved { keys: 0, bytes: 0 }, 0);
+    for (pair, moved) in &flows {
+        all_moved += *moved;
+        excess += if shifts.in_vain(*pair) { moved.keys } else { 0 };
     }
+    let Moved { keys: moved, bytes } = all_moved;
     let (all, ideal_share) = (before.len() as f64, shifts.distance());
     Remap {
         keys: before.len() as u64,
@@ -154,7 +151,7 @@ pub fn remap(before: &Assignment, after: &Assignment, keys: &Keys) -> Remap {
         changed: shifts.changed(),
         flows: flows
             .iter()
-            .map(|flow| shifts.named(flow, keys.sizes().is_some()))
+            .map(|flow| shifts.named(*flow, keys.sizes().is_some()))
             .collect(),
         flows_omitted: 0,
     }
@@ -169,57 +166,37 @@ impl Remap {
     }
 }
 
-/// Keys and bytes that go from one node to another, by their places in [`Shifts::names`]. The
-/// order of the fields is that of names.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Move {
-    from: Option<u32>,
-    to: Option<u32>,
+/// Keys and bytes that go from one node to another.
+#[derive(Clone, Copy)]
+struct Moved {
     keys: u64,
     bytes: u64,
 }
 
-/// A move for each key that changed its node.
+impl AddAssign for Moved {
+    fn add_assign(&mut self, more: Self) {
+        self.keys += more.keys;
+        self.bytes = self.bytes.saturating_add(more.bytes);
+    }
+}
+
+/// What goes from which node to which, the most keys first, then by name.
 fn moves(
     shifts: &Shifts,
     before: &Assignment,
     after: &Assignment,
     sizes: Option<&[u64]>,
-) -> Vec<Move> {
-    let size = |index: usize| {
-        sizes
-            .and_then(|sizes| sizes.get(index))
-            .copied()
-            .unwrap_or(0)
-    };
-    let pairs = before.owners().zip(after.owners()).enumerate();
-    let moves = pairs.filter_map(|(index, (from, to))| {
-        let from = from.map(|rank| shifts.before[rank]);
-        let to = to.map(|rank| shifts.after[rank]);
-        (from != to).then(|| Move {
-            from,
-            to,
-            keys: 1,
-            bytes: size(index),
-        })
-    });
-    moves.collect()
-}
-
-/// One move for all keys with the same way, the largest first, then by name.
-fn counted(mut moves: Vec<Move>) -> Vec<Move> {
-    moves.sort_unstable_by_key(|one| (one.from, one.to));
-    let same = |a: &Move, b: &Move| (a.from, a.to) == (b.from, b.to);
-    let sum = |chunk: &[Move]| Move {
-        keys: chunk.len() as u64,
-        bytes: chunk
-            .iter()
-            .fold(0, |sum: u64, one| sum.saturating_add(one.bytes)),
-        ..chunk[0]
-    };
-    let mut flows: Vec<_> = moves.chunk_by(same).map(sum).collect();
-    flows.sort_by_key(|flow| Reverse(flow.keys)); // stable: names stay in order
-    flows
+) -> Vec<(Pair, Moved)> {
+    let size = |index: usize| sizes.and_then(|sizes| sizes.get(index)).copied();
+    let mut flows = Flows::default();
+    for (index, (from, to)) in before.owners().zip(after.owners()).enumerate() {
+        let pair = [shifts.id(0, from), shifts.id(1, to)];
+        if pair[0] != pair[1] {
+            let bytes = size(index).unwrap_or(0);
+            flows.add(pair, Moved { keys: 1, bytes });
+        }
+    }
+    flows.largest_first(|moved| moved.keys)
 }
 
 /// The effective number of keys: one that comes often is still one draw.
@@ -244,90 +221,79 @@ fn moved_bytes(sizes: &[u64], moved: u64) -> MovedBytes {
 }
 
 /// The nodes of two assignments together, and how their weights shift.
-struct Shifts<'a> {
-    names: Vec<&'a str>,
-    /// By name, the weight before and after; absent is 0.
-    weights: Vec<(u32, u32)>,
-    /// From the places in each assignment to those in `names`.
-    before: Vec<u32>,
-    after: Vec<u32>,
-}
+struct Shifts<'a>(Matched<'a>);
 
 impl<'a> Shifts<'a> {
     fn new(before: &'a Assignment, after: &'a Assignment) -> Self {
-        let both = before.nodes().iter().chain(after.nodes());
-        let mut names: Vec<_> = both.map(Node::name).collect();
-        names.sort_unstable();
-        names.dedup();
-        let mut weights = vec![(0, 0); names.len()];
-        let mut places =
-            |assignment: &Assignment, weight: fn(&mut (u32, u32)) -> &mut u32| -> Vec<u32> {
-                let mut place = |node: &Node| {
-                    let place = names.binary_search(&node.name()).ok()?;
-                    *weight(&mut weights[place]) = node.weight();
-                    u32::try_from(place).ok()
-                };
-                assignment
-                    .nodes()
-                    .iter()
-                    .map(|node| place(node).unwrap_or(u32::MAX))
-                    .collect()
-            };
-        let (before, after) = (
-            places(before, |pair| &mut pair.0),
-            places(after, |pair| &mut pair.1),
-        );
-        Self {
-            names,
-            weights,
-            before,
-            after,
-        }
+        Self(Matched::new(
+            [before, after].map(|side| side.nodes().iter().enumerate()),
+        ))
+    }
+
+    /// The owner at a rank of the assignment before (0) or after (1) as one of both.
+    fn id(&self, side: usize, rank: Option<usize>) -> Option<NodeId> {
+        self.0.ids[side].get(rank?).copied().flatten()
+    }
+
+    fn pair(&self, id: Option<NodeId>) -> Option<&[Option<&'a Node>; 2]> {
+        self.0.pairs.get(id?.index())
+    }
+
+    fn name(&self, id: Option<NodeId>) -> Option<String> {
+        let [old, new] = self.pair(id)?;
+        Some(new.or(*old)?.name().into())
+    }
+
+    /// By name, the weight before and after; absent is 0.
+    fn weights(&self) -> impl Iterator<Item = [u32; 2]> {
+        self.0.pairs.iter().map(weights)
     }
 
     /// Names with another weight than before, of which absence is one.
     fn changed(&self) -> Vec<String> {
-        let both = self.names.iter().zip(&self.weights);
-        let changed = both.filter(|(_, (before, after))| before != after);
-        changed.map(|(name, _)| String::from(*name)).collect()
+        let changed = self.0.pairs.iter().filter(|pair| {
+            let [before, after] = weights(pair);
+            before != after
+        });
+        let nodes = changed.filter_map(|[old, new]| new.or(*old));
+        nodes.map(|node| node.name().into()).collect()
     }
 
-    fn named(&self, flow: &Move, sized: bool) -> KeyFlow {
-        let name = |place: Option<u32>| place.and_then(|place| self.names.get(place as usize));
+    fn named(&self, (pair, moved): (Pair, Moved), sized: bool) -> KeyFlow {
+        let [from, to] = pair.map(|id| self.name(id));
         KeyFlow {
-            from: name(flow.from).map(|name| String::from(*name)),
-            to: name(flow.to).map(|name| String::from(*name)),
-            keys: flow.keys,
-            bytes: sized.then_some(flow.bytes),
+            from,
+            to,
+            keys: moved.keys,
+            bytes: sized.then_some(moved.bytes),
         }
     }
 
     /// The total variation distance of the fair shares. While no node has weight, nobody has
     /// everything.
     fn distance(&self) -> f64 {
-        let total = |weight: fn(&(u32, u32)) -> u32| {
-            self.weights
-                .iter()
-                .map(|pair| f64::from(weight(pair)))
-                .sum::<f64>()
-        };
-        let (old, new) = (total(|pair| pair.0), total(|pair| pair.1));
+        let total = |side: usize| self.weights().map(|of| f64::from(of[side])).sum::<f64>();
+        let (old, new) = (total(0), total(1));
         if (old == 0.0) != (new == 0.0) {
             return 1.0;
         }
-        let gain = |&(before, after): &(u32, u32)| {
+        let gain = |[before, after]: [u32; 2]| {
             (ratio(f64::from(after), new) - ratio(f64::from(before), old)).max(0.0)
         };
-        self.weights.iter().map(gain).sum::<f64>().min(1.0)
+        self.weights().map(gain).sum::<f64>().min(1.0)
     }
 
     /// Whether a move between these two was not called for. A key that found or lost a place
     /// altogether did not move in vain.
-    fn in_vain(&self, from: Option<u32>, to: Option<u32>) -> bool {
-        let weights = |place: Option<u32>| place.and_then(|place| self.weights.get(place as usize));
-        let kept = weights(from).is_some_and(|(before, after)| after >= before);
-        kept && weights(to).is_some_and(|(before, after)| after <= before)
+    fn in_vain(&self, [from, to]: Pair) -> bool {
+        let [from, to] = [from, to].map(|id| self.pair(id).map(weights));
+        from.is_some_and(|[before, after]| after >= before)
+            && to.is_some_and(|[before, after]| after <= before)
     }
+}
+
+fn weights(pair: &[Option<&Node>; 2]) -> [u32; 2] {
+    pair.map(|node| node.map_or(0, Node::weight))
 }
 
 /// In which order changes are taken back.

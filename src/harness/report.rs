@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::scenario::words;
 use super::yardstick::Yardstick;
 use super::{Assignment, Balance, Cost, Keys, Remap, Scenario, cost, remap};
-use crate::strategy::{Params, Strategy};
+use crate::registry::{Params, Scheme};
 use crate::{Change, Error, Node};
 
 /// What to compare: strategies, each with its parameters, on the same nodes and keys, when some
@@ -41,7 +41,7 @@ pub struct Contest<'a> {
     /// The changes of the second kind, in order, from the start: mostly, a node leaves.
     pub remove: Vec<Change>,
     /// Who takes part.
-    pub strategies: Vec<(&'a Strategy, Params)>,
+    pub schemes: Vec<(&'a Scheme, Params)>,
     /// Whether to measure times and memory as well.
     pub costs: bool,
     /// The number of allocations made so far, where the program counts them.
@@ -50,16 +50,12 @@ pub struct Contest<'a> {
 
 impl core::fmt::Debug for Contest<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let names: Vec<_> = self
-            .strategies
-            .iter()
-            .map(|(strategy, _)| strategy.name)
-            .collect();
+        let names: Vec<_> = self.schemes.iter().map(|(scheme, _)| scheme.name).collect();
         f.debug_struct("Contest")
             .field("nodes", &self.nodes)
             .field("add", &self.add)
             .field("remove", &self.remove)
-            .field("strategies", &names)
+            .field("schemes", &names)
             .finish_non_exhaustive()
     }
 }
@@ -78,7 +74,7 @@ impl<'a> Contest<'a> {
             keys,
             add,
             remove,
-            strategies: Vec::new(),
+            schemes: Vec::new(),
             costs: true,
             allocations: None,
         }
@@ -185,10 +181,10 @@ pub struct Row {
 
 impl Row {
     /// A row with nothing measured yet.
-    fn of(strategy: &Strategy) -> Self {
+    fn of(scheme: &Scheme) -> Self {
         Self {
-            strategy: strategy.name.into(),
-            state: strategy.caps.agree.name().into(),
+            strategy: scheme.name.into(),
+            state: scheme.agree().name().into(),
             balance: None,
             add: None,
             remove: None,
@@ -261,16 +257,16 @@ pub fn compare(contest: &Contest, progress: &mut dyn FnMut(&str, Activity)) -> C
     let mut nodes = contest.nodes.clone();
     nodes.sort_by(|a, b| a.name().cmp(b.name()));
     let yardstick = Yardstick::new(&nodes, contest.keys);
-    let row = |entrant: &(&Strategy, Params)| {
+    let row = |entrant: &(&Scheme, Params)| {
         Entrant {
             contest,
-            strategy: entrant.0,
+            scheme: entrant.0,
             params: &entrant.1,
             yardstick: &yardstick,
         }
         .row(progress)
     };
-    let rows: Vec<_> = contest.strategies.iter().map(row).collect();
+    let rows: Vec<_> = contest.schemes.iter().map(row).collect();
     Comparison {
         scenario: summary(contest, &rows),
         rows,
@@ -300,7 +296,7 @@ const MOST_FLOWS: usize = 100_000;
 /// One strategy that takes part.
 struct Entrant<'a> {
     contest: &'a Contest<'a>,
-    strategy: &'a Strategy,
+    scheme: &'a Scheme,
     params: &'a Params,
     yardstick: &'a Yardstick,
 }
@@ -308,7 +304,7 @@ struct Entrant<'a> {
 impl Entrant<'_> {
     fn row(&self, progress: &mut dyn FnMut(&str, Activity)) -> Row {
         let mut refusals = Vec::new();
-        let mut stage = |stage: Activity| progress(self.strategy.name, stage);
+        let mut stage = |stage: Activity| progress(self.scheme.name, stage);
         stage(Activity::Balance);
         let base = keep(self.base(), "nodes", &mut refusals);
         let before = base.as_ref().map(|(_, assignment)| assignment);
@@ -332,7 +328,7 @@ impl Entrant<'_> {
             add,
             remove,
             refused: in_words(&refusals),
-            ..Row::of(self.strategy)
+            ..Row::of(self.scheme)
         };
         row.with_costs(costs.as_ref())
     }
@@ -340,10 +336,10 @@ impl Entrant<'_> {
     fn base(&self) -> Result<(Balance, Assignment), Error> {
         let keys = self.contest.keys;
         let router = self
-            .strategy
+            .scheme
             .build(self.contest.nodes.iter().cloned(), self.params)?;
         let assignment = Assignment::of(&*router, keys);
-        let name = self.strategy.name;
+        let name = self.scheme.name;
         let balance = self.yardstick.balance(name, &*router, keys, &assignment);
         Ok((balance, assignment))
     }
@@ -355,7 +351,7 @@ impl Entrant<'_> {
             changes: changes.into(),
             keys,
         };
-        let router = scenario.after(self.strategy, self.params)?;
+        let router = scenario.after(self.scheme, self.params)?;
         Ok(remap(before, &Assignment::of(&*router, keys), keys).shortened(MOST_FLOWS))
     }
 
@@ -366,7 +362,7 @@ impl Entrant<'_> {
             allocations,
             ..
         } = self.contest;
-        cost(self.strategy, self.params, nodes, keys, *allocations)
+        cost(self.scheme, self.params, nodes, keys, *allocations)
     }
 }
 

@@ -6,50 +6,15 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Keys, Remap, remap};
-use crate::strategy::{Params, Strategy};
-use crate::{Change, Error, Node, NodeId, Nodes, Router};
-
-/// What makes a router of nodes and parameters: a strategy, a dialect.
-///
-/// ```
-/// use hashroute::{Node, Router, harness::Recipe, strategy::{self, Params}};
-/// let ring: &dyn Recipe = strategy::find("ring")?;
-/// assert_eq!(ring.make(vec![Node::new("a")], &Params::default())?.nodes().len(), 1);
-/// # Ok::<(), hashroute::Error>(())
-/// ```
-pub trait Recipe {
-    /// The router.
-    ///
-    /// # Errors
-    /// What the strategy or dialect refuses.
-    ///
-    /// ```
-    /// # use hashroute::{Node, harness::Recipe, strategy::{self, Params}};
-    /// let params = Params::default().with("points", "0");
-    /// assert!(strategy::find("ring")?.make(vec![], &params).is_err());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    fn make(&self, nodes: Vec<Node>, params: &Params) -> Result<Box<dyn Router>, Error>;
-}
-
-impl Recipe for Strategy {
-    fn make(&self, nodes: Vec<Node>, params: &Params) -> Result<Box<dyn Router>, Error> {
-        self.build(nodes, params)
-    }
-}
-
-#[cfg(feature = "compat")]
-impl Recipe for crate::compat::Dialect {
-    fn make(&self, nodes: Vec<Node>, params: &Params) -> Result<Box<dyn Router>, Error> {
-        Ok(Box::new(self.build(nodes, params)?))
-    }
-}
+use crate::registry::{Params, Scheme};
+use crate::{Change, Error, KeyHash, Node, NodeId, Nodes, Router};
 
 /// Nodes, keys on them, and changes to the nodes: the same for every strategy.
 ///
 /// ```
 /// use hashroute::harness::{Keys, Scenario};
-/// use hashroute::strategy::{self, Params};
+/// use hashroute::registry::Params;
+/// use hashroute::strategy;
 /// use hashroute::{Change, Node};
 ///
 /// let keys = Keys::template("user:{i}", 0..10_000)?;
@@ -87,7 +52,7 @@ impl<'a> Scenario<'a> {
     /// A fresh router over the nodes at the start.
     ///
     /// # Errors
-    /// As [`Recipe::make`].
+    /// As [`Scheme::build`].
     ///
     /// ```
     /// # use hashroute::{Node, Router, harness::{Keys, Scenario}, strategy::{self, Params}};
@@ -96,19 +61,15 @@ impl<'a> Scenario<'a> {
     /// assert_eq!(router.nodes().len(), 1);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn before(
-        &self,
-        recipe: &(impl Recipe + ?Sized),
-        params: &Params,
-    ) -> Result<Box<dyn Router>, Error> {
-        recipe.make(self.nodes.clone(), params)
+    pub fn before(&self, scheme: &Scheme, params: &Params) -> Result<Box<dyn Router>, Error> {
+        scheme.build(self.nodes.iter().cloned(), params)
     }
 
     /// A fresh router over the nodes at the start, to which the changes were then made. It holds
     /// no load yet.
     ///
     /// # Errors
-    /// As [`Recipe::make`] and [`Router::apply`].
+    /// As [`Scheme::build`] and [`Router::apply`].
     ///
     /// ```
     /// # use hashroute::{Change, Node, Router, harness::{Keys, Scenario}, strategy::{self, Params}};
@@ -119,12 +80,8 @@ impl<'a> Scenario<'a> {
     /// assert!(scenario.after(strategy::find("jump")?, &Params::default()).is_err());
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn after(
-        &self,
-        recipe: &(impl Recipe + ?Sized),
-        params: &Params,
-    ) -> Result<Box<dyn Router>, Error> {
-        let mut router = self.before(recipe, params)?;
+    pub fn after(&self, scheme: &Scheme, params: &Params) -> Result<Box<dyn Router>, Error> {
+        let mut router = self.before(scheme, params)?;
         self.changes
             .iter()
             .try_for_each(|change| router.apply(change))?;
@@ -143,36 +100,40 @@ impl<'a> Scenario<'a> {
     /// assert_eq!((remap.keys, remap.moved), (100, 0));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn remap(&self, recipe: &(impl Recipe + ?Sized), params: &Params) -> Result<Remap, Error> {
-        let before = Assignment::of(&*self.before(recipe, params)?, self.keys);
-        let after = Assignment::of(&*self.after(recipe, params)?, self.keys);
+    pub fn remap(&self, scheme: &Scheme, params: &Params) -> Result<Remap, Error> {
+        let before = Assignment::of(&*self.before(scheme, params)?, self.keys);
+        let after = Assignment::of(&*self.after(scheme, params)?, self.keys);
         Ok(remap(&before, &after, self.keys))
     }
 }
 
-/// Place one key: nobody holds it when no node can, or when the system that the router speaks
-/// like does not route it by its bytes, which 64 bits of hash have no room to say.
+/// Assigns one key to a node, and counts it there where the router keeps loads. `None` when no node
+/// can take it, and for a key that the router does not route.
 ///
 /// ```
-/// use hashroute::{Node, compat, harness, strategy::Params};
+/// use hashroute::{harness, registry::Params, strategy};
 ///
-/// let guava = compat::find("guava")?.build(["a", "b"].map(Node::new), &Params::default())?;
-/// assert!(harness::assign(&guava, b"7").is_some());
-/// assert_eq!(harness::assign(&guava, b"no number"), None);
+/// let ring = strategy::find("ring")?.build(["a", "b"], &Params::default())?;
+/// assert!(harness::assign(&*ring, b"user:42").is_some());
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 pub fn assign(router: &dyn Router, key: &[u8]) -> Option<NodeId> {
-    if router.hasher().is_none() && router.route(key).is_none() {
-        return None;
+    assign_hash(router, router.hash_key(key)?)
+}
+
+/// As [`assign`], for a key that is hashed already.
+pub fn assign_hash(router: &dyn Router, key: KeyHash) -> Option<NodeId> {
+    match router.loads() {
+        Some(loads) => Some(loads.acquire_hash(key)?.node()),
+        None => router.route_hash(key),
     }
-    router.place(router.hash_key(key))
 }
 
 /// Place every key, in order: the owner of each, by the router's own ids. A router that keeps
 /// loads counts them.
 ///
 /// ```
-/// use hashroute::{BoundedLoad, Node, Ring, harness::{self, Keys}};
+/// use hashroute::{BoundedLoad, Loads, Node, Ring, harness::{self, Keys}};
 ///
 /// let bounded = BoundedLoad::new(Ring::new(["a", "b"].map(Node::new))?, 1.25)?;
 /// let owners = harness::assign_all(&bounded, &Keys::template("{i}", 0..100)?);

@@ -8,6 +8,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::balance::{Figures, KeyShare};
+use super::text::printable;
 use super::yardstick::Measured;
 
 /// What is counted on the nodes.
@@ -277,31 +278,4 @@ fn heavy(figures: &Figures, carriers: usize) -> String {
             list()
         ),
     }
-}
-
-/// A text on one line that reads as it is stored: control characters, and those that have no width
-/// or turn the order of letters around, as escapes.
-///
-/// ```
-/// use hashroute::harness::printable;
-///
-/// assert_eq!(printable("bell\u{7}\n"), "bell\\u{7}\\n");
-/// assert_eq!(printable("\u{202e}evil"), "\\u{202e}evil");
-/// ```
-pub fn printable(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() || is_unseen(c) {
-            shown.extend(c.escape_default());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
-}
-
-/// Marks of direction and width, separators of lines: text that holds them reads as another.
-fn is_unseen(c: char) -> bool {
-    matches!(c,
-        '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }

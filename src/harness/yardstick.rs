@@ -12,7 +12,7 @@ use super::{
     Assignment, Balance, ExactFigures, Figures, KeyShare, Keys, NodeBalance, Noise, TopShare,
     Verdict,
 };
-use crate::{Node, Router};
+use crate::{HashId, Node, Router};
 
 /// What the figures are held against. It depends on keys and weights alone, so that strategies
 /// on the same scenario share one.
@@ -193,8 +193,9 @@ impl Yardstick {
 
 /// The name of the hash that a router knows keys by.
 pub(super) fn hash_name(router: &dyn Router) -> &'static str {
-    let hasher = router.hasher();
-    hasher.map_or("its own", |hasher| hasher.function().name())
+    let id = router.hash_id();
+    id.hasher()
+        .map_or("its own", |hasher| hasher.function().name())
 }
 
 /// What each node holds when key i counts `amounts[i]`, or 1 without amounts.
@@ -349,9 +350,20 @@ impl<'a> View<'a> {
     }
 }
 
+/// The router's exact shares, by index. `None` where it has no ranges, and where a table has gaps
+/// whose keys its system hashes again, nobody knows where to.
+pub(super) fn own_shares(router: &dyn Router) -> Option<Vec<f64>> {
+    let ranges = router.ranges()?;
+    let rehashes = ranges.modulus().is_some() && matches!(router.hash_id(), HashId::PerKey);
+    if rehashes && ranges.iter().any(|range| range.owner.is_none()) {
+        return None;
+    }
+    Some(ranges.shares(router.nodes().id_bound()))
+}
+
 /// The router's exact shares in order of these nodes.
 pub(super) fn exact_shares(router: &dyn Router, nodes: &[Node]) -> Option<Vec<f64>> {
-    let shares = router.shares()?;
+    let shares = own_shares(router)?;
     let share = |node: &Node| {
         router
             .nodes()

@@ -8,6 +8,9 @@ use core::str::FromStr;
 use memchr::memchr;
 
 pub mod hash;
+mod identity;
+
+pub use identity::{HashId, SystemHash};
 
 use crate::error::Error;
 use crate::hash::{GOLDEN_GAMMA, HashFunction, Secret, mix64};

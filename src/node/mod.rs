@@ -6,12 +6,16 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::num::NonZeroU32;
 
+mod change;
 #[cfg(feature = "serde")]
 mod flat;
 mod locations;
+mod server;
 
+pub use self::change::Change;
 use self::locations::LocationIds;
-use crate::{Change, Error};
+pub use self::server::Server;
+use crate::Error;
 
 /// A location that keys can go to: a name, a weight and, optionally, a zone and a rack.
 ///
@@ -127,6 +131,25 @@ impl Node {
     }
 }
 
+/// A node of weight 1 with this name.
+///
+/// ```
+/// use hashroute::Node;
+/// assert_eq!(Node::from("a"), Node::new("a"));
+/// ```
+impl From<&str> for Node {
+    fn from(name: &str) -> Self {
+        Self::new(name)
+    }
+}
+
+/// A node of weight 1 with this name.
+impl From<alloc::string::String> for Node {
+    fn from(name: alloc::string::String) -> Self {
+        Self::new(name)
+    }
+}
+
 #[expect(
     clippy::missing_fields_in_debug,
     reason = "the location is told as zone and rack"
@@ -171,6 +194,9 @@ impl NodeId {
     }
 
     /// `None` for an index that does not fit.
+    /// The id of index 0.
+    pub(crate) const FIRST: Self = Self(NonZeroU32::MIN);
+
     pub(crate) fn from_index(index: usize) -> Option<Self> {
         let next = u32::try_from(index).ok()?.checked_add(1)?;
         NonZeroU32::new(next).map(Self)
@@ -225,8 +251,8 @@ impl Nodes {
     /// assert_eq!(nodes.id("b").map(|id| id.index()), Some(0));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn new(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Error> {
-        let slots: Vec<_> = nodes.into_iter().map(Some).collect();
+    pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
+        let slots: Vec<_> = nodes.into_iter().map(|node| Some(node.into())).collect();
         let mut table = Self {
             slots,
             ..Self::default()
@@ -268,8 +294,8 @@ impl Nodes {
     /// assert_eq!(nodes.id("a").map(|id| id.index()), Some(0));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn sorted(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Error> {
-        let mut nodes: Vec<_> = nodes.into_iter().collect();
+    pub fn sorted(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
+        let mut nodes: Vec<Node> = nodes.into_iter().map(Into::into).collect();
         nodes.sort_by(|a, b| a.name.cmp(&b.name));
         Self::new(nodes)
     }
@@ -351,30 +377,22 @@ impl Nodes {
         self.slots.get(id.index())?.as_ref()
     }
 
-    /// The weight of an id, 0 when it has left.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Nodes};
-    /// let nodes = Nodes::new([Node::new("a").with_weight(7)])?;
-    /// assert_eq!(nodes.weight(nodes.id("a").expect("a member")), 7);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the weight of a member; `None` for an id that has left.
     #[inline]
-    pub fn weight(&self, id: NodeId) -> u32 {
-        self.get(id).map_or(0, Node::weight)
+    pub fn weight(&self, id: NodeId) -> Option<u32> {
+        self.get(id).map(Node::weight)
     }
 
-    /// The name of an id, empty when it has left.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Nodes};
-    /// let nodes = Nodes::new([Node::new("a")])?;
-    /// assert_eq!(nodes.name(nodes.id("a").expect("a member")), "a");
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the name of a member; `None` for an id that has left.
     #[inline]
-    pub fn name(&self, id: NodeId) -> &str {
-        name_in(&self.slots, id)
+    pub fn name(&self, id: NodeId) -> Option<&str> {
+        self.get(id).map(Node::name)
+    }
+
+    /// The weight of an id, 0 when it has left: for shares, of which it then has none.
+    #[inline]
+    pub(crate) fn weight_or_zero(&self, id: NodeId) -> u32 {
+        self.weight(id).unwrap_or(0)
     }
 
     /// All members in order of name.
@@ -385,10 +403,11 @@ impl Nodes {
     /// assert!(nodes.iter().map(|(_, node)| node.name()).eq(["a", "b"]));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (NodeId, &Node)> + DoubleEndedIterator {
-        self.by_name
-            .iter()
-            .map(|&id| (id, self.slots[id.index()].as_ref().expect("named")))
+    pub fn iter(&self) -> NodesIter<'_> {
+        NodesIter {
+            ids: self.by_name.iter(),
+            slots: &self.slots,
+        }
     }
 
     /// How many zones hold a node with weight. Nodes without a zone count as one unnamed zone,
@@ -414,6 +433,14 @@ impl Nodes {
     /// How many racks hold a node with weight.
     pub(crate) fn racks(&self) -> usize {
         self.racks.len()
+    }
+
+    /// Returns the id that a change takes away: that of a member which is to leave.
+    pub(crate) fn leaving(&self, change: &Change) -> Option<NodeId> {
+        match change {
+            Change::Remove(name) => self.id(name),
+            Change::Add(_) | Change::Reweight(..) => None,
+        }
     }
 
     /// Whether [`apply`](Self::apply) would take this change.
@@ -452,7 +479,7 @@ impl Nodes {
     /// let mut nodes = Nodes::default();
     /// let id = nodes.apply(&Change::Add(Node::new("a")))?;
     /// nodes.apply(&Change::reweight("a", 5))?;
-    /// assert_eq!(nodes.weight(id), 5);
+    /// assert_eq!(nodes.weight(id), Some(5));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn apply(&mut self, change: &Change) -> Result<NodeId, Error> {
@@ -525,7 +552,8 @@ impl Nodes {
     }
 
     fn rank(&self, name: &str) -> Result<usize, usize> {
-        self.by_name.binary_search_by(|&id| self.name(id).cmp(name))
+        self.by_name
+            .binary_search_by(|&id| name_in(&self.slots, id).cmp(name))
     }
 
     fn count(&mut self, id: NodeId, node: &Node) {
@@ -570,6 +598,51 @@ impl Nodes {
             + self.numbers.capacity() * size_of::<(u32, u32)>()
     }
 }
+
+impl<'a> IntoIterator for &'a Nodes {
+    type Item = (NodeId, &'a Node);
+    type IntoIter = NodesIter<'a>;
+
+    fn into_iter(self) -> NodesIter<'a> {
+        self.iter()
+    }
+}
+
+/// The members of a [`Nodes`] in order of name.
+#[derive(Clone, Debug)]
+pub struct NodesIter<'a> {
+    ids: core::slice::Iter<'a, NodeId>,
+    slots: &'a [Option<Node>],
+}
+
+impl<'a> NodesIter<'a> {
+    fn named(&self, id: NodeId) -> Option<(NodeId, &'a Node)> {
+        Some((id, self.slots.get(id.index())?.as_ref()?))
+    }
+}
+
+impl<'a> Iterator for NodesIter<'a> {
+    type Item = (NodeId, &'a Node);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let id = *self.ids.next()?;
+        self.named(id)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.ids.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for NodesIter<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let id = *self.ids.next_back()?;
+        self.named(id)
+    }
+}
+
+impl ExactSizeIterator for NodesIter<'_> {}
 
 fn name_in(slots: &[Option<Node>], id: NodeId) -> &str {
     slots

@@ -3,31 +3,8 @@
 use alloc::format;
 use alloc::string::String;
 
-use crate::harness::printable;
-
-/// 1,234,567.
-pub(super) fn count(value: u64) -> String {
-    let digits = format!("{value}");
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// "1 node", "2 nodes".
-pub(super) fn counted(value: u64, what: &str) -> String {
-    let s = if value == 1 { "" } else { "s" };
-    format!("{} {what}{s}", count(value))
-}
-
-/// 9.09%.
-pub(super) fn percent(share: f64) -> String {
-    format!("{:.2}%", share * 100.0)
-}
+use crate::harness::text::printable;
+pub(super) use crate::harness::text::{count, counted, percent};
 
 /// 0.25, 1.5, 2: up to four decimals, and none where they say nothing.
 pub(super) fn short(value: f64) -> String {
@@ -132,12 +109,5 @@ mod tests {
             ["0", "0.25", "0.5", "0.75", "1"]
         );
         assert!(all(f64::INFINITY).len() <= 11 && all(f64::NAN).is_empty());
-    }
-
-    #[test]
-    fn figures_are_grouped() {
-        assert_eq!([count(999), count(1_234_567)], ["999", "1,234,567"]);
-        assert_eq!(counted(1, "node"), "1 node");
-        assert_eq!(percent(0.0909), "9.09%");
     }
 }

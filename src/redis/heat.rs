@@ -1,24 +1,26 @@
 //! Which slots and which tags hold, or draw, the most.
 //!
-//! Slots are counted exactly, tags by the Space-Saving summary of Metwally, Agrawal and El Abbadi
-//! (2005): a fixed number of counters, each with the most that it may be too high: no more than
-//! 1 / counters of all. A tag with more than that has a counter for certain. Tags of more than
-//! 1 KiB have none: they show in their slot, and in [`Heat::tagged`].
+//! Slots are counted exactly, tags in memory that does not grow: each of at most `counters` tags
+//! is shown with the least and the most that it has, which are no more than 1 / counters of all
+//! apart. A tag with more than that is shown for certain. Up to twice as many tags as counters are
+//! counted exactly. Tags of more than 1 KiB are not counted by themselves: they show in their slot,
+//! and in [`Heat::tagged`].
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::ops::RangeInclusive;
 
 use super::SlotRule;
 use crate::HashTag;
+use crate::load::Hitters;
 
 /// Counts of one measure: keys, bytes or requests, whatever is fed to it.
 ///
 /// | feed | memory |
 /// |---|---|
-/// | O(key + log counters) | 8 B a slot, and `counters` tags of at most 1 KiB |
+/// | O(key + log counters) amortised | 8 B a slot, and at most 2 `counters` + 1 tags of at most 1 KiB |
 ///
 /// ```
 /// use hashroute::redis::{Heat, SlotRule};
@@ -35,18 +37,10 @@ use crate::HashTag;
 pub struct Heat {
     rule: SlotRule,
     slots: Vec<u64>,
-    counters: usize,
-    tags: BTreeMap<Box<[u8]>, Counter>,
-    /// The same by count, the least first.
-    order: BTreeSet<(u64, Box<[u8]>)>,
+    /// With a mark each, so that a tag that was counted from the start has an exact count.
+    tags: Hitters<Vec<u8>, u64>,
     total: u64,
     tagged: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Counter {
-    count: u64,
-    error: u64,
 }
 
 /// A slot and what it has.
@@ -111,9 +105,7 @@ impl Heat {
         Self {
             slots: vec![0; rule.slots() as usize],
             rule,
-            counters: counters.clamp(1, Self::MAX_COUNTERS),
-            tags: BTreeMap::new(),
-            order: BTreeSet::new(),
+            tags: Hitters::new(counters.clamp(1, Self::MAX_COUNTERS)),
             total: 0,
             tagged: 0,
         }
@@ -137,40 +129,10 @@ impl Heat {
         self.total = self.total.saturating_add(amount);
         if let Some(tag) = place.tag {
             self.tagged = self.tagged.saturating_add(amount);
-            if tag.len() <= MAX_TAG && amount > 0 {
-                self.feed_tag(tag, amount);
+            if tag.len() <= MAX_TAG {
+                self.tags.feed_ref(tag, amount);
             }
         }
-    }
-
-    fn feed_tag(&mut self, tag: &[u8], amount: u64) {
-        let old = self.tags.remove_entry(tag);
-        let (name, counter) = match old {
-            Some((name, counter)) => {
-                let entry = (counter.count, name);
-                self.order.remove(&entry);
-                (entry.1, counter)
-            }
-            None if self.tags.len() < self.counters => (tag.into(), Counter { count: 0, error: 0 }),
-            // The least counter is given to the newcomer, which may have had as much unseen.
-            None => {
-                let least = self.order.pop_first();
-                let count = least.map_or(0, |(count, name)| {
-                    self.tags.remove(&name);
-                    count
-                });
-                (
-                    tag.into(),
-                    Counter {
-                        count,
-                        error: count,
-                    },
-                )
-            }
-        };
-        let count = counter.count.saturating_add(amount);
-        self.order.insert((count, name.clone()));
-        self.tags.insert(name, Counter { count, ..counter });
     }
 
     /// All that was counted.
@@ -254,13 +216,16 @@ impl Heat {
     /// assert!(Heat::new(SlotRule::REDIS, 10).top_tags(5).is_empty());
     /// ```
     pub fn top_tags(&self, count: usize) -> Vec<HotTag> {
-        let mut order: Vec<_> = self.tags.iter().collect();
-        order.sort_by_key(|(tag, counter)| (Reverse(counter.count - counter.error), *tag));
-        let top = order.into_iter().take(count);
-        top.map(|(tag, counter)| self.hot(tag, *counter)).collect()
+        let mut tags: Vec<_> = self.tags.iter().collect();
+        // At most `counters` tags may have more than 1 / counters of all: these are among them.
+        tags.sort_by_key(|(_, has)| Reverse(*has.end())); // stable: at ties the first
+        tags.truncate(self.tags.capacity());
+        tags.sort_by_key(|(tag, has)| (Reverse(*has.start()), *tag));
+        let top = tags.into_iter().take(count);
+        top.map(|(tag, has)| self.hot(tag, &has)).collect()
     }
 
-    fn hot(&self, tag: &[u8], counter: Counter) -> HotTag {
+    fn hot(&self, tag: &[u8], has: &RangeInclusive<u64>) -> HotTag {
         // Within its marks: a tag like `{a` would be another key without.
         let marks = self.rule.hasher().tag();
         let [open, close] = marks.unwrap_or(HashTag::BRACES).pair();
@@ -268,8 +233,8 @@ impl Heat {
         HotTag {
             tag: tag.into(),
             slot: self.rule.slot(&key),
-            at_least: counter.count - counter.error,
-            at_most: counter.count,
+            at_least: *has.start(),
+            at_most: *has.end(),
         }
     }
 

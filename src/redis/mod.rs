@@ -14,7 +14,7 @@
 //! | what does this server answer | [`Table::decide`] |
 //! | where does this command go, and where next | [`SlotMap`], [`Call`] |
 //! | who takes the place of a dead primary | [`Table::promote`], [`Table::vote`] |
-//! | which slots move, in which order, by which commands | [`Plan`] |
+//! | which slots move, in which order, by which commands | [`SlotPlan`] |
 //! | which slots and tags are hot or big | [`Heat`] |
 //! | the same table as a router among others | [`HashSlots`](crate::HashSlots), by `try_from` |
 //!
@@ -24,7 +24,7 @@
 //! Read what a server printed, ask who serves a key, and plan what a new node takes over:
 //!
 //! ```
-//! use hashroute::redis::{Address, Budget, ClusterNode, Goal, Plan, SlotRule, Table};
+//! use hashroute::redis::{Address, ClusterNode, Goal, SlotBudget, SlotPlan, SlotRule, Table};
 //!
 //! let printed = "\
 //! 07c3 10.0.0.1:6379@16379 myself,master - 0 0 1 connected 0-8191
@@ -33,9 +33,9 @@
 //! assert_eq!(table.owner_of(b"{user1000}.cart").map(ClusterNode::id), Some("07c3"));
 //!
 //! table.add(ClusterNode::new("new")?.with_address(Address::new("10.0.0.3", 6379)))?;
-//! let plan = Plan::new(&table, &Goal::even(&table))?;
+//! let plan = SlotPlan::new(&table, &Goal::even(&table))?;
 //! assert_eq!(plan.len(), 5461);
-//! for step in plan.steps(Budget { slots: 1000, ..Budget::default() }) {
+//! for step in plan.steps(SlotBudget { slots: 1000, ..SlotBudget::default() }) {
 //!     for action in plan.classic(&table, step.clone(), 100, 5000)? {
 //!         // send it
 //!         # let _ = action;

@@ -67,7 +67,7 @@ impl TryFrom<&HashSlots> for Table {
     fn try_from(router: &HashSlots) -> Result<Self, Error> {
         let owners = router.owners();
         let count = u32::try_from(owners.len()).unwrap_or(u32::MAX);
-        let hasher = Router::hasher(router).cloned().unwrap_or_default();
+        let hasher = router.hash_id().hasher().cloned().unwrap_or_default();
         let nodes = router.nodes();
         let members: Result<Vec<_>, _> = nodes
             .iter()
@@ -78,7 +78,7 @@ impl TryFrom<&HashSlots> for Table {
         for run in owners.chunk_by(|a, b| a == b) {
             let end = start + u32::try_from(run.len()).unwrap_or(u32::MAX);
             if let Some(id) = run[0] {
-                table.assign(start..=end - 1, nodes.name(id))?;
+                table.assign(start..=end - 1, nodes.name(id).unwrap_or_default())?;
             }
             start = end;
         }

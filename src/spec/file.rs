@@ -12,12 +12,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::hash::Hash;
 use super::ranges::Ranges;
-use super::text::{Values, Word, complete};
-use super::{Spec, VALUES, Way, hasher_of};
+use super::text::{Values, Word};
+use super::{Spec, VALUES};
 #[cfg(feature = "compat")]
-use crate::compat::{self, Dialect, Server};
-use crate::strategy::{self, Agree, Params, Strategy};
-use crate::{Error, Node, Router};
+use crate::compat;
+use crate::registry::{Params, Scheme, Setup};
+use crate::{Error, Node, Router, Server, strategy};
 
 /// The fields in the order in which people read them.
 #[derive(Serialize, Deserialize)]
@@ -137,7 +137,7 @@ impl Spec {
     pub fn canonical(&self) -> String {
         let mut file = File::from(self);
         file.epoch = None;
-        file.hash = self.hasher().map(Hash::veiled);
+        file.hash = self.hasher().as_ref().map(Hash::veiled);
         if file.strategy.is_some() {
             file.node.retain(|row| row.weight > 0);
         }
@@ -231,23 +231,17 @@ impl From<&Spec> for File {
     fn from(spec: &Spec) -> Self {
         let params = spec.params.iter();
         let params = params.map(|(name, value)| ((*name).to_owned(), Word(value.clone())));
-        let name = || spec.name().to_owned();
-        let (strategy, dialect, node) = match &spec.way {
-            Way::Strategy { nodes, slots, .. } => {
-                let slots = slots.iter().flatten().cloned().map(Some);
-                let slots = slots.chain(core::iter::repeat(None));
-                let rows = nodes.iter().zip(slots);
-                let row = |(node, slots)| Row {
-                    slots,
-                    ..Row::from(node)
-                };
-                (Some(name()), None, rows.map(row).collect())
-            }
-            #[cfg(feature = "compat")]
-            Way::Dialect { servers, .. } => {
-                (None, Some(name()), servers.iter().map(Row::from).collect())
-            }
+        let scheme = spec.scheme();
+        let name = Some(scheme.name.to_owned());
+        let (strategy, dialect) = if scheme.is_dialect() {
+            (None, name)
+        } else {
+            (name, None)
         };
+        let mut node: Vec<_> = spec.servers().iter().map(Row::from).collect();
+        for (row, cells) in node.iter_mut().zip(spec.setup.table().unwrap_or_default()) {
+            row.slots = Some(Ranges::from(cells.clone()));
+        }
         Self {
             format: Spec::FORMAT,
             epoch: Some(spec.epoch),
@@ -255,7 +249,7 @@ impl From<&Spec> for File {
             dialect,
             values: VALUES,
             params: Values(params.collect()),
-            hash: spec.hasher().map(Hash::from),
+            hash: spec.hasher().as_ref().map(Hash::from),
             node,
         }
     }
@@ -281,7 +275,6 @@ impl From<&Node> for Row {
     }
 }
 
-#[cfg(feature = "compat")]
 impl From<&Server> for Row {
     fn from(server: &Server) -> Self {
         Self {
@@ -310,9 +303,9 @@ impl File {
         }
         let epoch = self.epoch.unwrap_or(0);
         let (spec, router) = match (&self.strategy, &self.dialect) {
-            (Some(name), None) => of_strategy(strategy::find(name)?, self)?,
+            (Some(name), None) => spec_of(strategy::find(name)?, self)?,
             #[cfg(feature = "compat")]
-            (None, Some(name)) => of_dialect(compat::find(name)?, self)?,
+            (None, Some(name)) => spec_of(compat::find(name)?, self)?,
             #[cfg(not(feature = "compat"))]
             (None, Some(name)) => {
                 let expected = "a strategy, as dialects (feature compat) are not built in";
@@ -340,81 +333,54 @@ impl File {
     }
 }
 
-fn of_strategy(strategy: &'static Strategy, file: File) -> Result<(Spec, Box<dyn Router>), Error> {
-    let params = file.params();
-    params.check(strategy.name, strategy.params)?;
-    let hasher = match &file.hash {
-        Some(hash) => hash.hasher()?,
-        None => hasher_of(strategy, &params)?,
-    };
-    let is_table = strategy.caps.agree == Agree::Table;
-    check_rows(strategy, &file.node)?;
-    let slots = file
-        .node
-        .iter()
-        .map(|row| row.slots.clone().unwrap_or_default());
-    let spec = Spec {
-        epoch: 0,
-        params: complete(strategy.params, &params)?,
-        way: Way::Strategy {
-            strategy,
-            hasher,
-            slots: is_table.then(|| slots.collect()),
-            nodes: file.node.into_iter().map(Node::from).collect(),
-        },
-    };
-    spec.built()
+fn spec_of(scheme: &'static Scheme, file: File) -> Result<(Spec, Box<dyn Router>), Error> {
+    let mut params = file.params();
+    scheme.check(&params)?;
+    check_fields(scheme, &file)?;
+    if let Some(hash) = &file.hash {
+        params = params.with_hasher(hash.hasher()?);
+    }
+    let slots = file.node.iter().map(|row| row.slots.clone());
+    let table: Vec<Vec<_>> = slots
+        .map(|slots| slots.unwrap_or_default().into())
+        .collect();
+    let setup = Setup::new(scheme, file.node.into_iter().map(Server::from), params);
+    Spec::of_setup(match scheme.table {
+        Some(_) => setup.with_table(table),
+        None => setup,
+    })
 }
 
-/// Refuse what only servers have, slots without a table, and a table without slots.
-fn check_rows(strategy: &Strategy, rows: &[Row]) -> Result<(), Error> {
+/// A field that means nothing to the row is a mistake.
+fn check_fields(scheme: &Scheme, file: &File) -> Result<(), Error> {
     let refused = |field, value: &str| {
-        let expected = format!("no such field: nodes of {} have none", strategy.name);
+        let expected = if scheme.is_dialect() {
+            format!("no such field: {} has its own way", scheme.name)
+        } else {
+            format!("no such field: nodes of {} have none", scheme.name)
+        };
         Err(Error::parameter(field, value, expected))
     };
-    let is_table = strategy.caps.agree == Agree::Table;
-    for row in rows {
-        if let Some(label) = &row.label {
+    if let (Some(hash), true) = (&file.hash, scheme.is_dialect()) {
+        return refused("hash", &hash.function);
+    }
+    for row in &file.node {
+        if let (Some(label), false) = (&row.label, scheme.is_dialect()) {
             return refused("label", label);
         }
-        if row.down {
+        if row.down && !scheme.is_dialect() {
             return refused("down", "true");
         }
-        if let (Some(slots), false) = (&row.slots, is_table) {
+        if let (Some(slots), None) = (&row.slots, scheme.table) {
             return refused("slots", &slots.to_string());
         }
     }
-    let missing = rows.iter().all(|row| row.slots.is_none());
-    if is_table && missing && rows.iter().any(|row| row.weight > 0) {
+    let missing = file.node.iter().all(|row| row.slots.is_none());
+    if scheme.table.is_some() && missing && file.node.iter().any(|row| row.weight > 0) {
         let expected = "the slots that each node owns, such as 0-8191";
         return Err(Error::parameter("slots", "", expected));
     }
     Ok(())
-}
-
-#[cfg(feature = "compat")]
-fn of_dialect(dialect: &'static Dialect, file: File) -> Result<(Spec, Box<dyn Router>), Error> {
-    let params = file.params();
-    params.check(dialect.name, dialect.params)?;
-    let refused = |field, value: &str| {
-        let expected = format!("no such field: {} has its own way", dialect.name);
-        Err(Error::parameter(field, value, expected))
-    };
-    if let Some(hash) = &file.hash {
-        return refused("hash", &hash.function);
-    }
-    if let Some(slots) = file.node.iter().find_map(|row| row.slots.as_ref()) {
-        return refused("slots", &slots.to_string());
-    }
-    let spec = Spec {
-        epoch: 0,
-        params: complete(dialect.params, &params)?,
-        way: Way::Dialect {
-            dialect,
-            servers: file.node.into_iter().map(Server::from).collect(),
-        },
-    };
-    spec.built()
 }
 
 impl From<Row> for Node {
@@ -424,7 +390,6 @@ impl From<Row> for Node {
     }
 }
 
-#[cfg(feature = "compat")]
 impl From<Row> for Server {
     fn from(mut row: Row) -> Self {
         let (label, down) = (row.label.take(), row.down);

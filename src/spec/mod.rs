@@ -17,11 +17,8 @@ mod same;
 mod text;
 
 use self::file::File;
-use self::ranges::Ranges;
-#[cfg(feature = "compat")]
-use crate::compat::{Dialect, Server};
-use crate::strategy::{Agree, Param, Params, Strategy};
-use crate::{Change, Error, HashSlots, KeyHash, KeyHasher, Node, NodeId, Router};
+use crate::registry::{Params, Scheme, Setup};
+use crate::{Change, Error, KeyHasher, Node, Router, Server};
 
 /// What peers must share: the strategy with its parameters, the key hash with its seed or key and
 /// tag, the nodes with weights and places, their order or the table of slots where the strategy
@@ -52,27 +49,11 @@ use crate::{Change, Error, HashSlots, KeyHash, KeyHasher, Node, NodeId, Router};
 #[serde(try_from = "File", into = "File")]
 pub struct Spec {
     epoch: u64,
-    way: Way,
-    /// Each that the strategy or dialect takes, whether it was given or not.
+    /// Its parameters are those that are not the defaults, its key hash is always there where the
+    /// row is a strategy.
+    setup: Setup,
+    /// Each that the row takes, whether it was given or not.
     params: BTreeMap<&'static str, String>,
-}
-
-/// What routes, and over what.
-#[derive(Clone, Debug)]
-enum Way {
-    Strategy {
-        strategy: &'static Strategy,
-        hasher: KeyHasher,
-        /// In order of name, or of their numbers where the strategy has some.
-        nodes: Vec<Node>,
-        /// For each node, where the strategy has a table.
-        slots: Option<Vec<Ranges>>,
-    },
-    #[cfg(feature = "compat")]
-    Dialect {
-        dialect: &'static Dialect,
-        servers: Vec<Server>,
-    },
 }
 
 /// The version of the values, of every strategy and dialect alike until one of them changes.
@@ -100,11 +81,11 @@ impl Spec {
     /// ```
     pub const MAX_TEXT: usize = 64 << 20;
 
-    /// The spec of a strategy over these nodes, at epoch 0. The order of the nodes counts where
-    /// the strategy says that it does (jump).
+    /// Makes the spec of a row over these members, at epoch 0. Their order counts where the row says
+    /// so: jump, and the dialects, whose members stand in the order of the system's configuration.
     ///
     /// # Errors
-    /// As [`Strategy::build`].
+    /// As [`Scheme::build`].
     ///
     /// ```
     /// use hashroute::{Node, Spec, strategy::{self, Params}};
@@ -115,12 +96,11 @@ impl Spec {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn new(
-        strategy: &'static Strategy,
-        nodes: impl IntoIterator<Item = Node>,
+        scheme: &'static Scheme,
+        members: impl IntoIterator<Item = impl Into<Server>>,
         params: &Params,
     ) -> Result<Self, Error> {
-        let router = strategy.build(nodes, params)?;
-        Self::capture(strategy, params, &*router)
+        Ok(Self::of_setup(Setup::new(scheme, members, params.clone()))?.0)
     }
 
     /// The spec of a router that this strategy built with these parameters, whatever was changed
@@ -131,18 +111,19 @@ impl Spec {
     /// checked, and not `load` and `cap`, which it does not tell.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] when the router is of another strategy or of other parameters.
+    /// [`Error::Unsupported`] when the router is of another strategy or of other parameters, and for a
+    /// dialect.
     ///
     /// ```
     /// use hashroute::{HashSlots, Node, Router, Spec, strategy::{self, Params}};
     /// let mut table = HashSlots::new(["a", "b"].map(Node::new))?;
     /// table.assign(0..100, "b")?;
     /// let spec = Spec::of(strategy::find("slots")?, &Params::default(), &table)?;
-    /// assert_eq!(spec.build()?.shares(), table.shares());
+    /// assert_eq!(spec.build()?.ranges(), table.ranges());
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn of(
-        strategy: &'static Strategy,
+        scheme: &'static Scheme,
         params: &Params,
         router: &dyn Router,
     ) -> Result<Self, Error> {
@@ -150,7 +131,7 @@ impl Spec {
             what: "the router is not of this strategy with these parameters",
             advice: "give those that it was built with",
         };
-        let spec = Self::capture(strategy, params, router)?;
+        let spec = Self::captured(scheme, params, router)?;
         let ours = spec.build().map_err(|_| OTHER)?;
         if !same::alike(&*ours, router) {
             return Err(OTHER);
@@ -158,72 +139,41 @@ impl Spec {
         Ok(spec)
     }
 
-    /// The spec of a dialect over these servers, in the order of the system's configuration, at
-    /// epoch 0.
+    /// Makes the spec of a setup, at epoch 0, and builds its router, which shows that it is right.
     ///
     /// # Errors
-    /// As [`Dialect::build`].
-    ///
-    /// ```
-    /// use hashroute::{Spec, compat::{self, Server}, strategy::Params};
-    /// let servers = [Server::new("10.0.0.1:80"), Server::new("10.0.0.2:80").down()];
-    /// let spec = Spec::of_dialect(compat::find("nginx")?, servers, &Params::default())?;
-    /// assert_eq!((spec.name(), spec.servers().len()), ("nginx", 2));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    #[cfg(feature = "compat")]
-    pub fn of_dialect<S: Into<Server>>(
-        dialect: &'static Dialect,
-        servers: impl IntoIterator<Item = S>,
-        params: &Params,
-    ) -> Result<Self, Error> {
-        let pool = dialect.build(servers, params)?;
-        Ok(Self {
-            epoch: 0,
-            params: text::complete(dialect.params, params)?,
-            way: Way::Dialect {
-                dialect,
-                servers: pool.servers().cloned().collect(),
-            },
-        })
+    /// As [`Setup::build`].
+    pub fn of_setup(setup: Setup) -> Result<(Self, Box<dyn Router>), Error> {
+        let params = given(setup.scheme(), setup.params())?;
+        let setup = setup.with_params(params)?;
+        let router = setup.build()?;
+        let spec = if setup.scheme().is_dialect() {
+            Self::normal(setup)?
+        } else {
+            Self::captured(setup.scheme(), setup.params(), &*router)?
+        };
+        Ok((spec, router))
     }
 
     /// What of a router decides its routes.
-    fn capture(
-        strategy: &'static Strategy,
+    fn captured(
+        scheme: &'static Scheme,
         params: &Params,
         router: &dyn Router,
     ) -> Result<Self, Error> {
-        let mut members: Vec<(NodeId, &Node)> = router.nodes().iter().collect();
-        let slots = match strategy.caps.agree {
-            Agree::Set | Agree::Load => None,
-            Agree::Count => {
-                members.sort_by_key(|(id, _)| *id);
-                None
-            }
-            Agree::Table => {
-                let count = params.get("slots", HashSlots::DEFAULT_SLOTS)?;
-                // Slot i is where the hash i goes.
-                let owner = |slot: u32| router.route_hash(KeyHash::from_raw(slot.into()));
-                let ids = members.iter().map(|(id, _)| *id);
-                Some(ranges::of_owners(ids, (0..count).map(owner)))
-            }
-            Agree::History => {
-                return Err(Error::Unsupported {
-                    what: "a spec has no history of changes yet",
-                    advice: "take a strategy whose peers share a set, a count or a table",
-                });
-            }
-        };
+        let hasher = router.hash_id().hasher().cloned().unwrap_or_default();
+        let params = params.clone().with_hasher(hasher);
+        Self::normal(Setup::of_router(scheme, router, params)?)
+    }
+
+    /// A setup in its one form.
+    fn normal(setup: Setup) -> Result<Self, Error> {
+        let scheme = setup.scheme();
+        let params = given(scheme, setup.params())?;
         Ok(Self {
             epoch: 0,
-            params: text::complete(strategy.params, params)?,
-            way: Way::Strategy {
-                strategy,
-                hasher: router.hasher().cloned().unwrap_or_default(),
-                nodes: members.into_iter().map(|(_, node)| node.clone()).collect(),
-                slots,
-            },
+            params: scheme.values(&params)?,
+            setup: setup.with_params(params)?,
         })
     }
 
@@ -263,88 +213,45 @@ impl Spec {
         self.epoch
     }
 
-    /// The name of the strategy or dialect.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Spec, strategy::{self, Params}};
-    /// let spec = Spec::new(strategy::find("jump")?, [Node::new("a")], &Params::default())?;
-    /// assert_eq!(spec.name(), "jump");
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the row: the strategy, or the dialect.
+    pub fn scheme(&self) -> &'static Scheme {
+        self.setup.scheme()
+    }
+
+    /// Returns the name of the strategy or dialect.
     pub fn name(&self) -> &'static str {
-        match &self.way {
-            Way::Strategy { strategy, .. } => strategy.name,
-            #[cfg(feature = "compat")]
-            Way::Dialect { dialect, .. } => dialect.name,
-        }
+        self.scheme().name
     }
 
-    /// The strategy; `None` for a dialect.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Spec, strategy::{self, Params}};
-    /// let spec = Spec::new(strategy::find("jump")?, [Node::new("a")], &Params::default())?;
-    /// assert!(spec.strategy().is_some());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    pub fn strategy(&self) -> Option<&'static Strategy> {
-        match &self.way {
-            Way::Strategy { strategy, .. } => Some(strategy),
-            #[cfg(feature = "compat")]
-            Way::Dialect { .. } => None,
-        }
+    /// Returns how keys are hashed; `None` for a dialect, whose system has a way of its own.
+    pub fn hasher(&self) -> Option<KeyHasher> {
+        (!self.scheme().is_dialect()).then(|| self.setup.params().hasher())
     }
 
-    /// How keys are hashed; `None` for a dialect, whose system has a way of its own.
-    ///
-    /// ```
-    /// # use hashroute::{KeyHasher, Node, Spec, strategy::{self, Params}};
-    /// let spec = Spec::new(strategy::find("ring")?, [Node::new("a")], &Params::default())?;
-    /// assert_eq!(spec.hasher(), Some(&KeyHasher::default()));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    pub fn hasher(&self) -> Option<&KeyHasher> {
-        match &self.way {
-            Way::Strategy { hasher, .. } => Some(hasher),
-            #[cfg(feature = "compat")]
-            Way::Dialect { .. } => None,
-        }
+    /// Returns all that decides routes, without the epoch.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
     }
 
-    /// The nodes in the order of the spec; servers that are down have weight 0.
+    /// Returns the nodes in the order of the spec; servers that are down have weight 0.
     ///
     /// ```
-    /// # use hashroute::{Node, Spec, strategy::{self, Params}};
-    /// let spec = Spec::new(strategy::find("ring")?, ["b", "a"].map(Node::new), &Params::default())?;
+    /// # use hashroute::{Node, Spec, registry::Params, strategy};
+    /// let spec = Spec::new(strategy::find("ring")?, ["b", "a"], &Params::default())?;
     /// assert_eq!(spec.nodes(), ["a", "b"].map(Node::new));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn nodes(&self) -> Vec<Node> {
-        match &self.way {
-            Way::Strategy { nodes, .. } => nodes.clone(),
-            #[cfg(feature = "compat")]
-            Way::Dialect { servers, .. } => servers.iter().map(Server::to_node).collect(),
-        }
+        self.setup.nodes()
     }
 
-    /// The servers of a dialect; none for a strategy.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Spec, strategy::{self, Params}};
-    /// let spec = Spec::new(strategy::find("ring")?, [Node::new("a")], &Params::default())?;
-    /// assert!(spec.servers().is_empty());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    #[cfg(feature = "compat")]
+    /// Returns the members as servers, with label and state where it is a dialect's.
     pub fn servers(&self) -> &[Server] {
-        match &self.way {
-            Way::Strategy { .. } => &[],
-            Way::Dialect { servers, .. } => servers,
-        }
+        self.setup.servers()
     }
 
     /// The key hasher and those parameters that are not the defaults, as
-    /// [`Strategy::build`] takes them.
+    /// [`Scheme::build`] takes them.
     ///
     /// ```
     /// # use hashroute::{Node, Spec, strategy::{self, Params}};
@@ -354,32 +261,13 @@ impl Spec {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn params(&self) -> Params {
-        let mut params = Params::default();
-        if let Some(hasher) = self.hasher() {
-            params = params.with_hasher(hasher.clone());
-        }
-        // A default is what comes without: of some dialects there is no word for it.
-        let given = self.taken().iter().filter_map(|param| {
-            let value = self.params.get(param.name)?;
-            (*value != param.default).then_some((param.name, value))
-        });
-        given.fold(params, |params, (name, value)| {
-            params.with(name, value.as_str())
-        })
-    }
-
-    fn taken(&self) -> &'static [Param] {
-        match &self.way {
-            Way::Strategy { strategy, .. } => strategy.params,
-            #[cfg(feature = "compat")]
-            Way::Dialect { dialect, .. } => dialect.params,
-        }
+        self.setup.params().clone()
     }
 
     /// The router: the same routes and preference lists in every process that builds it.
     ///
     /// # Errors
-    /// As [`Strategy::build`], or as the dialect's; of a spec that exists, none but those of a
+    /// As [`Scheme::build`]; of a spec that exists, none but those of a
     /// machine with narrower pointers.
     ///
     /// ```
@@ -389,36 +277,14 @@ impl Spec {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn build(&self) -> Result<Box<dyn Router>, Error> {
-        let params = self.params();
-        match &self.way {
-            Way::Strategy {
-                nodes,
-                slots: Some(slots),
-                ..
-            } => {
-                let count = params.get("slots", HashSlots::DEFAULT_SLOTS)?;
-                let ranges = nodes.iter().zip(slots).flat_map(|(node, slots)| {
-                    let ranges = slots.iter().cloned();
-                    ranges.map(|range| (range, node.name()))
-                });
-                let table = HashSlots::from_ranges(nodes.iter().cloned(), count, ranges)?;
-                Ok(Box::new(table.with_hasher(params.hasher())))
-            }
-            Way::Strategy {
-                strategy, nodes, ..
-            } => strategy.build(nodes.iter().cloned(), &params),
-            #[cfg(feature = "compat")]
-            Way::Dialect { dialect, servers } => {
-                Ok(Box::new(dialect.build(servers.iter().cloned(), &params)?))
-            }
-        }
+        self.setup.build()
     }
 
     /// The same nodes, servers and table with other parameters and another key hash: of both,
     /// those that are not given are the defaults. Costs a build.
     ///
     /// # Errors
-    /// As [`Strategy::build`], or as the dialect's; [`Error::Parameter`] for another number of slots
+    /// As [`Scheme::build`]; [`Error::Parameter`] for another number of slots
     /// than those of the table.
     ///
     /// ```
@@ -430,40 +296,9 @@ impl Spec {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn with_params(&self, params: &Params) -> Result<Self, Error> {
-        params.check(self.name(), self.taken())?;
-        let mut spec = Self {
-            params: text::complete(self.taken(), params)?,
-            ..self.clone()
-        };
-        if let Way::Strategy {
-            strategy,
-            hasher,
-            slots,
-            ..
-        } = &mut spec.way
-        {
-            let count = "slots";
-            if slots.is_some() && spec.params.get(count) != self.params.get(count) {
-                let expected = "as many as before: the table says whose each of them is";
-                let given = spec.params.remove(count).unwrap_or_default();
-                return Err(Error::parameter(count, given, expected));
-            }
-            *hasher = hasher_of(strategy, params)?;
-        }
-        Ok(spec.built()?.0)
-    }
-
-    /// In its one form, with the router that shows that it is right.
-    fn built(self) -> Result<(Self, Box<dyn Router>), Error> {
-        let router = self.build()?;
-        let spec = match &self.way {
-            Way::Strategy { strategy, .. } => {
-                Self::capture(strategy, &self.params(), &*router)?.with_epoch(self.epoch)?
-            }
-            #[cfg(feature = "compat")]
-            Way::Dialect { .. } => self,
-        };
-        Ok((spec, router))
+        let setup = self.setup.clone().with_params(params.clone())?;
+        let (spec, _) = Self::of_setup(setup)?;
+        spec.with_epoch(self.epoch)
     }
 
     /// Make one change, wholly or not at all; the epoch is one more then. Gives the router after
@@ -484,31 +319,24 @@ impl Spec {
     /// ```
     pub fn apply(&mut self, change: &Change) -> Result<Box<dyn Router>, Error> {
         let epoch = self.epoch.saturating_add(1);
-        let (spec, router): (Self, Box<dyn Router>) = match &self.way {
-            Way::Strategy { strategy, .. } => {
-                let mut router = self.build()?;
-                router.apply(change)?;
-                (Self::capture(strategy, &self.params(), &*router)?, router)
-            }
-            #[cfg(feature = "compat")]
-            Way::Dialect { dialect, servers } => {
-                let mut pool = dialect.build(servers.iter().cloned(), &self.params())?;
-                pool.apply(change)?;
-                let servers = pool.servers().cloned().collect();
-                let spec = Self {
-                    way: Way::Dialect { dialect, servers },
-                    ..self.clone()
-                };
-                (spec, Box::new(pool))
-            }
-        };
-        *self = spec.with_epoch(epoch)?;
+        let mut setup = self.setup.clone();
+        let router = setup.apply(change)?;
+        *self = Self::normal(setup)?.with_epoch(epoch)?;
         Ok(router)
     }
 }
 
-/// The key hash of these parameters, or the strategy's own: that of the tutorial's ring is MD5.
-fn hasher_of(strategy: &Strategy, params: &Params) -> Result<KeyHasher, Error> {
-    let router = strategy.build([], params)?;
-    Ok(router.hasher().cloned().unwrap_or_default())
+/// The key hash and those parameters that are not the defaults: some dialects have a default that
+/// cannot be written.
+fn given(scheme: &Scheme, params: &Params) -> Result<Params, Error> {
+    let values = scheme.values(params)?;
+    let others = scheme.params.iter().filter_map(|param| {
+        let value = values.get(param.name)?;
+        (*value != param.default).then_some((param.name, value))
+    });
+    Ok(
+        others.fold(params.without_values(), |params, (name, value)| {
+            params.with(name, value.as_str())
+        }),
+    )
 }

@@ -2,58 +2,29 @@
 
 use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
-use core::ops::{Deref, RangeInclusive};
+use core::ops::RangeInclusive;
 use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, HashSlots, NodeId};
+use crate::{Error, HashSlots};
 
 /// Ranges of slots, both ends included.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) struct Ranges(Vec<RangeInclusive<u32>>);
 
-/// What each of the nodes `ids` owns, given the owner of every slot from 0.
-pub(super) fn of_owners(
-    ids: impl Iterator<Item = NodeId>,
-    owners: impl Iterator<Item = Option<NodeId>>,
-) -> Vec<Ranges> {
-    let mut owned: Vec<(NodeId, Ranges)> = ids.map(|id| (id, Ranges::default())).collect();
-    let places: Vec<_> = owned.iter().map(|(id, _)| id.index()).collect();
-    let mut by_index = vec![None; places.iter().max().map_or(0, |last| last + 1)];
-    for (place, index) in places.into_iter().enumerate() {
-        by_index[index] = Some(place);
-    }
-    for (slot, owner) in (0..).zip(owners) {
-        let place = owner.and_then(|id| *by_index.get(id.index())?);
-        if let Some(place) = place {
-            owned[place].1.push(slot);
-        }
-    }
-    owned.into_iter().map(|(_, ranges)| ranges).collect()
-}
-
-impl Ranges {
-    /// One more slot, after all others.
-    fn push(&mut self, slot: u32) {
-        match self.0.last_mut() {
-            Some(range) if range.end().checked_add(1) == Some(slot) => {
-                *range = *range.start()..=slot;
-            }
-            _ => self.0.push(slot..=slot),
-        }
+impl From<Vec<RangeInclusive<u32>>> for Ranges {
+    fn from(ranges: Vec<RangeInclusive<u32>>) -> Self {
+        Self(ranges)
     }
 }
 
-impl Deref for Ranges {
-    type Target = [RangeInclusive<u32>];
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
+impl From<Ranges> for Vec<RangeInclusive<u32>> {
+    fn from(ranges: Ranges) -> Self {
+        ranges.0
     }
 }
 

@@ -15,10 +15,10 @@ const WALKS: u64 = 4;
 /// Whether both route alike: exact where both have ranges, else by sample; under bounded loads
 /// by the order of preference, as routes are of the moment.
 pub(super) fn alike(ours: &dyn Router, theirs: &dyn Router) -> bool {
-    if ours.keeps_loads() != theirs.keeps_loads() {
+    if ours.loads().is_some() != theirs.loads().is_some() {
         return false;
     }
-    if ours.keeps_loads() {
+    if ours.loads().is_some() {
         return (0..WALKS).all(|i| walk_alike(ours, theirs, KeyHash::from_integer(i)));
     }
     if let Ok(Some(diff)) = exact(ours, theirs) {
@@ -53,5 +53,5 @@ fn walked(router: &dyn Router, key: KeyHash) -> Vec<NodeId> {
 }
 
 fn name(router: &dyn Router, id: Option<NodeId>) -> Option<&str> {
-    id.map(|id| router.nodes().name(id))
+    router.nodes().name(id?)
 }

@@ -1,43 +1,12 @@
 //! Parameters as text, each in one spelling.
 
-use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use core::fmt;
 
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-
-use crate::Error;
-use crate::strategy::{Param, Params};
-
-/// Every parameter with its value or its default.
-pub(super) fn complete(
-    taken: &[Param],
-    params: &Params,
-) -> Result<BTreeMap<&'static str, String>, Error> {
-    let value = |param: &Param| {
-        let given = params.get(param.name, param.default.to_owned())?;
-        Ok((param.name, in_one_spelling(param.default, given)))
-    };
-    taken.iter().map(value).collect()
-}
-
-/// A number as Rust writes it, where the default says that it is one: `0160` is `160`, and
-/// `1.50` is `1.5`.
-fn in_one_spelling(default: &str, given: String) -> String {
-    if default == "none" || default.parse::<u64>().is_ok() {
-        given
-            .parse::<u64>()
-            .map_or(given, |number| number.to_string())
-    } else if default.parse::<f64>().is_ok() {
-        let number = given.parse().ok().filter(|number: &f64| number.is_finite());
-        number.map_or(given, |number| number.to_string())
-    } else {
-        given
-    }
-}
 
 /// A text, which a file may give as a number or a truth as well.
 #[derive(Clone, Debug, Serialize)]

@@ -1,8 +1,6 @@
 //! Numbers drawn for names, and what tables of owners add up to.
 
-use alloc::vec::Vec;
-
-use crate::{NodeId, Nodes, hash};
+use crate::hash;
 
 /// The number that stands for a node wherever its name has to be mixed with something: one
 /// hash of the whole name, so that no two labels can run into each other.
@@ -13,16 +11,4 @@ pub(super) fn seed(name: &str) -> u64 {
 /// The `index`-th number of the sequence that a seed stands for; distinct for distinct indices.
 pub(super) fn draw(seed: u64, index: u64) -> u64 {
     hash::mix64(seed ^ hash::mix64(index.wrapping_add(hash::GOLDEN_GAMMA)))
-}
-
-/// Shares of a table whose cells name their owners.
-pub(super) fn cell_shares(nodes: &Nodes, cells: &[Option<NodeId>]) -> Vec<f64> {
-    let mut counts = alloc::vec![0_u64; nodes.id_bound()];
-    for id in cells.iter().flatten() {
-        counts[id.index()] += 1;
-    }
-    counts
-        .iter()
-        .map(|&count| count as f64 / cells.len() as f64)
-        .collect()
 }

@@ -23,45 +23,41 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BinaryHeap;
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::{Ordering, Reverse};
 use core::ops::ControlFlow;
 
-use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights, cell_shares, draw, seed};
+use super::{draw, seed};
 use crate::hash::scale;
-use crate::{Change, Error, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
+use crate::registry::{Caps, Excess, Param, Scheme};
+use crate::{
+    Change, Error, Explanation, HashId, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Router,
+};
 
-pub(super) const STRATEGY: Strategy = Strategy {
-    name: "maglev",
-    about: "a lookup table filled in turns: even, fast, and a few excess moves",
-    caps: Caps {
-        weights: Weights::Any,
-        leave: Leave::Any,
-        agree: Agree::Set,
-        excess: Excess::AtMost(excess_bound),
-    },
-    params: &[Param {
-        name: "table-size",
-        default: "65537",
-        about: "cells, a prime; at least 100 a node",
-    }],
-    new: |nodes, params| {
+pub(super) const STRATEGY: Scheme = Scheme::strategy(
+    "maglev",
+    "a lookup table filled in turns: even, fast, and a few excess moves",
+    Caps::SET.with_excess(Excess::AtMost(excess_bound)),
+    |nodes, params| {
         let size = params.get("table-size", Maglev::DEFAULT_TABLE_SIZE)?;
         Ok(Box::new(
             Maglev::with_table_size(nodes, size)?.with_hasher(params.hasher()),
         ))
     },
-};
+)
+.with_params(&[
+    Param::new("table-size", "65537", "cells, a prime; at least 100 a node")
+        .with_finer(&["655373"]),
+]);
 
 /// A Maglev lookup table.
 ///
 /// ```
-/// use hashroute::{Maglev, Node, Router};
+/// use hashroute::{Maglev, Router};
 ///
-/// let router = Maglev::new(["a", "b", "c"].map(Node::new))?;
-/// let shares = router.shares().expect("a table has shares");
+/// let router = Maglev::new(["a", "b", "c"])?;
+/// let shares = router.ranges().expect("a table has cells").shares(3);
 /// assert!(shares.iter().all(|share| (share - 1.0 / 3.0).abs() < 1e-4));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -101,7 +97,7 @@ impl Maglev {
     /// assert_eq!(Maglev::new([Node::new("a")])?.route(b"key").map(Node::name), Some("a"));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn new(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Error> {
+    pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         Self::with_table_size(nodes, Self::DEFAULT_TABLE_SIZE)
     }
 
@@ -119,7 +115,7 @@ impl Maglev {
     /// assert_eq!(error.to_string(), "a table of 65536 cells is not a prime: the nearest prime that works is 65537");
     /// ```
     pub fn with_table_size(
-        nodes: impl IntoIterator<Item = Node>,
+        nodes: impl IntoIterator<Item = impl Into<Node>>,
         size: u64,
     ) -> Result<Self, Error> {
         let nodes = Nodes::sorted(nodes)?;
@@ -318,8 +314,14 @@ impl Router for Maglev {
         &self.nodes
     }
 
-    fn hasher(&self) -> Option<&KeyHasher> {
-        Some(&self.hasher)
+    #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
+    #[inline(always)]
+    fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
+        Some(self.hasher.spread(key))
+    }
+
+    fn hash_id(&self) -> HashId {
+        HashId::Spread(self.hasher.clone())
     }
 
     #[inline]
@@ -345,10 +347,6 @@ impl Router for Maglev {
             .try_for_each(|&id| visit(id));
     }
 
-    fn shares(&self) -> Option<Vec<f64>> {
-        Some(cell_shares(&self.nodes, &self.cells))
-    }
-
     /// Cells are arcs here: a cell holds the hashes of one part of the circle.
     fn ranges(&self) -> Option<HashRanges> {
         let count = self.cells.len() as u128;
@@ -359,11 +357,9 @@ impl Router for Maglev {
         Some(HashRanges::arcs(64, ends).with_lists())
     }
 
-    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
-        vec![(
-            "cell",
-            alloc::format!("{} of {}", self.cell(key), self.cells.len()),
-        )]
+    fn explain(&self, key: KeyHash) -> Explanation {
+        let cell = alloc::format!("{} of {}", self.cell(key), self.cells.len());
+        Explanation::default().with("cell", cell)
     }
 
     fn heap_bytes(&self) -> usize {
@@ -425,7 +421,8 @@ mod tests {
             ("e", 7),
         ];
         let router = Maglev::new(nodes.map(|(name, weight)| Node::new(name).with_weight(weight)))?;
-        let shares = router.shares().expect("cells");
+        let ranges = router.ranges().expect("cells");
+        let shares = ranges.shares(router.nodes.id_bound());
         assert!(
             shares
                 .iter()

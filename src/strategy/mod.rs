@@ -12,13 +12,11 @@
 //! # Ok::<(), hashroute::Error>(())
 //! ```
 
-use alloc::vec::Vec;
-
 use crate::Error;
-pub use crate::registry::{
-    Agree, Caps, Constructor, Excess, Leave, Param, Params, Strategy, Weights,
-};
+pub use crate::registry::Params;
+use crate::registry::{Scheme, find_in};
 
+mod bounded;
 mod draw;
 mod jump;
 mod maglev;
@@ -28,14 +26,13 @@ mod ring;
 mod shortlist;
 mod slots;
 
-use draw::{cell_shares, draw, seed};
+use draw::{draw, seed};
 pub use jump::{Jump, jump_hash, jump_hash_guava};
 pub use maglev::Maglev;
 #[cfg(feature = "compat")]
 pub(crate) use maglev::check_table_size;
 pub use modulo::Modulo;
 pub use rendezvous::Rendezvous;
-pub(crate) use ring::POINTS;
 #[cfg(feature = "compat")]
 pub(crate) use ring::Points;
 pub use ring::Ring;
@@ -48,7 +45,7 @@ pub use slots::HashSlots;
 /// let names: Vec<_> = hashroute::strategy::ALL.iter().map(|strategy| strategy.name).collect();
 /// assert_eq!(names, ["modulo", "ring", "rendezvous", "shortlist", "jump", "maglev", "slots", "bounded"]);
 /// ```
-pub static ALL: &[Strategy] = &[
+pub static ALL: &[Scheme] = &[
     modulo::STRATEGY,
     ring::STRATEGY,
     rendezvous::STRATEGY,
@@ -56,7 +53,7 @@ pub static ALL: &[Strategy] = &[
     jump::STRATEGY,
     maglev::STRATEGY,
     slots::STRATEGY,
-    crate::wrap::bounded::STRATEGY,
+    bounded::STRATEGY,
 ];
 
 /// The strategy of this name.
@@ -68,15 +65,6 @@ pub static ALL: &[Strategy] = &[
 /// let error = hashroute::strategy::find("rign").unwrap_err();
 /// assert!(error.to_string().contains("ring, rendezvous"));
 /// ```
-pub fn find(name: &str) -> Result<&'static Strategy, Error> {
-    ALL.iter()
-        .find(|strategy| strategy.name == name)
-        .ok_or_else(|| {
-            let names: Vec<_> = ALL.iter().map(|strategy| strategy.name).collect();
-            Error::parameter(
-                "strategy",
-                name,
-                alloc::format!("one of: {}", names.join(", ")),
-            )
-        })
+pub fn find(name: &str) -> Result<&'static Scheme, Error> {
+    find_in(ALL, "strategy", name)
 }

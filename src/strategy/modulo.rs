@@ -10,36 +10,30 @@
 //! Peers must share the set of nodes with their weights.
 
 use alloc::boxed::Box;
-use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Agree, Caps, Excess, Leave, Strategy, Weights};
-use crate::{Change, Error, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
-
-pub(super) const STRATEGY: Strategy = Strategy {
-    name: "modulo",
-    about: "hash mod total weight: even, and moves nearly all keys at a change",
-    caps: Caps {
-        weights: Weights::Any,
-        leave: Leave::Any,
-        agree: Agree::Set,
-        excess: Excess::Unbounded,
-    },
-    params: &[],
-    new: |nodes, params| Ok(Box::new(Modulo::new(nodes)?.with_hasher(params.hasher()))),
+use crate::registry::{Caps, Excess, Scheme};
+use crate::{
+    Change, Error, Explanation, HashId, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Router,
 };
+
+pub(super) const STRATEGY: Scheme = Scheme::strategy(
+    "modulo",
+    "hash mod total weight: even, and moves nearly all keys at a change",
+    Caps::SET.with_excess(Excess::Unbounded),
+    |nodes, params| Ok(Box::new(Modulo::new(nodes)?.with_hasher(params.hasher()))),
+);
 
 /// Hash mod total weight.
 ///
 /// The key hash is the function's own number, so that `crc32(key) % n` is what it says.
 ///
 /// ```
-/// use hashroute::{KeyHash, Modulo, Node, Router};
+/// use hashroute::{KeyHash, Modulo, Router};
 ///
-/// let router = Modulo::new(["a", "b", "c"].map(Node::new))?;
+/// let router = Modulo::new(["a", "b", "c"])?;
 /// let owner = router.route_hash(KeyHash::from_raw(7)).expect("a member"); // 7 mod 3 = 1
-/// assert_eq!(router.nodes().name(owner), "b");
+/// assert_eq!(router.nodes().name(owner), Some("b"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -62,7 +56,7 @@ impl Modulo {
     /// assert_eq!(Modulo::new([Node::new("a")])?.route(b"key").map(Node::name), Some("a"));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn new(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Error> {
+    pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         let mut router = Self {
             nodes: Nodes::sorted(nodes)?,
             hasher: KeyHasher::default(),
@@ -73,12 +67,12 @@ impl Modulo {
         Ok(router)
     }
 
-    /// The same router for keys hashed by another function.
+    /// Sets the function that hashes keys.
     ///
     /// ```
-    /// # use hashroute::{HashFunction, KeyHasher, Modulo, Node, Router};
-    /// let router = Modulo::new(["a", "b"].map(Node::new))?.with_hasher(KeyHasher::new(HashFunction::Crc32));
-    /// assert_eq!(router.hash_key(b"123456789").get(), 0xcbf4_3926);
+    /// # use hashroute::{HashFunction, KeyHash, KeyHasher, Modulo, Router};
+    /// let router = Modulo::new(["a", "b"])?.with_hasher(KeyHasher::new(HashFunction::Crc32));
+    /// assert_eq!(router.hash_key(b"123456789"), Some(KeyHash::from_raw(0xcbf4_3926)));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     #[must_use]
@@ -114,12 +108,12 @@ impl Router for Modulo {
         &self.nodes
     }
 
-    fn hasher(&self) -> Option<&KeyHasher> {
-        Some(&self.hasher)
+    fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
+        Some(self.hasher.raw(key))
     }
 
-    fn hash_key(&self, key: &[u8]) -> KeyHash {
-        self.hasher.raw(key)
+    fn hash_id(&self) -> HashId {
+        HashId::Raw(self.hasher.clone())
     }
 
     #[inline]
@@ -134,33 +128,21 @@ impl Router for Modulo {
         Ok(())
     }
 
-    fn shares(&self) -> Option<Vec<f64>> {
-        let mut shares = vec![0.0; self.nodes.id_bound()];
-        for &id in &self.owners {
-            shares[id.index()] =
-                f64::from(self.nodes.weight(id)) / self.nodes.total_weight() as f64;
-        }
-        Some(shares)
-    }
-
     fn ranges(&self) -> Option<HashRanges> {
         let runs = self
             .owners
             .iter()
-            .map(|&id| (self.nodes.weight(id).into(), Some(id)));
+            .map(|&id| (self.nodes.weight_or_zero(id).into(), Some(id)));
         Some(HashRanges::cells(self.hasher.function().bits(), runs))
     }
 
-    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+    fn explain(&self, key: KeyHash) -> Explanation {
         let total = self.nodes.total_weight();
-        key.get()
-            .checked_rem(total)
-            .map_or_else(Vec::new, |number| {
-                vec![(
-                    "number",
-                    alloc::format!("{number} (the hash mod the total weight, {total})"),
-                )]
-            })
+        let number = key.get().checked_rem(total).map(|number| {
+            let text = alloc::format!("{number} (the hash mod the total weight, {total})");
+            ("number", text)
+        });
+        number.into_iter().collect()
     }
 
     fn heap_bytes(&self) -> usize {

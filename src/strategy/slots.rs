@@ -16,36 +16,50 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BinaryHeap;
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::ops::{Range, RangeInclusive};
 
-use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights, cell_shares};
-use crate::{Change, Error, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
+use crate::registry::{Agree, Caps, Excess, Param, Params, Scheme, TableForm};
+use crate::{
+    Change, Error, Explanation, HashId, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Router,
+};
 
-pub(super) const STRATEGY: Strategy = Strategy {
-    name: "slots",
-    about: "fixed hash slots with an owner table: the fewest moves, and any of them by hand",
-    caps: Caps {
-        weights: Weights::Any,
-        leave: Leave::Any,
-        agree: Agree::Table,
-        excess: Excess::AtMost(|nodes| nodes as f64 / HashSlots::DEFAULT_SLOTS as f64),
-    },
-    params: &[Param {
-        name: "slots",
-        default: "16384",
-        about: "slots, fixed for good",
-    }],
-    new: |nodes, params| {
+pub(super) const STRATEGY: Scheme = Scheme::strategy(
+    "slots",
+    "fixed hash slots with an owner table: the fewest moves, and any of them by hand",
+    Caps::SET
+        .with_agree(Agree::Table)
+        .with_excess(Excess::AtMost(|nodes| {
+            nodes as f64 / HashSlots::DEFAULT_SLOTS as f64
+        })),
+    |nodes, params| {
         let slots = params.get("slots", HashSlots::DEFAULT_SLOTS)?;
         Ok(Box::new(
             HashSlots::with_slots(nodes, slots)?.with_hasher(params.hasher()),
         ))
     },
-};
+)
+.with_params(&[Param::new("slots", "16384", "slots, fixed for good")])
+.with_table(TableForm::new("slots", owners_of, restore));
+
+/// The owner of each slot: slot i is where the hash i goes.
+fn owners_of(router: &dyn Router, params: &Params) -> Result<Vec<Option<NodeId>>, Error> {
+    let slots = params.get("slots", HashSlots::DEFAULT_SLOTS)?;
+    let owner = |slot: u32| router.route_hash(KeyHash::from_raw(slot.into()));
+    Ok((0..slots).map(owner).collect())
+}
+
+fn restore(
+    nodes: Vec<Node>,
+    params: &Params,
+    ranges: &[(RangeInclusive<u32>, &str)],
+) -> Result<Box<dyn Router>, Error> {
+    let slots = params.get("slots", HashSlots::DEFAULT_SLOTS)?;
+    let table = HashSlots::from_ranges(nodes, slots, ranges.iter().cloned())?;
+    Ok(Box::new(table.with_hasher(params.hasher())))
+}
 
 /// A fixed number of slots and the table of their owners.
 ///
@@ -91,13 +105,13 @@ impl HashSlots {
     /// As [`with_slots`](Self::with_slots).
     ///
     /// ```
-    /// # use hashroute::{HashSlots, Node, Router};
-    /// let table = HashSlots::new(["a", "b", "c"].map(Node::new))?;
-    /// let name = |slot| table.owner(slot).map(|id| table.nodes().name(id));
+    /// # use hashroute::{HashSlots, Router};
+    /// let table = HashSlots::new(["a", "b", "c"])?;
+    /// let name = |slot| table.nodes().name(table.owner(slot)?);
     /// assert_eq!([name(0), name(5461), name(5462), name(16_383)], [Some("a"), Some("a"), Some("b"), Some("c")]);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn new(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Error> {
+    pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         Self::with_slots(nodes, Self::DEFAULT_SLOTS)
     }
 
@@ -111,7 +125,10 @@ impl HashSlots {
     /// # use hashroute::{HashSlots, Node};
     /// assert!(HashSlots::with_slots(["a", "b"].map(Node::new), 1).is_err());
     /// ```
-    pub fn with_slots(nodes: impl IntoIterator<Item = Node>, slots: u32) -> Result<Self, Error> {
+    pub fn with_slots(
+        nodes: impl IntoIterator<Item = impl Into<Node>>,
+        slots: u32,
+    ) -> Result<Self, Error> {
         check_slots(slots)?;
         let nodes = Nodes::sorted(nodes)?;
         check_room(&nodes, slots as usize)?;
@@ -139,7 +156,7 @@ impl HashSlots {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn from_ranges<'a>(
-        nodes: impl IntoIterator<Item = Node>,
+        nodes: impl IntoIterator<Item = impl Into<Node>>,
         slots: u32,
         ranges: impl IntoIterator<Item = (RangeInclusive<u32>, &'a str)>,
     ) -> Result<Self, Error> {
@@ -178,16 +195,16 @@ impl HashSlots {
         self
     }
 
-    /// The slot of a key, whoever owns it.
+    /// Returns the slot of a key, with or without an owner.
     ///
     /// ```
     /// # use hashroute::{HashSlots, KeyHasher};
-    /// let table = HashSlots::new([])?.with_hasher(KeyHasher::REDIS);
+    /// let table = HashSlots::new(["a"])?.with_hasher(KeyHasher::REDIS);
     /// assert_eq!((table.slot(b""), table.slot(b"bar")), (0, 5061));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn slot(&self, key: &[u8]) -> u32 {
-        u32::try_from(self.slot_of(self.hash_key(key))).unwrap_or(u32::MAX) // at most 2^26
+        u32::try_from(self.slot_of(self.hasher.raw(key))).unwrap_or(u32::MAX) // at most 2^26
     }
 
     /// The owner of a slot; `None` for a slot that is nobody's or does not exist.
@@ -221,7 +238,7 @@ impl HashSlots {
             .nodes
             .id(name)
             .ok_or_else(|| Error::UnknownNode { name: name.into() })?;
-        if self.nodes.weight(id) == 0 {
+        if self.nodes.weight_or_zero(id) == 0 {
             return Err(Error::Weight {
                 name: name.into(),
                 weight: 0,
@@ -281,7 +298,7 @@ impl HashSlots {
             .owners
             .iter()
             .flatten()
-            .filter(|id| self.nodes.weight(**id) > 0)
+            .filter(|id| self.nodes.weight_or_zero(**id) > 0)
         {
             owned[id.index()] += 1;
         }
@@ -293,7 +310,7 @@ impl HashSlots {
         let mut takers = takers.collect::<Vec<_>>().into_iter();
         for owner in &mut self.owners {
             // One who left has no weight, and its index may be beyond the others.
-            if let Some(id) = owner.filter(|id| self.nodes.weight(*id) > 0) {
+            if let Some(id) = owner.filter(|id| self.nodes.weight_or_zero(*id) > 0) {
                 if owned[id.index()] <= quotas[id.index()] {
                     continue;
                 }
@@ -371,12 +388,12 @@ impl Router for HashSlots {
         &self.nodes
     }
 
-    fn hasher(&self) -> Option<&KeyHasher> {
-        Some(&self.hasher)
+    fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
+        Some(self.hasher.raw(key))
     }
 
-    fn hash_key(&self, key: &[u8]) -> KeyHash {
-        self.hasher.raw(key)
+    fn hash_id(&self) -> HashId {
+        HashId::Raw(self.hasher.clone())
     }
 
     #[inline]
@@ -392,20 +409,14 @@ impl Router for HashSlots {
         Ok(())
     }
 
-    fn shares(&self) -> Option<Vec<f64>> {
-        Some(cell_shares(&self.nodes, &self.owners))
-    }
-
     fn ranges(&self) -> Option<HashRanges> {
         let slots = self.owners.iter().map(|owner| (1, *owner));
         Some(HashRanges::cells(self.hasher.function().bits(), slots))
     }
 
-    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
-        vec![(
-            "slot",
-            alloc::format!("{} of {}", self.slot_of(key), self.owners.len()),
-        )]
+    fn explain(&self, key: KeyHash) -> Explanation {
+        let slot = alloc::format!("{} of {}", self.slot_of(key), self.owners.len());
+        Explanation::default().with("slot", slot)
     }
 
     fn heap_bytes(&self) -> usize {
@@ -520,8 +531,8 @@ mod tests {
         for table in [&mut one, &mut other] {
             table.apply(&Change::Add(Node::new("c")))?;
         }
-        let names = |table: &HashSlots| -> Vec<String> {
-            let name = |id: &Option<NodeId>| id.map_or("", |id| table.nodes.name(id)).into();
+        let names = |table: &HashSlots| -> Vec<Option<Box<str>>> {
+            let name = |id: &Option<NodeId>| table.nodes.name((*id)?).map(Box::from);
             table.owners.iter().map(name).collect()
         };
         assert_eq!(names(&one), names(&other));

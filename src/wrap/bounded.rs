@@ -6,7 +6,7 @@
 //!
 //! | lookup | memory | change |
 //! |---|---|---|
-//! | that of the router, and a few steps of its walk | 16 B a node | that of the router |
+//! | that of the router, and a few steps of its walk | 32 B a node | that of the router |
 //!
 //! Peers must share the set of nodes and the loads of the moment, which in practice means one
 //! router for all.
@@ -19,64 +19,17 @@
 //! them at n = 10, 0.2 % at 100 and 1 % at 1,000. It is a number of keys rather than a share: the
 //! ones that came first, while capacities were small.
 
-use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 use core::sync::atomic::Ordering::SeqCst;
 
-use crate::router::as_inside;
-use crate::strategy::{Agree, Caps, Excess, Leave, POINTS, Param, Strategy, Weights};
+use crate::load::Counters;
 use crate::sync::atomic::AtomicUsize;
-use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Ring, Router};
+use crate::{Change, Error, Explanation, KeyHash, Lease, Loads, NodeId, Router};
 
-pub(crate) const STRATEGY: Strategy = Strategy {
-    name: "bounded",
-    about: "a ring with bounded loads: nobody above c times the fair share",
-    caps: Caps {
-        weights: Weights::Any,
-        leave: Leave::Any,
-        agree: Agree::Load,
-        excess: Excess::AtMost(excess_bound),
-    },
-    params: &[
-        Param {
-            name: "load",
-            default: "1.25",
-            about: "c: the most a node may hold, as a multiple of its fair share",
-        },
-        Param {
-            name: "cap",
-            default: "none",
-            about: "the most keys any node may hold",
-        },
-        POINTS,
-    ],
-    new: |nodes, params| {
-        let points = params.get(POINTS.name, Ring::DEFAULT_POINTS)?;
-        let ring = Ring::with_points(nodes, points)?.with_hasher(params.hasher());
-        let mut bounded = BoundedLoad::new(ring, params.get("load", BoundedLoad::DEFAULT_FACTOR)?)?;
-        if params.get("cap", String::from("none"))? != "none" {
-            let cap = match params.get("cap", usize::MAX) {
-                Ok(cap) if cap > 0 => cap,
-                _ => {
-                    let given = params.get("cap", String::new())?;
-                    return Err(Error::parameter(
-                        "cap",
-                        given,
-                        "a whole number from 1, or none",
-                    ));
-                }
-            };
-            bounded = bounded.with_cap(cap);
-        }
-        Ok(Box::new(bounded))
-    },
-};
-
-/// Load counters over any router, the ring by default.
+/// Counts loads over any router.
 ///
-/// [`acquire`](Self::acquire) places a key and counts it until its [`Lease`] is released. A lease
+/// [`acquire`](Loads::acquire) places a key and counts it until its [`Lease`] is released. A lease
 /// does not borrow the router, so nodes may come and go while requests are in flight. As a
 /// [`Router`] it answers where a key would be placed now.
 ///
@@ -92,12 +45,11 @@ pub(crate) const STRATEGY: Strategy = Strategy {
 /// across changes, keep one `BoundedLoad` and [apply](Router::apply) them to it.
 ///
 /// ```
-/// use hashroute::{BoundedLoad, Node, Ring, Router};
+/// use hashroute::{BoundedLoad, Loads, Ring, Router};
 ///
-/// let router = BoundedLoad::new(Ring::new(["a", "b", "c", "d"].map(Node::new))?, 1.25)?;
-/// let key = router.hash_key(b"everybody asks for this one");
-/// let leases: Vec<_> = (0..100).filter_map(|_| router.acquire(key)).collect();
-/// for (id, _) in router.nodes().iter() {
+/// let router = BoundedLoad::new(Ring::new(["a", "b", "c", "d"])?, 1.25)?;
+/// let leases: Vec<_> = (0..100).filter_map(|_| router.acquire(b"a hot key")).collect();
+/// for (id, _) in router.nodes() {
 ///     assert!(router.load(id) <= 32); // ceil(1.25 * 100 / 4)
 /// }
 /// leases.into_iter().for_each(|lease| assert!(router.release(lease)));
@@ -105,76 +57,15 @@ pub(crate) const STRATEGY: Strategy = Strategy {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct BoundedLoad<R = Ring> {
+pub struct BoundedLoad<R> {
     router: R,
     /// c in millionths, so that 1.1 is 11 / 10 and not the double nearest to it.
     factor: u64,
-    cap: usize,
+    cap: u64,
     /// Below, the keys there are; above, in the bits of [`RELEASE`], how often one was given
     /// back, which may make room without a change of their number.
     traffic: AtomicUsize,
-    // By index. A node that leaves takes its counter with it: its leases are void.
-    counters: Vec<Counter>,
-}
-
-/// What a node holds.
-#[derive(Debug)]
-pub(crate) struct Counter {
-    pub(crate) load: AtomicUsize,
-    /// Which stay of which node of which router this is: no two have the same number.
-    pub(crate) stay: usize,
-}
-
-impl Counter {
-    pub(crate) fn new() -> Self {
-        // Numbers alone, whose order matters to nobody.
-        static STAYS: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
-        Self {
-            load: AtomicUsize::new(0),
-            stay: STAYS.fetch_add(1, SeqCst),
-        }
-    }
-}
-
-/// The right to give one unit of load back, once.
-///
-/// A lease of a node that has left gives nothing back; neither does a lease of another router.
-///
-/// ```
-/// use hashroute::{BoundedLoad, Change, Node, Ring, Router};
-///
-/// let mut router = BoundedLoad::new(Ring::new([Node::new("a")])?, 1.5)?;
-/// let lease = router.acquire(router.hash_key(b"key")).expect("room");
-/// router.apply(&Change::remove("a"))?;
-/// router.apply(&Change::Add(Node::new("a")))?;
-/// assert!(!router.release(lease)); // that "a" is gone, and its load with it
-/// # Ok::<(), hashroute::Error>(())
-/// ```
-#[derive(Debug)]
-#[must_use = "a lease that is dropped keeps its unit of load until the node leaves"]
-pub struct Lease {
-    pub(crate) id: NodeId,
-    pub(crate) stay: usize,
-}
-
-impl Lease {
-    /// The node that the key was placed on.
-    ///
-    /// ```
-    /// # use hashroute::{BoundedLoad, Node, Ring, Router};
-    /// let router = BoundedLoad::new(Ring::new([Node::new("a")])?, 1.25)?;
-    /// let lease = router.acquire(router.hash_key(b"key")).expect("room");
-    /// assert_eq!(router.nodes().name(lease.node()), "a");
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    pub fn node(&self) -> NodeId {
-        self.id
-    }
-}
-
-/// The worst that was measured, with room: 100,000 keys placed anew after a change.
-fn excess_bound(nodes: usize) -> f64 {
-    0.005 + 3e-5 * nodes as f64
+    counters: Counters,
 }
 
 const MILLION: u64 = 1_000_000;
@@ -186,7 +77,7 @@ const RELEASE: usize = 1 << (usize::BITS / 8 * 5);
 /// How often a placement that lost every race starts over: each time another thread won.
 const TRIES: usize = 1000;
 
-impl BoundedLoad {
+impl BoundedLoad<()> {
     /// The usual factor: a quarter above the fair share costs few excess moves.
     ///
     /// ```
@@ -223,69 +114,34 @@ impl<R: Router> BoundedLoad<R> {
             reason = "between 10^6 and 10^12"
         )]
         let factor = millionths as u64;
-        let counters = (0..router.nodes().id_bound())
-            .map(|_| Counter::new())
-            .collect();
         Ok(Self {
+            counters: Counters::new(router.nodes().id_bound()),
             router,
             factor,
-            cap: usize::MAX,
+            cap: u64::MAX,
             traffic: AtomicUsize::new(0),
-            counters,
         })
     }
 
-    /// The same with an absolute limit as well: no node ever holds more than `cap` keys. When
-    /// all are full, a key has no place and no owner, though a walk still gives its order of
-    /// preference.
+    /// Adds an absolute limit: no node ever holds more than `cap` keys. When all nodes are full, a
+    /// key has no owner, but a walk still gives its order of preference.
     ///
     /// ```
-    /// # use hashroute::{BoundedLoad, Node, Ring, Router};
-    /// let router = BoundedLoad::new(Ring::new([Node::new("a")])?, 1.25)?.with_cap(1);
-    /// let key = router.hash_key(b"key");
-    /// let lease = router.acquire(key);
-    /// assert!(lease.is_some() && router.acquire(key).is_none());
+    /// # use hashroute::{BoundedLoad, Loads, Ring};
+    /// let router = BoundedLoad::new(Ring::new(["a"])?, 1.25)?.with_cap(1);
+    /// let lease = router.acquire(b"key");
+    /// assert!(lease.is_some() && router.acquire(b"key").is_none());
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     #[must_use]
-    pub fn with_cap(mut self, cap: usize) -> Self {
+    pub fn with_cap(mut self, cap: u64) -> Self {
         self.cap = cap;
         self
     }
 
-    /// The router inside.
-    ///
-    /// ```
-    /// # use hashroute::{BoundedLoad, Node, Ring};
-    /// let router = BoundedLoad::new(Ring::new([Node::new("a")])?, 1.25)?;
-    /// assert_eq!(router.router().points().count(), 160);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the router inside.
     pub fn router(&self) -> &R {
         &self.router
-    }
-
-    /// Place a key on the first node of its preference list that has room, and count it there.
-    /// `None` when no node has weight, or all are at their absolute limit.
-    ///
-    /// ```
-    /// # use hashroute::{BoundedLoad, Node, Ring, Router};
-    /// let router = BoundedLoad::new(Ring::new([Node::new("a")])?, 1.25)?;
-    /// let lease = router.acquire(router.hash_key(b"key")).expect("room");
-    /// assert_eq!(router.load(lease.node()), 1);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    pub fn acquire(&self, key: KeyHash) -> Option<Lease> {
-        // Counted first, so that at any time the total covers every load.
-        let present = self.traffic.fetch_add(1, SeqCst).wrapping_add(1) % RELEASE;
-        if present != 0 {
-            let lease = self.settled(|| self.search(key, |id| self.try_place(id)));
-            if lease.is_some() {
-                return lease;
-            }
-        }
-        self.traffic.fetch_sub(1, SeqCst);
-        None
     }
 
     /// An answer that others have not overtaken: when nobody had room, nobody came or went
@@ -326,67 +182,28 @@ impl<R: Router> BoundedLoad<R> {
         found
     }
 
-    fn try_place(&self, id: NodeId) -> Option<Lease> {
-        let counter = self.counters.get(id.index())?;
-        let capacity = self.capacity_at(id, self.total_load());
-        let more = |load: usize| (load < capacity).then_some(load + 1);
-        counter.load.fetch_update(SeqCst, SeqCst, more).ok()?;
-        Some(Lease {
-            id,
-            stay: counter.stay,
-        })
+    /// Counts a key that is in the total already on this node, if it has room.
+    fn take(&self, id: NodeId) -> Option<Lease> {
+        let capacity = self.capacity_at(id, self.present());
+        self.counters.acquire(id, capacity)
     }
 
-    /// Give a unit of load back. `false`, and nothing is given, when the node has left since or
-    /// the lease is another router's.
-    ///
-    /// ```
-    /// # use hashroute::{BoundedLoad, Node, Ring, Router};
-    /// let router = BoundedLoad::new(Ring::new([Node::new("a")])?, 1.25)?;
-    /// let lease = router.acquire(router.hash_key(b"key")).expect("room");
-    /// assert!(router.release(lease));
-    /// assert_eq!(router.total_load(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "a lease is spent by giving it back"
-    )]
-    pub fn release(&self, lease: Lease) -> bool {
-        let Some(counter) = self.counters.get(lease.id.index()) else {
-            return false;
-        };
-        if counter.stay != lease.stay {
-            return false;
+    /// Places a key that `attempt` finds a node for, or takes it out of the total again.
+    fn place(&self, attempt: impl Fn() -> Option<Lease>) -> Option<Lease> {
+        // Counted first, so that at any time the total covers every load.
+        let present = self.traffic.fetch_add(1, SeqCst).wrapping_add(1) % RELEASE;
+        if present != 0 {
+            let lease = attempt();
+            if lease.is_some() {
+                return lease;
+            }
         }
-        // In this order, so that the total never falls below the loads.
-        counter.load.fetch_sub(1, SeqCst);
-        self.traffic.fetch_add(RELEASE - 1, SeqCst);
-        true
-    }
-
-    /// The keys on a node now.
-    ///
-    /// ```
-    /// # use hashroute::{BoundedLoad, Node, Ring, Router};
-    /// let router = BoundedLoad::new(Ring::new([Node::new("a")])?, 1.25)?;
-    /// assert_eq!(router.load(router.nodes().id("a").expect("a member")), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    pub fn load(&self, id: NodeId) -> usize {
-        self.counters
-            .get(id.index())
-            .map_or(0, |counter| counter.load.load(SeqCst))
+        self.traffic.fetch_sub(1, SeqCst);
+        None
     }
 
     /// The keys on all nodes now.
-    ///
-    /// ```
-    /// # use hashroute::{BoundedLoad, Node, Ring};
-    /// assert_eq!(BoundedLoad::new(Ring::new([Node::new("a")])?, 1.25)?.total_load(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    pub fn total_load(&self) -> usize {
+    fn present(&self) -> usize {
         self.traffic.load(SeqCst) % RELEASE
     }
 
@@ -398,8 +215,8 @@ impl<R: Router> BoundedLoad<R> {
     /// assert_eq!(router.capacity(router.nodes().id("a").expect("a member")), 1);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn capacity(&self, id: NodeId) -> usize {
-        self.capacity_at(id, self.total_load() + 1)
+    pub fn capacity(&self, id: NodeId) -> u64 {
+        self.capacity_at(id, self.present() + 1) as u64
     }
 
     /// ceil(c m w / W), and no more than the absolute limit.
@@ -409,74 +226,108 @@ impl<R: Router> BoundedLoad<R> {
             return 0;
         }
         let narrow = || {
-            let fair = u64::from(nodes.weight(id)).checked_mul(present as u64)?;
+            let fair = u64::from(nodes.weight_or_zero(id)).checked_mul(present as u64)?;
             let whole = nodes.total_weight().checked_mul(MILLION)?;
             Some(u128::from(fair.checked_mul(self.factor)?.div_ceil(whole)))
         };
         let bound = narrow().unwrap_or_else(|| self.wide_capacity(id, present));
-        usize::try_from(bound).map_or(self.cap, |bound| bound.min(self.cap))
+        let bound = u64::try_from(bound).map_or(self.cap, |bound| bound.min(self.cap));
+        usize::try_from(bound).unwrap_or(usize::MAX)
     }
 
     /// The same in numbers that cannot overflow, which takes five times as long.
     #[cold]
     fn wide_capacity(&self, id: NodeId, present: usize) -> u128 {
         let nodes = self.router.nodes();
-        let fair = u128::from(nodes.weight(id)).saturating_mul(present as u128);
+        let fair = u128::from(nodes.weight_or_zero(id)).saturating_mul(present as u128);
         let whole = u128::from(nodes.total_weight()) * u128::from(MILLION);
         fair.saturating_mul(u128::from(self.factor)).div_ceil(whole)
     }
 
     fn has_room(&self, id: NodeId) -> bool {
-        self.load(id) < self.capacity(id)
+        self.counters.load(id) < self.capacity_at(id, self.present() + 1)
     }
 }
 
 impl<R: Router + Clone> Clone for BoundedLoad<R> {
     fn clone(&self) -> Self {
-        let counters = self.counters.iter().map(|_| Counter::new()).collect();
         Self {
             router: self.router.clone(),
+            counters: self.counters.anew(),
             factor: self.factor,
             cap: self.cap,
             traffic: AtomicUsize::new(0),
-            counters,
         }
     }
 }
 
-impl<R: Router> Router for BoundedLoad<R> {
-    as_inside!(router);
+impl<R: Router> Loads for BoundedLoad<R> {
+    /// Places a key on the first node of its preference list that has room. `None` for a key that
+    /// is not routed, when no node has weight, or when all are at their absolute limit.
+    fn acquire(&self, key: &[u8]) -> Option<Lease> {
+        self.acquire_hash(self.router.hash_key(key)?)
+    }
 
-    /// Where [`acquire`](BoundedLoad::acquire) would place the key now.
-    fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
+    fn acquire_hash(&self, key: KeyHash) -> Option<Lease> {
+        self.place(|| self.settled(|| self.search(key, |id| self.take(id))))
+    }
+
+    fn acquire_on(&self, id: NodeId) -> Option<Lease> {
+        self.place(|| self.settled(|| self.take(id)))
+    }
+
+    fn release(&self, lease: Lease) -> bool {
+        // In this order, so that the total never falls below the loads.
+        let given = self.counters.release(lease);
+        if given {
+            self.traffic.fetch_add(RELEASE - 1, SeqCst);
+        }
+        given
+    }
+
+    fn load(&self, id: NodeId) -> u64 {
+        self.counters.load(id) as u64
+    }
+
+    fn total_load(&self) -> u64 {
+        self.present() as u64
+    }
+}
+
+impl<R: Router> Router for BoundedLoad<R> {
+    forward_router! { self.router;
+        route_hash: Self::owner_now,
+        route_batch: default,
+        walk: Self::offer,
+        replicas_into: default,
+        apply: Self::change,
+        ranges: default,
+        loads: Self::counted,
+        explain: Self::describe,
+        heap_bytes: Self::size,
+    }
+}
+
+impl<R: Router> BoundedLoad<R> {
+    /// Where [`acquire`](Loads::acquire) would place the key now.
+    fn owner_now(&self, key: KeyHash) -> Option<NodeId> {
         self.settled(|| self.search(key, |id| self.has_room(id).then_some(id)))
     }
 
-    fn place(&self, key: KeyHash) -> Option<NodeId> {
-        self.acquire(key).map(|lease| lease.node())
+    fn counted(&self) -> Option<&dyn Loads> {
+        Some(self)
     }
 
-    fn keeps_loads(&self) -> bool {
-        true
-    }
-
-    fn apply(&mut self, change: &Change) -> Result<(), Error> {
-        let leaves = match change {
-            Change::Remove(name) => self.router.nodes().id(name),
-            _ => None,
-        };
+    fn change(&mut self, change: &Change) -> Result<(), Error> {
+        let left = self.router.nodes().leaving(change);
         self.router.apply(change)?;
-        if let Some(counter) = leaves.and_then(|id| self.counters.get_mut(id.index())) {
-            *self.traffic.get_mut() -= *counter.load.get_mut();
-            *counter = Counter::new();
-        }
-        self.counters
-            .resize_with(self.router.nodes().id_bound(), Counter::new);
+        let gone = self.counters.follow(left, self.router.nodes().id_bound());
+        *self.traffic.get_mut() -= gone;
         Ok(())
     }
 
     /// Those with room first, then all.
-    fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
+    fn offer(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
         let mut flow = ControlFlow::Continue(());
         self.router.walk(key, &mut |id| {
             if self.has_room(id) {
@@ -489,7 +340,7 @@ impl<R: Router> Router for BoundedLoad<R> {
         }
     }
 
-    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+    fn describe(&self, key: KeyHash) -> Explanation {
         let mut facts = self.router.explain(key);
         let owner = self.route_hash(key);
         let mut told = Vec::new();
@@ -501,12 +352,10 @@ impl<R: Router> Router for BoundedLoad<R> {
                 } else {
                     "passed over"
                 };
-                let (name, load, capacity) =
-                    (self.nodes().name(id), self.load(id), self.capacity(id));
-                facts.push((
-                    fact,
-                    alloc::format!("{name} holds {load} of at most {capacity} keys"),
-                ));
+                let name = self.nodes().name(id).unwrap_or_default();
+                let (load, capacity) = (self.load(id), self.capacity(id));
+                let text = alloc::format!("{name} holds {load} of at most {capacity} keys");
+                facts.push(fact, text);
             }
             if Some(id) == owner {
                 ControlFlow::Break(())
@@ -517,7 +366,7 @@ impl<R: Router> Router for BoundedLoad<R> {
         facts
     }
 
-    fn heap_bytes(&self) -> usize {
-        self.router.heap_bytes() + self.counters.capacity() * size_of::<Counter>()
+    fn size(&self) -> usize {
+        self.router.heap_bytes() + self.counters.heap_bytes()
     }
 }

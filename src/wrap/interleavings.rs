@@ -19,7 +19,7 @@ use shuttle::thread;
 use crate::shared::Shared;
 use crate::sync::lock;
 use crate::wrap::health::{Liveness, Policy};
-use crate::{BoundedLoad, Change, Error, KeyHash, Node, NodeId, Nodes, Rendezvous, Router};
+use crate::{BoundedLoad, Change, Error, KeyHash, Loads, Node, NodeId, Nodes, Rendezvous, Router};
 
 /// How many orders are tried, at random, and as many with few switches between threads (PCT).
 const ORDERS: usize = 2000;
@@ -147,7 +147,7 @@ fn loads_stay_within_their_bound_and_return_to_nothing() {
             thread::spawn(move || {
                 for _ in 0..2 {
                     // Somebody always has room; that three keys are there at most bounds them all.
-                    let lease = bounded.acquire(KeyHash::from_raw(7)).expect("room");
+                    let lease = bounded.acquire_hash(KeyHash::from_raw(7)).expect("room");
                     assert!(bounded.load(lease.node()) <= 2); // ceil(1.25 * 3 / 2)
                     assert!(bounded.total_load() <= 3);
                     assert!(bounded.route_hash(KeyHash::from_raw(7)).is_some());
@@ -157,7 +157,7 @@ fn loads_stay_within_their_bound_and_return_to_nothing() {
         };
         join([work(), work(), work()].into());
         let left = bounded.nodes().iter().map(|(id, _)| bounded.load(id));
-        assert_eq!((bounded.total_load(), left.sum::<usize>()), (0, 0));
+        assert_eq!((bounded.total_load(), left.sum::<u64>()), (0, 0));
     });
 }
 

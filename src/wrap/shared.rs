@@ -91,14 +91,7 @@ pub struct Version<R> {
 }
 
 impl<R> Version<R> {
-    /// The number of this version; later ones have higher numbers.
-    ///
-    /// ```
-    /// # use hashroute::shared::Shared;
-    /// # use hashroute::{Node, Ring};
-    /// assert_eq!(Shared::with_epoch(Ring::new([Node::new("a")])?, 57).pin().epoch(), 57);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the number of this version; later ones have higher numbers.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }

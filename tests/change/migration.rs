@@ -78,7 +78,7 @@ impl World {
         let change = self.clients[0].clone();
         let keys: Vec<_> = self.truth.keys().cloned().collect();
         for key in keys {
-            for [from, to] in change.sources(key.as_bytes()) {
+            for &[from, to] in &change.sources(key.as_bytes()) {
                 let value = self.nodes[&from].get(&key).copied();
                 self.hold(to, &key, value.expect("a source has the key"));
             }

@@ -123,7 +123,7 @@ route --dialect nginx --set points=1 k => points | method
 route --dialect nginx --config DIR/missing.conf k => --config | missing.conf | os error
 route --config DIR/missing.conf k => --dialect
 route --dialect dalli --config DIR/lines.csv k => no configuration file
-compare --dialect nginx => --dialect nginx | balance or remap
+compare --strategy ring,ngnix => 'ngnix' | nginx
 # Keys.
 balance --keys DIR/missing.txt => --keys | missing.txt | os error
 balance --keys DIR => --keys | os error

@@ -124,10 +124,6 @@ fn what_makes_no_page_is_refused() {
             "--out r.png: expected a name that ends in .html",
         ),
         (
-            "report --dialect nginx",
-            "--dialect nginx: only strategies are compared",
-        ),
-        (
             "report --skew --strategy ring,jump",
             "--strategy ring,jump: expected one with --skew",
         ),

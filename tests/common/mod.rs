@@ -3,7 +3,8 @@
 
 use core::ops::ControlFlow;
 
-use hashroute::strategy::{Agree, Leave, Params, Strategy, Weights};
+use hashroute::registry::{Agree, Caps, Leave, Scheme, Weights};
+use hashroute::strategy::Params;
 use hashroute::{Change, KeyHash, Node, NodeId, Router};
 use proptest::strategy as random;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -19,7 +20,7 @@ pub(crate) fn nodes(count: usize) -> Vec<Node> {
 }
 
 /// `node-0` and so on with these weights, or 1 each where the strategy knows no others.
-pub(crate) fn weighted(strategy: &Strategy, weights: &[u32]) -> Vec<Node> {
+pub(crate) fn weighted(strategy: &Scheme, weights: &[u32]) -> Vec<Node> {
     let weigh = |(node, &weight): (Node, _)| node.with_weight(fit(strategy, weight));
     nodes(weights.len())
         .into_iter()
@@ -28,44 +29,41 @@ pub(crate) fn weighted(strategy: &Strategy, weights: &[u32]) -> Vec<Node> {
         .collect()
 }
 
+/// What a strategy can do.
+pub(crate) fn caps(strategy: &Scheme) -> Caps {
+    strategy.caps().expect("a strategy has capabilities")
+}
+
 /// A weight that the strategy takes.
-pub(crate) fn fit(strategy: &Strategy, weight: u32) -> u32 {
-    match strategy.caps.weights {
+pub(crate) fn fit(strategy: &Scheme, weight: u32) -> u32 {
+    match caps(strategy).weights {
         Weights::Any => weight,
         Weights::One => 1,
-        _ => panic!("teach the tests about {:?}", strategy.caps.weights),
+        _ => panic!("teach the tests about {:?}", caps(strategy).weights),
     }
 }
 
-pub(crate) fn build(strategy: &Strategy, nodes: impl IntoIterator<Item = Node>) -> Box<dyn Router> {
+pub(crate) fn build(strategy: &Scheme, nodes: impl IntoIterator<Item = Node>) -> Box<dyn Router> {
     strategy
         .build(nodes, &Params::default())
         .unwrap_or_else(|error| panic!("{}: {error}", strategy.name))
 }
 
 /// Whether the members alone decide, while no load is there.
-pub(crate) fn is_set(strategy: &Strategy) -> bool {
-    matches!(strategy.caps.agree, Agree::Set | Agree::Load)
+pub(crate) fn is_set(strategy: &Scheme) -> bool {
+    matches!(strategy.agree(), Agree::Set | Agree::Load)
 }
 
-/// All of a router's state as text, without the serial numbers by which bounded load tells the
-/// counters of one process apart.
+/// All of a router's state as text.
 pub(crate) fn state<R: Router + ?Sized>(router: &R) -> String {
-    let debug = format!("{router:?}");
-    let mut parts = debug.split("stay: ");
-    let mut state = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        state.push_str("stay: _");
-        state.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
-    }
-    state
+    format!("{router:?}")
 }
 
 /// A router of some strategy and what the test knows about it: the members in the order in
 /// which they joined.
 #[derive(Debug)]
 pub(crate) struct Cluster {
-    pub(crate) strategy: &'static Strategy,
+    pub(crate) strategy: &'static Scheme,
     pub(crate) router: Box<dyn Router>,
     members: Vec<(String, u32)>,
     joined: usize,
@@ -81,11 +79,11 @@ pub(crate) enum Step {
 }
 
 impl Cluster {
-    pub(crate) fn new(strategy: &'static Strategy, weights: &[u32]) -> Self {
+    pub(crate) fn new(strategy: &'static Scheme, weights: &[u32]) -> Self {
         Self::of(strategy, weighted(strategy, weights), &Params::default())
     }
 
-    pub(crate) fn of(strategy: &'static Strategy, nodes: Vec<Node>, params: &Params) -> Self {
+    pub(crate) fn of(strategy: &'static Scheme, nodes: Vec<Node>, params: &Params) -> Self {
         Self {
             strategy,
             members: nodes
@@ -102,7 +100,7 @@ impl Cluster {
     /// The change that a step means here; `None` when the strategy has no such change.
     pub(crate) fn change(&self, step: Step) -> Option<Change> {
         let any = |index: usize| self.members.get(index % self.members.len().max(1));
-        match (step, self.strategy.caps.leave) {
+        match (step, caps(self.strategy).leave) {
             (Step::Add(weight), _) => {
                 let node = Node::new(format!("new-{}", self.joined));
                 Some(Change::Add(node.with_weight(fit(self.strategy, weight))))
@@ -154,8 +152,27 @@ pub(crate) fn keys(seed: u64, count: usize) -> Vec<KeyHash> {
         .collect()
 }
 
+/// The hash of a key that the router routes.
+pub(crate) fn hash<R: Router + ?Sized>(router: &R, key: &[u8]) -> KeyHash {
+    let hash = router.hash_key(key);
+    hash.unwrap_or_else(|| panic!("no hash of {key:?}: {router:?}"))
+}
+
+/// The node that a key is placed on: counted there, where the router keeps loads.
+pub(crate) fn place<R: Router + ?Sized>(router: &R, key: KeyHash) -> Option<NodeId> {
+    match router.loads() {
+        Some(loads) => loads.acquire_hash(key).map(|lease| lease.node()),
+        None => router.route_hash(key),
+    }
+}
+
+/// The name of a member.
+pub(crate) fn name<R: Router + ?Sized>(router: &R, id: NodeId) -> &str {
+    router.nodes().name(id).expect("a member")
+}
+
 pub(crate) fn name_of<R: Router + ?Sized>(router: &R, id: Option<NodeId>) -> Option<&str> {
-    Some(router.nodes().get(id?)?.name())
+    router.nodes().name(id?)
 }
 
 pub(crate) fn owner<R: Router + ?Sized>(router: &R, key: KeyHash) -> Option<&str> {
@@ -172,7 +189,7 @@ pub(crate) fn owners<R: Router + ?Sized>(router: &R, keys: &[KeyHash]) -> Vec<Bo
 /// The names of the nodes that keys are placed on, which fills a router that keeps loads.
 pub(crate) fn placed<R: Router + ?Sized>(router: &R, keys: &[KeyHash]) -> Vec<Box<str>> {
     keys.iter()
-        .map(|&key| name_of(router, router.place(key)).unwrap_or("-").into())
+        .map(|&key| name_of(router, place(router, key)).unwrap_or("-").into())
         .collect()
 }
 
@@ -188,8 +205,8 @@ pub(crate) fn walked<R: Router + ?Sized>(router: &R, key: KeyHash) -> Vec<NodeId
 
 /// The whole walk of a key, by name.
 pub(crate) fn walked_names<R: Router + ?Sized>(router: &R, key: KeyHash) -> Vec<&str> {
-    let name = |id| router.nodes().name(id);
-    walked(router, key).into_iter().map(name).collect()
+    let ids = walked(router, key).into_iter();
+    ids.map(|id| name(router, id)).collect()
 }
 
 /// How many of the keys each node owns, by index.
@@ -199,6 +216,11 @@ pub(crate) fn counts<R: Router + ?Sized>(router: &R, keys: &[KeyHash]) -> Vec<u6
         counts[id.index()] += 1;
     }
     counts
+}
+
+/// The part of the hash space that each node owns, by index; `None` where it has no form.
+pub(crate) fn shares<R: Router + ?Sized>(router: &R) -> Option<Vec<f64>> {
+    Some(router.ranges()?.shares(router.nodes().id_bound()))
 }
 
 /// The share of a name, 0 of strangers.
@@ -212,7 +234,7 @@ pub(crate) fn share_of<R: Router + ?Sized>(router: &R, shares: &[f64], name: &st
 /// What each node should own: its weight over the total, by index.
 pub(crate) fn fair_shares<R: Router + ?Sized>(router: &R) -> Vec<f64> {
     let mut shares = vec![0.0; router.nodes().id_bound()];
-    for (id, node) in router.nodes().iter() {
+    for (id, node) in router.nodes() {
         shares[id.index()] = f64::from(node.weight()) / router.nodes().total_weight() as f64;
     }
     shares

@@ -1,17 +1,18 @@
 //! Laws 1 and 2: who agrees with whom.
 
-use hashroute::strategy::{ALL, Agree, Strategy};
+use hashroute::registry::{Agree, Scheme};
+use hashroute::strategy::ALL;
 use hashroute::{Change, Node, Router};
 use proptest::prelude::{Just, Strategy as _, any};
 
 use crate::common::{
-    build, fit, for_all, is_set, keys, nodes, owner, owners, share_of, state, walked_names,
-    weighted,
+    build, fit, for_all, hash, is_set, keys, nodes, owner, owners, place, share_of, shares, state,
+    walked_names, weighted,
 };
 
 /// The same router again, from what one can read off it: its members, listed by id where their
 /// numbering counts.
-fn rebuilt(strategy: &Strategy, router: &dyn Router) -> Box<dyn Router> {
+fn rebuilt(strategy: &Scheme, router: &dyn Router) -> Box<dyn Router> {
     let mut members: Vec<_> = router.nodes().iter().collect();
     members.sort_by_key(|(id, _)| *id);
     build(strategy, members.into_iter().map(|(_, node)| node.clone()))
@@ -38,7 +39,7 @@ fn every_way_to_ask_gives_the_same_answer() {
     for strategy in ALL {
         let router = build(strategy, weighted(strategy, &[1, 3, 0, 2, 5]));
         let texts: Vec<_> = (0..500).map(|i| format!("user:{i}").into_bytes()).collect();
-        let hashes: Vec<_> = texts.iter().map(|key| router.hash_key(key)).collect();
+        let hashes: Vec<_> = texts.iter().map(|key| hash(&*router, key)).collect();
         // One too few: the batch stops at the shorter of the two.
         let mut batch = vec![None; texts.len() - 1];
         router.route_batch(&hashes, &mut batch);
@@ -51,8 +52,8 @@ fn every_way_to_ask_gives_the_same_answer() {
                 "{}",
                 strategy.name
             );
-            if strategy.caps.agree != Agree::Load {
-                assert_eq!(router.place(hash), id, "{}", strategy.name);
+            if strategy.agree() != Agree::Load {
+                assert_eq!(place(&*router, hash), id, "{}", strategy.name);
             }
         }
     }
@@ -91,16 +92,16 @@ fn all_orders_of_five_nodes_give_equal_state() {
 }
 
 /// Same owners, walks and shares, by name.
-fn agree(strategy: &Strategy, one: &dyn Router, two: &dyn Router, count: usize) {
+fn agree(strategy: &Scheme, one: &dyn Router, two: &dyn Router, count: usize) {
     let name = strategy.name;
     let keys = keys(2, count);
     assert_eq!(owners(one, &keys), owners(two, &keys), "{name}");
     for &key in &keys[..count / 100] {
         assert_eq!(walked_names(one, key), walked_names(two, key), "{name}");
     }
-    assert_eq!(one.shares().is_some(), two.shares().is_some(), "{name}");
-    if let (Some(ours), Some(theirs)) = (one.shares(), two.shares()) {
-        for (_, node) in one.nodes().iter() {
+    assert_eq!(shares(one).is_some(), shares(two).is_some(), "{name}");
+    if let (Some(ours), Some(theirs)) = (shares(one), shares(two)) {
+        for (_, node) in one.nodes() {
             let [ours, theirs] = [(one, &ours), (two, &theirs)]
                 .map(|(router, shares)| share_of(router, shares, node.name()).to_bits());
             assert_eq!(ours, theirs, "{name}");

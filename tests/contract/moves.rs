@@ -1,12 +1,13 @@
 //! Laws 3, 4 and 6: what moves when the members change, and what comes back.
 
-use hashroute::strategy::{ALL, Agree, Excess, Leave, Strategy};
+use hashroute::registry::{Agree, Excess, Leave, Scheme};
+use hashroute::strategy::ALL;
 use hashroute::{Change, KeyHash};
 use proptest::prelude::{Strategy as _, any, prop_oneof};
 
 use crate::common::{
-    Checks, Cluster, SIGNIFICANCE, Step, at_least, at_most, build, fit, for_all, is_set, keys,
-    owners, placed, share_of,
+    Checks, Cluster, SIGNIFICANCE, Step, at_least, at_most, build, caps, fit, for_all, is_set,
+    keys, owners, placed, share_of, shares,
 };
 
 /// The keys that moved: to or from the node of the change, as they should, and between others.
@@ -51,8 +52,8 @@ fn rises(cluster: &Cluster, change: &Change) -> bool {
 }
 
 /// The chance of an excess as large, when as much as the strategy states is allowed.
-fn excess_chance(strategy: &Strategy, excess: u64, keys: usize, live: usize) -> f64 {
-    match strategy.caps.excess {
+fn excess_chance(strategy: &Scheme, excess: u64, keys: usize, live: usize) -> f64 {
+    match caps(strategy).excess {
         Excess::None => f64::from(excess == 0),
         Excess::AtMost(bound) => at_least(excess, keys as u64, bound(live)),
         Excess::Unbounded => 1.0,
@@ -112,7 +113,7 @@ fn changes_of_a_large_cluster_move_no_other_keys() {
         .map(|i| [1, 1, 1, 2, 5, 0, 40][i as usize % 7])
         .collect();
     let keys = keys(9, 3000);
-    let claim_none = |strategy: &&Strategy| strategy.caps.excess == Excess::None;
+    let claim_none = |strategy: &&Scheme| caps(strategy).excess.is_none();
     for strategy in ALL.iter().filter(claim_none) {
         let mut cluster = Cluster::new(strategy, &weights);
         let mut before = owners(&*cluster.router, &keys);
@@ -152,7 +153,7 @@ fn changes_of_a_large_cluster_move_no_other_keys() {
 /// Place all keys on a cluster, and again on its like after one change: the moves, and how
 /// many nodes with weight there were at most.
 fn moves_when_filled(
-    strategy: &'static Strategy,
+    strategy: &'static Scheme,
     weights: &[u32],
     step: Step,
     keys: &[KeyHash],
@@ -171,9 +172,8 @@ fn a_stated_bound_on_excess_holds_at_any_size() {
     let mut checks = Checks::default();
     let keys = keys(4, 100_000);
     // A claim of none is tried here as well where keys push each other about.
-    let tried = |strategy: &&Strategy| {
-        strategy.caps.excess != Excess::None || strategy.caps.agree == Agree::Load
-    };
+    let tried =
+        |strategy: &&Scheme| !caps(strategy).excess.is_none() || strategy.agree() == Agree::Load;
     for strategy in ALL.iter().filter(tried) {
         for weights in [
             vec![1; 2],
@@ -199,7 +199,7 @@ fn a_stated_bound_on_excess_holds_at_any_size() {
 /// The share that a change should move, and how much the strategy may add to it: of the exact
 /// shares where there are some, else of the weights.
 fn ideal(before: &Cluster, after: &Cluster, name: &str) -> f64 {
-    let exact = [before, after].map(|cluster| cluster.router.shares());
+    let exact = [before, after].map(|cluster| shares(&*cluster.router));
     if let [Some(old), Some(new)] = exact {
         let old = share_of(&*before.router, &old, name);
         return (share_of(&*after.router, &new, name) - old).abs();
@@ -215,9 +215,8 @@ fn ideal(before: &Cluster, after: &Cluster, name: &str) -> f64 {
 fn the_moved_share_is_the_share_that_changed_hands() {
     let mut checks = Checks::default();
     // Where loads decide, law 5 bounds what a node gets.
-    let ideal_ones = |strategy: &&Strategy| {
-        strategy.caps.excess != Excess::Unbounded && strategy.caps.agree != Agree::Load
-    };
+    let ideal_ones =
+        |strategy: &&Scheme| caps(strategy).excess.is_bounded() && strategy.agree() != Agree::Load;
     for (seed, strategy) in (100..).zip(ALL.iter().filter(ideal_ones)) {
         let keys = keys(seed, 20_000);
         for weights in [vec![1, 1], vec![3, 1, 2], vec![1; 10], vec![2; 50]] {
@@ -238,7 +237,7 @@ fn the_moved_share_is_the_share_that_changed_hands() {
                 let moved = moves(&change, rises(&before, &change), &old, &new).right;
                 let share = ideal(&before, &after, subject(&change));
                 let live = [&before, &after].map(|cluster| cluster.router.nodes().weighted());
-                let more = match strategy.caps.excess {
+                let more = match caps(strategy).excess {
                     Excess::AtMost(bound) => bound(live[0].max(live[1])),
                     _ => 0.0,
                 };
@@ -254,8 +253,8 @@ fn the_moved_share_is_the_share_that_changed_hands() {
 }
 
 /// Whether adding and removing leads back: a table depends on all that was done to it.
-fn restores(strategy: &Strategy) -> bool {
-    strategy.caps.agree != Agree::Table
+fn restores(strategy: &Scheme) -> bool {
+    strategy.agree() != Agree::Table
 }
 
 #[test]
@@ -291,7 +290,7 @@ fn adding_then_removing_restores_every_route() {
 #[test]
 fn a_weight_that_comes_back_restores_every_route() {
     let keys = keys(7, 1000);
-    let restoring = |strategy: &&Strategy| is_set(strategy) && fit(strategy, 2) == 2;
+    let restoring = |strategy: &&Scheme| is_set(strategy) && fit(strategy, 2) == 2;
     for strategy in ALL.iter().filter(restoring) {
         let mut cluster = Cluster::new(strategy, &[1, 2, 3, 4]);
         let before = owners(&*cluster.router, &keys);
@@ -310,7 +309,7 @@ fn two_hundred_removals_and_returns_restore_exactly() {
         let mut cluster = Cluster::new(strategy, &[1; GONE + 20]);
         let first = owners(&*cluster.router, &keys);
         let mut names: Vec<_> = (20..GONE + 20).map(|i| format!("node-{i}")).collect();
-        if strategy.caps.leave == Leave::Last {
+        if caps(strategy).leave == Leave::Last {
             names.reverse();
         } else {
             // Any order that is not the order of the names.
@@ -333,7 +332,7 @@ fn two_hundred_removals_and_returns_restore_exactly() {
         }
         // They return as they left where any may leave, last out first in where not.
         names.reverse();
-        if strategy.caps.leave == Leave::Any && is_set(strategy) {
+        if caps(strategy).leave == Leave::Any && is_set(strategy) {
             names.rotate_left(GONE / 3);
         }
         for name in &names {

@@ -2,17 +2,18 @@
 
 use core::fmt::Debug;
 
-use hashroute::strategy::{ALL, Caps, Param, Params, Strategy};
+use hashroute::registry::{Caps, Param, Scheme};
+use hashroute::strategy::{ALL, Params};
 use hashroute::{
     BoundedLoad, Change, Error, HashFunction, HashSlots, HashTag, Jump, KeyHash, KeyHasher, Lease,
-    Maglev, Modulo, Node, NodeId, Nodes, Rendezvous, Ring, Router, Shortlist, Spread,
+    Maglev, Modulo, Node, NodeId, Nodes, Rendezvous, Ring, Router, RouterExt, Shortlist, Spread,
 };
 use proptest::prelude::{Just, Strategy as _, any, prop_oneof};
 
 use crate::common::{Outcome, build, fit, for_all, keys, nodes, owners, state, walked};
 
 /// Parameters under which changes come to their limits soon, for those that have such.
-fn tight(strategy: &Strategy) -> Params {
+fn tight(strategy: &Scheme) -> Params {
     let known = |name: &str| strategy.params.iter().any(|param| param.name == name);
     [("points", "1000"), ("table-size", "5"), ("slots", "5")]
         .into_iter()
@@ -23,7 +24,7 @@ fn tight(strategy: &Strategy) -> Params {
 }
 
 /// A change that fails leaves the state as it was; one that succeeds leaves a router that works.
-fn try_change(strategy: &Strategy, router: &mut dyn Router, change: &Change) {
+fn try_change(strategy: &Scheme, router: &mut dyn Router, change: &Change) {
     let before = state(router);
     if let Err(error) = router.apply(change) {
         assert!(state(router) == before, "{} {error}", strategy.name);
@@ -37,8 +38,8 @@ fn try_change(strategy: &Strategy, router: &mut dyn Router, change: &Change) {
             "{}",
             strategy.name
         );
-        assert!(owner.is_none_or(|id| router.nodes().weight(id) > 0));
-        router.replicas(key, 3, Spread::Zones);
+        assert!(owner.is_none_or(|id| router.nodes().weight(id) > Some(0)));
+        router.replicas_hash(key, 3, Spread::Zones);
         router.explain(key);
     }
 }
@@ -230,7 +231,7 @@ fn ids_are_dense_after_any_history() {
 fn all_public_types_are_send_sync_and_debug() {
     fn is<T: Send + Sync + Debug>() {}
     is::<Box<dyn Router>>();
-    is::<Strategy>();
+    is::<Scheme>();
     is::<Caps>();
     is::<Param>();
     is::<Params>();
@@ -251,7 +252,7 @@ fn all_public_types_are_send_sync_and_debug() {
     is::<Jump>();
     is::<Maglev>();
     is::<HashSlots>();
-    is::<BoundedLoad>();
+    is::<BoundedLoad<Ring>>();
     is::<BoundedLoad<Jump>>();
     is::<Lease>();
 }

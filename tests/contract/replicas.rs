@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use hashroute::strategy::{ALL, Params, Strategy};
-use hashroute::{KeyHash, Node, NodeId, Router, Spread};
+use hashroute::registry::Scheme;
+use hashroute::strategy::{ALL, Params};
+use hashroute::{KeyHash, Node, NodeId, NodeList, Router, RouterExt, Spread};
 use proptest::prelude::{any, prop_oneof};
 
 use crate::common::{build, fit, for_all, keys, nodes, walked};
@@ -53,15 +54,15 @@ fn oracle(router: &dyn Router, key: KeyHash, spread: Spread) -> Vec<NodeId> {
 }
 
 /// Everything that law 9 says of one key.
-fn law(strategy: &Strategy, router: &dyn Router, key: KeyHash) {
+fn law(strategy: &Scheme, router: &dyn Router, key: KeyHash) {
     let name = strategy.name;
     let live = router.nodes().weighted();
     for spread in [Spread::Nodes, Spread::Racks, Spread::Zones] {
-        let full = router.replicas(key, live + 3, spread);
+        let full = router.replicas_hash(key, live + 3, spread);
         assert_eq!(full.len(), live, "{name}: not complete");
         let distinct: BTreeSet<_> = full.iter().collect();
         assert_eq!(distinct.len(), live, "{name}: not distinct");
-        assert!(full.iter().all(|&id| router.nodes().weight(id) > 0));
+        assert!(full.iter().all(|&id| router.nodes().weight(id) > Some(0)));
         assert_eq!(
             full.first().copied(),
             router.route_hash(key),
@@ -72,21 +73,17 @@ fn law(strategy: &Strategy, router: &dyn Router, key: KeyHash) {
             oracle(router, key, spread),
             "{name} {spread:?}"
         );
+        // What is in it is replaced, be it too long or too short.
+        let mut reused: NodeList = full.iter().chain(&full).copied().collect();
         for n in 0..live {
-            let list = router.replicas(key, n, spread);
+            let list = router.replicas_hash(key, n, spread);
             assert_eq!(list[..], full[..n], "{name}: not a prefix");
-            let mut slice = vec![full.first().copied(); n];
-            assert_eq!(router.replicas_into(key, spread, &mut slice), n, "{name}");
-            assert!(slice.iter().flatten().eq(&full[..n]), "{name}");
+            router.replicas_into(key, n, spread, &mut reused);
+            assert_eq!(reused[..], full[..n], "{name}");
             spread_out(router, &full[..n], spread);
         }
-        let mut longer = vec![None; live + 3];
-        assert_eq!(
-            router.replicas_into(key, spread, &mut longer),
-            live,
-            "{name}"
-        );
-        assert_eq!(longer[live..], [None; 3], "{name}");
+        router.replicas_into(key, live + 3, spread, &mut reused);
+        assert_eq!(reused, full, "{name}");
     }
 }
 
@@ -105,7 +102,7 @@ fn spread_out(router: &dyn Router, list: &[NodeId], spread: Spread) {
     }
 }
 
-fn placed_nodes(strategy: &Strategy, members: &[(u32, u8, u8)]) -> Vec<Node> {
+fn placed_nodes(strategy: &Scheme, members: &[(u32, u8, u8)]) -> Vec<Node> {
     let place = |(node, &(weight, zone, rack)): (Node, &(u32, u8, u8))| {
         let node = node.with_weight(fit(strategy, weight));
         match (zone, rack) {
@@ -145,7 +142,7 @@ fn fewer_zones_than_replicas_one_zone_with_nine_tenths() {
     for strategy in ALL {
         let router = build(strategy, placed_nodes(strategy, &members));
         for key in keys(20, 50) {
-            let list = router.replicas(key, 2, Spread::Zones);
+            let list = router.replicas_hash(key, 2, Spread::Zones);
             assert_ne!(place(&*router, list[0]).0, place(&*router, list[1]).0);
         }
         for key in keys(21, 5) {
@@ -194,7 +191,7 @@ fn a_walk_offers_every_member_with_weight_and_no_other() {
     }
 }
 
-fn walk_law(strategy: &Strategy, router: &dyn Router, key: KeyHash) {
+fn walk_law(strategy: &Scheme, router: &dyn Router, key: KeyHash) {
     let walk = walked(router, key); // it ends
     assert_eq!(
         walk.first().copied(),

@@ -1,6 +1,6 @@
 //! Envoy, running: which endpoint answers, without load and with every request held open.
 
-use hashroute::compat::{self, Pool, Server};
+use hashroute::compat::{Pool, Server, envoy};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
@@ -61,5 +61,5 @@ fn pool(group: &Value) -> Fallible<Pool> {
     };
     let endpoints = some(group, "endpoints")?.iter().map(endpoint);
     let endpoints: Vec<_> = endpoints.collect::<Fallible<_>>()?;
-    Ok(compat::find("envoy")?.build(endpoints, &params)?)
+    Ok(envoy::pool(endpoints, &params)?)
 }

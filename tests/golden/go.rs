@@ -1,7 +1,7 @@
 //! Go's libraries, whose groups are named like `go-maglev-dead1,3/50/65537`: the library, its
 //! options, how many nodes.
 
-use hashroute::compat::{self, Pool, Server};
+use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;
 use hashroute::{KeyHash, Node, Router};
 use serde_json::Value;
@@ -12,7 +12,10 @@ use crate::{Fallible, groups, routes, small, some};
 type Parts<'a> = [&'a str];
 
 /// Compares every group of a file; `pool` makes one of the parts of its name.
-fn check(file: &Value, pool: impl Fn(&Value, &Parts<'_>) -> Fallible<Pool>) -> Fallible<usize> {
+fn check(
+    file: &Value,
+    pool: impl Fn(&Value, &Parts<'_>) -> Fallible<Box<dyn Router>>,
+) -> Fallible<usize> {
     let groups = groups(file, &[])?.iter();
     let check_group = |group: &Value| {
         let name = group["config"].as_str().ok_or("a group without a name")?;
@@ -46,7 +49,7 @@ fn function(name: &str) -> Fallible<&'static str> {
 }
 
 /// Rows of cell and position in the list of nodes.
-fn cells(group: &Value, pool: &Pool, servers: &[Server]) -> Fallible<usize> {
+fn cells(group: &Value, pool: &dyn Router, servers: &[Server]) -> Fallible<usize> {
     let rows = some(group, "vectors")?;
     for row in rows {
         let (cell, node) = (small(&row[0])?, small(&row[1])? as usize);

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use hashroute::Router;
-use hashroute::compat::{self, Pool, Server};
+use hashroute::compat::{Pool, Server, haproxy};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
+use crate::common::{name, place};
 use crate::{Fallible, bytes, groups, known, routes, small, some};
 
 /// Groups of a hash type over the servers of a configuration.
@@ -46,11 +47,12 @@ pub(crate) fn check_loads(file: &Value) -> Fallible<usize> {
 pub(crate) fn placed(group: &Value, pool: &Pool) -> Fallible<usize> {
     let (rows, mut loads) = (some(group, "vectors")?, BTreeMap::new());
     for row in rows {
-        let (hash, expected) = (pool.hash_key(&bytes(&row[0])?), text(&row[1])?);
+        let hash = pool.hash_key(&bytes(&row[0])?).ok_or("no hash")?;
+        let expected = text(&row[1])?;
         let chosen = pool.choose(hash, &|id| loads.get(&id).copied().unwrap_or(0));
-        let id = pool.place(hash).ok_or("nobody takes it")?;
-        if chosen != Some(id) || pool.nodes().name(id) != expected {
-            let name = pool.nodes().name(id);
+        let id = place(pool, hash).ok_or("nobody takes it")?;
+        let name = name(pool, id);
+        if chosen != Some(id) || name != expected {
             return Err(format!("{}: {row}, not {name} or {chosen:?}", group["config"]).into());
         }
         *loads.entry(id).or_insert(0) += 1;
@@ -70,7 +72,7 @@ fn pool(servers: Vec<Server>, hash_type: &str, factor: &str) -> Fallible<Pool> {
         .with("function", function)
         .with("avalanche", avalanche)
         .with("balance-factor", factor);
-    Ok(compat::find("haproxy")?.build(servers, &params)?)
+    Ok(haproxy::pool(servers, &params)?)
 }
 
 fn servers(holder: &Value) -> Fallible<Vec<Server>> {

@@ -1,6 +1,6 @@
 //! libketama: servers with their memory, and how many points there are.
 
-use hashroute::compat::{self, Server};
+use hashroute::compat::{Server, libketama};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
                 Ok(Server::new(address).with_weight(small(&server["memory"])?))
             });
             let servers: Fallible<Vec<_>> = servers.collect();
-            let pool = compat::find("libketama")?.build(servers?, &Params::default())?;
+            let pool = libketama::pool(servers?, &Params::default())?;
             assert_eq!(pool.layout().len(), small(&group["points"])? as usize);
             Ok(sum + routes(group, &pool, str::to_owned)?)
         })

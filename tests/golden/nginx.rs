@@ -54,7 +54,7 @@ fn address(name: &str) -> String {
 
 /// The same pool, read from a configuration.
 #[cfg(feature = "config")]
-fn written(group: &Value, servers: &[Server]) -> Fallible<compat::Pool> {
+fn written(group: &Value, servers: &[Server]) -> Fallible<Box<dyn hashroute::Router>> {
     let lines = servers.iter().map(|server| {
         let down = if server.is_down() { " down" } else { "" };
         format!("server {} weight={}{down};", server.name(), server.weight())

@@ -1,6 +1,6 @@
 //! hashring of npm: servers as a list, by weight, or with options of their own.
 
-use hashroute::compat::{self, Server};
+use hashroute::compat::{Server, npm_hashring};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
         .try_fold(0, |sum, group| {
             let (servers, vnodes) = servers(&group["servers"])?;
             let params = params(group)?.with("vnodes", vnodes);
-            let pool = compat::find("npm-hashring")?.build(servers, &params)?;
+            let pool = npm_hashring::pool(servers, &params)?;
             assert_eq!(pool.layout().len(), small(&group["points"])? as usize);
             Ok(sum + routes(group, &pool, str::to_owned)?)
         })

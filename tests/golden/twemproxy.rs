@@ -2,7 +2,8 @@
 
 use core::fmt::Write;
 
-use hashroute::compat::{self, Pool, Server};
+use hashroute::Router;
+use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
@@ -37,7 +38,7 @@ fn options(group: &Value) -> Fallible<Vec<(&str, &str)>> {
     Ok(options)
 }
 
-fn pool(group: &Value, servers: &[Value]) -> Fallible<Pool> {
+fn pool(group: &Value, servers: &[Value]) -> Fallible<Box<dyn Router>> {
     let servers = servers.iter().map(|server| {
         known(server, &["addr", "name", "weight"])?;
         let address = server["addr"].as_str().ok_or("no address")?;
@@ -56,7 +57,7 @@ fn pool(group: &Value, servers: &[Value]) -> Fallible<Pool> {
 }
 
 #[cfg(feature = "config")]
-fn read(group: &Value, servers: &[Value]) -> Fallible<Pool> {
+fn read(group: &Value, servers: &[Value]) -> Fallible<Box<dyn Router>> {
     let mut text = String::from("pool:\n  listen: 127.0.0.1:22120\n  redis: true\n");
     for (name, value) in options(group)? {
         writeln!(text, "  {name}: \"{value}\"")?;

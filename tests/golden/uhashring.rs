@@ -1,6 +1,6 @@
 //! uhashring: nodes by name and weight, the ring and its virtual nodes.
 
-use hashroute::compat::{self, Server};
+use hashroute::compat::{Server, uhashring};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
                 Ok(Server::new(name).with_weight(small(&server["weight"])?))
             });
             let servers: Fallible<Vec<_>> = servers.collect();
-            let pool = compat::find("uhashring")?.build(servers?, &params(&group["ring"])?)?;
+            let pool = uhashring::pool(servers?, &params(&group["ring"])?)?;
             assert_eq!(pool.layout().len(), small(&group["points"])? as usize);
             Ok(sum + routes(group, &pool, str::to_owned)?)
         })

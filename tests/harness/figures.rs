@@ -3,7 +3,7 @@
 use hashroute::harness::{Assignment, Cause, Figures, Keys, Measure, Noise, balance};
 use hashroute::strategy::{self, Params};
 use hashroute::{
-    BoundedLoad, Error, HashTag, Jump, KeyHasher, Modulo, Node, Rendezvous, Ring, Router,
+    BoundedLoad, Error, HashTag, Jump, KeyHasher, Modulo, Node, Rendezvous, Ring, Router, RouterExt,
 };
 
 use crate::{balance_of, draws, nodes};
@@ -251,7 +251,7 @@ fn planted_unevenness_is_found() -> Result<(), Error> {
     let ids: Vec<_> = router.nodes().iter().map(|(id, _)| id).collect();
     let owners = keys.iter().zip(0..).map(|(key, i)| match i % 50 {
         0 => Some(ids[0]),
-        _ => router.route_hash(router.hash_key(key)),
+        _ => router.owner(key),
     });
     let biased = balance(
         "test",
@@ -375,7 +375,7 @@ fn nothing_is_nan() -> Result<(), Box<dyn core::error::Error>> {
     let heavy = Node::new("heavy").with_weight(u32::MAX);
     for keys in [&empty, &unsized_keys, &huge] {
         let routers: [Box<dyn Router>; 5] = [
-            Box::new(Ring::new([])?),
+            Box::new(Ring::new([] as [Node; 0])?),
             Box::new(Ring::new(nodes(1))?),
             Box::new(Modulo::new(drained())?),
             Box::new(Rendezvous::new([heavy.clone(), Node::new("light")])?),

@@ -1,8 +1,9 @@
 //! Remap: what moves, what had to, and what moved in vain.
 
 use hashroute::harness::{Assignment, KeyFlow, Keys, Remap, Scenario, Undo, remap, round_trip};
-use hashroute::strategy::{self, Agree, Params};
-use hashroute::{BoundedLoad, Change, Error, Jump, Node, Nodes, Router};
+use hashroute::registry::Agree;
+use hashroute::strategy::{self, Params};
+use hashroute::{BoundedLoad, Change, Error, Jump, Loads, Node, Nodes, Router};
 
 use crate::nodes;
 
@@ -180,7 +181,7 @@ fn round_trips_restore() -> Result<(), Error> {
     for strategy in strategy::ALL {
         let build = || strategy.build(nodes(6), &Params::default());
         for seed in 0..5 {
-            let remap = match strategy.caps.agree {
+            let remap = match strategy.agree() {
                 Agree::Set => round_trip(&build, &any, Undo::AnyOrder, seed, &keys)?,
                 Agree::Count | Agree::History => {
                     round_trip(&build, &growth, Undo::LastFirst, seed, &keys)?

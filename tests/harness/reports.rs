@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use hashroute::harness::{Activity, Comparison, Contest, Keys, compare, cost};
-use hashroute::strategy::{self, Params, Strategy};
+use hashroute::registry::Scheme;
+use hashroute::strategy::{self, Params};
 use hashroute::{Change, Error, HashFunction, KeyHasher, Node};
 use serde_json::Value;
 
@@ -14,7 +15,7 @@ fn contest(keys: &Keys) -> Contest<'_> {
         nodes: nodes(5),
         add: vec![Change::Add(Node::new("new"))],
         remove: vec![Change::remove("n1")],
-        strategies: strategy::ALL
+        schemes: strategy::ALL
             .iter()
             .map(|strategy| (strategy, Params::default()))
             .collect(),
@@ -158,9 +159,9 @@ fn a_strategy_that_refuses_the_nodes_keeps_its_row() -> Result<(), Error> {
 fn a_comparison_agrees_with_its_parts() -> Result<(), Error> {
     let keys = Keys::template("user:{i}", 0..2000)?;
     let params = Params::default().with_hasher(KeyHasher::new(HashFunction::Md5));
-    let ring: &Strategy = strategy::find("ring")?;
+    let ring: &Scheme = strategy::find("ring")?;
     let contest = Contest {
-        strategies: vec![(ring, params.clone())],
+        schemes: vec![(ring, params.clone())],
         ..contest(&keys)
     };
     let comparison = compare(&contest, &mut |_, _| ());
@@ -209,7 +210,7 @@ fn a_refused_change_leaves_the_other_costs() -> Result<(), Error> {
     let full = Contest {
         nodes: nodes(2),
         remove: vec![Change::Add(Node::new("other"))],
-        strategies: vec![(maglev, params)],
+        schemes: vec![(maglev, params)],
         costs: true,
         ..contest(&keys)
     };

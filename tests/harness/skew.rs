@@ -7,9 +7,12 @@
 
 use core::error::Error;
 use hashroute::harness::skew::{Diagnosis, Evidence, KeyStage, Skew, Status};
-use hashroute::harness::{Keys, Measure, Recipe};
+use hashroute::harness::{Keys, Measure};
+use hashroute::registry::{Caps, Scheme, Setup};
 use hashroute::strategy::{self, Params};
-use hashroute::{HashFunction, HashTag, KeyHash, KeyHasher, Modulo, Node, NodeId, Nodes, Router};
+use hashroute::{
+    HashFunction, HashId, HashTag, KeyHash, KeyHasher, Modulo, Node, NodeId, Nodes, Router,
+};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::{draws, nodes};
@@ -26,14 +29,10 @@ fn skew(
     counts: &[usize],
     keys: &Keys,
 ) -> Result<Skew, Box<dyn Error>> {
-    let setup = Diagnosis {
-        name,
-        recipe: strategy::find(name)?,
-        params,
-        nodes,
-        node_counts: counts,
-    };
-    Ok(setup.analyse(keys)?)
+    let setup = Setup::new(strategy::find(name)?, nodes.iter().cloned(), params.clone());
+    Ok(Diagnosis::new(&setup)
+        .with_node_counts(counts)
+        .analyse(keys)?)
 }
 
 fn at_fault(skew: &Skew) -> Vec<KeyStage> {
@@ -93,13 +92,13 @@ impl Router for Narrow {
     fn nodes(&self) -> &Nodes {
         self.0.nodes()
     }
-    fn hasher(&self) -> Option<&KeyHasher> {
-        None
+    fn hash_id(&self) -> HashId {
+        HashId::PerKey
     }
-    fn hash_key(&self, key: &[u8]) -> KeyHash {
+    fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
         let hash = KeyHash::from_bytes(key).get();
         // Values far apart, but sixteen of them.
-        KeyHash::from_raw(KeyHash::from_integer(hash % 16).get())
+        Some(KeyHash::from_raw(KeyHash::from_integer(hash % 16).get()))
     }
     fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
         self.0.route_hash(key)
@@ -109,25 +108,16 @@ impl Router for Narrow {
     }
 }
 
-struct NarrowRecipe;
-
-impl Recipe for NarrowRecipe {
-    fn make(&self, nodes: Vec<Node>, _: &Params) -> Result<Box<dyn Router>, hashroute::Error> {
-        Ok(Box::new(Narrow(Modulo::new(nodes)?)))
-    }
-}
+static NARROW: Scheme = Scheme::strategy("narrow", "few values", Caps::SET, |nodes, _| {
+    Ok(Box::new(Narrow(Modulo::new(nodes)?)))
+});
 
 #[test]
 fn a_hash_that_repeats_is_named_and_nothing_else() -> Outcome {
     for seed in 0..SEEDS {
-        let setup = Diagnosis {
-            name: "narrow",
-            recipe: &NarrowRecipe,
-            params: &Params::default(),
-            nodes: &nodes(10),
-            node_counts: &[10],
-        };
-        let skew = setup.analyse(&keys(seed, 3000)?)?;
+        let setup = Setup::new(&NARROW, nodes(10), Params::default());
+        let diagnosis = Diagnosis::new(&setup).with_node_counts(&[10]);
+        let skew = diagnosis.analyse(&keys(seed, 3000)?)?;
         assert_eq!(at_fault(&skew), [KeyStage::Hash], "{seed} {}", skew.verdict);
     }
     Ok(())
@@ -526,7 +516,7 @@ fn few_tags_without_harm_are_weak() -> Outcome {
 
 #[test]
 fn what_is_slight_is_even_however_many_keys_prove_it() -> Outcome {
-    let router = strategy::find("modulo")?.make(nodes(2), &Params::default())?;
+    let router = strategy::find("modulo")?.build(nodes(2), &Params::default())?;
     let mut left = [100_800, 99_200]; // a cv of 0.008, with a p of 3 in 10,000
     let mut keys = Keys::default();
     for key in Keys::template("slight:{i}", 0..220_000)?.iter() {

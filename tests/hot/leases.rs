@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::thread;
 
 use hashroute::hot::HotKeys;
-use hashroute::{Change, KeyHash, Lease, Node, Rendezvous, Router, Spread};
+use hashroute::{Change, KeyHash, Lease, Loads, Node, Rendezvous, Router, RouterExt, Spread};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_oneof};
 
-use crate::common::{Outcome, for_all, keys};
+use crate::common::{Outcome, for_all, keys, name};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -45,7 +45,7 @@ struct Model {
 impl Model {
     fn new() -> Result<Self, hashroute::Error> {
         Ok(Self {
-            router: HotKeys::new(Rendezvous::new([])?, COPIES, 0.01)?,
+            router: HotKeys::new(Rendezvous::new([] as [Node; 0])?, COPIES, 0.01)?,
             keys: keys(83, 8),
             leases: Vec::new(),
             stays: BTreeMap::new(),
@@ -57,17 +57,14 @@ impl Model {
     fn expected(&self, key: KeyHash) -> Option<String> {
         let inner = self.router.router();
         let copies = if self.router.is_hot(key) { COPIES } else { 1 };
-        let list = inner.replicas(key, copies, Spread::Nodes);
-        let names = list.iter().map(|&id| (id, inner.nodes().name(id)));
-        let per_weight = |(id, name): (_, &str)| {
-            let load = self.loads[self.stays[name]] + 1;
+        let list = inner.replicas_hash(key, copies, Spread::Nodes);
+        let nodes = list.iter().filter_map(|&id| inner.nodes().get(id));
+        let per_weight = |node: &Node| {
+            let load = self.loads[self.stays[node.name()]] + 1;
             // Twelve is a multiple of every weight there is.
-            (
-                load * 12 / u64::from(inner.nodes().weight(id)),
-                name.to_owned(),
-            )
+            (load * 12 / u64::from(node.weight()), node.name().to_owned())
         };
-        let all = names.map(per_weight);
+        let all = nodes.map(per_weight);
         all.min_by_key(|(load, _)| *load).map(|(_, name)| name)
     }
 
@@ -117,11 +114,11 @@ impl Model {
 
     fn acquire(&mut self, key: KeyHash) -> Outcome {
         let expected = self.expected(key);
-        let Some(lease) = self.router.acquire(key) else {
+        let Some(lease) = self.router.acquire_hash(key) else {
             assert_eq!(expected, None);
             return Ok(());
         };
-        let name = self.router.nodes().name(lease.node()).to_owned();
+        let name = name(&self.router, lease.node()).to_owned();
         assert_eq!(Some(&name), expected.as_ref());
         let stay = *self.stays.get(&name).ok_or("a stranger")?;
         self.loads[stay] += 1;
@@ -144,9 +141,9 @@ fn readers_go_to_the_least_loaded_while_members_change() {
         }
         for step in &steps {
             model.step(step).expect("taken");
-            for (id, node) in model.router.nodes().iter() {
+            for (id, node) in model.router.nodes() {
                 let load = model.loads[model.stays[node.name()]];
-                assert_eq!(model.router.load(id) as u64, load);
+                assert_eq!(model.router.load(id), load);
             }
         }
     });
@@ -164,13 +161,13 @@ fn threads_give_back_what_they_took_and_a_clone_goes_on() -> Outcome {
             let (router, next, keys) = (&router, &next, &keys);
             scope.spawn(move || {
                 for turn in 0..5000 {
-                    let lease = router.acquire(keys[(turn * 7 + thread) % keys.len()]);
+                    let lease = router.acquire_hash(keys[(turn * 7 + thread) % keys.len()]);
                     assert!(lease.is_some_and(|lease| next.release(lease)));
                 }
             });
         }
     });
-    for (id, _) in router.nodes().iter() {
+    for (id, _) in router.nodes() {
         assert_eq!((router.load(id), next.load(id)), (0, 0));
     }
     Ok(())

@@ -41,6 +41,22 @@ fn what_has_more_than_the_share_and_a_counter_s_error_is_named() {
     assert!(heat.dominant(0.4).is_some_and(|top| *top.tag == *b"a"));
 }
 
+/// A tag that was counted from the start has an exact count, however many come after it.
+#[test]
+fn each_tag_has_bounds_of_its_own() {
+    let mut heat = Heat::new(SlotRule::REDIS, 4);
+    heat.feed(b"{first}", 1000);
+    for i in 0..500 {
+        heat.feed(format!("{{t{i}}}").as_bytes(), 1);
+    }
+    heat.feed(b"{last}", 900);
+    let top = heat.top_tags(2);
+    let first = (&*top[0].tag, top[0].at_least, top[0].at_most);
+    assert_eq!(first, (&b"first"[..], 1000, 1000));
+    assert_eq!((&*top[1].tag, top[1].at_least), (&b"last"[..], 900));
+    assert!(top[1].at_most > 900 && top[1].at_most <= 900 + 2400 / 4);
+}
+
 #[test]
 fn absurd_input_is_counted_and_not_kept() {
     let mut heat = Heat::new(SlotRule::REDIS, 0);
@@ -72,6 +88,7 @@ proptest! {
             let name = String::from_utf8_lossy(&tag.tag).into_owned();
             let true_count = exact.get(&name).copied().unwrap_or(0);
             prop_assert!(tag.at_least <= true_count && true_count <= tag.at_most);
+            prop_assert!(tag.at_most - tag.at_least <= total / counters as u64);
             prop_assert_eq!(tag.slot, SlotRule::REDIS.slot(format!("{{{name}}}").as_bytes()));
         }
         for (name, count) in &exact {

@@ -3,8 +3,9 @@
 
 use core::hint::black_box;
 
-use hashroute::strategy::{Params, Strategy, Weights};
-use hashroute::{Change, KeyHash, KeyHasher, Node, Router, Spread};
+use hashroute::registry::{Scheme, Weights};
+use hashroute::strategy::Params;
+use hashroute::{Change, KeyHash, KeyHasher, Node, Router, RouterExt, Spread};
 
 /// The operations in the order in which they are counted, and how often each is done.
 pub(crate) const OPERATIONS: [(&str, usize); 6] = [
@@ -27,7 +28,7 @@ const NEWCOMERS: usize = 4;
 
 /// Every operation on a router of `size` nodes of weight 1, at the default parameters; then routes
 /// over unlike weights, where the strategy takes any, and routes of tagged keys by Redis's hash.
-pub(crate) fn run(strategy: &Strategy, size: usize) {
+pub(crate) fn run(strategy: &Scheme, size: usize) {
     let nodes = (0..size).map(|i| Node::new(format!("node-{i}")));
     let mut router = strategy
         .build(nodes, &Params::default())
@@ -44,7 +45,7 @@ pub(crate) fn run(strategy: &Strategy, size: usize) {
     count(&mut || router.route_batch(black_box(&hashes), black_box(&mut owners)));
     count(&mut || {
         for &hash in &hashes[..LISTS] {
-            black_box(router.replicas(black_box(hash), COPIES, Spread::Nodes));
+            black_box(router.replicas_hash(black_box(hash), COPIES, Spread::Nodes));
         }
     });
     count(&mut || {
@@ -53,7 +54,7 @@ pub(crate) fn run(strategy: &Strategy, size: usize) {
         }
     });
 
-    let most = match strategy.caps.weights {
+    let most = match caps(strategy).weights {
         Weights::One => 1,
         _ => 4,
     };
@@ -74,7 +75,7 @@ pub(crate) fn run(strategy: &Strategy, size: usize) {
 
 fn routes(router: &dyn Router, keys: &[String]) {
     for key in keys {
-        black_box(router.route_hash(router.hash_key(black_box(key.as_bytes()))));
+        black_box(router.owner(black_box(key.as_bytes())));
     }
 }
 

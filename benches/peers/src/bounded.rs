@@ -1,11 +1,10 @@
 //! Bounded load over the ring, against the ring alone: no peer has it.
 
-use hashroute::{BoundedLoad, Ring};
+use hashroute::{BoundedLoad, Loads, Ring};
 
 use crate::measure::{Bench, NOBODY, id};
 use crate::row::Row;
 use crate::setup::{self, SIZES};
-use hashroute::Router;
 
 const GOAL: f64 = 5.0;
 /// Leases a node that are held all the time, so that some nodes are full.
@@ -26,11 +25,11 @@ fn acquire(bench: &Bench, names: &[&'static str], held: usize) -> Row {
     let ring = Ring::new(setup::nodes(names)).expect("a ring takes these nodes");
     let bounded = BoundedLoad::new(ring, BoundedLoad::DEFAULT_FACTOR).expect("the usual factor");
     for key in setup::names(held * n) {
-        let lease = bounded.acquire(bounded.hash_key(key.as_bytes()));
+        let lease = bounded.acquire(key.as_bytes());
         assert!(lease.is_some(), "there is no absolute limit");
     }
     let there_and_back = |key: &str| {
-        let lease = bounded.acquire(bounded.hash_key(key.as_bytes()));
+        let lease = bounded.acquire(key.as_bytes());
         lease.map_or(NOBODY, |lease| {
             let node = lease.node().index() as u64;
             if bounded.release(lease) { node } else { NOBODY }

@@ -4,7 +4,7 @@ mod changes;
 
 use consistent_hash_ring::RingBuilder;
 use hashring::HashRing;
-use hashroute::{KeyHash, Ring, Router, Spread};
+use hashroute::{KeyHash, Ring, Router, RouterExt, Spread};
 use mpchash::HashRing as MultiProbe;
 use pingora_ketama::{Bucket, Continuum};
 
@@ -95,11 +95,9 @@ fn limit(bench: &Bench, ring: &Ring) -> Row {
 fn replicas(bench: &Bench, ring: &Ring) -> Row {
     let n = ring.nodes().len();
     let list = |key: &str| {
-        let mut list = [None; 3];
-        let found = ring.replicas_into(ring.hash_key(key.as_bytes()), Spread::Nodes, &mut list);
         // The owner tells the node; the others are read so that they must be there.
-        match list {
-            [Some(owner), Some(second), Some(third)] if found == 3 => {
+        match *ring.replicas(key.as_bytes(), 3, Spread::Nodes) {
+            [owner, second, third] => {
                 std::hint::black_box((second, third));
                 owner.index() as u64
             }

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
-use hashroute::compat::{Config, Dialect};
-use hashroute::harness::printable;
+use hashroute::harness::text::printable;
+use hashroute::registry::{Config, Scheme};
 
 use crate::failure::Failure;
 
 /// The pool of this name, or the only one. What the file says and nobody here knows is told.
 pub(crate) fn read(
-    dialect: &'static Dialect,
+    dialect: &'static Scheme,
     path: &Path,
     pool: Option<&str>,
 ) -> Result<Config, Failure> {

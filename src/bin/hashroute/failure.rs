@@ -3,7 +3,7 @@
 use core::fmt;
 use std::io;
 
-use hashroute::harness::printable;
+use hashroute::harness::text::printable;
 
 /// Bad usage or input, a check that did not hold, or output that could not be written.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Keys, which are bytes, as text.
 
-use hashroute::harness::printable;
+use hashroute::harness::text::printable;
 use serde_json::{Value, json};
 
 /// The field for a key in JSON: `key` for text, `hex` for other bytes.

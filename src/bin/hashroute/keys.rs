@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use hashroute::harness::stream::{self, BadLines, Consumer, KeySource, Reading};
-use hashroute::harness::{DumpFormat, DumpSource, InputError, Keys, printable};
+use hashroute::harness::{DumpFormat, DumpSource, InputError, Keys, text::printable};
 use hashroute::{Error, Router};
 
 use crate::args::KeyArgs;
@@ -305,7 +305,7 @@ impl Counting {
     /// Of at least one key, in order where this router needs that.
     pub(crate) fn of(router: &dyn Router, quiet: bool) -> Self {
         Self {
-            in_order: router.keeps_loads(),
+            in_order: router.loads().is_some(),
             may_be_empty: false,
             quiet,
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use comfy_table::{CellAlignment, ContentArrangement, TableComponent, presets};
-use hashroute::harness::printable;
+use hashroute::harness::text::printable;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 

@@ -1,69 +1,22 @@
 //! The strategy or dialect with its parameters and its key hash.
 
-use hashroute::compat::{self, Config, Dialect, Server};
-use hashroute::harness::{Recipe, skew};
-use hashroute::strategy::{self, Agree, Param, Params, Strategy};
+use hashroute::registry::{Agree, Params, Scheme, Setup};
 use hashroute::{
-    Change, Error, HashFunction, HashTag, KeyHasher, Node, NodeId, Router, Spec, Spread,
+    Change, Error, HashFunction, HashTag, KeyHasher, Node, NodeList, Router, RouterExt, Server,
+    Spec, Spread, compat, strategy,
 };
 
 use crate::args::{NodeArgs, StrategyArgs, TuningArgs};
 use crate::failure::Failure;
 use crate::{config, nodes, text, units};
 
-/// What routes: a strategy, a dialect, a pool of a real configuration, or what a spec says.
-#[derive(Clone, Debug)]
-pub(crate) enum Way {
-    Strategy(&'static Strategy),
-    Dialect(&'static Dialect),
-    Config(Box<Config>),
-    Spec(Box<Spec>),
-}
-
-impl Way {
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Strategy(strategy) => strategy.name,
-            Self::Dialect(dialect) => dialect.name,
-            Self::Config(config) => config.dialect().name,
-            Self::Spec(spec) => spec.name(),
-        }
-    }
-
-    pub(crate) fn is_dialect(&self) -> bool {
-        match self {
-            Self::Strategy(_) => false,
-            Self::Dialect(_) | Self::Config(_) => true,
-            Self::Spec(spec) => spec.strategy().is_none(),
-        }
-    }
-
-    fn params(&self) -> &'static [Param] {
-        match self {
-            Self::Strategy(strategy) => strategy.params,
-            Self::Dialect(dialect) => dialect.params,
-            Self::Config(_) | Self::Spec(_) => &[],
-        }
-    }
-}
-
-/// What routes, and all that it is built with.
+/// What routes: a row with its parameters, and the members where a configuration or a spec brings
+/// them.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
-    pub(crate) way: Way,
-    pub(crate) params: Params,
-}
-
-impl Recipe for Choice {
-    fn make(&self, nodes: Vec<Node>, params: &Params) -> Result<Box<dyn Router>, Error> {
-        match &self.way {
-            Way::Strategy(strategy) => strategy.make(nodes, params),
-            Way::Dialect(dialect) => dialect.make(nodes, params),
-            // It brings its own nodes, with what the system says of them beside.
-            Way::Config(config) => Ok(Box::new(config.build()?)),
-            Way::Spec(spec) => spec.build(),
-        }
-    }
+    pub(crate) scheme: &'static Scheme,
+    params: Params,
+    own: Option<Box<Spec>>,
 }
 
 impl Choice {
@@ -73,13 +26,10 @@ impl Choice {
         nodes: &NodeArgs,
     ) -> Result<(Self, Vec<Node>), Failure> {
         if let Some(path) = &args.spec {
-            let spec = Box::new(text::read_spec(path, "--spec")?);
-            let (params, nodes) = (spec.params(), spec.nodes());
-            let way = Way::Spec(spec);
-            return Ok((Self { way, params }, nodes));
+            return Ok(Self::of_spec(text::read_spec(path, "--spec")?));
         }
         let choice = Self::of(args)?;
-        let (Way::Dialect(dialect), Some(path)) = (&choice.way, &nodes.config) else {
+        let (true, Some(path)) = (choice.scheme.is_dialect(), &nodes.config) else {
             return Ok((choice, nodes::read(nodes)?));
         };
         if !args.tuning.set.is_empty() {
@@ -87,111 +37,116 @@ impl Choice {
                 "--set: the configuration says all; expected --config or --set, not both",
             ));
         }
-        let config = config::read(dialect, path, nodes.pool.as_deref())?;
-        let nodes = config.servers().iter().map(Server::to_node).collect();
-        let way = Way::Config(Box::new(config));
-        Ok((Self { way, ..choice }, nodes))
+        let config = config::read(choice.scheme, path, nodes.pool.as_deref())?;
+        let spec = Spec::of_setup(config.setup()?).map_err(|error| choice.refusal(&error))?;
+        Ok(Self::of_spec(spec.0))
+    }
+
+    fn of_spec(spec: Spec) -> (Self, Vec<Node>) {
+        let nodes = spec.nodes();
+        let choice = Self {
+            scheme: spec.scheme(),
+            params: spec.params(),
+            own: Some(Box::new(spec)),
+        };
+        (choice, nodes)
     }
 
     /// What routes, for nodes that come another way than from its configuration.
     pub(crate) fn of(args: &StrategyArgs) -> Result<Self, Failure> {
-        let way = match &args.tuning.dialect {
-            None => Way::Strategy(strategy::find(&args.strategy)?),
-            Some(name) => Way::Dialect(compat::find(name)?),
+        let scheme = match &args.tuning.dialect {
+            None => strategy::find(&args.strategy)?,
+            Some(name) => compat::find(name)?,
         };
-        let mut choices = choose(&[way], &args.tuning)?;
+        let mut choices = choose(&[scheme], &args.tuning)?;
         choices
             .pop()
             .ok_or_else(|| Failure::input("--strategy: no strategy"))
     }
 
+    /// This row with these parameters, over nodes that come another way.
+    pub(crate) fn new(scheme: &'static Scheme, params: Params) -> Self {
+        Self {
+            scheme,
+            params,
+            own: None,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.scheme.name
+    }
+
+    pub(crate) fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// All that decides routes: its own members, or else these nodes.
+    pub(crate) fn setup(&self, nodes: &[Node]) -> Setup {
+        match &self.own {
+            Some(spec) => spec.setup().clone(),
+            None => Setup::new(self.scheme, nodes.iter().cloned(), self.params.clone()),
+        }
+    }
+
     pub(crate) fn build(&self, nodes: Vec<Node>) -> Result<Box<dyn Router>, Failure> {
-        self.make(nodes, &self.params)
+        self.setup(&nodes)
+            .build()
             .map_err(|error| self.refusal(&error))
     }
 
-    /// What is to be explained: these nodes, and these other numbers of nodes where any are named.
-    pub(crate) fn skew<'a>(
-        &'a self,
-        nodes: &'a [Node],
-        counts: Option<&'a nodes::Counts>,
-    ) -> skew::Diagnosis<'a> {
-        skew::Diagnosis {
-            name: self.way.name(),
-            recipe: self,
-            params: &self.params,
-            nodes,
-            node_counts: counts.map_or(&[], |counts| &counts.numbers),
+    /// The router after these changes.
+    pub(crate) fn after(
+        &self,
+        nodes: &[Node],
+        changes: &[Change],
+    ) -> Result<Box<dyn Router>, Failure> {
+        let refused = |error| self.refusal(&error);
+        let mut router = self.setup(nodes).build().map_err(refused)?;
+        for change in changes {
+            router.apply(change).map_err(refused)?;
         }
+        Ok(router)
     }
 
     /// The same over any list of nodes; `None` where something beside the list decides: a table,
     /// a history, or what a configuration says of its servers.
     pub(crate) fn for_any_nodes(&self) -> Option<Self> {
-        let strategy = match &self.way {
-            Way::Strategy(strategy) => strategy,
-            Way::Spec(spec) => spec.strategy()?,
-            Way::Dialect(_) => return Some(self.clone()),
-            Way::Config(_) => return None,
-        };
-        let decides = matches!(strategy.caps.agree, Agree::Table | Agree::History);
-        (!decides).then(|| Self {
-            way: Way::Strategy(strategy),
-            params: self.params.clone(),
-        })
-    }
-
-    /// The strategy or dialect alone with all its parameters, whoever says them.
-    pub(crate) fn base(&self) -> Result<Self, Failure> {
-        let (way, params) = match &self.way {
-            Way::Strategy(_) | Way::Dialect(_) => return Ok(self.clone()),
-            Way::Config(config) => (Way::Dialect(config.dialect()), config.params().clone()),
-            Way::Spec(spec) => {
-                let way = match spec.strategy() {
-                    Some(strategy) => Way::Strategy(strategy),
-                    None => Way::Dialect(compat::find(spec.name())?),
-                };
-                (way, spec.params())
-            }
-        };
-        Ok(Self { way, params })
+        let decides = matches!(self.scheme.agree(), Agree::Table | Agree::History)
+            || (self.has_nodes() && self.scheme.is_dialect());
+        (!decides).then(|| Self::new(self.scheme, self.params.clone()))
     }
 
     /// The same with these parameters and this hash, and with all that is said of its nodes.
     pub(crate) fn with_params(&self, params: Params) -> Result<Self, Failure> {
-        let way = if self.has_nodes() && self.for_any_nodes().is_none() {
-            let spec = self.spec(Vec::new())?.with_params(&params);
-            Way::Spec(Box::new(spec.map_err(|error| self.refusal(&error))?))
-        } else {
-            self.base()?.way
+        let own = match &self.own {
+            Some(spec) if self.for_any_nodes().is_none() => {
+                let spec = spec.with_params(&params);
+                Some(Box::new(spec.map_err(|error| self.refusal(&error))?))
+            }
+            _ => None,
         };
-        Ok(Self { way, params })
+        Ok(Self {
+            scheme: self.scheme,
+            params,
+            own,
+        })
     }
 
     /// Whether it brings its own nodes.
     pub(crate) fn has_nodes(&self) -> bool {
-        matches!(self.way, Way::Config(_) | Way::Spec(_))
+        self.own.is_some()
     }
 
-    /// Whether the order of the nodes decides routes.
-    pub(crate) fn minds_order(&self) -> bool {
-        let strategy = strategy::find(self.way.name());
-        strategy.is_ok_and(|one| !matches!(one.caps.agree, Agree::Set | Agree::Load))
-            || self.way.is_dialect()
-    }
-
-    /// All of it, with these nodes.
-    pub(crate) fn spec(&self, nodes: Vec<Node>) -> Result<Spec, Failure> {
-        let spec = match &self.way {
-            Way::Strategy(strategy) => Spec::new(strategy, nodes, &self.params),
-            Way::Dialect(dialect) => Spec::of_dialect(dialect, nodes, &self.params),
-            Way::Config(config) => {
-                let servers = config.servers().iter().cloned();
-                Spec::of_dialect(config.dialect(), servers, config.params())
+    /// All of it as a spec, with these nodes unless it has its own.
+    pub(crate) fn spec(&self, nodes: &[Node]) -> Result<Spec, Failure> {
+        match &self.own {
+            Some(spec) => Ok((**spec).clone()),
+            None => {
+                let spec = Spec::new(self.scheme, nodes.iter().cloned(), &self.params);
+                spec.map_err(|error| self.refusal(&error))
             }
-            Way::Spec(spec) => Ok((**spec).clone()),
-        };
-        spec.map_err(|error| self.refusal(&error))
+        }
     }
 
     /// The error with the option that caused it.
@@ -203,7 +158,7 @@ impl Choice {
                 expected,
             } => format!("--set {name}={value}: expected {expected}"),
             Error::TableSize { size, .. } => format!("--set table-size={size}: {error}"),
-            other => format!("{}: {other}", self.what()),
+            other => format!("{}: {other}", self.scheme.title()),
         })
     }
 
@@ -215,11 +170,7 @@ impl Choice {
     }
 
     fn servers(&self) -> &[Server] {
-        match &self.way {
-            Way::Config(config) => config.servers(),
-            Way::Spec(spec) => spec.servers(),
-            Way::Strategy(_) | Way::Dialect(_) => &[],
-        }
+        self.own.as_ref().map_or(&[], |spec| spec.servers())
     }
 
     /// The changes with the names of servers that they call by their labels.
@@ -253,67 +204,51 @@ impl Choice {
 
     /// How many keys have no node, and why.
     pub(crate) fn unplaced(&self, keys: u64, weight: bool) -> String {
-        unplaced(self.way.name(), keys, weight)
-    }
-
-    pub(crate) fn what(&self) -> String {
-        let kind = if self.way.is_dialect() {
-            "dialect"
-        } else {
-            "strategy"
-        };
-        format!("{kind} {}", self.way.name())
+        unplaced(self.scheme.is_dialect(), keys, weight)
     }
 }
 
-/// How many keys the strategy or dialect of this name gave no node, and why.
-pub(crate) fn unplaced(name: &str, keys: u64, weight: bool) -> String {
-    let why = match strategy::find(name) {
+/// How many keys have no node, and why.
+pub(crate) fn unplaced(is_dialect: bool, keys: u64, weight: bool) -> String {
+    let why = match is_dialect {
         _ if !weight => "no node has weight",
-        Ok(_) => "no node has room",
-        Err(_) => "the system does not route them by their bytes, or to a node that is down",
+        false => "no node has room",
+        true => "the system does not route them by their bytes, or to a node that is down",
     };
     format!("{} went nowhere: {why}.", units::counted(keys, "key"))
 }
 
 /// The preference list of a key; empty when the key has no place, though a router that is full
 /// still has an order of preference.
-pub(crate) fn replicas(router: &dyn Router, key: &[u8], n: u32, spread: Spread) -> Vec<NodeId> {
-    if router.hasher().is_none() && router.route(key).is_none() {
-        return Vec::new();
-    }
-    let hash = router.hash_key(key);
-    match router.route_hash(hash) {
-        Some(_) => router
-            .replicas(hash, n as usize, spread)
-            .into_iter()
-            .collect(),
-        None => Vec::new(),
+pub(crate) fn replicas(router: &dyn Router, key: &[u8], n: u32, spread: Spread) -> NodeList {
+    match router.owner(key) {
+        Some(_) => router.replicas(key, n as usize, spread),
+        None => NodeList::new(),
     }
 }
 
-/// Each of the ways with those parameters that it knows; each parameter must be known to one of
+/// Each of the rows with those parameters that it knows; each parameter must be known to one of
 /// them.
-pub(crate) fn choose(ways: &[Way], args: &TuningArgs) -> Result<Vec<Choice>, Failure> {
-    let settings = settings(ways, &args.set)?;
+pub(crate) fn choose(
+    schemes: &[&'static Scheme],
+    args: &TuningArgs,
+) -> Result<Vec<Choice>, Failure> {
+    let settings = settings(schemes, &args.set)?;
     let base = hasher(args)?.map_or_else(Params::default, |hasher| {
         Params::default().with_hasher(hasher)
     });
-    let choice = |way: &Way| {
-        let known = settings.iter().filter(|(name, _)| knows(way, name));
+    let choice = |scheme: &&'static Scheme| {
+        let known = settings.iter().filter(|(name, _)| knows(scheme, name));
         let params = known.fold(base.clone(), |params, (name, value)| {
             params.with(*name, *value)
         });
-        Choice {
-            way: way.clone(),
-            params,
-        }
+        Choice::new(scheme, params)
     };
-    Ok(ways.iter().map(choice).collect())
+    Ok(schemes.iter().map(choice).collect())
 }
 
 pub(crate) fn settings<'a>(
-    ways: &[Way],
+    schemes: &[&Scheme],
     set: &'a [String],
 ) -> Result<Vec<(&'a str, &'a str)>, Failure> {
     let setting = |text: &'a String| {
@@ -321,31 +256,31 @@ pub(crate) fn settings<'a>(
         let (name, value) = text
             .split_once('=')
             .ok_or_else(|| wrong("no '=': expected KEY=VALUE, such as points=160".into()))?;
-        if ways.iter().any(|way| knows(way, name)) {
+        if schemes.iter().any(|scheme| knows(scheme, name)) {
             return Ok((name, value));
         }
         Err(wrong(format!(
             "unknown parameter \"{name}\": {}",
-            known(ways)
+            known(schemes)
         )))
     };
     set.iter().map(setting).collect()
 }
 
-fn knows(way: &Way, name: &str) -> bool {
-    way.params().iter().any(|param| param.name == name)
+fn knows(scheme: &Scheme, name: &str) -> bool {
+    scheme.params.iter().any(|param| param.name == name)
 }
 
 /// "expected points (ring); load, cap, points (bounded)".
-fn known(ways: &[Way]) -> String {
-    let with_params = ways.iter().filter(|way| !way.params().is_empty());
-    let list = |way: &Way| {
-        let names: Vec<_> = way.params().iter().map(|param| param.name).collect();
-        format!("{} ({})", names.join(", "), way.name())
+fn known(schemes: &[&Scheme]) -> String {
+    let with_params = schemes.iter().filter(|scheme| !scheme.params.is_empty());
+    let list = |scheme: &&Scheme| {
+        let names: Vec<_> = scheme.params.iter().map(|param| param.name).collect();
+        format!("{} ({})", names.join(", "), scheme.name)
     };
     let lists: Vec<_> = with_params.map(list).collect();
-    match (lists.as_slice(), ways) {
-        ([], [way]) => format!("{} takes none", way.name()),
+    match (lists.as_slice(), schemes) {
+        ([], [scheme]) => format!("{} takes none", scheme.name),
         ([], _) => "these strategies take none".into(),
         _ => format!("expected {}", lists.join("; ")),
     }

@@ -4,16 +4,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use hashroute::harness::{Keys, Scenario};
 use hashroute::hash::Secret;
 use hashroute::strategy::Params;
-use hashroute::{Change, Error, HashFunction, KeyHasher, Node, Router, compat, strategy};
+use hashroute::{Error, HashFunction, KeyHasher, Router, compat, strategy};
 
 use crate::args::{NodeArgs, StrategyArgs, dialect_names, hash_names, strategy_names};
 use crate::changes::{self, ChangeArgs, words};
 use crate::failure::Failure;
 use crate::nodes;
-use crate::strategy::{Choice, Way, key_bytes, settings};
+use crate::strategy::{Choice, key_bytes, settings};
 
 /// What is different afterwards.
 #[derive(Debug, Args)]
@@ -83,12 +82,15 @@ impl Setups {
         changes::check(&nodes, &changes)?;
         let old = choice.build(nodes.clone())?;
         let mut told: Vec<_> = changes.iter().map(words).collect();
-        let other = second(&choice, old.hasher(), target)?;
+        let other = second(&choice, old.hash_id().hasher(), target)?;
         if let Some(other) = other.as_ref().filter(|_| target.is_other_setup()) {
-            told.insert(0, format!("{} to {}", choice.what(), what(other, target)));
+            told.insert(
+                0,
+                format!("{} to {}", choice.scheme.title(), what(other, target)),
+            );
         }
         let beside = list.as_ref().map_or_else(Vec::new, |list| {
-            let order = other.as_ref().unwrap_or(&choice).minds_order();
+            let order = other.as_ref().unwrap_or(&choice).scheme.minds_order();
             changes::beside(&nodes, &changes, list, order)
         });
         let new = if let Some(anew) = other.as_ref().filter(|other| !other.has_nodes()) {
@@ -96,7 +98,7 @@ impl Setups {
             anew.build(list.unwrap_or_else(|| changes::after(nodes, &changes)))
         } else {
             changes::note_unseen(&beside);
-            changed(other.as_ref().unwrap_or(&choice), nodes, changes)
+            other.as_ref().unwrap_or(&choice).after(&nodes, &changes)
         };
         let new = new.map_err(|failure| of_second(failure, target))?;
         let words = if told.is_empty() {
@@ -122,22 +124,6 @@ fn second(
     Ok(list.and_then(|_| choice.for_any_nodes()))
 }
 
-/// The router of `choice` after the changes.
-fn changed(
-    choice: &Choice,
-    nodes: Vec<Node>,
-    changes: Vec<Change>,
-) -> Result<Box<dyn Router>, Failure> {
-    let keys = &Keys::default();
-    let scenario = Scenario {
-        nodes,
-        changes,
-        keys,
-    };
-    let router = scenario.after(choice, &choice.params);
-    router.map_err(|error| choice.refusal(&error))
-}
-
 /// Another strategy, dialect, parameters or hash; what is not said of it stays as it is, whether
 /// options, a spec or a configuration say that.
 fn other(
@@ -145,30 +131,29 @@ fn other(
     hasher: Option<&KeyHasher>,
     target: &TargetArgs,
 ) -> Result<Choice, Failure> {
-    let before = choice.base()?;
-    let way = match (&target.to_strategy, &target.to_dialect) {
-        (Some(name), _) => Way::Strategy(strategy::find(name)?),
-        (_, Some(name)) => Way::Dialect(compat::find(name)?),
-        _ => before.way.clone(),
+    let scheme = match (&target.to_strategy, &target.to_dialect) {
+        (Some(name), _) => strategy::find(name)?,
+        (_, Some(name)) => compat::find(name)?,
+        _ => choice.scheme,
     };
-    if let (true, Some(name)) = (way.is_dialect(), &target.to_hash) {
+    if let (true, Some(name)) = (scheme.is_dialect(), &target.to_hash) {
         return Err(Failure::Input(format!(
             "--to-hash {name}: a dialect hashes as its system does; expected --to-strategy with it"
         )));
     }
-    let same = (way.name(), way.is_dialect()) == (before.way.name(), before.way.is_dialect());
+    let same = scheme.title() == choice.scheme.title();
     let mut params = if same {
-        before.params
+        choice.params().clone()
     } else {
         Params::default()
     };
-    let settings = settings(core::slice::from_ref(&way), &target.to_set);
+    let settings = settings(&[scheme], &target.to_set);
     for (name, value) in settings.map_err(|failure| of_target(&failure))? {
         params = params.with(name, value);
     }
     let hasher = match &target.to_hash {
         Some(name) => Some(hasher_after(hasher, name, target.to_hash_key.as_deref())?),
-        None => hasher.filter(|_| !way.is_dialect()).cloned(),
+        None => hasher.filter(|_| !scheme.is_dialect()).cloned(),
     };
     if let Some(hasher) = hasher {
         params = params.with_hasher(hasher);
@@ -177,7 +162,7 @@ fn other(
         let chosen = choice.with_params(params);
         return chosen.map_err(|failure| of_target(&failure));
     }
-    Ok(Choice { way, params })
+    Ok(Choice::new(scheme, params))
 }
 
 /// The hash of this name with the key that is given; else what of seed, key and tag it takes stays.
@@ -227,7 +212,7 @@ fn hasher_after(
 
 /// The second set-up in words.
 fn what(other: &Choice, target: &TargetArgs) -> String {
-    let mut words = vec![other.what()];
+    let mut words = vec![other.scheme.title()];
     words.extend(target.to_set.iter().cloned());
     words.extend(target.to_hash.iter().map(|name| format!("hash {name}")));
     words.join(" ")

@@ -3,18 +3,15 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use smallvec::SmallVec;
-
 use super::Replicas;
-use crate::change::diff::{hash_alike, owner, sample};
+use crate::change::diff::sample;
+use crate::change::flows::Flows;
 use crate::change::union::Union;
 use crate::hash::mix64;
 use crate::space::{HashRanges, HashSpace, overlay};
-use crate::{KeyHash, Node, NodeId, Router};
+use crate::{KeyHash, Node, NodeId, NodeList, Router, RouterExt};
 
 /// A preference list, in ids of both routers' members.
-pub(super) type List = SmallVec<[NodeId; 8]>;
-
 /// What says in which piece a key is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
@@ -29,9 +26,9 @@ pub(super) enum Cut {
 impl Cut {
     /// The place of a key whose hash is known; `None` where the routers share no hash.
     #[inline]
-    pub(super) fn place_of_hash(self, space: HashSpace, hash: KeyHash) -> Option<u64> {
+    pub(super) fn position_of_hash(self, space: HashSpace, hash: KeyHash) -> Option<u64> {
         match self {
-            Self::Places => space.place(hash),
+            Self::Places => space.position(hash),
             Self::Mixed => Some(mix64(hash.get())),
             Self::Bytes => None,
         }
@@ -39,10 +36,10 @@ impl Cut {
 
     /// The place of a key.
     #[inline]
-    pub(super) fn place(self, space: HashSpace, old: &dyn Router, key: &[u8]) -> Option<u64> {
+    pub(super) fn position(self, space: HashSpace, old: &dyn Router, key: &[u8]) -> Option<u64> {
         match self {
             Self::Bytes => Some(KeyHash::from_bytes(key).get()),
-            _ => self.place_of_hash(space, old.hash_key(key)),
+            _ => self.position_of_hash(space, old.hash_key(key)?),
         }
     }
 }
@@ -89,7 +86,7 @@ impl Division {
         identities: [u64; 2],
     ) -> Self {
         let [old, new] = routers;
-        let alike = hash_alike(old, new);
+        let alike = old.hash_id() == new.hash_id();
         if let (true, Some(from), Some(to)) = (alike, old.ranges(), new.ranges()) {
             if let Some(pieces) = exact(members, routers, replicas, [&from, &to]) {
                 return pieces;
@@ -119,7 +116,7 @@ fn exact(
     if replicas.n > 1 && !(from.has_lists() && to.has_lists()) {
         return None;
     }
-    let mut known: BTreeMap<[List; 2], u32> = BTreeMap::new();
+    let mut known: BTreeMap<[NodeList; 2], u32> = BTreeMap::new();
     let (mut kinds, mut pieces) = (Vec::new(), Vec::<Piece>::new());
     let space = overlay(from, to, |first, last, owners| {
         let lists = if replicas.n == 1 {
@@ -127,7 +124,7 @@ fn exact(
         } else {
             [0, 1].map(|side| match owners[side] {
                 Some(_) => list(members, routers, side, KeyHash::from_raw(first), replicas),
-                None => List::new(),
+                None => NodeList::new(),
             })
         };
         if lists[0] == lists[1] {
@@ -180,12 +177,13 @@ pub(super) fn lists(
     routers: [&dyn Router; 2],
     key: &[u8],
     replicas: Replicas,
-) -> [List; 2] {
+) -> [NodeList; 2] {
     [0, 1].map(|side| {
         let router = routers[side];
-        match owner(router, key) {
-            Some(_) => list(members, routers, side, router.hash_key(key), replicas),
-            None => List::new(),
+        let hash = router.hash_key(key);
+        match hash.filter(|hash| router.route_hash(*hash).is_some()) {
+            Some(hash) => list(members, routers, side, hash, replicas),
+            None => NodeList::new(),
         }
     })
 }
@@ -196,17 +194,16 @@ pub(super) fn list(
     side: usize,
     hash: KeyHash,
     replicas: Replicas,
-) -> List {
-    let list = routers[side].replicas(hash, replicas.n, replicas.spread);
-    list.into_iter()
-        .filter_map(|id| members.id(side, id))
-        .collect()
+) -> NodeList {
+    let list = routers[side].replicas_hash(hash, replicas.n, replicas.spread);
+    let ids = list.into_iter();
+    ids.filter_map(|id| members.id(side, id)).collect()
 }
 
 /// Who copies a key to whom: each new replica from the nearest old one.
 pub(super) fn transfers<'a>(
     members: &'a Union,
-    [old, new]: &'a [List; 2],
+    [old, new]: &'a [NodeList; 2],
 ) -> impl Iterator<Item = [NodeId; 2]> + 'a {
     let joins = new.iter().filter(|id| !old.contains(id));
     joins.filter_map(move |&to| {
@@ -217,7 +214,7 @@ pub(super) fn transfers<'a>(
 }
 
 /// Who holds a key in vain once it has moved. Nobody while no new node holds it.
-pub(super) fn deletes([old, new]: &[List; 2]) -> impl Iterator<Item = NodeId> + '_ {
+pub(super) fn deletes([old, new]: &[NodeList; 2]) -> impl Iterator<Item = NodeId> + '_ {
     let leave = old.iter().filter(|id| !new.contains(id));
     leave.filter(|_| !new.is_empty()).copied()
 }
@@ -237,18 +234,15 @@ fn distance(members: &Union, a: NodeId, b: NodeId) -> u8 {
 #[derive(Default)]
 struct Tally {
     moved: u128,
-    transfers: BTreeMap<[NodeId; 2], u128>,
+    transfers: Flows<u128>,
     deletes: BTreeMap<NodeId, u128>,
-    loads: [BTreeMap<NodeId, u128>; 2],
 }
 
 impl Tally {
-    fn add(&mut self, members: &Union, lists: &[List; 2]) {
+    fn add(&mut self, members: &Union, lists: &[NodeList; 2]) {
         self.moved += u128::from(lists[0] != lists[1]);
-        for [from, to] in transfers(members, lists) {
-            *self.transfers.entry([from, to]).or_default() += 1;
-            *self.loads[0].entry(to).or_default() += 1;
-            *self.loads[1].entry(from).or_default() += 1;
+        for pair in transfers(members, lists) {
+            self.transfers.add(pair.map(Some), 1);
         }
         for id in deletes(lists) {
             *self.deletes.entry(id).or_default() += 1;
@@ -256,11 +250,22 @@ impl Tally {
     }
 
     fn kind(self) -> Kind {
+        let transfers = self.transfers.by_name().into_iter();
+        let transfers = transfers.filter_map(|(pair, count)| Some(([pair[0]?, pair[1]?], count)));
+        let transfers: Vec<_> = transfers.collect();
+        // What the new nodes take in, and what the old ones hand out.
+        let loads = [1, 0].map(|side| {
+            let mut loads: BTreeMap<NodeId, u128> = BTreeMap::new();
+            for (pair, count) in &transfers {
+                *loads.entry(pair[side]).or_default() += count;
+            }
+            loads.into_iter().collect()
+        });
         Kind {
             moved: self.moved,
-            transfers: self.transfers.into_iter().collect(),
+            transfers,
             deletes: self.deletes.into_iter().collect(),
-            loads: self.loads.map(|loads| loads.into_iter().collect()),
+            loads,
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 
-use crate::change::diff::{owner, sample};
+use crate::change::diff::sample;
 use crate::change::union::Union;
 use crate::hash::mix64;
-use crate::{KeyHash, Node, NodeId, Router};
+use crate::{KeyHash, Node, NodeId, Router, RouterExt};
 
 /// How many keys stand for a router whose structure does not say who owns what; its nodes are
 /// compared beside.
@@ -28,7 +28,7 @@ pub(super) fn identity(members: &Union, side: usize, router: &dyn Router) -> u64
             fold(fold(sum, range.first), number(known(range.owner)))
         }),
         None => sample(SAMPLE).fold(nodes, |sum, key| {
-            fold(sum, number(known(owner(router, key.as_bytes()))))
+            fold(sum, number(known(router.owner(key.as_bytes()))))
         }),
     }
 }

@@ -20,9 +20,7 @@
 //! # Ok::<(), hashroute::Error>(())
 //! ```
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 
 mod cut;
 mod identity;
@@ -33,11 +31,12 @@ mod transition;
 use self::cut::{Cut, Division, Kind, Piece};
 use self::identity::identity;
 pub use self::moment::Moment;
-pub use self::transition::{Lists, Owners, Phase, Transition};
-use crate::change::diff::{owner, sample};
-use crate::change::union::Union;
+pub use self::transition::{Lists, Owners, Phase, Sources, Transition};
+use crate::change::diff::sample;
+use crate::change::flows::Flows;
+use crate::change::union::{Pair, Union};
 use crate::space::HashSpace;
-use crate::{Error, NodeId, Router, Spread};
+use crate::{Error, NodeId, Router, RouterExt, Spread};
 
 /// How many nodes hold each key, and how far apart they stand.
 ///
@@ -252,21 +251,13 @@ impl Plan {
         self.space.modulus()
     }
 
-    /// How many nodes hold each key.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas}};
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// let plan = Plan::new(&ring, &ring, Replicas::default(), Budget::default())?;
-    /// assert_eq!(plan.replicas(), Replicas::default());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the number of nodes that hold each key, and how far apart they stand.
     pub fn replicas(&self) -> Replicas {
         self.replicas
     }
 
     fn name(&self, id: NodeId) -> &str {
-        self.members.nodes().name(id)
+        self.members.nodes().name(id).unwrap_or_default()
     }
 
     fn kind(&self, piece: &Piece) -> &Kind {
@@ -285,7 +276,7 @@ impl Plan {
 }
 
 fn check_loads(routers: [&dyn Router; 2]) -> Result<(), Error> {
-    if routers.iter().any(|router| router.keeps_loads()) {
+    if routers.iter().any(|router| router.loads().is_some()) {
         return Err(Error::Unsupported {
             what: "a plan between routers whose loads decide who owns a key",
             advice: "plan for the routers below them",
@@ -298,7 +289,8 @@ fn check_loads(routers: [&dyn Router; 2]) -> Result<(), Error> {
 fn check_owners(old: &dyn Router, new: &dyn Router) -> Result<(), Error> {
     check_loads([old, new])?;
     // A system that hashes something else than text routes no key of the sample.
-    let routes = |router| sample(1024).any(|key| owner(router, key.as_bytes()).is_some());
+    let routes =
+        |router: &dyn Router| sample(1024).any(|key| router.owner(key.as_bytes()).is_some());
     let is_empty = |router: &dyn Router| router.nodes().weighted() == 0;
     match (routes(old), routes(new)) {
         (true, false) => Err(Error::Unsupported {
@@ -358,20 +350,21 @@ impl<'a> Step<'a> {
     /// ```
     pub fn transfers(&self) -> Vec<Transfer<'a>> {
         let plan = self.plan;
-        let mut sums: BTreeMap<[NodeId; 2], u128> = BTreeMap::new();
+        let mut flows = Flows::default();
         for piece in self.pieces {
             for (pair, part) in &plan.kind(piece).transfers {
-                *sums.entry(*pair).or_default() += plan.amount(piece, *part);
+                flows.add(pair.map(Some), plan.amount(piece, *part));
             }
         }
-        let mut sums: Vec<_> = sums.into_iter().collect();
-        sums.sort_by_key(|(_, amount)| Reverse(*amount)); // stable: names stay in order
-        let transfer = |([from, to], amount): ([NodeId; 2], u128)| Transfer {
-            from: plan.name(from),
-            to: plan.name(to),
-            share: plan.share(amount),
+        let flows = flows.largest_first(|amount| *amount).into_iter();
+        let transfer = |(pair, amount): (Pair, u128)| {
+            Some(Transfer {
+                from: plan.name(pair[0]?),
+                to: plan.name(pair[1]?),
+                share: plan.share(amount),
+            })
         };
-        sums.into_iter().map(transfer).collect()
+        flows.filter_map(transfer).collect()
     }
 }
 

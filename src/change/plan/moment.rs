@@ -1,11 +1,9 @@
 //! A moment of a change as a router.
 
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
-use super::{Phase, Transition};
-use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router, Spread};
+use super::{Owners, Phase, Transition};
+use crate::{Change, Error, Explanation, HashId, KeyHash, NodeId, NodeList, Nodes, Router, Spread};
 
 /// A moment of a [`Transition`] as a router: each key to the node that is read.
 ///
@@ -14,9 +12,14 @@ use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router, Spre
 pub struct Moment<'a>(pub(super) &'a Transition);
 
 impl Moment<'_> {
+    /// As [`Transition::owners`], for a key that is hashed already.
+    pub fn owners_hash(self, key: KeyHash) -> Owners {
+        self.0.owners_of_hash(key)
+    }
+
     /// Which router decides about a key, and which is the other.
     fn sides(self, key: KeyHash) -> [usize; 2] {
-        match self.0.state_of_hash(key) {
+        match self.0.phase_of_hash(key) {
             Phase::Waiting | Phase::Copying => [0, 1],
             Phase::Switched | Phase::Done => [1, 0],
         }
@@ -28,23 +31,12 @@ impl Router for Moment<'_> {
         self.0.nodes()
     }
 
-    fn hasher(&self) -> Option<&KeyHasher> {
-        self.0.side(0).hasher()
+    fn hash_id(&self) -> HashId {
+        self.0.side(0).hash_id()
     }
 
-    fn hash_words(&self) -> Option<String> {
-        self.0.side(0).hash_words()
-    }
-
-    fn hash_key(&self, key: &[u8]) -> KeyHash {
+    fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
         self.0.side(0).hash_key(key)
-    }
-
-    fn route(&self, key: &[u8]) -> Option<&Node> {
-        if self.hasher().is_none() {
-            self.0.side(0).route(key)?;
-        }
-        self.nodes().get(self.route_hash(self.hash_key(key))?)
     }
 
     fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
@@ -77,16 +69,13 @@ impl Router for Moment<'_> {
     }
 
     /// The deciding router's own list.
-    fn replicas_into(&self, key: KeyHash, spread: Spread, out: &mut [Option<NodeId>]) -> usize {
+    fn replicas_into(&self, key: KeyHash, n: usize, spread: Spread, out: &mut NodeList) {
         let [side, _] = self.sides(key);
-        let count = self.0.side(side).replicas_into(key, spread, out);
-        for id in &mut out[..count] {
-            *id = id.and_then(|id| self.0.id(side, id));
-        }
-        count
+        self.0.side(side).replicas_into(key, n, spread, out);
+        out.translate(|id| self.0.id(side, id));
     }
 
-    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+    fn explain(&self, key: KeyHash) -> Explanation {
         let [side, _] = self.sides(key);
         self.0.side(side).explain(key)
     }

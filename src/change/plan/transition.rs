@@ -2,16 +2,16 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ops::Deref;
 
 use smallvec::SmallVec;
 
-use super::cut::{Cut, List, deletes, lists, transfers};
+use super::cut::{Cut, deletes, lists, transfers};
 use super::identity::identity;
 use super::{Moment, Plan, Replicas, check_loads};
-use crate::change::diff::owner;
 use crate::change::union::Union;
 use crate::space::HashSpace;
-use crate::{Error, KeyHash, NodeId, Nodes, Router};
+use crate::{Error, KeyHash, NodeId, NodeList, Nodes, Router, RouterExt};
 
 /// A change on its way: two routers, the plan between them, and how far it has come.
 ///
@@ -108,9 +108,9 @@ pub struct Owners {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lists {
     /// Who is read, the owner first.
-    pub now: SmallVec<[NodeId; 8]>,
+    pub now: NodeList,
     /// The list of the other epoch, while the key is copying or has switched; else empty.
-    pub other: SmallVec<[NodeId; 8]>,
+    pub other: NodeList,
 }
 
 impl Lists {
@@ -123,6 +123,28 @@ impl Lists {
     pub fn writers(&self) -> impl Iterator<Item = NodeId> + '_ {
         let more = self.other.iter().filter(|id| !self.now.contains(id));
         self.now.iter().chain(more).copied()
+    }
+}
+
+/// Who copies a key to whom: pairs of the nearest old replica and a node that gets the key. Up to
+/// four stand in it without an allocation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sources(SmallVec<[[NodeId; 2]; 4]>);
+
+impl Deref for Sources {
+    type Target = [[NodeId; 2]];
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<'a> IntoIterator for &'a Sources {
+    type Item = &'a [NodeId; 2];
+    type IntoIter = core::slice::Iter<'a, [NodeId; 2]>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }
 
@@ -215,17 +237,8 @@ impl Transition {
         more
     }
 
-    /// The phase: 0 before the first step, 2 k + 1 while step k (from 0) is copying, 2 k + 2 once
-    /// it has switched, and one more than that of the last step when all is done.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Transition}};
-    /// let ring = Arc::new(Ring::new([Node::new("a")])?);
-    /// let plan = Plan::new(&*ring, &*ring, Replicas::default(), Budget::default())?;
-    /// assert_eq!(Transition::new(ring.clone(), ring, &plan)?.phase(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the phase: 0 before the first step, 2 k + 1 while step k (from 0) is copying, 2 k + 2
+    /// once it has switched, and one more than that of the last step when all is done.
     pub fn phase(&self) -> u32 {
         self.phase
     }
@@ -244,16 +257,7 @@ impl Transition {
         self.phase == self.last_phase()
     }
 
-    /// The nodes of both routers, whose ids all answers are in.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Transition}};
-    /// let [a, b] = [Arc::new(Ring::new([Node::new("a")])?), Arc::new(Ring::new([Node::new("b")])?)];
-    /// let plan = Plan::new(&*a, &*b, Replicas::default(), Budget::default())?;
-    /// assert_eq!(Transition::new(a, b, &plan)?.nodes().len(), 2);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the nodes of both routers. All answers are ids of this set.
     pub fn nodes(&self) -> &Nodes {
         self.members.nodes()
     }
@@ -266,11 +270,11 @@ impl Transition {
     /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Phase, Transition}};
     /// let [a, b] = [Arc::new(Ring::new([Node::new("a")])?), Arc::new(Ring::new([Node::new("b")])?)];
     /// let plan = Plan::new(&*a, &*b, Replicas::default(), Budget::default())?;
-    /// assert_eq!(Transition::new(a, b, &plan)?.state(b"user:42"), Phase::Waiting);
+    /// assert_eq!(Transition::new(a, b, &plan)?.phase_of(b"user:42"), Phase::Waiting);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn state(&self, key: &[u8]) -> Phase {
-        self.state_at(self.cut.place(self.space, &*self.routers[0], key))
+    pub fn phase_of(&self, key: &[u8]) -> Phase {
+        self.phase_at(self.cut.position(self.space, &*self.routers[0], key))
     }
 
     /// Who has a key now, and who has it in the other epoch, while both count. Never allocates.
@@ -287,26 +291,22 @@ impl Transition {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn owners(&self, key: &[u8]) -> Owners {
-        let [old, new] = &self.routers;
-        let owner = |side: usize, router: &dyn Router| {
-            owner(router, key).and_then(|id| self.members.id(side, id))
-        };
-        let (old, new) = (|| owner(0, &**old), || owner(1, &**new));
-        let (now, other) = match self.state(key) {
-            Phase::Waiting => {
-                return Owners {
-                    now: old(),
-                    other: None,
-                };
-            }
-            Phase::Done => {
-                return Owners {
-                    now: new(),
-                    other: None,
-                };
-            }
-            Phase::Copying => (old(), new()),
-            Phase::Switched => (new(), old()),
+        self.owners_by(self.phase_of(key), |side| self.routers[side].owner(key))
+    }
+
+    /// As [`owners`](Self::owners), of a hash that both routers share.
+    pub(super) fn owners_of_hash(&self, key: KeyHash) -> Owners {
+        let owner = |side: usize| self.routers[side].route_hash(key);
+        self.owners_by(self.phase_of_hash(key), owner)
+    }
+
+    fn owners_by(&self, phase: Phase, owner: impl Fn(usize) -> Option<NodeId>) -> Owners {
+        let owner = |side| owner(side).and_then(|id| self.members.id(side, id));
+        let (now, other) = match phase {
+            Phase::Waiting => (owner(0), None),
+            Phase::Copying => (owner(0), owner(1)),
+            Phase::Switched => (owner(1), owner(0)),
+            Phase::Done => (owner(1), None),
         };
         Owners {
             now,
@@ -329,11 +329,11 @@ impl Transition {
     /// ```
     pub fn lists(&self, key: &[u8]) -> Lists {
         let [old, new] = self.both(key);
-        let (now, other) = match self.state(key) {
-            Phase::Waiting => (old, List::new()),
+        let (now, other) = match self.phase_of(key) {
+            Phase::Waiting => (old, NodeList::new()),
             Phase::Copying => (old, new),
             Phase::Switched => (new, old),
-            Phase::Done => (new, List::new()),
+            Phase::Done => (new, NodeList::new()),
         };
         Lists { now, other }
     }
@@ -351,10 +351,10 @@ impl Transition {
     /// assert_eq!(change.sources(b"user:42")[..], [[a, b]]);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn sources(&self, key: &[u8]) -> SmallVec<[[NodeId; 2]; 4]> {
-        match self.state(key) {
-            Phase::Copying => transfers(&self.members, &self.both(key)).collect(),
-            _ => SmallVec::new(),
+    pub fn sources(&self, key: &[u8]) -> Sources {
+        match self.phase_of(key) {
+            Phase::Copying => Sources(transfers(&self.members, &self.both(key)).collect()),
+            _ => Sources::default(),
         }
     }
 
@@ -372,7 +372,7 @@ impl Transition {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn may_delete(&self, node: NodeId, key: &[u8]) -> bool {
-        self.state(key) == Phase::Done && deletes(&self.both(key)).any(|id| id == node)
+        self.phase_of(key) == Phase::Done && deletes(&self.both(key)).any(|id| id == node)
     }
 
     /// This moment as a router, where the two routers hash keys alike; `None` where they do not,
@@ -402,9 +402,9 @@ impl Transition {
         self.members.id(side, id)
     }
 
-    /// As [`state`](Self::state), of a hash that both routers share.
-    pub(super) fn state_of_hash(&self, key: KeyHash) -> Phase {
-        self.state_at(self.cut.place_of_hash(self.space, key))
+    /// As [`phase_of`](Self::phase_of), of a hash that both routers share.
+    pub(super) fn phase_of_hash(&self, key: KeyHash) -> Phase {
+        self.phase_at(self.cut.position_of_hash(self.space, key))
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
@@ -420,16 +420,16 @@ impl Transition {
         }
     }
 
-    fn both(&self, key: &[u8]) -> [List; 2] {
+    fn both(&self, key: &[u8]) -> [NodeList; 2] {
         let [old, new] = &self.routers;
         lists(&self.members, [&**old, &**new], key, self.replicas)
     }
 
-    fn state_at(&self, place: Option<u64>) -> Phase {
-        let step = place.and_then(|place| {
-            let after = self.ranges.partition_point(|(first, _, _)| *first <= place);
+    fn phase_at(&self, position: Option<u64>) -> Phase {
+        let step = position.and_then(|at| {
+            let after = self.ranges.partition_point(|(first, _, _)| *first <= at);
             let (_, last, step) = self.ranges.get(after.checked_sub(1)?)?;
-            (place <= *last).then_some(*step)
+            (at <= *last).then_some(*step)
         });
         let Some(step) = step else {
             return Phase::Done;

@@ -9,7 +9,7 @@
 //! | `Murmur3Partitioner` | the first half of `MurmurHash3_x64_128` with seed 0, as Java computes it |
 //! | `RandomPartitioner` | the absolute value of the MD5 digest, as a signed number |
 //! | owner | first token at or after that of the key, past the last one the first |
-//! | `SimpleStrategy` | the next distinct nodes: [`Router::replicas`](crate::Router::replicas) with [`Spread::Nodes`](crate::Spread::Nodes) |
+//! | `SimpleStrategy` | the next distinct nodes: [`replicas`](crate::RouterExt::replicas) with [`Spread::Nodes`](crate::Spread::Nodes) |
 //! | `NetworkTopologyStrategy` | [`network_topology`] |
 //!
 //! Keys are the bytes of a serialized partition key. Surprises: Java's bytes are signed, so that
@@ -26,7 +26,6 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::str::FromStr;
 
@@ -35,57 +34,56 @@ mod topology;
 
 use super::layout::check_capacity;
 use super::parts::servers::{check_names, unweighted};
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::strategy::Param;
-use crate::{Error, NodeId};
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, NodeId, SystemHash};
 
 pub use self::tokens::{murmur3_token, random_token};
 pub use self::topology::network_topology;
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "cassandra",
-    about: "tokens of the Murmur3 and Random partitioners, and a map of tokens",
-    version: "3.11 to 5.0",
-    proof: Proof::Recorded,
-    params: &[PARTITIONER, TOKENS],
-    new: |servers, params| {
-        let default = Cassandra::default();
-        let cassandra = Cassandra {
-            partitioner: params.choice(PARTITIONER.name, default.partitioner)?,
-            tokens: params.choice(TOKENS.name, default.tokens)?,
-        };
-        if let Tokens::Map(map) = &cassandra.tokens {
-            check_names(TOKENS.name, map.iter().map(|(name, _)| &**name), &servers)?;
-        }
-        Pool::new(cassandra, servers)
-    },
-    #[cfg(feature = "config")]
-    config: None,
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "cassandra",
+    "tokens of the Murmur3 and Random partitioners, and a map of tokens",
+    Origin::recorded("3.11 to 5.0"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[PARTITIONER, TOKENS]);
 
-const PARTITIONER: Param = Param {
-    name: "partitioner",
-    default: "murmur3",
-    about: "murmur3 or random",
-};
-const TOKENS: Param = Param {
-    name: "tokens",
-    default: "even",
-    about: "even, or the tokens of each node: \"a=-100,7;b=42\"",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let default = Cassandra::default();
+    let cassandra = Cassandra {
+        partitioner: params.choice(PARTITIONER.name, default.partitioner)?,
+        tokens: params.choice(TOKENS.name, default.tokens)?,
+    };
+    if let Tokens::Map(map) = &cassandra.tokens {
+        check_names(TOKENS.name, map.iter().map(|(name, _)| &**name), &servers)?;
+    }
+    Pool::new(cassandra, servers)
+}
+
+const PARTITIONER: Param = Param::new("partitioner", "murmur3", "murmur3 or random");
+const TOKENS: Param = Param::new(
+    "tokens",
+    "even",
+    "even, or the tokens of each node: \"a=-100,7;b=42\"",
+);
 
 /// A Cassandra cluster.
 ///
 /// ```
 /// use hashroute::compat::{Pool, Server, cassandra::Cassandra};
-/// use hashroute::{Node, Router, Spread};
+/// use hashroute::{Router, RouterExt, Spread};
 ///
 /// let tokens = "a=-6000000000000000000,100;b=0;c=6000000000000000000".parse()?;
 /// let cassandra = Cassandra { tokens, ..Cassandra::default() };
 /// let pool = Pool::new(cassandra, ["a", "b", "c"].map(Server::new))?;
-/// let key = pool.hash_key(b"user:1"); // 6120565781388772718
-/// let replicas = pool.replicas(key, 2, Spread::Nodes);
-/// assert_eq!(replicas.iter().map(|id| pool.nodes().name(*id)).collect::<Vec<_>>(), ["a", "b"]);
+/// let replicas = pool.replicas(b"user:1", 2, Spread::Nodes); // its token is 6120565781388772718
+/// let names: Vec<_> = replicas.iter().filter_map(|&id| pool.nodes().name(id)).collect();
+/// assert_eq!(names, ["a", "b"]);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -257,8 +255,8 @@ impl System for Cassandra {
         self.partitioner.place(self.partitioner.token(key))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        Some(format!("cassandra {:?}", self.partitioner))
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        Some(SystemHash::new("cassandra", self.partitioner))
     }
 }
 
@@ -267,8 +265,7 @@ mod tests {
     use alloc::string::ToString;
 
     use super::*;
-    use crate::strategy::Params;
-    use crate::{Change, KeyHash, Node, Router, Spread};
+    use crate::{Change, KeyHash, Node, Router, RouterExt, Spread};
 
     fn pool(tokens: &str, names: &[&str]) -> Result<Pool, Error> {
         let cassandra = Cassandra {
@@ -281,7 +278,7 @@ mod tests {
     fn owner(pool: &Pool, token: i64) -> Option<&str> {
         let place = Partitioner::Murmur3.place(token.into())?;
         let id = pool.route_hash(KeyHash::from_raw(place))?;
-        Some(pool.nodes().name(id))
+        pool.nodes().name(id)
     }
 
     #[test]
@@ -293,7 +290,7 @@ mod tests {
         // One that is yet to come.
         let servers = [("a", 1), ("b", 1), ("zzz", 0)];
         let servers = servers.map(|(name, weight)| Server::new(name).with_weight(weight));
-        let mut pool = DIALECT.build(servers, &params)?;
+        let mut pool = super::pool(servers.into(), &params)?;
         assert_eq!(owner(&pool, 3), Some("a"));
         pool.apply(&Change::reweight("zzz", 1))?;
         assert_eq!(owner(&pool, 3), Some("zzz"));
@@ -362,8 +359,11 @@ mod tests {
     fn simple_strategy_takes_the_next_distinct() -> Result<(), Error> {
         let pool = pool("a=0,10;b=20,30;c=40", &["a", "b", "c"])?;
         let key = KeyHash::from_raw(Partitioner::Murmur3.place(5).expect("a place"));
-        let list = pool.replicas(key, 3, Spread::Nodes);
-        let names: Vec<_> = list.iter().map(|id| pool.nodes().name(*id)).collect();
+        let list = pool.replicas_hash(key, 3, Spread::Nodes);
+        let names: Vec<_> = list
+            .iter()
+            .filter_map(|id| pool.nodes().name(*id))
+            .collect();
         assert_eq!(names, ["a", "b", "c"]);
         Ok(())
     }

@@ -23,7 +23,8 @@ use crate::{KeyHash, Node, NodeId, Router};
 /// let nodes = [("a", "eu", "r1"), ("b", "eu", "r1"), ("c", "eu", "r2"), ("d", "us", "r1")];
 /// let nodes = nodes.map(|(name, zone, rack)| Node::new(name).with_location(zone, rack).into());
 /// let pool = Pool::new(Cassandra::default(), nodes)?;
-/// let list = network_topology(&pool, pool.hash_key(b"user:1"), &[("eu", 2), ("us", 1)]);
+/// let key = pool.hash_key(b"user:1").expect("every key has a token");
+/// let list = network_topology(&pool, key, &[("eu", 2), ("us", 1)]);
 /// let racks: Vec<_> = list.iter().filter_map(|&id| pool.nodes().get(id)?.rack()).collect();
 /// assert_eq!(racks.len(), 3);
 /// assert!(racks.contains(&"r2"));
@@ -146,7 +147,7 @@ mod tests {
     fn list(nodes: &[&str], factors: &[(&str, usize)]) -> Result<String, Error> {
         let ring = ring(nodes)?;
         let list = network_topology(&ring, KeyHash::from_raw(1 << 63), factors);
-        let names = list.iter().map(|id| ring.nodes().name(*id));
+        let names = list.iter().filter_map(|id| ring.nodes().name(*id));
         Ok(names.fold(String::new(), |list, name| format!("{list}{name}")))
     }
 

@@ -19,7 +19,6 @@
 //! With `hash_balance_factor` a server that holds more than its part of the load hands the key to
 //! the others in an order that is shuffled by the key's hash. Beyond 64 servers that takes memory.
 
-use alloc::string::String;
 use core::str::FromStr;
 
 use alloc::vec::Vec;
@@ -27,79 +26,80 @@ use xxhash_rust::xxh64::xxh64;
 
 use super::parts::permutation::{Permutation, Table, count};
 use super::parts::ring_hash::{self, Share};
-use super::{Dialect, Layout, Pool, Proof, Server, System};
-use crate::strategy::Param;
-use crate::{Error, NodeId};
+use super::{Layout, Pool, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, NodeId, SystemHash};
 
 #[cfg(feature = "config")]
 mod config;
 mod murmur;
 mod overflow;
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "envoy",
-    about: "clusters with lb_policy RING_HASH or MAGLEV, hash_balance_factor",
-    version: "1.40.0",
-    proof: Proof::Recorded,
-    params: &[
-        POLICY,
-        HASH_FUNCTION,
-        MIN_RING_SIZE,
-        MAX_RING_SIZE,
-        TABLE_SIZE,
-        BALANCE_FACTOR,
-    ],
-    new: |servers, params| {
-        let default = Envoy::default();
-        let system = Envoy {
-            policy: params.choice(POLICY.name, default.policy)?,
-            hash_function: params.choice(HASH_FUNCTION.name, default.hash_function)?,
-            min_ring_size: params.get(MIN_RING_SIZE.name, default.min_ring_size)?,
-            max_ring_size: params.get(MAX_RING_SIZE.name, default.max_ring_size)?,
-            table_size: params.get(TABLE_SIZE.name, default.table_size)?,
-            balance_factor: params.get(BALANCE_FACTOR.name, default.balance_factor)?,
-        };
-        Pool::new(system, servers)
-    },
-    #[cfg(feature = "config")]
-    config: Some(config::read),
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "envoy",
+    "clusters with lb_policy RING_HASH or MAGLEV, hash_balance_factor",
+    Origin::recorded("1.40.0"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[
+    POLICY,
+    HASH_FUNCTION,
+    MIN_RING_SIZE,
+    MAX_RING_SIZE,
+    TABLE_SIZE,
+    BALANCE_FACTOR,
+])
+.with_reader(reader!(config::read));
 
-const POLICY: Param = Param {
-    name: "policy",
-    default: "RING_HASH",
-    about: "lb_policy: RING_HASH or MAGLEV",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let default = Envoy::default();
+    let system = Envoy {
+        policy: params.choice(POLICY.name, default.policy)?,
+        hash_function: params.choice(HASH_FUNCTION.name, default.hash_function)?,
+        min_ring_size: params.get(MIN_RING_SIZE.name, default.min_ring_size)?,
+        max_ring_size: params.get(MAX_RING_SIZE.name, default.max_ring_size)?,
+        table_size: params.get(TABLE_SIZE.name, default.table_size)?,
+        balance_factor: params.get(BALANCE_FACTOR.name, default.balance_factor)?,
+    };
+    Pool::new(system, servers)
+}
 
-const HASH_FUNCTION: Param = Param {
-    name: "hash-function",
-    default: "XX_HASH",
-    about: "of the points of RING_HASH: XX_HASH or MURMUR_HASH_2",
-};
+const POLICY: Param = Param::new("policy", "RING_HASH", "lb_policy: RING_HASH or MAGLEV");
 
-const MIN_RING_SIZE: Param = Param {
-    name: "min-ring-size",
-    default: "1024",
-    about: "minimum_ring_size of RING_HASH, in points",
-};
+const HASH_FUNCTION: Param = Param::new(
+    "hash-function",
+    "XX_HASH",
+    "of the points of RING_HASH: XX_HASH or MURMUR_HASH_2",
+);
 
-const MAX_RING_SIZE: Param = Param {
-    name: "max-ring-size",
-    default: "8388608",
-    about: "maximum_ring_size of RING_HASH, in points",
-};
+const MIN_RING_SIZE: Param = Param::new(
+    "min-ring-size",
+    "1024",
+    "minimum_ring_size of RING_HASH, in points",
+);
 
-const TABLE_SIZE: Param = Param {
-    name: "table-size",
-    default: "65537",
-    about: "table_size of MAGLEV: cells, a prime",
-};
+const MAX_RING_SIZE: Param = Param::new(
+    "max-ring-size",
+    "8388608",
+    "maximum_ring_size of RING_HASH, in points",
+);
 
-const BALANCE_FACTOR: Param = Param {
-    name: "balance-factor",
-    default: "0",
-    about: "hash_balance_factor: percent of the mean load that a server may hold; 0 for no bound",
-};
+const TABLE_SIZE: Param = Param::new(
+    "table-size",
+    "65537",
+    "table_size of MAGLEV: cells, a prime",
+)
+.with_finer(&["655373"]);
+
+const BALANCE_FACTOR: Param = Param::new(
+    "balance-factor",
+    "0",
+    "hash_balance_factor: percent of the mean load that a server may hold; 0 for no bound",
+);
 
 /// The options of a cluster.
 ///
@@ -232,8 +232,8 @@ impl System for Envoy {
         Some(xxh64(key, 0))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        Some("xxh64".into())
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        Some(SystemHash::new("xxh64", ()))
     }
 
     fn looks_at_loads(&self) -> bool {

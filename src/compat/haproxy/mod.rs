@@ -16,17 +16,15 @@
 //! With `hash-balance-factor` the first server clockwise from the nearest point that holds less
 //! than its part of the load takes the key.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 use core::str::FromStr;
 
 use super::layout::check_capacity;
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::strategy::Param;
-use crate::{Error, KeyHash, NodeId};
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, KeyHash, NodeId, SystemHash};
 
 #[cfg(feature = "config")]
 mod config;
@@ -35,53 +33,53 @@ mod hash;
 pub use hash::ServerHash;
 use hash::full_hash;
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "haproxy",
-    about: "balance by a hash: hash-type consistent or map-based, hash-balance-factor",
-    version: "2.6.12",
-    proof: Proof::Recorded,
-    params: &[METHOD, FUNCTION, AVALANCHE, BALANCE_FACTOR],
-    new: |servers, params| {
-        let default = HaProxy::default();
-        let system = HaProxy {
-            method: params.choice(METHOD.name, default.method)?,
-            function: params.choice(FUNCTION.name, default.function)?,
-            avalanche: match &*params.get(AVALANCHE.name, alloc::string::String::from("on"))? {
-                "on" => true,
-                "off" => false,
-                other => return Err(Error::parameter(AVALANCHE.name, other, "on or off")),
-            },
-            balance_factor: params.get(BALANCE_FACTOR.name, default.balance_factor)?,
-        };
-        Pool::new(system, servers)
-    },
-    #[cfg(feature = "config")]
-    config: Some(config::read),
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "haproxy",
+    "balance by a hash: hash-type consistent or map-based, hash-balance-factor",
+    Origin::recorded("2.6.12"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[METHOD, FUNCTION, AVALANCHE, BALANCE_FACTOR])
+.with_reader(reader!(config::read));
 
-const METHOD: Param = Param {
-    name: "method",
-    default: "consistent",
-    about: "hash-type: consistent or map-based",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let default = HaProxy::default();
+    let system = HaProxy {
+        method: params.choice(METHOD.name, default.method)?,
+        function: params.choice(FUNCTION.name, default.function)?,
+        avalanche: match &*params.get(AVALANCHE.name, alloc::string::String::from("on"))? {
+            "on" => true,
+            "off" => false,
+            other => return Err(Error::parameter(AVALANCHE.name, other, "on or off")),
+        },
+        balance_factor: params.get(BALANCE_FACTOR.name, default.balance_factor)?,
+    };
+    Pool::new(system, servers)
+}
 
-const FUNCTION: Param = Param {
-    name: "function",
-    default: "sdbm",
-    about: "hash of the key: sdbm, djb2, wt6 or crc32",
-};
+const METHOD: Param = Param::new("method", "consistent", "hash-type: consistent or map-based");
 
-const AVALANCHE: Param = Param {
-    name: "avalanche",
-    default: "on",
-    about: "whether the key's hash is mixed once more: on or off",
-};
+const FUNCTION: Param = Param::new(
+    "function",
+    "sdbm",
+    "hash of the key: sdbm, djb2, wt6 or crc32",
+);
 
-const BALANCE_FACTOR: Param = Param {
-    name: "balance-factor",
-    default: "0",
-    about: "hash-balance-factor: percent of the mean load that a server may hold; 0 for no bound",
-};
+const AVALANCHE: Param = Param::new(
+    "avalanche",
+    "on",
+    "whether the key's hash is mixed once more: on or off",
+);
+
+const BALANCE_FACTOR: Param = Param::new(
+    "balance-factor",
+    "0",
+    "hash-balance-factor: percent of the mean load that a server may hold; 0 for no bound",
+);
 
 /// The options of a section that balances by a hash; the default is `hash-type consistent`.
 ///
@@ -185,8 +183,8 @@ impl System for HaProxy {
         )
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        Some(format!("haproxy {:?} {}", self.function, self.avalanche))
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        Some(SystemHash::new("haproxy", (self.function, self.avalanche)))
     }
 
     fn looks_at_loads(&self) -> bool {

@@ -3,7 +3,7 @@ use alloc::string::ToString;
 
 use super::*;
 use crate::strategy::Params;
-use crate::{Change, Node, Router};
+use crate::{Change, Loads, Node, Router};
 
 fn pool(method: HashType, servers: Vec<Server>) -> Result<Pool, Error> {
     let system = HaProxy {
@@ -62,20 +62,16 @@ fn positions_are_ids_and_skip_those_that_are_taken() -> Result<(), Error> {
 #[test]
 fn a_factor_that_overflows() -> Result<(), Error> {
     let params = Params::default().with("balance-factor", "2147483647");
-    let pool = super::super::find("haproxy")?.build(servers(3), &params)?;
+    let pool = super::pool(servers(3), &params)?;
     for _ in 0..6 {
-        pool.place(pool.hash_key(b"key1"));
+        assert!(pool.acquire(b"key1").is_some());
     }
     // As HAProxy 2.6.12 spreads six requests that it holds.
     let mut held: Vec<_> = pool.nodes().iter().map(|(id, _)| pool.load(id)).collect();
     held.sort_unstable();
     assert_eq!(held, [1, 2, 3]);
     let params = Params::default().with("balance-factor", "2147483648");
-    assert!(
-        super::super::find("haproxy")?
-            .build(servers(3), &params)
-            .is_err()
-    );
+    assert!(super::pool(servers(3), &params).is_err());
     Ok(())
 }
 
@@ -152,13 +148,13 @@ fn the_weight_of_a_server_that_is_down_counts_for_the_common_factor() -> Result<
 #[test]
 fn a_busy_server_overflows_to_one_with_room() -> Result<(), Error> {
     let params = Params::default().with("balance-factor", "125");
-    let pool = super::super::find("haproxy")?.build(servers(4), &params)?;
-    let key = pool.hash_key(b"hot");
+    let pool = super::pool(servers(4), &params)?;
+    let key = pool.hash_key(b"hot").expect("a hash");
     let owner = pool.route_hash(key);
     for _ in 0..100 {
-        pool.place(key);
+        assert!(pool.acquire_hash(key).is_some());
     }
-    for (id, _) in pool.nodes().iter() {
+    for (id, _) in pool.nodes() {
         // ceil(1.25 * 100 / 4)
         assert!(pool.load(id) <= 32, "{}", pool.load(id));
     }
@@ -174,9 +170,9 @@ fn loads_leave_with_their_server() -> Result<(), Error> {
         ..HaProxy::default()
     };
     let mut pool = Pool::new(system, servers(2))?;
-    let key = pool.hash_key(b"hot");
-    let placed = pool.place(key).expect("a server that is up");
-    let name = pool.nodes().name(placed).to_string();
+    let lease = pool.acquire(b"hot").expect("a server that is up");
+    let placed = lease.node();
+    let name = pool.nodes().name(placed).expect("a member").to_string();
     pool.apply(&Change::reweight(&*name, 2))?;
     assert_eq!(pool.load(placed), 1);
     pool.apply(&Change::remove(&*name))?;
@@ -188,21 +184,22 @@ fn loads_leave_with_their_server() -> Result<(), Error> {
 #[test]
 fn every_way_to_ask_heeds_what_the_servers_hold() -> Result<(), Error> {
     let params = Params::default().with("balance-factor", "125");
-    let mut pool = super::super::find("haproxy")?.build(servers(3), &params)?;
-    let key = pool.hash_key(b"hot");
+    let mut pool = super::pool(servers(3), &params)?;
+    let key = pool.hash_key(b"hot").expect("a hash");
     let idle = pool.route_hash(key);
-    let leases: Vec<_> = (0..3).filter_map(|_| pool.acquire(key)).collect();
+    let leases: Vec<_> = (0..3).filter_map(|_| pool.acquire_hash(key)).collect();
     let now = pool.route_hash(key);
     assert_ne!(now, idle, "the owner is full");
     let id = |node: &Node| pool.nodes().id(node.name());
     assert_eq!(pool.route(b"hot").and_then(id), now);
 
     // Whoever comes in the place of one that left does not lose for what that one held.
-    let name = pool.nodes().name(idle.expect("one that is up")).to_string();
+    let name = idle.and_then(|id| pool.nodes().name(id));
+    let name = name.expect("one that is up").to_string();
     pool.apply(&Change::remove(&*name))?;
     pool.apply(&Change::Add(Node::new("new")))?;
     assert_eq!(pool.nodes().id("new"), idle);
-    let own = pool.acquire(key).expect("one that is up");
+    let own = pool.acquire_hash(key).expect("one that is up");
     let before: Vec<_> = pool.nodes().iter().map(|(id, _)| pool.load(id)).collect();
     let given = leases.into_iter().map(|lease| {
         let gone = Some(lease.node()) == idle;
@@ -248,8 +245,9 @@ fn a_map_does_not_look_at_loads() -> Result<(), Error> {
         ..HaProxy::default()
     };
     let pool = Pool::new(system, servers(3))?;
-    let key = pool.hash_key(b"hot");
-    let owner = pool.place(key);
+    let key = pool.hash_key(b"hot").expect("a hash");
+    assert!(pool.loads().is_none());
+    let owner = pool.route_hash(key);
     assert_eq!(owner.map(|id| pool.load(id)), Some(0));
     let busy = pool.choose(key, &|id| if Some(id) == owner { 50 } else { 0 });
     assert_eq!(busy, owner);

@@ -7,9 +7,10 @@ use alloc::vec::Vec;
 
 use super::ServerDistribution;
 use crate::Error;
-use crate::compat::config::{Config, Unknown, expected, wrong};
+use crate::Server;
+use crate::compat::config::{expected, wrong};
 use crate::compat::parts::hashkit::Function;
-use crate::compat::{Dialect, Server};
+use crate::registry::{Config, Scheme, Unknown};
 use crate::strategy::Params;
 
 /// What no route depends on.
@@ -44,7 +45,7 @@ const OTHERS: [&str; 25] = [
 /// The functions that the string may name.
 const HASHES: &str = "one of: MD5, CRC, FNV1_64, FNV1A_64, FNV1_32, FNV1A_32, MURMUR, JENKINS";
 
-pub(super) fn read(dialect: &'static Dialect, text: &str) -> Result<Vec<Config>, Error> {
+pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, Error> {
     let mut client = Client::default();
     for (line, statement) in statements(text) {
         if !client.take(line, statement)? {
@@ -177,7 +178,7 @@ impl Client {
         }
     }
 
-    fn config(self, dialect: &'static Dialect) -> Config {
+    fn config(self, dialect: &'static Scheme) -> Config {
         let text = |name: &Option<Box<str>>| name.as_deref().unwrap_or("DEFAULT").to_uppercase();
         let mut params = Params::default().with("hash", text(&self.hash));
         if self.is_ring() {
@@ -196,7 +197,7 @@ impl Client {
             params = params.with("namespace", self.namespace);
         }
         Config {
-            dialect,
+            scheme: dialect,
             name: Box::default(),
             servers: self.servers,
             params,

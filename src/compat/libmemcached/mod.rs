@@ -31,65 +31,73 @@ mod config;
 use super::layout::check_capacity;
 use super::parts::hashkit::{CHAR, Char, Function};
 use super::parts::ketama::{Ketama, hashes_f32, words};
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::strategy::{Param, Params};
-use crate::{Error, NodeId};
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "libmemcached",
-    about: "the memcached client in C: modula, consistent, weighted ketama, spy",
-    version: "1.1.4",
-    proof: Proof::Recorded,
-    params: &[
-        DISTRIBUTION,
-        HASH,
-        POINT_HASH,
-        WEIGHTED,
-        SORT_HOSTS,
-        NAMESPACE,
-        CHAR,
-    ],
-    new: |servers, params| Pool::new(Libmemcached::of(params)?, servers),
-    #[cfg(feature = "config")]
-    config: Some(config::read),
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "libmemcached",
+    "the memcached client in C: modula, consistent, weighted ketama, spy",
+    Origin::recorded("1.1.4"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[
+    DISTRIBUTION,
+    HASH,
+    POINT_HASH,
+    WEIGHTED,
+    SORT_HOSTS,
+    NAMESPACE,
+    CHAR,
+])
+.with_reader(reader!(config::read));
 
-const DISTRIBUTION: Param = Param {
-    name: "distribution",
-    default: "MODULA",
-    about: "MODULA, CONSISTENT or CONSISTENT_KETAMA_SPY",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    Pool::new(Libmemcached::of(params)?, servers)
+}
 
-const HASH: Param = Param {
-    name: "hash",
-    // Not a name: what is not given depends on `weighted`.
-    default: "",
-    about: "the key's hash, by libmemcached's name of it; if not given, MD5 with weighted=always, else DEFAULT",
-};
+const DISTRIBUTION: Param = Param::new(
+    "distribution",
+    "MODULA",
+    "MODULA, CONSISTENT or CONSISTENT_KETAMA_SPY",
+)
+.with_finer(&["ketama"]);
 
-const POINT_HASH: Param = Param {
-    name: "point_hash",
-    default: "",
-    about: "the hash that was set when the servers were added, if it was another",
-};
+// The default is no name: it depends on `weighted`.
+const HASH: Param = Param::new(
+    "hash",
+    "",
+    "the key's hash, by libmemcached's name of it; if not given, MD5 with weighted=always, else DEFAULT",
+)
+.with_hashes(&["MURMUR", "MD5"]);
 
-const WEIGHTED: Param = Param {
-    name: "weighted",
-    default: "if-any",
-    about: "always (KETAMA_WEIGHTED), if-any server weighs more than 1, or never",
-};
+const POINT_HASH: Param = Param::new(
+    "point_hash",
+    "",
+    "the hash that was set when the servers were added, if it was another",
+);
 
-const SORT_HOSTS: Param = Param {
-    name: "sort_hosts",
-    default: "false",
-    about: "true puts the servers in order of host and port",
-};
+const WEIGHTED: Param = Param::new(
+    "weighted",
+    "if-any",
+    "always (KETAMA_WEIGHTED), if-any server weighs more than 1, or never",
+);
 
-const NAMESPACE: Param = Param {
-    name: "namespace",
-    default: "",
-    about: "what is hashed before each key, with HASH_WITH_NAMESPACE",
-};
+const SORT_HOSTS: Param = Param::new(
+    "sort_hosts",
+    "false",
+    "true puts the servers in order of host and port",
+);
+
+const NAMESPACE: Param = Param::new(
+    "namespace",
+    "",
+    "what is hashed before each key, with HASH_WITH_NAMESPACE",
+);
 
 /// The behaviors of a `memcached_st` that decide routes.
 ///
@@ -342,14 +350,10 @@ impl System for Libmemcached {
         Some(self.hash.value(&whole[..length], self.char).into())
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        let words = || {
-            format!(
-                "libmemcached {:?} {:?} {:?}",
-                self.hash, self.char, self.namespace
-            )
-        };
-        self.hash.fills_32_bits().then(words)
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        let options = (self.hash, self.char, self.namespace.clone());
+        let fills = self.hash.fills_32_bits();
+        fills.then(|| SystemHash::new("libmemcached", options))
     }
 }
 

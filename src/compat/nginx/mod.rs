@@ -16,7 +16,6 @@
 //! key, nginx goes round robin, so such a key has no owner here, unless one server alone is up.
 //! Several addresses behind one server's text count as one here.
 
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::iter::{repeat_n, successors};
@@ -25,32 +24,36 @@ use core::str::FromStr;
 use crc::{CRC_32_ISO_HDLC, Crc, Table};
 
 use super::layout::check_capacity;
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::strategy::Param;
-use crate::{Error, NodeId};
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, NodeId, SystemHash};
 
 #[cfg(feature = "config")]
 mod config;
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "nginx",
-    about: "hash KEY [consistent] of an upstream block",
-    version: "1.22.1",
-    proof: Proof::Recorded,
-    params: &[METHOD],
-    new: |servers, params| {
-        let method = params.choice(METHOD.name, Method::default())?;
-        Pool::new(Nginx { method }, servers)
-    },
-    #[cfg(feature = "config")]
-    config: Some(config::read),
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "nginx",
+    "hash KEY [consistent] of an upstream block",
+    Origin::recorded("1.22.1"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[METHOD])
+.with_reader(reader!(config::read));
 
-const METHOD: Param = Param {
-    name: "method",
-    default: "consistent",
-    about: "consistent for `hash KEY consistent`, hash for `hash KEY`",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let method = params.choice(METHOD.name, Method::default())?;
+    Pool::new(Nginx { method }, servers)
+}
+
+const METHOD: Param = Param::new(
+    "method",
+    "consistent",
+    "consistent for `hash KEY consistent`, hash for `hash KEY`",
+);
 
 /// The `hash` directive of an `upstream` block.
 ///
@@ -135,10 +138,11 @@ impl System for Nginx {
         }
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], layout: &Layout) -> Option<String> {
-        // With one place alone the empty key has a hash; by the other method all look at the places.
+    fn hash_id(&self, _: &[(NodeId, Server)], layout: &Layout) -> Option<SystemHash> {
+        // With one cell alone the empty key has a hash, and `method=hash` looks at the cells: not
+        // comparable.
         let alone = self.method == Method::Consistent && layout.len() != 1;
-        alone.then(|| "nginx".into())
+        alone.then(|| SystemHash::new("nginx", ()))
     }
 }
 
@@ -248,7 +252,7 @@ mod tests {
     use alloc::string::String;
 
     use super::*;
-    use crate::{Change, Node, Router};
+    use crate::{Change, KeyHash, Node, Router};
 
     fn servers(count: usize) -> Vec<Server> {
         (1..=count)
@@ -262,6 +266,10 @@ mod tests {
 
     fn owner<'a>(pool: &'a Pool, key: &str) -> Option<&'a str> {
         pool.route(key.as_bytes()).map(Node::name)
+    }
+
+    fn shares(pool: &Pool) -> Option<Vec<f64>> {
+        Some(pool.ranges()?.shares(pool.nodes().id_bound()))
     }
 
     const METHODS: [Method; 2] = [Method::Consistent, Method::Hash];
@@ -354,7 +362,7 @@ mod tests {
         }
         // (28/30)^21 = 23 % of them, by chance.
         assert!((300..650).contains(&missed), "{missed}");
-        let shares: f64 = pool.shares().expect("a circle").iter().sum();
+        let shares: f64 = shares(&pool).expect("a circle").iter().sum();
         assert!(
             (shares - (1.0 - missed as f64 / 2000.0)).abs() < 0.05,
             "{shares}"
@@ -379,10 +387,12 @@ mod tests {
             twice += u32::from(round > 1);
             let name = ["10.0.0.1:80", "", "", "", "10.0.0.3:80"][sum as usize % 5];
             assert_eq!(owner(&pool, &key), Some(name), "{key}");
-            assert_eq!(pool.hash_key(key.as_bytes()).get(), u64::from(sum));
+            let hash = Some(KeyHash::from_raw(sum.into()));
+            assert_eq!(pool.hash_key(key.as_bytes()), hash);
         }
         assert!(once > 200 && twice > 100, "{once} {twice}");
-        assert_eq!(pool.shares(), None);
+        // The gaps of the table are hashed again, so its hashes compare with no other's.
+        assert!(matches!(pool.hash_id(), crate::HashId::PerKey));
     }
 
     #[test]
@@ -435,7 +445,7 @@ mod tests {
             .into_iter()
             .map(|server| server.with_weight(30_000));
         let pool = pool(Method::Hash, heavy.collect());
-        let shares = pool.shares().expect("cells");
+        let shares = shares(&pool).expect("cells");
         let expected = 30_000.0 / 32_768.0;
         assert!((shares[0] - expected).abs() < 1e-9, "{shares:?}");
     }

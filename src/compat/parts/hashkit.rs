@@ -29,7 +29,7 @@ use crate::Error;
 use crate::hash::HashFunction;
 use crate::hash::fnv;
 use crate::hash::twemproxy::{self, fnv1a, sign_extended};
-use crate::strategy::Param;
+use crate::registry::Param;
 
 /// How a build of the C program reads the bytes of a key.
 ///
@@ -49,11 +49,11 @@ pub enum Char {
     Unsigned,
 }
 
-pub(in crate::compat) const CHAR: Param = Param {
-    name: "char",
-    default: "signed",
-    about: "how the build reads bytes from 0x80 on: signed (x86-64) or unsigned (arm64)",
-};
+pub(in crate::compat) const CHAR: Param = Param::new(
+    "char",
+    "signed",
+    "how the build reads bytes from 0x80 on: signed (x86-64) or unsigned (arm64)",
+);
 
 impl Char {
     fn widen(self) -> fn(u8) -> u32 {

@@ -7,15 +7,16 @@ use alloc::vec::Vec;
 
 use super::{SLOTS, range};
 use crate::Error;
+use crate::Server;
 use crate::compat::config::{expected, wrong};
-use crate::compat::{Config, Dialect, Server, Unknown};
+use crate::registry::{Config, Scheme, Unknown};
 use crate::strategy::Params;
 
 /// The masters and their slots. One that has failed is down; slots that are moving are unknown,
 /// since either end may have their keys.
-pub(super) fn read(dialect: &'static Dialect, text: &str) -> Result<Vec<Config>, Error> {
+pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, Error> {
     let mut config = Config {
-        dialect,
+        scheme: dialect,
         name: "cluster".into(),
         servers: Vec::new(),
         params: Params::default(),
@@ -109,7 +110,7 @@ vars currentEpoch 6 lastVoteEpoch 0
         let pool = config.build()?;
         let owner = |slot| {
             let id = pool.route_hash(KeyHash::from_raw(slot))?;
-            pool.nodes().name(id).strip_prefix("127.0.0.1:3000")
+            pool.nodes().name(id)?.strip_prefix("127.0.0.1:3000")
         };
         let owners = [0, 5460, 5461, 10921, 10922, 10923].map(owner);
         assert_eq!(

@@ -21,7 +21,6 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
@@ -32,32 +31,36 @@ mod config;
 
 use super::layout::check_capacity;
 use super::parts::servers::{check_names, unweighted};
-use super::{Dialect, Layout, Pool, Proof, Server, System};
-use crate::strategy::Param;
-use crate::{Error, HashFunction, HashTag, NodeId};
+use super::{Layout, Pool, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, HashFunction, HashTag, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "redis-cluster",
-    about: "Redis Cluster and Valkey: 16384 slots",
-    version: "7.0.15",
-    proof: Proof::Recorded,
-    params: &[SLOTS],
-    new: |servers, params| {
-        let slots = params.choice(SLOTS.name, Slots::Even)?;
-        if let Slots::Map(map) = &slots {
-            check_names(SLOTS.name, map.iter().map(|(name, _)| &**name), &servers)?;
-        }
-        Pool::new(RedisCluster { slots }, servers)
-    },
-    #[cfg(feature = "config")]
-    config: Some(config::read),
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "redis-cluster",
+    "Redis Cluster and Valkey: 16384 slots",
+    Origin::recorded("7.0.15"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[SLOTS])
+.with_reader(reader!(config::read));
 
-const SLOTS: Param = Param {
-    name: "slots",
-    default: "even",
-    about: "even, or the slots of each master: \"a=0-8191;b=8192-16382,16383\"",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let slots = params.choice(SLOTS.name, Slots::Even)?;
+    if let Slots::Map(map) = &slots {
+        check_names(SLOTS.name, map.iter().map(|(name, _)| &**name), &servers)?;
+    }
+    Pool::new(RedisCluster { slots }, servers)
+}
+
+const SLOTS: Param = Param::new(
+    "slots",
+    "even",
+    "even, or the slots of each master: \"a=0-8191;b=8192-16382,16383\"",
+);
 
 /// How many there are.
 const COUNT: u16 = 16_384;
@@ -66,11 +69,11 @@ const COUNT: u16 = 16_384;
 ///
 /// ```
 /// use hashroute::compat::{Pool, Server, redis_cluster::RedisCluster};
-/// use hashroute::{Node, Router};
+/// use hashroute::{KeyHash, Node, Router};
 ///
 /// let masters = ["10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"].map(Server::new);
 /// let pool = Pool::new(RedisCluster::default(), masters)?;
-/// assert_eq!(pool.hash_key(b"{user1000}.following").get(), 3443);
+/// assert_eq!(pool.hash_key(b"{user1000}.following"), Some(KeyHash::from_raw(3443)));
 /// assert_eq!(pool.route(b"{user1000}.following").map(Node::name), Some("10.0.0.1:6379"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -218,8 +221,8 @@ impl System for RedisCluster {
         Some(hash % u64::from(COUNT))
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        Some("redis_cluster".into())
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        Some(SystemHash::new("redis_cluster", ()))
     }
 }
 
@@ -228,12 +231,11 @@ mod tests {
     use alloc::string::ToString;
 
     use super::*;
-    use crate::strategy::Params;
     use crate::{Change, KeyHash, Node, Router};
 
     fn owner(pool: &Pool, slot: u64) -> Option<&str> {
         let id = pool.route_hash(KeyHash::from_raw(slot))?;
-        Some(pool.nodes().name(id))
+        pool.nodes().name(id)
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use alloc::vec::Vec;
 
 use super::{DISTRIBUTION, Distribution, HASH, HASH_TAG};
-use crate::compat::config::{Config, Unknown, expected, wrong};
+use crate::Server;
+use crate::compat::config::{expected, wrong};
 use crate::compat::parts::hashkit::Function;
 use crate::compat::parts::yaml::{Entry, Yaml};
-use crate::compat::{Dialect, Server};
+use crate::registry::{Config, Scheme, Unknown};
 use crate::strategy::Params;
 use crate::{Error, HashTag};
 
@@ -28,7 +29,7 @@ const OTHERS: [&str; 14] = [
     "reuseport",
 ];
 
-pub(super) fn read(dialect: &'static Dialect, text: &str) -> Result<Vec<Config>, Error> {
+pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, Error> {
     let document = Yaml::document(text)?;
     let pools = document.map("the document")?;
     let read = |entry: &Entry| {
@@ -37,9 +38,9 @@ pub(super) fn read(dialect: &'static Dialect, text: &str) -> Result<Vec<Config>,
     Ok(pools.iter().map(read).collect())
 }
 
-fn pool(dialect: &'static Dialect, entry: &Entry) -> Result<Config, Error> {
+fn pool(dialect: &'static Scheme, entry: &Entry) -> Result<Config, Error> {
     let mut config = Config {
-        dialect,
+        scheme: dialect,
         name: entry.key.as_str().into(),
         servers: Vec::new(),
         params: Params::default(),

@@ -19,8 +19,6 @@
 //!   has 39, not 40.
 //! - Builds for x86-64 and for arm64 disagree on keys with bytes from 0x80 on: [`Char`].
 
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::str::FromStr;
 
@@ -30,47 +28,49 @@ mod config;
 use super::layout::check_capacity;
 use super::parts::hashkit::{CHAR, Char, Function};
 use super::parts::ketama::{Ketama, hashes_f32, words};
-use super::{Dialect, Layout, Pool, Proof, Rule, Server, System};
-use crate::strategy::Param;
-use crate::{Error, HashTag, NodeId};
+use super::{Layout, Pool, Rule, Server, System, boxed};
+use crate::registry::{Origin, Param, Params, Scheme};
+use crate::{Error, HashTag, NodeId, SystemHash};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    name: "twemproxy",
-    about: "nutcracker's ketama and modula pools, with its twelve hashes",
-    version: "0.5.0",
-    proof: Proof::Recorded,
-    params: &[HASH, DISTRIBUTION, HASH_TAG, CHAR],
-    new: |servers, params| {
-        let hash = params.get(HASH.name, alloc::string::String::from(HASH.default))?;
-        let twemproxy = Twemproxy {
-            hash: Function::of_twemproxy(&hash)?,
-            distribution: params.choice(DISTRIBUTION.name, Distribution::default())?,
-            hash_tag: params.optional(HASH_TAG.name)?,
-            char: params.choice(CHAR.name, Char::default())?,
-        };
-        Pool::new(twemproxy, servers)
-    },
-    #[cfg(feature = "config")]
-    config: Some(config::read),
-};
+pub(super) const DIALECT: Scheme = Scheme::dialect(
+    "twemproxy",
+    "nutcracker's ketama and modula pools, with its twelve hashes",
+    Origin::recorded("0.5.0"),
+    |servers, params| boxed(pool(servers, params)),
+)
+.with_params(&[HASH, DISTRIBUTION, HASH_TAG, CHAR])
+.with_reader(reader!(config::read));
 
-const HASH: Param = Param {
-    name: "hash",
-    default: "fnv1a_64",
-    about: "the key's hash, by twemproxy's name of it",
-};
+/// Builds a pool of these servers, with options as text.
+///
+/// # Errors
+/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
+    let hash = params.get(HASH.name, alloc::string::String::from(HASH.default))?;
+    let twemproxy = Twemproxy {
+        hash: Function::of_twemproxy(&hash)?,
+        distribution: params.choice(DISTRIBUTION.name, Distribution::default())?,
+        hash_tag: params.optional(HASH_TAG.name)?,
+        char: params.choice(CHAR.name, Char::default())?,
+    };
+    Pool::new(twemproxy, servers)
+}
 
-const DISTRIBUTION: Param = Param {
-    name: "distribution",
-    default: "ketama",
-    about: "ketama or modula",
-};
+const HASH: Param = Param::new(
+    "hash",
+    "fnv1a_64",
+    "the key's hash, by twemproxy's name of it",
+)
+.with_hashes(&["murmur", "md5"]);
 
-const HASH_TAG: Param = Param {
-    name: "hash_tag",
-    default: "",
-    about: "two bytes, such as {}: what stands between them is hashed",
-};
+const DISTRIBUTION: Param =
+    Param::new("distribution", "ketama", "ketama or modula").with_finer(&["ketama"]);
+
+const HASH_TAG: Param = Param::new(
+    "hash_tag",
+    "",
+    "two bytes, such as {}: what stands between them is hashed",
+);
 
 /// A pool of twemproxy.
 ///
@@ -166,14 +166,10 @@ impl System for Twemproxy {
         Some(hash.into())
     }
 
-    fn hash_words(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<String> {
-        let words = || {
-            format!(
-                "twemproxy {:?} {:?} {:?}",
-                self.hash, self.char, self.hash_tag
-            )
-        };
-        self.hash.fills_32_bits().then(words)
+    fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
+        let options = (self.hash, self.char, self.hash_tag);
+        let fills = self.hash.fills_32_bits();
+        fills.then(|| SystemHash::new("twemproxy", options))
     }
 }
 

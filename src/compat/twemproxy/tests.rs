@@ -69,8 +69,9 @@ fn the_empty_key_is_not_hashed_and_others_are() -> Result<(), Error> {
         ..Twemproxy::default()
     };
     let pool = Pool::new(jenkins, ["a:1", "b:1"].map(Server::new))?;
-    assert_eq!(pool.hash_key(b"").get(), 0);
-    assert_ne!(pool.hash_key(b"a").get(), 0);
+    let zero = Some(crate::KeyHash::from_raw(0));
+    assert_eq!(pool.hash_key(b""), zero);
+    assert!(pool.hash_key(b"a").is_some_and(|hash| Some(hash) != zero));
     Ok(())
 }
 
@@ -127,7 +128,8 @@ fn options_say_what_would_be_right() {
 #[cfg(feature = "config")]
 mod config {
     use super::*;
-    use crate::compat::{Config, find};
+    use crate::compat::find;
+    use crate::registry::Config;
 
     const FILE: &str = "\
 # two pools
@@ -176,7 +178,9 @@ beta:
         assert_eq!(server(0), ("10.0.0.1:6379", "one", 2));
         assert_eq!(server(1), ("10.0.0.2:6379", "10.0.0.2:6379", 1));
         assert_eq!(beta.servers()[0].name(), "/run/redis.sock");
-        assert_eq!(alpha.build()?.layout().len(), 3);
+        assert_eq!(alpha.build()?.nodes().len(), 2);
+        let pool = pool(alpha.servers().to_vec(), alpha.params())?;
+        assert_eq!(pool.layout().len(), 3);
         assert!(beta.build()?.route(b"key").is_some());
         Ok(())
     }

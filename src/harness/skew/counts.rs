@@ -11,19 +11,21 @@ use serde::{Deserialize, Serialize};
 use super::chance;
 use super::placed::{Cluster, Placed, PlacedKey, number};
 use super::{Diagnosis, stands_out};
-use crate::{KeyHash, Node, Router};
+use crate::harness::assign_hash;
+use crate::{KeyHash, Router, Server};
 
 /// How the keys fall on other numbers of nodes.
 ///
 /// ```
-/// use hashroute::harness::{Keys, skew::{self, Diagnosis}};
-/// use hashroute::{HashFunction, KeyHasher, Node, strategy::{self, Params}};
+/// use hashroute::harness::{Keys, skew::Diagnosis};
+/// use hashroute::registry::{Params, Setup};
+/// use hashroute::{HashFunction, KeyHasher, strategy};
 ///
 /// let params = Params::default().with_hasher(KeyHasher::new(HashFunction::TwemproxyFnv1a64));
-/// let nodes: Vec<_> = (0..60).map(|i| Node::new(format!("node-{i}"))).collect();
-/// let modulo = strategy::find("modulo")?;
-/// let setup = Diagnosis { name: "modulo", recipe: modulo, params: &params, nodes: &nodes, node_counts: &[61, 87] };
-/// let counts = setup.analyse(&Keys::template("metric:demo:{i}", 0..1000)?)?.node_counts;
+/// let nodes = (0..60).map(|i| format!("node-{i}"));
+/// let setup = Setup::new(strategy::find("modulo")?, nodes, params);
+/// let diagnosis = Diagnosis::new(&setup).with_node_counts(&[61, 87]);
+/// let counts = diagnosis.analyse(&Keys::template("metric:demo:{i}", 0..1000)?)?.node_counts;
 /// let [fine, bad] = counts.rows.as_slice() else { panic!("two rows") };
 /// assert!(!fine.dangerous && bad.dangerous);
 /// assert_eq!((bad.used, bad.max, bad.because.as_slice()), (3, 890, &[3, 29][..]));
@@ -132,15 +134,16 @@ fn row(router: &dyn Router, keys: &[Hashed], units: f64) -> CountRow {
     let same = keys
         .iter()
         .take(16)
-        .all(|(key, hash, _)| router.hash_key(key).get() == *hash);
+        .all(|(key, hash, _)| router.hash_key(key).map(KeyHash::get) == Some(*hash));
     let (mut loads, mut once) = (vec![0.0; nodes], vec![0.0; nodes]);
     for (key, hash, is_first) in keys {
         let hash = if same {
-            KeyHash::from_raw(*hash)
+            Some(KeyHash::from_raw(*hash))
         } else {
             router.hash_key(key)
         };
-        if let Some(rank) = router.place(hash).and_then(|id| cluster.rank(id)) {
+        let owner = hash.and_then(|hash| assign_hash(router, hash));
+        if let Some(rank) = owner.and_then(|id| cluster.rank(id)) {
             loads[rank] += 1.0;
             once[rank] += f64::from(u8::from(*is_first));
         }
@@ -201,26 +204,24 @@ impl Diagnosis<'_> {
 
     /// So many nodes of weight 1, the present ones first; `None` where the strategy refuses.
     fn equal(&self, count: usize) -> Option<Box<dyn Router>> {
-        let nodes = self
-            .resized(count)
-            .into_iter()
-            .map(|node| node.with_weight(1));
-        let router = self.recipe.make(nodes.collect(), self.params).ok()?;
+        // A table is of its own nodes alone.
+        let free = Some(self.setup).filter(|setup| setup.is_free())?;
+        let servers = self.resized(count).into_iter();
+        let servers = servers.map(|server| server.with_weight(1));
+        let router = free.with_members(servers).build().ok()?;
         (router.nodes().weighted() == count).then_some(router)
     }
 
     /// The first so many nodes, and new ones where there are too few.
-    pub(super) fn resized(&self, count: usize) -> Vec<Node> {
-        let mut nodes: Vec<_> = self.nodes.iter().take(count).cloned().collect();
-        let known: BTreeSet<_> = self.nodes.iter().map(Node::name).collect();
-        let names = (nodes.len()..).map(|number| format!("node-{number}"));
+    pub(super) fn resized(&self, count: usize) -> Vec<Server> {
+        let present = self.setup.servers();
+        let mut servers: Vec<_> = present.iter().take(count).cloned().collect();
+        let known: BTreeSet<_> = present.iter().map(Server::name).collect();
+        let names = (servers.len()..).map(|number| format!("node-{number}"));
         let fresh = names.filter(|name| !known.contains(name.as_str()));
-        nodes.extend(
-            fresh
-                .take(count.saturating_sub(self.nodes.len()))
-                .map(Node::new),
-        );
-        nodes
+        let missing = count.saturating_sub(present.len());
+        servers.extend(fresh.take(missing).map(Server::new));
+        servers
     }
 }
 

@@ -323,13 +323,7 @@ impl Evidence {
         same(nodes, router.nodes().iter().map(|(_, node)| node))
     }
 
-    /// What all keys carry together, those that found no place among them.
-    ///
-    /// ```
-    /// # use hashroute::{Ring, harness::skew::Evidence};
-    /// assert_eq!(Evidence::new(&Ring::new([])?).total().bytes, 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns what all keys carry together, those without a node included.
     pub fn total(&self) -> Load {
         let mut total = self.unplaced;
         self.nodes.iter().for_each(|(_, load)| total += *load);
@@ -348,22 +342,23 @@ impl Evidence {
         &self.nodes
     }
 
-    /// How many keys found no node.
+    /// Returns the number of keys without a node.
     ///
     /// ```
-    /// # use hashroute::{Ring, harness::{Keys, skew::Evidence}};
-    /// assert_eq!(Evidence::of(&Ring::new([])?, &Keys::template("{i}", 0..3)?).unplaced(), 3);
+    /// # use hashroute::{Node, Ring, harness::{Keys, skew::Evidence}};
+    /// let nobody = Ring::new([] as [Node; 0])?;
+    /// assert_eq!(Evidence::of(&nobody, &Keys::template("{i}", 0..3)?).unplaced(), 3);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn unplaced(&self) -> u64 {
         self.unplaced.keys
     }
 
-    /// Count lines that held no key that could be read.
+    /// Counts lines without a readable key.
     ///
     /// ```
     /// # use hashroute::{Ring, harness::skew::Evidence};
-    /// let mut evidence = Evidence::new(&Ring::new([])?);
+    /// let mut evidence = Evidence::new(&Ring::new(["a"])?);
     /// evidence.add_unreadable(3);
     /// assert_eq!(evidence.unreadable(), 3);
     /// # Ok::<(), hashroute::Error>(())
@@ -372,25 +367,13 @@ impl Evidence {
         self.unreadable = self.unreadable.saturating_add(lines);
     }
 
-    /// How many lines held no key that could be read: those that were
-    /// [counted](Self::add_unreadable).
-    ///
-    /// ```
-    /// # use hashroute::{Ring, harness::skew::Evidence};
-    /// assert_eq!(Evidence::new(&Ring::new([])?).unreadable(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the number of lines without a readable key that were
+    /// [added](Self::add_unreadable).
     pub fn unreadable(&self) -> u64 {
         self.unreadable
     }
 
-    /// Whether all distinct keys are in the sample.
-    ///
-    /// ```
-    /// # use hashroute::{Ring, harness::skew::Evidence};
-    /// assert!(Evidence::new(&Ring::new([])?).is_whole());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns whether all distinct keys are in the sample.
     pub fn is_whole(&self) -> bool {
         self.limit == u128::MAX
     }

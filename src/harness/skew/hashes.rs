@@ -30,14 +30,14 @@ pub struct HashStep {
 /// How the hashes of the keys, each counted once, lie on the residues of a prime power.
 ///
 /// ```
-/// use hashroute::harness::{Keys, skew::{self, Diagnosis}};
-/// use hashroute::{HashFunction, KeyHasher, Node, strategy::{self, Params}};
+/// use hashroute::harness::{Keys, skew::Diagnosis};
+/// use hashroute::registry::{Params, Setup};
+/// use hashroute::{HashFunction, KeyHasher, strategy};
 ///
 /// let params = Params::default().with_hasher(KeyHasher::new(HashFunction::TwemproxyFnv1a64));
-/// let nodes: Vec<_> = (0..60).map(|i| Node::new(format!("node-{i}"))).collect();
-/// let modulo = strategy::find("modulo")?;
-/// let setup = Diagnosis { name: "modulo", recipe: modulo, params: &params, nodes: &nodes, node_counts: &[] };
-/// let skew = setup.analyse(&Keys::template("metric:demo:{i}", 0..1000)?)?;
+/// let nodes = (0..60).map(|i| format!("node-{i}"));
+/// let setup = Setup::new(strategy::find("modulo")?, nodes, params);
+/// let skew = Diagnosis::new(&setup).analyse(&Keys::template("metric:demo:{i}", 0..1000)?)?;
 /// let bunched = skew.residues.iter().filter(|residue| residue.bunched);
 /// let moduli: Vec<_> = bunched.map(|residue| residue.modulus).collect();
 /// assert!([3, 5, 29].iter().all(|prime| moduli.contains(prime)));

@@ -19,14 +19,14 @@ use super::templates::{self, TemplateShare};
 ///
 /// ```
 /// use hashroute::harness::{Keys, Measure, skew::Diagnosis};
-/// use hashroute::{Node, strategy::{self, Params}};
+/// use hashroute::registry::{Params, Setup};
+/// use hashroute::strategy;
 ///
 /// let mut sizes = vec![1; 10_000];
 /// sizes[7] = 20_000;
 /// let keys = Keys::template("user:{i}", 0..10_000)?.with_sizes(sizes)?;
-/// let nodes = ["a", "b", "c"].map(Node::new);
-/// let setup = Diagnosis { name: "rendezvous", recipe: strategy::find("rendezvous")?, params: &Params::default(), nodes: &nodes, node_counts: &[] };
-/// let measures = setup.analyse(&keys)?.measures;
+/// let setup = Setup::new(strategy::find("rendezvous")?, ["a", "b", "c"], Params::default());
+/// let measures = Diagnosis::new(&setup).analyse(&keys)?.measures;
 /// assert!(!measures[0].uneven && measures[1].uneven);
 /// assert_eq!((measures[1].measure, measures[1].top_keys[0].key.as_str()), (Measure::Bytes, "user:7"));
 /// # Ok::<(), hashroute::Error>(())

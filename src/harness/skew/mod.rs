@@ -12,18 +12,14 @@
 //!
 //! ```
 //! use hashroute::harness::{Keys, skew::{Diagnosis, KeyStage, Status}};
-//! use hashroute::{HashFunction, KeyHasher, Node, strategy::{self, Params}};
+//! use hashroute::registry::{Params, Setup};
+//! use hashroute::{HashFunction, KeyHasher, strategy};
 //!
 //! let params = Params::default().with_hasher(KeyHasher::new(HashFunction::TwemproxyFnv1a64));
-//! let nodes: Vec<_> = (0..87).map(|i| Node::new(format!("node-{i}"))).collect();
-//! let setup = Diagnosis {
-//!     name: "modulo",
-//!     recipe: strategy::find("modulo")?,
-//!     params: &params,
-//!     nodes: &nodes,
-//!     node_counts: &[61, 64],
-//! };
-//! let skew = setup.analyse(&Keys::template("metric:demo:{i}", 0..1000)?)?;
+//! let nodes = (0..87).map(|i| format!("node-{i}"));
+//! let setup = Setup::new(strategy::find("modulo")?, nodes, params);
+//! let diagnosis = Diagnosis::new(&setup).with_node_counts(&[61, 64]);
+//! let skew = diagnosis.analyse(&Keys::template("metric:demo:{i}", 0..1000)?)?;
 //! let at_fault = skew.stages.iter().filter(|finding| finding.status == Status::AtFault);
 //! assert!(at_fault.map(|finding| finding.stage).eq([KeyStage::Hash]));
 //! assert_eq!(skew.bunched, [3, 5, 29]);
@@ -37,9 +33,10 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Keys, Measure, Recipe};
-use crate::strategy::Params;
-use crate::{Error, Node, Router};
+use super::yardstick::hash_name;
+use super::{Keys, Measure};
+use crate::Error;
+use crate::registry::Setup;
 
 mod carriers;
 mod chance;
@@ -87,30 +84,31 @@ fn stands_out(cv: f64, noise_cv: f64) -> bool {
 
 /// What keys are placed by: a strategy or dialect, its parameters, its nodes; and on which other
 /// numbers of nodes to look.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Diagnosis<'a> {
-    /// The strategy's or dialect's name, for the reader.
-    pub name: &'a str,
-    /// What makes a router.
-    pub recipe: &'a dyn Recipe,
-    /// Its parameters.
-    pub params: &'a Params,
-    /// The nodes.
-    pub nodes: &'a [Node],
-    /// The numbers of nodes to look at. Empty stands for those around the present one: 64 on
-    /// either side where a node is the hash modulo their number, else 8; none from 10,000 on.
+    /// The row with its members and parameters.
+    pub setup: &'a Setup,
+    /// The other numbers of nodes to look at; none stands for those nearby.
     pub node_counts: &'a [usize],
 }
 
-impl core::fmt::Debug for Diagnosis<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let mut setup = f.debug_struct("Diagnosis");
-        setup
-            .field("name", &self.name)
-            .field("params", &self.params);
-        setup
-            .field("nodes", &self.nodes.len())
-            .finish_non_exhaustive()
+impl<'a> Diagnosis<'a> {
+    /// Looks at this setup, and at numbers of nodes nearby.
+    pub fn new(setup: &'a Setup) -> Self {
+        Self {
+            setup,
+            node_counts: &[],
+        }
+    }
+
+    /// Looks at these numbers of nodes.
+    #[must_use]
+    pub fn with_node_counts(self, node_counts: &'a [usize]) -> Self {
+        Self {
+            node_counts,
+            ..self
+        }
     }
 }
 
@@ -120,12 +118,11 @@ impl core::fmt::Debug for Diagnosis<'_> {
 ///
 /// ```
 /// use hashroute::harness::{Keys, skew::Diagnosis};
-/// use hashroute::{Node, strategy::{self, Params}};
+/// use hashroute::registry::{Params, Setup};
+/// use hashroute::strategy;
 ///
-/// let nodes = ["a", "b", "c"].map(Node::new);
-/// let recipe = strategy::find("rendezvous")?;
-/// let setup = Diagnosis { name: "rendezvous", recipe, params: &Params::default(), nodes: &nodes, node_counts: &[] };
-/// let skew = setup.analyse(&Keys::template("user:{i}", 0..10_000)?)?;
+/// let setup = Setup::new(strategy::find("rendezvous")?, ["a", "b", "c"], Params::default());
+/// let skew = Diagnosis::new(&setup).analyse(&Keys::template("user:{i}", 0..10_000)?)?;
 /// assert!(skew.verdict.starts_with("Even, within noise"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -175,14 +172,12 @@ pub struct Skew {
 }
 
 impl Skew {
-    /// The most uneven measure, if any is uneven.
+    /// Returns the most uneven measure, if any is uneven.
     ///
     /// ```
-    /// # use hashroute::{Node, harness::{Keys, skew::Diagnosis}, strategy::{self, Params}};
-    /// # let nodes = [Node::new("a"), Node::new("b")];
-    /// # let recipe = strategy::find("rendezvous")?;
-    /// # let setup = Diagnosis { name: "rendezvous", recipe, params: &Params::default(), nodes: &nodes, node_counts: &[] };
-    /// assert!(setup.analyse(&Keys::template("user:{i}", 0..1000)?)?.worst().is_none());
+    /// # use hashroute::{harness::{Keys, skew::Diagnosis}, registry::{Params, Setup}, strategy};
+    /// let setup = Setup::new(strategy::find("rendezvous")?, ["a", "b"], Params::default());
+    /// assert!(Diagnosis::new(&setup).analyse(&Keys::template("user:{i}", 0..1000)?)?.worst().is_none());
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn worst(&self) -> Option<&MeasureSkew> {
@@ -191,51 +186,50 @@ impl Skew {
 }
 
 impl Diagnosis<'_> {
-    /// Gather and judge at once.
+    /// Gathers and judges at once.
     ///
     /// # Errors
-    /// As [`Recipe::make`].
+    /// As [`Setup::build`].
     ///
     /// ```
-    /// # use hashroute::{Node, harness::{Keys, skew::Diagnosis}, strategy::{self, Params}};
-    /// let nodes = [Node::new("a"), Node::new("b")];
-    /// let setup = Diagnosis { name: "jump", recipe: strategy::find("jump")?, params: &Params::default(), nodes: &nodes, node_counts: &[] };
-    /// assert_eq!(setup.analyse(&Keys::template("user:{i}", 0..1000)?)?.keys, 1000);
+    /// # use hashroute::{harness::{Keys, skew::Diagnosis}, registry::{Params, Setup}, strategy};
+    /// let setup = Setup::new(strategy::find("jump")?, ["a", "b"], Params::default());
+    /// assert_eq!(Diagnosis::new(&setup).analyse(&Keys::template("user:{i}", 0..1000)?)?.keys, 1000);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn analyse(&self, keys: &Keys) -> Result<Skew, Error> {
-        self.judge(&Evidence::of(&*self.build()?, keys))
+        self.judge(&Evidence::of(&*self.setup.build()?, keys))
     }
 
-    /// Judge what was gathered of a router that this setup makes.
+    /// Judges the evidence of a router that this setup builds.
     ///
     /// O(sample (log sample + prime powers)), one more assignment of all sampled keys for each
     /// number of nodes, up to 2^25 assignments in all, and of 65,536 keys for each
     /// remedy.
     ///
     /// # Errors
-    /// As [`Recipe::make`]; [`Error::Parameter`] when the evidence is of other nodes.
+    /// As [`Setup::build`]; [`Error::Parameter`] when the evidence is of other nodes.
     ///
     /// ```
-    /// # use hashroute::{Node, Ring, harness::skew::{Evidence, Diagnosis}, strategy::{self, Params}};
-    /// let nodes = [Node::new("a"), Node::new("b")];
-    /// let ring = Ring::new(nodes.clone())?;
+    /// # use hashroute::harness::skew::{Diagnosis, Evidence};
+    /// # use hashroute::{Ring, registry::{Params, Setup}, strategy};
+    /// let ring = Ring::new(["a", "b"])?;
     /// let mut evidence = Evidence::new(&ring);
     /// (0..1000).for_each(|i| evidence.add(&ring, format!("user:{i}").as_bytes(), None, None));
-    /// let setup = Diagnosis { name: "ring", recipe: strategy::find("ring")?, params: &Params::default(), nodes: &nodes, node_counts: &[] };
-    /// assert_eq!(setup.judge(&evidence)?.distinct_keys, 1000);
+    /// let setup = Setup::new(strategy::find("ring")?, ["a", "b"], Params::default());
+    /// assert_eq!(Diagnosis::new(&setup).judge(&evidence)?.distinct_keys, 1000);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn judge(&self, evidence: &Evidence) -> Result<Skew, Error> {
-        let router = self.build()?;
+        let router = self.setup.build()?;
         evidence.check(&*router)?;
         let cluster = Cluster::of(&*router);
-        let placed = Placed::of(&*self.build()?, &cluster, evidence.sample());
+        let placed = Placed::of(&*self.setup.build()?, &cluster, evidence.sample());
         let mut measures = measures::measures(&cluster, evidence);
         let mut node_counts = counts::count(self, &*router, &placed);
         let most = node_counts.rows.iter().map(|row| row.nodes).max();
         let most = most.unwrap_or(0).max(cluster.len() as u64);
-        let mut tests = Tests::of(&*self.build()?, &cluster, &placed, evidence, most);
+        let mut tests = Tests::of(&*self.setup.build()?, &cluster, &placed, evidence, most);
         let count = tests.count() + measures.len() + node_counts.rows.len();
         let threshold = SIGNIFICANCE / count as f64;
         for measure in &mut measures {
@@ -261,7 +255,7 @@ impl Diagnosis<'_> {
             Vec::new()
         };
         let mut skew = Skew {
-            strategy: self.name.to_owned(),
+            strategy: self.setup.scheme().name.to_owned(),
             hash: hash_name(&*router).to_owned(),
             nodes: cluster.len() as u64,
             keys: evidence.total().keys,
@@ -294,11 +288,6 @@ fn faults(stages: &[Finding], worst: Option<&MeasureSkew>) -> Vec<KeyStage> {
     let nodes = stages.iter().filter(nodes).map(|one| one.stage);
     let because = worst.map_or(&[][..], |worst| &worst.because);
     because.iter().copied().chain(nodes).collect()
-}
-
-fn hash_name(router: &dyn Router) -> &'static str {
-    let hasher = router.hasher();
-    hasher.map_or("its own", |hasher| hasher.function().name())
 }
 
 #[expect(

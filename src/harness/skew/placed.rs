@@ -4,8 +4,9 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::super::assign;
 use super::super::noise::Sample;
+use super::super::yardstick::own_shares;
+use super::super::{assign, assign_hash};
 use super::chance::{self, effective};
 use super::evidence::Sampled;
 use crate::hash::mix64;
@@ -37,7 +38,7 @@ impl Cluster {
             own: None,
             ranks: vec![None; nodes.id_bound()],
         };
-        let shares = router.shares();
+        let shares = own_shares(router);
         let mut own = Vec::new();
         for (id, node) in nodes.iter().filter(|(_, node)| node.weight() > 0) {
             cluster.ranks[id.index()] = Some(cluster.names.len());
@@ -85,7 +86,7 @@ impl Cluster {
         }
         let mut loads = vec![0.0; self.len()];
         let numbers = (1..=NUMBERS).map(|i| KeyHash::from_raw(number(i, bits)));
-        for rank in numbers.filter_map(|number| self.rank(router.place(number)?)) {
+        for rank in numbers.filter_map(|number| self.rank(assign_hash(router, number)?)) {
             loads[rank] += 1.0;
         }
         let units = loads.iter().sum();
@@ -143,7 +144,7 @@ impl<'a> Placed<'a> {
         let place = |sampled: &'a Sampled| {
             Some(PlacedKey {
                 rank: cluster.rank(assign(router, &sampled.key)?)?,
-                hash: router.hash_key(&sampled.key).get(),
+                hash: router.hash_key(&sampled.key)?.get(),
                 sampled,
             })
         };
@@ -205,7 +206,7 @@ impl Tags {
 /// The pair in use. Where a router does not say how it hashes, braces are in use if all keys that
 /// have them hash as what stands between does.
 fn tag_of(router: &dyn Router, keys: &[PlacedKey]) -> Option<HashTag> {
-    if let Some(hasher) = router.hasher() {
+    if let Some(hasher) = router.hash_id().hasher() {
         return hasher.tag();
     }
     let tag = HashTag::BRACES;
@@ -215,6 +216,6 @@ fn tag_of(router: &dyn Router, keys: &[PlacedKey]) -> Option<HashTag> {
         .peekable();
     tagged.peek()?;
     tagged
-        .all(|(key, part)| router.hash_key(part).get() == key.hash)
+        .all(|(key, part)| router.hash_key(part).map(KeyHash::get) == Some(key.hash))
         .then_some(tag)
 }

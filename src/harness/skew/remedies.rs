@@ -1,16 +1,15 @@
 //! What would help, tried on the keys themselves.
 
-use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
 use super::super::noise::ratio;
-use super::super::{Measure, assign};
+use super::super::{Measure, assign, assign_hash};
 use super::chance::{self, Units};
 use super::counts::{MANY, NodeCounts};
 use super::evidence::Evidence;
@@ -19,19 +18,21 @@ use super::stages::{KeyStage, shown};
 use super::templates::{Shape, Varying};
 use super::{Diagnosis, SLIGHT};
 use crate::hash::mix64;
-use crate::strategy::{self, Params};
-use crate::{HashFunction, KeyHash, KeyHasher, Node, NodeId, Router};
+use crate::registry::{Agree, Excess, Params, Setup};
+use crate::{HashFunction, KeyHash, KeyHasher, NodeId, Router, Server, strategy};
 
 /// Something that was tried, and what came of it.
 ///
 /// ```
 /// use hashroute::harness::{Keys, skew::Diagnosis};
-/// use hashroute::{HashFunction, KeyHasher, Node, strategy::{self, Params}};
+/// use hashroute::registry::{Params, Setup};
+/// use hashroute::{HashFunction, KeyHasher, strategy};
 ///
 /// let params = Params::default().with_hasher(KeyHasher::new(HashFunction::TwemproxyFnv1a64));
-/// let nodes: Vec<_> = (0..60).map(|i| Node::new(format!("node-{i}"))).collect();
-/// let setup = Diagnosis { name: "modulo", recipe: strategy::find("modulo")?, params: &params, nodes: &nodes, node_counts: &[] };
-/// let remedies = setup.analyse(&Keys::template("metric:demo:{i}", 0..1000)?)?.remedies;
+/// let nodes = (0..60).map(|i| format!("node-{i}"));
+/// let setup = Setup::new(strategy::find("modulo")?, nodes, params);
+/// let keys = Keys::template("metric:demo:{i}", 0..1000)?;
+/// let remedies = Diagnosis::new(&setup).analyse(&keys)?.remedies;
 /// let front = remedies.iter().find(|remedy| remedy.what.contains("in front"));
 /// assert!(front.is_some_and(|front| front.even && front.moved_share > 0.9));
 /// # Ok::<(), hashroute::Error>(())
@@ -77,7 +78,8 @@ impl Remedy {
 
 /// The keys and where they are now.
 pub(super) struct Trial<'a> {
-    setup: &'a Diagnosis<'a>,
+    diagnosis: &'a Diagnosis<'a>,
+    setup: &'a Setup,
     router: &'a dyn Router,
     keys: Vec<&'a [u8]>,
     amounts: Vec<u64>,
@@ -90,7 +92,7 @@ pub(super) struct Trial<'a> {
 
 impl<'a> Trial<'a> {
     pub(super) fn new(
-        setup: &'a Diagnosis<'a>,
+        diagnosis: &'a Diagnosis<'a>,
         router: &'a dyn Router,
         placed: &'a Placed,
         evidence: &'a Evidence,
@@ -105,7 +107,7 @@ impl<'a> Trial<'a> {
         let keys: Vec<_> = sampled.iter().map(|one| &*one.key).collect();
         let owner = |key: &&[u8]| {
             let id = assign(router, key)?;
-            Some(router.nodes().name(id))
+            router.nodes().name(id)
         };
         Self {
             now: keys.iter().map(owner).collect(),
@@ -113,7 +115,8 @@ impl<'a> Trial<'a> {
             bits: placed.bits,
             evidence,
             measure,
-            setup,
+            diagnosis,
+            setup: diagnosis.setup,
             router,
             keys,
             found: Vec::new(),
@@ -217,7 +220,7 @@ impl<'a> Trial<'a> {
         let mut moved = 0_u32;
         for (at, amount) in self.amounts.iter().enumerate() {
             let id = place(at);
-            moved += u32::from(id.map(|id| router.nodes().name(id)) != self.now[at]);
+            moved += u32::from(id.and_then(|id| router.nodes().name(id)) != self.now[at]);
             if let Some(rank) = id.and_then(|id| cluster.rank(id)) {
                 loads[rank] += *amount as f64;
             }
@@ -230,8 +233,9 @@ impl<'a> Trial<'a> {
         }
     }
 
-    fn with_params(&mut self, what: String, params: &Params) {
-        if let Ok(router) = self.setup.recipe.make(self.setup.nodes.to_vec(), params) {
+    fn with_params(&mut self, what: String, params: Params) {
+        let setup = self.setup.clone().with_params(params);
+        if let Ok(router) = setup.and_then(|setup| setup.build()) {
             self.with_router(what, &*router);
         }
     }
@@ -253,7 +257,7 @@ impl<'a> Trial<'a> {
     }
 
     fn without_tag(&mut self) {
-        let pair = self.router.hasher().and_then(KeyHasher::tag);
+        let pair = self.router.hash_id().hasher().and_then(KeyHasher::tag);
         let [open, close] = pair.unwrap_or(crate::HashTag::BRACES).pair();
         let plain = |key: &&[u8]| {
             let bytes = key.iter().copied();
@@ -266,43 +270,35 @@ impl<'a> Trial<'a> {
     }
 
     fn weights(&mut self) {
-        let mut weights = self
-            .setup
-            .nodes
-            .iter()
-            .map(Node::weight)
-            .filter(|&weight| weight > 0);
+        let servers = self.setup.servers().iter();
+        let mut weights = servers.map(Server::weight).filter(|&weight| weight > 0);
         let first = weights.next();
-        if weights.all(|weight| Some(weight) == first) {
+        if !self.setup.is_free() || weights.all(|weight| Some(weight) == first) {
             return;
         }
-        let one = |node: &Node| node.clone().with_weight(node.weight().min(1));
-        let nodes = self.setup.nodes.iter().map(one).collect();
-        if let Ok(router) = self.setup.recipe.make(nodes, self.setup.params) {
+        let one = |server: &Server| server.clone().with_weight(server.weight().min(1));
+        let servers: Vec<_> = self.setup.servers().iter().map(one).collect();
+        if let Ok(router) = self.setup.with_members(servers).build() {
             self.with_router(String::from("every node of weight 1"), &*router);
         }
     }
 
-    /// Parameters by which strategies and dialects become more even; those that do not know them
-    /// refuse.
+    /// The parameters by which the row says that it becomes more even.
     fn parameters(&mut self) {
-        if self.setup.nodes.len() >= MANY {
+        if self.setup.servers().len() >= MANY {
             return;
         }
-        let known = [
-            ("points", "640"),
-            ("table-size", "655373"),
-            ("distribution", "ketama"),
-        ];
-        for (name, value) in known {
-            let params = self.setup.params.clone().with(name, value);
-            self.with_params(format!("{name}={value}"), &params);
+        for param in self.setup.scheme().params {
+            for value in param.finer {
+                let params = self.setup.params().clone().with(param.name, *value);
+                self.with_params(format!("{}={value}", param.name), params);
+            }
         }
     }
 
     /// The nearest numbers of nodes that are not dangerous.
     fn node_counts(&mut self, counts: &NodeCounts) {
-        let now = self.setup.nodes.len() as u64;
+        let now = self.setup.servers().len() as u64;
         let fine = || {
             counts
                 .rows
@@ -316,10 +312,8 @@ impl<'a> Trial<'a> {
             let Ok(count) = usize::try_from(nodes) else {
                 continue;
             };
-            let router = self
-                .setup
-                .recipe
-                .make(self.setup.resized(count), self.setup.params);
+            let servers = self.diagnosis.resized(count);
+            let router = self.setup.with_members(servers).build();
             if let Some(router) = router.ok().filter(|router| router.nodes().len() == count) {
                 self.with_router(format!("{nodes} nodes"), &*router);
             }
@@ -332,8 +326,8 @@ impl<'a> Trial<'a> {
         };
         let (keys, bits) = (self.keys.clone(), self.bits.clamp(1, 64));
         let place = |at: usize| {
-            let hash = mix64(router.hash_key(keys[at]).get()) >> (64 - bits);
-            router.place(KeyHash::from_raw(hash))
+            let hash = mix64(router.hash_key(keys[at])?.get()) >> (64 - bits);
+            assign_hash(&*router, KeyHash::from_raw(hash))
         };
         self.tried(
             String::from("hashes mixed once more (mix64)"),
@@ -362,43 +356,43 @@ impl<'a> Trial<'a> {
 
     /// By our names and by those of the systems that have a choice.
     fn hashes(&mut self) {
-        let tag = self.router.hasher().and_then(KeyHasher::tag);
+        let tag = self.router.hash_id().hasher().and_then(KeyHasher::tag);
         for function in [HashFunction::Xxh3, HashFunction::Murmur3_128] {
             let hasher = KeyHasher::new(function);
             let hasher = match tag {
                 Some(tag) => hasher.with_tag(tag),
                 None => hasher,
             };
-            let params = self.setup.params.clone().with_hasher(hasher);
-            self.with_params(format!("hash {function}"), &params);
+            let params = self.setup.params().clone().with_hasher(hasher);
+            self.with_params(format!("hash {function}"), params);
         }
-        for name in ["murmur", "md5", "MURMUR", "MD5"] {
-            let params = self.setup.params.clone().with("hash", name);
-            self.with_params(format!("hash={name}"), &params);
-        }
-    }
-
-    fn strategies(&mut self) {
-        for name in ["rendezvous", "maglev", "jump", "ring"] {
-            let strategy = strategy::find(name)
-                .ok()
-                .filter(|_| name != self.setup.name);
-            let params =
-                Params::default().with_hasher(self.router.hasher().cloned().unwrap_or_default());
-            let nodes = self.setup.nodes.iter().cloned();
-            if let Some(Ok(router)) = strategy.map(|strategy| strategy.build(nodes, &params)) {
-                let hash = router
-                    .hasher()
-                    .map_or_else(String::new, |hasher| hasher.function().name().to_string());
-                self.with_router(format!("strategy {name}, hash {hash}"), &*router);
+        for param in self.setup.scheme().params {
+            for value in param.hashes {
+                let params = self.setup.params().clone().with(param.name, *value);
+                self.with_params(format!("{}={value}", param.name), params);
             }
         }
     }
-}
 
-/// What can be built, or nothing.
-impl Diagnosis<'_> {
-    pub(super) fn build(&self) -> Result<Box<dyn Router>, crate::Error> {
-        self.recipe.make(self.nodes.to_vec(), self.params)
+    /// The strategies whose peers share no more than the nodes, and that move few keys at a change.
+    fn strategies(&mut self) {
+        let hasher = self.router.hash_id().hasher().cloned();
+        let params = Params::default().with_hasher(hasher.unwrap_or_default());
+        for scheme in strategy::ALL {
+            let shares = matches!(scheme.agree(), Agree::Set | Agree::Count);
+            let settled = !matches!(
+                scheme.caps().map(|caps| caps.excess),
+                Some(Excess::Unbounded)
+            );
+            let other = scheme.title() != self.setup.scheme().title();
+            if !(shares && settled && other) {
+                continue;
+            }
+            if let Ok(router) = scheme.build(self.setup.nodes(), &params) {
+                let id = router.hash_id();
+                let hash = id.hasher().map_or("", |hasher| hasher.function().name());
+                self.with_router(format!("strategy {}, hash {hash}", scheme.name), &*router);
+            }
+        }
     }
 }

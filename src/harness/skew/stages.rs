@@ -1,6 +1,5 @@
 //! The stages of a key's way, each tested apart.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -15,6 +14,7 @@ use super::placed::{Cluster, Placed};
 use super::words;
 use super::{SLIGHT, stands_out};
 use crate::Router;
+use crate::harness::text::printable;
 
 /// A stage of a key's way to its node.
 ///
@@ -82,11 +82,12 @@ impl fmt::Display for Status {
 ///
 /// ```
 /// use hashroute::harness::{Keys, skew::{Diagnosis, KeyStage, Status}};
-/// use hashroute::{Node, strategy::{self, Params}};
+/// use hashroute::registry::{Params, Setup};
+/// use hashroute::{Node, strategy};
 ///
 /// let nodes = [Node::new("a"), Node::new("b"), Node::new("c").with_weight(20)];
-/// let setup = Diagnosis { name: "rendezvous", recipe: strategy::find("rendezvous")?, params: &Params::default(), nodes: &nodes, node_counts: &[] };
-/// let skew = setup.analyse(&Keys::template("user:{i}", 0..10_000)?)?;
+/// let setup = Setup::new(strategy::find("rendezvous")?, nodes, Params::default());
+/// let skew = Diagnosis::new(&setup).analyse(&Keys::template("user:{i}", 0..10_000)?)?;
 /// let at_fault = skew.stages.iter().filter(|finding| finding.status == Status::AtFault);
 /// assert!(at_fault.map(|finding| finding.stage).eq([KeyStage::Nodes]));
 /// # Ok::<(), hashroute::Error>(())
@@ -333,11 +334,7 @@ fn nodes(words: &words::Stages, threshold: f64) -> Finding {
 
 /// A key or tag as text.
 pub(super) fn shown(key: &[u8]) -> String {
-    super::super::printable(&super::templates::text(key))
-}
-
-pub(super) fn percent(share: f64) -> String {
-    format!("{:.1}%", share * 100.0)
+    printable(&super::templates::text(key))
 }
 
 #[cfg(test)]

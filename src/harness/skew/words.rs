@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 
 use super::measures::MeasureSkew;
 use super::placed::{Cluster, Placed};
-use super::stages::{Finding, KeyStage, Status, Tests, percent, shown};
+use super::stages::{Finding, KeyStage, Status, Tests, shown};
 use super::{Diagnosis, Remedy, Skew};
+use crate::harness::text::rough_percent;
 
 /// What the sentences on stages need.
 pub(super) struct Stages<'a> {
@@ -45,7 +46,7 @@ impl Stages<'_> {
         let far = |share: f64| share * keys as f64 > FAR;
         let named = measure.top_keys.iter().take(3).filter(|top| far(top.share));
         let named: Vec<_> = named
-            .map(|top| format!("{} {}", shown(top.key.as_bytes()), percent(top.share)))
+            .map(|top| format!("{} {}", shown(top.key.as_bytes()), rough_percent(top.share)))
             .collect();
         let half = measure.keys_for_half;
         let mut words = Vec::new();
@@ -64,7 +65,7 @@ impl Stages<'_> {
         });
         words.extend(measure.templates.first().map(|most| {
             let template = shown(most.template.as_bytes());
-            format!("{template} holds {}", percent(most.share))
+            format!("{template} holds {}", rough_percent(most.share))
         }));
         words.join("; ")
     }
@@ -81,7 +82,7 @@ impl Stages<'_> {
             tags.tagged,
             tags.parts,
             shown(part),
-            percent(*count as f64 / keys.max(1) as f64),
+            rough_percent(*count as f64 / keys.max(1) as f64),
         )
     }
 
@@ -107,7 +108,7 @@ impl Stages<'_> {
                 let difference = product(step.difference, &step.factors);
                 format!(
                     "neighbours differ by {difference} ({} of them){near}",
-                    percent(step.share)
+                    rough_percent(step.share)
                 )
             }));
         }
@@ -130,7 +131,7 @@ impl Stages<'_> {
         };
         format!(
             "{}'s own shares ({known}) are within a cv of {cv:.4} of the weights",
-            self.setup.name
+            self.setup.setup.scheme().name
         )
     }
 
@@ -298,6 +299,6 @@ fn tried(best: &Remedy) -> String {
         best.what,
         best.cv,
         best.noise_cv,
-        percent(best.moved_share)
+        rough_percent(best.moved_share)
     )
 }

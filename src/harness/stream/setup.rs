@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 use crate::harness::yardstick::{exact_shares, hash_name};
 use crate::harness::{Keys, assign};
-use crate::{Error, HashRanges, KeyHasher, Node, Router};
+use crate::{Error, HashId, HashRanges, KeyHasher, Node, Router};
 
 /// How keys were routed, in words and by the routes of some keys: all that a report says of it,
 /// and enough to tell two apart. It holds no secret: of a hash's key, only what it does.
@@ -80,22 +80,24 @@ impl CountSetup {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn new(strategy: &str, router: &dyn Router) -> Result<Self, Error> {
-        if router.keeps_loads() {
+        if router.loads().is_some() {
             let expected = "one that keeps no loads: with them a key goes where those before it \
                             leave room, and counts of parts do not add up to those of the whole";
             return Err(Error::parameter("strategy", strategy, expected));
         }
         let mut digest = Xxh3::new();
         for key in probes()?.iter() {
-            let node = assign(router, key).map(|id| router.nodes().name(id));
+            let node = assign(router, key).and_then(|id| router.nodes().name(id));
             digest.update(node.unwrap_or_default().as_bytes());
             digest.update(b"\0");
         }
         // What hardly any key tells: cells that were swapped, seeds of systems that hash no text.
-        digest.update(router.hash_words().unwrap_or_default().as_bytes());
+        if let HashId::System(hash) = router.hash_id() {
+            digest.update(format!("{hash:?}").as_bytes());
+        }
         let ranges = router.ranges();
         for range in ranges.iter().flat_map(HashRanges::iter) {
-            let owner = range.owner.map(|id| router.nodes().name(id));
+            let owner = range.owner.and_then(|id| router.nodes().name(id));
             digest.update(&range.first.to_le_bytes());
             digest.update(owner.unwrap_or_default().as_bytes());
             digest.update(b"\0");
@@ -113,7 +115,7 @@ impl CountSetup {
             .iter()
             .map(|(_, node)| node.clone())
             .collect();
-        let tag = router.hasher().and_then(KeyHasher::tag);
+        let tag = router.hash_id().hasher().and_then(KeyHasher::tag);
         Self {
             strategy: strategy.to_owned(),
             hash: hash_name(router).to_owned(),

@@ -82,32 +82,12 @@ impl Tally {
         }
     }
 
-    /// How the keys were routed.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, harness::{Keys, Measure, stream::{Consumer, Counter}}};
-    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
-    /// # let mut counter = Counter::new("ring", &ring)?;
-    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
-    /// # let mut tally = counter.into_tally();
-    /// assert_eq!(tally.setup().nodes.len(), 2);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns how the keys were routed.
     pub fn setup(&self) -> &CountSetup {
         &self.setup
     }
 
-    /// How many keys were counted, repeated ones each time.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, harness::{Keys, Measure, stream::{Consumer, Counter}}};
-    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
-    /// # let mut counter = Counter::new("ring", &ring)?;
-    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
-    /// # let mut tally = counter.into_tally();
-    /// assert_eq!(tally.keys(), 10);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the number of keys counted; a repeated key counts each time.
     pub fn keys(&self) -> u64 {
         self.keys
     }
@@ -146,15 +126,7 @@ impl Tally {
         self.sources.sort_unstable();
     }
 
-    /// The lists that keys came from, in an order of their own: those that were
-    /// [remembered](Self::add_source).
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, harness::{Keys, stream::{Consumer, Counter}}};
-    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
-    /// assert!(Counter::new("ring", &ring)?.into_tally().sources().is_empty());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the lists that keys came from and that were [added](Self::add_source), sorted.
     pub fn sources(&self) -> &[DumpSource] {
         &self.sources
     }
@@ -405,11 +377,11 @@ impl<'a> Counter<'a> {
     /// Nothing counted yet. `strategy` is a name for the reader.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a router that keeps loads.
+    /// [`Error::Parameter`] for a router that counts loads.
     ///
     /// ```
-    /// # use hashroute::{BoundedLoad, Node, Ring, harness::{Keys, stream::{Consumer, Counter}}};
-    /// let bounded = BoundedLoad::new(Ring::new(["a", "b"].map(Node::new))?, 1.25)?;
+    /// # use hashroute::{BoundedLoad, Ring, harness::stream::Counter};
+    /// let bounded = BoundedLoad::new(Ring::new(["a", "b"])?, 1.25)?;
     /// assert!(Counter::new("bounded", &bounded).is_err());
     /// # Ok::<(), hashroute::Error>(())
     /// ```
@@ -417,12 +389,12 @@ impl<'a> Counter<'a> {
         Ok(Self::with(CountSetup::new(strategy, router)?, router))
     }
 
-    /// As [`new`](Self::new), for keys that come in one stream, in order: the router may keep
+    /// As [`new`](Self::new), for keys that come in one stream, in order: the router may count
     /// loads. Such a count cannot be merged with others.
     ///
     /// ```
-    /// # use hashroute::{BoundedLoad, Node, Ring, harness::{Keys, stream::{Consumer, Counter}}};
-    /// let bounded = BoundedLoad::new(Ring::new(["a", "b"].map(Node::new))?, 1.25)?;
+    /// # use hashroute::{BoundedLoad, Loads, Ring, harness::{Keys, stream::{Consumer, Counter}}};
+    /// let bounded = BoundedLoad::new(Ring::new(["a", "b"])?, 1.25)?;
     /// let mut counter = Counter::in_order("bounded", &bounded);
     /// counter.add(&Keys::template("user:{i}", 0..10)?);
     /// assert_eq!(bounded.total_load(), 10);
@@ -464,16 +436,22 @@ impl<'a> Counter<'a> {
     fn route(&mut self, keys: &[&[u8]]) {
         let router = self.router;
         self.owners.clear();
-        if router.keeps_loads() || router.hasher().is_none() {
+        if router.loads().is_some() {
             let owners = keys.iter().map(|key| assign(router, key));
             return self.owners.extend(owners);
         }
-        // Then a key is routed by its hash alone, which is faster for many at once.
+        // Without loads a key is routed by its hash alone, which is faster for many at once.
+        let hashes = keys.iter().map(|key| router.hash_key(key));
         self.hashes.clear();
-        self.hashes
-            .extend(keys.iter().map(|key| router.hash_key(key)));
-        self.owners.resize(keys.len(), None);
+        self.hashes.extend(hashes.clone().flatten());
+        self.owners.resize(self.hashes.len(), None);
         router.route_batch(&self.hashes, &mut self.owners);
+        if self.hashes.len() < keys.len() {
+            // Some keys are not routed: they have no owner, and the others' move behind them.
+            let mut routed = core::mem::take(&mut self.owners).into_iter();
+            let owner = |hash: Option<KeyHash>| hash.and_then(|_| routed.next().flatten());
+            self.owners.extend(hashes.map(owner));
+        }
     }
 
     /// The amounts of a key, put on its node; 0 when it has none.

@@ -1,16 +1,18 @@
 //! The circle of hashes as a picture has it: arcs and tokens by turns, from 0 to 1.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::change::union::Matched;
 use crate::{Error, HashRanges, KeyHash, Node, NodeId, Router};
 
 /// Who plays a part: those of the first router in order of name, then those who join.
 #[derive(Debug)]
 pub(super) struct Cast {
     pub(super) members: Vec<Member>,
-    places: BTreeMap<String, usize>,
+    /// By the index of a node in the router before and in that after, its place in `members`.
+    places: [Vec<Option<usize>>; 2],
 }
 
 #[derive(Debug)]
@@ -22,33 +24,28 @@ pub(super) struct Member {
 
 impl Cast {
     pub(super) fn new(before: &dyn Router, after: Option<&dyn Router>) -> Self {
-        let weights = |router: &dyn Router| -> BTreeMap<String, u32> {
-            let nodes = router.nodes().iter();
-            nodes
-                .map(|(_, node)| (node.name().into(), node.weight()))
-                .collect()
-        };
-        let old = weights(before);
-        let new = after.map_or_else(|| old.clone(), weights);
-        let joining = new.keys().filter(|name| !old.contains_key(*name));
-        let members: Vec<_> = old
-            .keys()
-            .chain(joining)
-            .map(|name| Member {
-                name: name.clone(),
-                weights: [&old, &new].map(|weights| weights.get(name).copied()),
-            })
-            .collect();
-        let places = members.iter().enumerate();
-        let places = places.map(|(place, member)| (member.name.clone(), place));
+        let matched = Matched::of(before.nodes(), after.unwrap_or(before).nodes());
+        let mut order: Vec<_> = matched.pairs.iter().enumerate().collect();
+        order.sort_by_key(|(_, pair)| pair[0].is_none()); // stable: names stay in order
+        let mut places = alloc::vec![None; order.len()];
+        let mut members = Vec::new();
+        for (index, [old, new]) in order {
+            places[index] = Some(members.len());
+            members.extend(old.or(*new).map(|node| Member {
+                name: node.name().into(),
+                weights: [old, new].map(|node| node.map(Node::weight)),
+            }));
+        }
+        let place = |id: Option<NodeId>| *places.get(id?.index())?;
         Self {
-            places: places.collect(),
+            places: matched.ids.map(|ids| ids.into_iter().map(place).collect()),
             members,
         }
     }
 
-    pub(super) fn place(&self, name: &str) -> Option<usize> {
-        self.places.get(name).copied()
+    /// The place of a node of the router before (0) or after (1).
+    pub(super) fn place(&self, side: usize, id: NodeId) -> Option<usize> {
+        self.places[side].get(id.index()).copied().flatten()
     }
 
     /// Those of whom this holds.
@@ -103,7 +100,8 @@ pub(super) struct Circle {
 }
 
 impl Circle {
-    pub(super) fn new(router: &dyn Router, cast: &Cast) -> Result<Self, Error> {
+    /// The circle of the router before (0) or after (1).
+    pub(super) fn new(router: &dyn Router, side: usize, cast: &Cast) -> Result<Self, Error> {
         let ranges = router.ranges();
         let ranges = ranges.filter(|ranges| ranges.modulus().is_none());
         let ranges = ranges.ok_or(Error::Unsupported {
@@ -111,10 +109,7 @@ impl Circle {
             advice: "take a ring, or a dialect of one",
         })?;
         let whole = 2.0 * (1_u64 << (ranges.bits() - 1)) as f64;
-        let owner = |id: Option<NodeId>| {
-            let node = id.and_then(|id| router.nodes().get(id));
-            node.map(Node::name).and_then(|name| cast.place(name))
-        };
+        let owner = |id: Option<NodeId>| cast.place(side, id?);
         let arcs: Vec<_> = ranges
             .iter()
             .map(|range| Arc {
@@ -134,7 +129,7 @@ impl Circle {
 
     /// Where a hash is, and the arc it is in.
     pub(super) fn find(&self, hash: KeyHash) -> Option<(f64, Arc)> {
-        let turn = self.ranges.place(hash)? as f64 / self.whole;
+        let turn = self.ranges.position(hash)? as f64 / self.whole;
         let after = self.arcs.partition_point(|arc| arc.from <= turn);
         Some((turn, *self.arcs.get(after.checked_sub(1)?)?))
     }
@@ -230,7 +225,7 @@ mod tests {
         for (nodes, points) in [(1, 1), (1, 8), (4, 8), (100, 160)] {
             let ring = ring(nodes, points)?;
             let cast = Cast::new(&ring, None);
-            let circle = Circle::new(&ring, &cast)?;
+            let circle = Circle::new(&ring, 0, &cast)?;
             assert_eq!(circle.tokens.len(), ring.points().count());
             let ends = circle
                 .arcs
@@ -238,7 +233,8 @@ mod tests {
                 .all(|pair| pair[0].to.to_bits() == pair[1].from.to_bits());
             assert!(ends && circle.arcs[0].from == 0.0);
             assert_eq!(circle.arcs.last().map(|arc| arc.to), Some(1.0));
-            let exact = ring.shares().unwrap_or_default();
+            let ranges = ring.ranges().expect("arcs");
+            let exact = ranges.shares(ring.nodes().id_bound());
             for (share, member) in circle.shares(nodes).iter().zip(&cast.members) {
                 let id = ring.nodes().id(&member.name).map(NodeId::index);
                 assert!((share - exact[id.unwrap_or_default()]).abs() < 1e-12);
@@ -253,9 +249,14 @@ mod tests {
         let mut after = before.clone();
         after.apply(&Change::Add(Node::new("new")))?;
         let cast = Cast::new(&before, Some(&after));
-        let circles = [Circle::new(&before, &cast)?, Circle::new(&after, &cast)?];
+        let circles = [
+            Circle::new(&before, 0, &cast)?,
+            Circle::new(&after, 1, &cast)?,
+        ];
         let taken = circles[0].taken(&circles[1]);
-        assert!(taken.iter().all(|taken| taken.by == cast.place("new")));
+        let new = after.nodes().id("new").and_then(|id| cast.place(1, id));
+        assert_eq!(new, Some(4));
+        assert!(taken.iter().all(|taken| taken.by == new));
         let sum: f64 = taken.iter().map(|taken| taken.to - taken.from).sum();
         assert!((sum - circles[1].shares(5)[4]).abs() < 1e-12);
         assert_eq!(circles[1].tokens_beside(&circles[0]).len(), 8);
@@ -267,7 +268,7 @@ mod tests {
     #[test]
     fn an_arc_around_the_top_ends_at_the_first_token() -> Result<(), Error> {
         let ring = Ring::from_tokens([Node::new("a")], [(1 << 62, "a")])?;
-        let circle = Circle::new(&ring, &Cast::new(&ring, None))?;
+        let circle = Circle::new(&ring, 0, &Cast::new(&ring, None))?;
         let found = circle.find(KeyHash::from_raw(1 << 63));
         let (turn, arc) = found.ok_or_else(|| Error::parameter("hash", "", ""))?;
         assert_eq!((turn, circle.end(&arc)), (0.5, 1.25));

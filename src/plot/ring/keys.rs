@@ -39,11 +39,9 @@ pub(super) fn shown(stage: &Stage, scene: &RingScene) -> Vec<Shown> {
     let keys = scene.keys.iter().take(MOST).zip(letters);
     keys.map(|(key, letter)| {
         let now = scene.changed.map_or(scene.router, |(router, _)| router);
-        let owners = [scene.router, now].map(|router| {
-            let id = assign(router, key)?;
-            stage.cast.place(router.nodes().name(id))
-        });
-        let found = stage.now().find(now.hash_key(key));
+        let owners = [(0, scene.router), (1, now)];
+        let owners = owners.map(|(side, router)| stage.cast.place(side, assign(router, key)?));
+        let found = now.hash_key(key).and_then(|hash| stage.now().find(hash));
         let owned = found.filter(|(_, arc)| arc.owner.is_some());
         let text = core::str::from_utf8(key);
         Shown {

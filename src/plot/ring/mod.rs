@@ -127,9 +127,9 @@ impl Stage {
     fn new(scene: &RingScene) -> Result<Self, Error> {
         let changed = scene.changed.map(|(router, _)| router);
         let cast = Cast::new(scene.router, changed);
-        let before = Circle::new(scene.router, &cast)?;
+        let before = Circle::new(scene.router, 0, &cast)?;
         let after = changed
-            .map(|router| Circle::new(router, &cast))
+            .map(|router| Circle::new(router, 1, &cast))
             .transpose()?;
         let taken = after.as_ref().map(|after| before.taken(after));
         let mut stage = Self {

@@ -394,7 +394,7 @@ impl SlotPlan {
     ///
     /// [`Error::UnknownNode`] and [`Error::Parameter`] where the table went another way: a slot
     /// of the plan is with a node that is neither its old owner nor its new one, or that one is
-    /// gone. SlotPlan again.
+    /// gone. Plan again.
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};

@@ -13,29 +13,20 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec;
-use alloc::vec::Vec;
 
 mod batch;
 
-use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights};
-use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
+use crate::registry::{Agree, Caps, Leave, Param, Scheme, Weights};
+use crate::{Change, Error, Explanation, HashId, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
 
-pub(super) const STRATEGY: Strategy = Strategy {
-    name: "jump",
-    about: "jump consistent hash: no memory, even shares, only the last node may leave",
-    caps: Caps {
-        weights: Weights::One,
-        leave: Leave::Last,
-        agree: Agree::Count,
-        excess: Excess::None,
-    },
-    params: &[Param {
-        name: "variant",
-        default: "reference",
-        about: "reference, or guava for Guava's consistentHash",
-    }],
-    new: |nodes, params| {
+pub(super) const STRATEGY: Scheme = Scheme::strategy(
+    "jump",
+    "jump consistent hash: no memory, even shares, only the last node may leave",
+    Caps::SET
+        .with_weights(Weights::One)
+        .with_leave(Leave::Last)
+        .with_agree(Agree::Count),
+    |nodes, params| {
         let jump = match params.get("variant", String::from("reference"))?.as_str() {
             "reference" => Jump::new(nodes)?,
             "guava" => Jump::guava(nodes)?,
@@ -43,7 +34,12 @@ pub(super) const STRATEGY: Strategy = Strategy {
         };
         Ok(Box::new(jump.with_hasher(params.hasher())))
     },
-};
+)
+.with_params(&[Param::new(
+    "variant",
+    "reference",
+    "reference, or guava for Guava's consistentHash",
+)]);
 
 /// The reference function: the bucket of a key among `buckets`, `None` when there are none.
 ///
@@ -186,7 +182,7 @@ impl Jump {
     /// # use hashroute::{Jump, Node};
     /// assert!(Jump::new([Node::new("a").with_weight(2)]).is_err());
     /// ```
-    pub fn new(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Error> {
+    pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         let nodes = Nodes::new(nodes)?;
         nodes
             .iter()
@@ -204,13 +200,13 @@ impl Jump {
     /// As [`new`](Self::new).
     ///
     /// ```
-    /// # use hashroute::{Jump, KeyHash, Node, Router};
-    /// let shards = Jump::guava((0..10).map(|i| Node::new(format!("shard-{i}"))))?;
+    /// # use hashroute::{Jump, KeyHash, Router};
+    /// let shards = Jump::guava((0..10).map(|i| format!("shard-{i}")))?;
     /// let owner = shards.route_hash(KeyHash::from_raw(17_068_571_456_203_592_619)).expect("a member");
-    /// assert_eq!(shards.nodes().name(owner), "shard-0");
+    /// assert_eq!(shards.nodes().name(owner), Some("shard-0"));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn guava(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Error> {
+    pub fn guava(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         Ok(Self {
             guava: true,
             ..Self::new(nodes)?
@@ -251,8 +247,14 @@ impl Router for Jump {
         &self.nodes
     }
 
-    fn hasher(&self) -> Option<&KeyHasher> {
-        Some(&self.hasher)
+    #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
+    #[inline(always)]
+    fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
+        Some(self.hasher.spread(key))
+    }
+
+    fn hash_id(&self) -> HashId {
+        HashId::Spread(self.hasher.clone())
     }
 
     #[inline]
@@ -285,7 +287,8 @@ impl Router for Jump {
             Change::Add(node) => weighs_one(node.name(), node.weight())?,
             Change::Reweight(name, weight) => weighs_one(name, *weight)?,
             Change::Remove(name) if self.nodes.id(name) != self.last() => {
-                let last = self.last().map_or("", |id| self.nodes.name(id)).into();
+                let last = self.last().and_then(|id| self.nodes.name(id));
+                let last = last.unwrap_or_default().into();
                 return Err(Error::NotLast {
                     name: name.clone(),
                     last,
@@ -296,13 +299,12 @@ impl Router for Jump {
         self.nodes.apply(change).map(drop)
     }
 
-    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
-        self.route_hash(key).map_or_else(Vec::new, |id| {
-            vec![(
-                "bucket",
-                alloc::format!("{} of {}", id.index(), self.nodes.len()),
-            )]
-        })
+    fn explain(&self, key: KeyHash) -> Explanation {
+        let bucket = self.route_hash(key).map(|id| {
+            let text = alloc::format!("{} of {}", id.index(), self.nodes.len());
+            ("bucket", text)
+        });
+        bucket.into_iter().collect()
     }
 }
 

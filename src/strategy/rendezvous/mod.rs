@@ -17,7 +17,6 @@
 //! estimate leaves in question. That a tie goes by name favours a node by a share of about n / 2^32.
 
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::ops::ControlFlow;
@@ -26,25 +25,20 @@ mod lanes;
 pub(super) mod scores;
 
 use self::scores::{Best, Candidate, Draws, LONG_STRIDE, halves};
-use super::{Agree, Caps, Excess, Leave, Strategy, Weights, seed};
-use crate::{Change, Error, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
+use super::seed;
+use crate::registry::{Caps, Scheme};
+use crate::{Change, Error, Explanation, HashId, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
 
-pub(super) const STRATEGY: Strategy = Strategy {
-    name: "rendezvous",
-    about: "highest random weight: exact weights, even shares, a full preference list",
-    caps: Caps {
-        weights: Weights::Any,
-        leave: Leave::Any,
-        agree: Agree::Set,
-        excess: Excess::None,
-    },
-    params: &[],
-    new: |nodes, params| {
+pub(super) const STRATEGY: Scheme = Scheme::strategy(
+    "rendezvous",
+    "highest random weight: exact weights, even shares, a full preference list",
+    Caps::SET,
+    |nodes, params| {
         Ok(Box::new(
             Rendezvous::new(nodes)?.with_hasher(params.hasher()),
         ))
     },
-};
+);
 
 /// Rendezvous hashing with exact weights.
 ///
@@ -52,14 +46,13 @@ pub(super) const STRATEGY: Strategy = Strategy {
 /// second choices, spread over all other nodes by weight.
 ///
 /// ```
-/// use hashroute::{Change, Node, Rendezvous, Router, Spread};
+/// use hashroute::{Change, Rendezvous, Router, RouterExt, Spread};
 ///
-/// let mut router = Rendezvous::new(["a", "b", "c"].map(Node::new))?;
-/// let key = router.hash_key(b"user:42");
-/// let list = router.replicas(key, 2, Spread::Nodes);
-/// let owner = router.nodes().name(list[0]).to_owned();
+/// let mut router = Rendezvous::new(["a", "b", "c"])?;
+/// let list = router.replicas(b"user:42", 2, Spread::Nodes);
+/// let owner = router.nodes().name(list[0]).expect("a member").to_owned();
 /// router.apply(&Change::remove(owner))?;
-/// assert_eq!(router.route_hash(key), Some(list[1]));
+/// assert_eq!(router.owner(b"user:42"), Some(list[1]));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -83,7 +76,7 @@ impl Rendezvous {
     /// assert_eq!(router.route(b"key").map(Node::name), Some("a"));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn new(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Error> {
+    pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         let nodes = Nodes::sorted(nodes)?;
         let mut live: Vec<_> = nodes.iter().filter(|(_, node)| node.weight() > 0).collect();
         // Stable, so that equal weights stay in order of name.
@@ -152,8 +145,14 @@ impl Router for Rendezvous {
         &self.nodes
     }
 
-    fn hasher(&self) -> Option<&KeyHasher> {
-        Some(&self.hasher)
+    #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
+    #[inline(always)]
+    fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
+        Some(self.hasher.spread(key))
+    }
+
+    fn hash_id(&self) -> HashId {
+        HashId::Spread(self.hasher.clone())
     }
 
     #[inline]
@@ -189,11 +188,14 @@ impl Router for Rendezvous {
         }
     }
 
-    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+    fn explain(&self, key: KeyHash) -> Explanation {
         let mut best = Best::new();
         self.draws.select(halves(key.get()), None, 2, &mut best);
         let score = |candidate: &Candidate| {
-            let name = self.nodes.name(self.members[candidate.at]);
+            let name = self
+                .nodes
+                .name(self.members[candidate.at])
+                .unwrap_or_default();
             alloc::format!(
                 "{:#010x} by {name}, weight {}",
                 candidate.score,
@@ -225,11 +227,11 @@ mod tests {
         router.draws = [(7, 1), (7, 1)].into_iter().collect();
         let owner = router
             .route_hash(KeyHash::from_raw(1))
-            .map(|id| router.nodes.name(id));
+            .and_then(|id| router.nodes.name(id));
         assert_eq!(owner, Some("a"));
         let mut walked = Vec::new();
         router.walk(KeyHash::from_raw(1), &mut |id| {
-            walked.push(router.nodes.name(id));
+            walked.extend(router.nodes.name(id));
             ControlFlow::Continue(())
         });
         assert_eq!(walked, ["a", "b"]);

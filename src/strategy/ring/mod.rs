@@ -17,7 +17,6 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
@@ -27,23 +26,17 @@ mod points;
 use self::labels::Labels;
 use self::points::CIRCLE;
 pub(crate) use self::points::Points;
-use super::{Agree, Caps, Excess, Leave, Param, Strategy, Weights};
+use crate::registry::{Caps, Param, Scheme};
 use crate::{
-    Change, Error, HashFunction, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Router,
-    Spread, replicas,
+    Change, Error, Explanation, HashFunction, HashId, HashRanges, KeyHash, KeyHasher, Node, NodeId,
+    NodeList, Nodes, Router, Spread, replicas,
 };
 
-pub(super) const STRATEGY: Strategy = Strategy {
-    name: "ring",
-    about: "hash ring with weighted virtual nodes: the classic, any node may leave",
-    caps: Caps {
-        weights: Weights::Any,
-        leave: Leave::Any,
-        agree: Agree::Set,
-        excess: Excess::None,
-    },
-    params: &[POINTS, LABELS],
-    new: |nodes, params| {
+pub(super) const STRATEGY: Scheme = Scheme::strategy(
+    "ring",
+    "hash ring with weighted virtual nodes: the classic, any node may leave",
+    Caps::SET,
+    |nodes, params| {
         let points = params.get(POINTS.name, Ring::DEFAULT_POINTS)?;
         let ring = match params
             .get(LABELS.name, String::from(LABELS.default))?
@@ -56,19 +49,21 @@ pub(super) const STRATEGY: Strategy = Strategy {
         let hasher = params.hasher_or(&ring.hasher);
         Ok(Box::new(ring.with_hasher(hasher)))
     },
-};
+)
+.with_params(&[POINTS, LABELS]);
 
-pub(crate) const POINTS: Param = Param {
-    name: "points",
-    default: "160",
-    about: "points on the ring for each unit of weight",
-};
+pub(crate) const POINTS: Param = Param::new(
+    "points",
+    "160",
+    "points on the ring for each unit of weight",
+)
+.with_finer(&["640"]);
 
-const LABELS: Param = Param {
-    name: "labels",
-    default: "drawn",
-    about: "drawn, or tutorial for MD5(\"name#i\") with keys hashed by MD5",
-};
+const LABELS: Param = Param::new(
+    "labels",
+    "drawn",
+    "drawn, or tutorial for MD5(\"name#i\") with keys hashed by MD5",
+);
 
 /// A hash ring with weighted virtual nodes.
 ///
@@ -118,7 +113,7 @@ impl Ring {
     /// assert_eq!(Ring::new([Node::new("a")])?.route(b"key").map(Node::name), Some("a"));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn new(nodes: impl IntoIterator<Item = Node>) -> Result<Self, Error> {
+    pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         Self::with_points(nodes, Self::DEFAULT_POINTS)
     }
 
@@ -133,7 +128,10 @@ impl Ring {
     /// assert_eq!(ring.points().count(), 80);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn with_points(nodes: impl IntoIterator<Item = Node>, points: u32) -> Result<Self, Error> {
+    pub fn with_points(
+        nodes: impl IntoIterator<Item = impl Into<Node>>,
+        points: u32,
+    ) -> Result<Self, Error> {
         Self::build(nodes, Labels::Drawn { points }, KeyHasher::default())
     }
 
@@ -145,12 +143,15 @@ impl Ring {
     /// As [`with_points`](Self::with_points).
     ///
     /// ```
-    /// # use hashroute::{Node, Ring, Router};
-    /// let ring = Ring::tutorial(["cache-a", "cache-b"].map(Node::new), 100)?;
-    /// assert_eq!(ring.hash_key(b"").get(), 0xd41d_8cd9_8f00_b204);
+    /// # use hashroute::{KeyHash, Ring, Router};
+    /// let ring = Ring::tutorial(["cache-a", "cache-b"], 100)?;
+    /// assert_eq!(ring.hash_key(b""), Some(KeyHash::from_raw(0xd41d_8cd9_8f00_b204)));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn tutorial(nodes: impl IntoIterator<Item = Node>, points: u32) -> Result<Self, Error> {
+    pub fn tutorial(
+        nodes: impl IntoIterator<Item = impl Into<Node>>,
+        points: u32,
+    ) -> Result<Self, Error> {
         Self::build(
             nodes,
             Labels::Tutorial { points },
@@ -172,17 +173,17 @@ impl Ring {
     /// for a node with no token; [`Error::Capacity`] beyond [`MAX_POINTS`](Self::MAX_POINTS).
     ///
     /// ```
-    /// # use hashroute::{KeyHash, Node, Ring, Router};
-    /// let ring = Ring::from_tokens(["a", "b"].map(Node::new), [(100, "a"), (200, "b")])?;
-    /// let owner = |hash| ring.route_hash(KeyHash::from_raw(hash)).map(|id| ring.nodes().name(id));
+    /// # use hashroute::{KeyHash, Ring, Router};
+    /// let ring = Ring::from_tokens(["a", "b"], [(100, "a"), (200, "b")])?;
+    /// let owner = |hash| ring.nodes().name(ring.route_hash(KeyHash::from_raw(hash))?);
     /// assert_eq!([owner(100), owner(101), owner(201)], [Some("a"), Some("b"), Some("a")]);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn from_tokens<'a>(
-        nodes: impl IntoIterator<Item = Node>,
+        nodes: impl IntoIterator<Item = impl Into<Node>>,
         tokens: impl IntoIterator<Item = (u64, &'a str)>,
     ) -> Result<Self, Error> {
-        let nodes: Vec<_> = nodes.into_iter().collect();
+        let nodes: Vec<Node> = nodes.into_iter().map(Into::into).collect();
         let mut by_name: BTreeMap<Box<str>, Vec<u64>> = nodes
             .iter()
             .map(|node| (node.name().into(), Vec::new()))
@@ -267,7 +268,7 @@ impl Ring {
     }
 
     fn build(
-        nodes: impl IntoIterator<Item = Node>,
+        nodes: impl IntoIterator<Item = impl Into<Node>>,
         labels: Labels,
         hasher: KeyHasher,
     ) -> Result<Self, Error> {
@@ -279,7 +280,7 @@ impl Ring {
             sum.saturating_add(labels.count(node.name(), node.weight()))
         });
         check_capacity(total)?;
-        let points = place(&nodes, &labels);
+        let points = lay_out(&nodes, &labels);
         Ok(Self {
             nodes,
             hasher,
@@ -296,7 +297,10 @@ impl Ring {
             Change::Remove(name) => (&**name, 0),
             Change::Reweight(name, weight) => (&**name, *weight),
         };
-        let old = self.nodes.id(name).map_or(0, |id| self.nodes.weight(id));
+        let old = self
+            .nodes
+            .id(name)
+            .map_or(0, |id| self.nodes.weight_or_zero(id));
         let (old, new) = (
             self.labels.count(name, old),
             self.labels.count(name, weight),
@@ -307,7 +311,7 @@ impl Ring {
             if let Change::Remove(name) = change {
                 by_name.remove(name);
             }
-            self.points = place(&self.nodes, &self.labels);
+            self.points = lay_out(&self.nodes, &self.labels);
             return Ok(());
         }
         // A node's points are the first of its sequence, as many as its weight gives.
@@ -325,7 +329,7 @@ impl Ring {
 
     /// The place on the circle from which the owner of a key is the first point.
     #[inline]
-    fn place(&self, key: KeyHash) -> u64 {
+    fn position(&self, key: KeyHash) -> u64 {
         match self.labels {
             // Strictly beyond h is at or beyond h + 1; beyond the largest is the first.
             Labels::Tutorial { .. } => key.get().wrapping_add(1),
@@ -335,7 +339,7 @@ impl Ring {
 }
 
 /// All points of all nodes.
-fn place(nodes: &Nodes, labels: &Labels) -> Points {
+fn lay_out(nodes: &Nodes, labels: &Labels) -> Points {
     let count = |node: &Node| labels.count(node.name(), node.weight());
     let total: u64 = nodes.iter().map(|(_, node)| count(node)).sum();
     // Checked before: at most 2^26.
@@ -374,14 +378,19 @@ impl Router for Ring {
         &self.nodes
     }
 
-    #[inline]
-    fn hasher(&self) -> Option<&KeyHasher> {
-        Some(&self.hasher)
+    #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
+    #[inline(always)]
+    fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
+        Some(self.hasher.spread(key))
+    }
+
+    fn hash_id(&self) -> HashId {
+        HashId::Spread(self.hasher.clone())
     }
 
     #[inline]
     fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
-        self.points.owner(self.place(key))
+        self.points.owner(self.position(key))
     }
 
     fn apply(&mut self, change: &Change) -> Result<(), Error> {
@@ -396,22 +405,18 @@ impl Router for Ring {
     }
 
     fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
-        let _ = self.points.walk(self.place(key), |(_, id)| visit(id));
+        let _ = self.points.walk(self.position(key), |(_, id)| visit(id));
     }
 
-    fn replicas_into(&self, key: KeyHash, spread: Spread, out: &mut [Option<NodeId>]) -> usize {
-        let wanted = out.len().min(self.nodes.weighted());
+    fn replicas_into(&self, key: KeyHash, n: usize, spread: Spread, out: &mut NodeList) {
+        let wanted = n.min(self.nodes.weighted());
         if spread == Spread::Nodes && (1..=SHORT_LIST).contains(&wanted) {
             // A short list is mostly in the block where it starts, or in the next.
-            if self.points.distinct(self.place(key), &mut out[..wanted]) {
-                return wanted;
+            if self.points.distinct(self.position(key), out.space(wanted)) {
+                return;
             }
         }
-        replicas::fill(self, key, spread, out)
-    }
-
-    fn shares(&self) -> Option<Vec<f64>> {
-        Some(self.points.shares(self.nodes.id_bound()))
+        replicas::fill(self, key, n, spread, out);
     }
 
     fn ranges(&self) -> Option<HashRanges> {
@@ -425,14 +430,14 @@ impl Router for Ring {
         Some(HashRanges::arcs(64, ends).with_lists())
     }
 
-    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+    fn explain(&self, key: KeyHash) -> Explanation {
         let mut first = None;
-        let _ = self.points.walk(self.place(key), |(point, _)| {
+        let _ = self.points.walk(self.position(key), |(point, _)| {
             first = Some(point);
             ControlFlow::Break(())
         });
         let Some(point) = first else {
-            return Vec::new();
+            return Explanation::default();
         };
         let distance = point.wrapping_sub(key.get()) as f64 / CIRCLE;
         let wrapped = if point < key.get() {
@@ -440,14 +445,11 @@ impl Router for Ring {
         } else {
             "no"
         };
-        vec![
-            (
-                "point",
-                alloc::format!("{point:#018x}, of {}", self.points.len()),
-            ),
-            ("distance", alloc::format!("{distance:.6} of the circle")),
-            ("wrapped", wrapped.into()),
-        ]
+        let point = alloc::format!("{point:#018x}, of {}", self.points.len());
+        Explanation::default()
+            .with("point", point)
+            .with("distance", alloc::format!("{distance:.6} of the circle"))
+            .with("wrapped", wrapped)
     }
 
     fn heap_bytes(&self) -> usize {
@@ -457,11 +459,13 @@ impl Router for Ring {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::*;
 
     fn owner(ring: &Ring, hash: u64) -> Option<&str> {
         ring.route_hash(KeyHash::from_raw(hash))
-            .map(|id| ring.nodes.name(id))
+            .and_then(|id| ring.nodes.name(id))
     }
 
     #[test]
@@ -495,7 +499,8 @@ mod tests {
         let owners = [0, 1, u64::MAX - 1, u64::MAX].map(|hash| owner(&ring, hash));
         assert_eq!(owners, [Some("a"), Some("b"), Some("b"), Some("b")]);
         let ring = Ring::from_tokens([Node::new("a")], [(7, "a")])?;
-        assert_eq!(ring.shares(), Some(vec![1.0]));
+        let shares = ring.ranges().map(|ranges| ranges.shares(1));
+        assert_eq!(shares, Some(vec![1.0]));
         assert_eq!(owner(&ring, 8), Some("a"));
         Ok(())
     }

@@ -33,30 +33,28 @@
 //! ```
 //! use core::time::Duration;
 //! use hashroute::health::{Liveness, Policy};
-//! use hashroute::{Node, Ring, Router};
+//! use hashroute::{Ring, RouterExt};
 //!
-//! let router = Liveness::new(Ring::new(["a", "b", "c"].map(Node::new))?, Policy::default())?;
-//! let key = router.hash_key(b"user:42");
-//! let owner = router.route_hash(key).expect("a node");
+//! let router = Liveness::new(Ring::new(["a", "b", "c"])?, Policy::default())?;
+//! let owner = router.owner(b"user:42").expect("a node");
 //! for second in 1..=3 {
 //!     router.failed(owner, Duration::from_secs(second));
 //! }
 //! assert!(router.is_down(owner));
-//! assert_ne!(router.route_hash(key), Some(owner));
+//! assert_ne!(router.owner(b"user:42"), Some(owner));
 //!
 //! let later = Duration::from_secs(3) + Policy::default().hold;
 //! for id in router.due(later) {
 //!     router.succeeded(id, later); // what the first probe said
 //!     router.succeeded(id, later); // and the second
 //! }
-//! assert_eq!(router.route_hash(key), Some(owner));
+//! assert_eq!(router.owner(b"user:42"), Some(owner));
 //! # Ok::<(), hashroute::Error>(())
 //! ```
 
 mod state;
 
 use alloc::format;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
@@ -64,10 +62,10 @@ use core::sync::atomic::Ordering::SeqCst;
 use core::time::Duration;
 
 use self::state::State;
-use crate::router::as_inside;
 use crate::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::{
-    Change, Error, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Ring, Router, Spread,
+    Change, Error, Explanation, HashRanges, KeyHash, Lease, Loads, NodeId, NodeList, Router,
+    Spread, replicas,
 };
 
 /// When a node is down, and how many may be.
@@ -137,8 +135,8 @@ impl Policy {
     }
 }
 
-/// A liveness filter over any router, the ring by default: as a [`Router`] it answers the
-/// router's owner, or the next in preference that is up. See the [module](self).
+/// Passes over the nodes of any router that are down: as a [`Router`] it answers the owner, or the
+/// next node of the key's preference list that is up. See the [module](self).
 ///
 /// Reports and lookups take `&self`. A clone shares what is known of the nodes that both have,
 /// so that the next version of a router that is swapped (feature `shared`) forgets nothing. A node that leaves takes what is known of it along.
@@ -150,19 +148,19 @@ impl Policy {
 /// ```
 /// use core::time::Duration;
 /// use hashroute::health::{Liveness, Policy};
-/// use hashroute::{Change, Node, Ring, Router};
+/// use hashroute::{Change, Ring, Router};
 ///
 /// let policy = Policy { fail_after: 1, ..Policy::default() };
-/// let mut router = Liveness::new(Ring::new(["a", "b", "c"].map(Node::new))?, policy)?;
+/// let mut router = Liveness::new(Ring::new(["a", "b", "c"])?, policy)?;
 /// let id = router.nodes().id("b").expect("a member");
 /// assert!(router.failed(id, Duration::from_secs(1)));
 /// router.apply(&Change::remove("b"))?;
-/// router.apply(&Change::Add(Node::new("d")))?; // gets the id, not the reputation
-/// assert!(router.nodes().name(id) == "d" && !router.is_down(id));
+/// router.apply(&Change::add("d"))?; // gets the id, not the reputation
+/// assert!(router.nodes().name(id) == Some("d") && !router.is_down(id));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Liveness<R = Ring> {
+pub struct Liveness<R> {
     router: R,
     policy: Policy,
     // By index; see `State`.
@@ -203,15 +201,7 @@ impl<R: Router> Liveness<R> {
         })
     }
 
-    /// The router inside, which knows nothing of health.
-    ///
-    /// ```
-    /// # use hashroute::health::{Liveness, Policy};
-    /// # use hashroute::{Node, Ring};
-    /// let router = Liveness::new(Ring::new([Node::new("a")])?, Policy::default())?;
-    /// assert_eq!(router.router().points().count(), 160);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the router inside, which knows nothing of health.
     pub fn router(&self) -> &R {
         &self.router
     }
@@ -394,29 +384,73 @@ impl<R: Router + Clone> Clone for Liveness<R> {
 }
 
 impl<R: Router> Router for Liveness<R> {
-    as_inside!(router);
+    forward_router! { self.router;
+        route_hash: Self::owner,
+        route_batch: Self::owners,
+        walk: Self::offer,
+        replicas_into: Self::list,
+        apply: Self::change,
+        ranges: Self::ranges_if_all_are_up,
+        loads: Self::loads_inside,
+        explain: Self::describe,
+        heap_bytes: Self::size,
+    }
+}
 
+/// The loads of the router inside, of nodes that are not passed over.
+impl<R: Router> Loads for Liveness<R> {
+    fn acquire(&self, key: &[u8]) -> Option<Lease> {
+        self.acquire_hash(self.router.hash_key(key)?)
+    }
+
+    fn acquire_hash(&self, key: KeyHash) -> Option<Lease> {
+        let loads = self.router.loads()?;
+        let mut lease = loads.acquire_on(self.owner(key)?);
+        if lease.is_none() {
+            // The owner has filled up since; the next with room takes the key.
+            self.offer(key, &mut |id| {
+                lease = loads.acquire_on(id);
+                match lease {
+                    Some(_) => ControlFlow::Break(()),
+                    None => ControlFlow::Continue(()),
+                }
+            });
+        }
+        lease
+    }
+
+    fn acquire_on(&self, id: NodeId) -> Option<Lease> {
+        self.router.loads()?.acquire_on(id)
+    }
+
+    fn release(&self, lease: Lease) -> bool {
+        let loads = self.router.loads();
+        loads.is_some_and(|loads| loads.release(lease))
+    }
+
+    fn load(&self, id: NodeId) -> u64 {
+        self.router.loads().map_or(0, |loads| loads.load(id))
+    }
+
+    fn total_load(&self) -> u64 {
+        self.router.loads().map_or(0, Loads::total_load)
+    }
+}
+
+impl<R: Router> Liveness<R> {
     #[inline]
-    fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
+    fn owner(&self, key: KeyHash) -> Option<NodeId> {
         self.router.route_hash(key).map(|id| self.instead(id, key))
     }
 
-    /// Counted where the router inside places it, which knows nothing of health.
-    fn place(&self, key: KeyHash) -> Option<NodeId> {
-        self.router.place(key).map(|id| self.instead(id, key))
+    fn loads_inside(&self) -> Option<&dyn Loads> {
+        self.router.loads().map(|_| self as &dyn Loads)
     }
 
-    fn keeps_loads(&self) -> bool {
-        self.router.keeps_loads()
-    }
-
-    fn apply(&mut self, change: &Change) -> Result<(), Error> {
-        let leaves = match change {
-            Change::Remove(name) => self.router.nodes().id(name),
-            _ => None,
-        };
+    fn change(&mut self, change: &Change) -> Result<(), Error> {
+        let left = self.router.nodes().leaving(change);
         self.router.apply(change)?;
-        if let Some(state) = leaves.and_then(|id| self.states.get_mut(id.index())) {
+        if let Some(state) = left.and_then(|id| self.states.get_mut(id.index())) {
             *state = new_state();
         }
         self.states
@@ -426,7 +460,7 @@ impl<R: Router> Router for Liveness<R> {
     }
 
     /// Those that are up first, then all.
-    fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
+    fn offer(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
         let mut flow = ControlFlow::Continue(());
         if self.skips() {
             self.router.walk(key, &mut |id| {
@@ -441,7 +475,7 @@ impl<R: Router> Router for Liveness<R> {
         }
     }
 
-    fn route_batch(&self, keys: &[KeyHash], out: &mut [Option<NodeId>]) {
+    fn owners(&self, keys: &[KeyHash], out: &mut [Option<NodeId>]) {
         self.router.route_batch(keys, out);
         if !self.skips() {
             return;
@@ -453,25 +487,15 @@ impl<R: Router> Router for Liveness<R> {
         }
     }
 
-    fn replicas_into(&self, key: KeyHash, spread: Spread, out: &mut [Option<NodeId>]) -> usize {
+    fn list(&self, key: KeyHash, n: usize, spread: Spread, out: &mut NodeList) {
         if self.skips() {
-            crate::replicas::fill(self, key, spread, out)
+            replicas::fill(self, key, n, spread, out);
         } else {
-            self.router.replicas_into(key, spread, out)
+            self.router.replicas_into(key, n, spread, out);
         }
     }
 
-    /// Known while no node is passed over.
-    fn shares(&self) -> Option<Vec<f64>> {
-        if self.skips() {
-            None
-        } else {
-            self.router.shares()
-        }
-    }
-
-    /// Known while no node is passed over.
-    fn ranges(&self) -> Option<HashRanges> {
+    fn ranges_if_all_are_up(&self) -> Option<HashRanges> {
         if self.skips() {
             None
         } else {
@@ -479,7 +503,7 @@ impl<R: Router> Router for Liveness<R> {
         }
     }
 
-    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+    fn describe(&self, key: KeyHash) -> Explanation {
         let mut facts = self.router.explain(key);
         if !self.skips() {
             return facts;
@@ -491,14 +515,15 @@ impl<R: Router> Router for Liveness<R> {
             }
             if !told.contains(&id) {
                 told.push(id);
-                facts.push(("passed over", format!("{} is down", self.nodes().name(id))));
+                let name = self.nodes().name(id).unwrap_or_default();
+                facts.push("passed over", format!("{name} is down"));
             }
             ControlFlow::Continue(())
         });
         facts
     }
 
-    fn heap_bytes(&self) -> usize {
+    fn size(&self) -> usize {
         // An atomic, and the two counts that an `Arc` keeps beside it.
         let state = size_of::<Arc<AtomicU64>>() + size_of::<[u64; 3]>();
         self.router.heap_bytes() + self.states.len() * state

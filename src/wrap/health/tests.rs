@@ -75,7 +75,7 @@ fn a_node_that_leaves_takes_its_state_along() -> Result<(), Error> {
     router.apply(&Change::Add(Node::new("new")))?;
     assert_eq!(
         (router.nodes().name(id), router.is_down(id)),
-        ("new", false)
+        (Some("new"), false)
     );
     router.apply(&Change::remove("new"))?;
     router.apply(&Change::Add(Node::new("n1")))?;
@@ -141,9 +141,9 @@ fn policies_that_cannot_be_are_refused_in_words() {
 #[test]
 fn explain_tells_who_was_passed_over() -> Result<(), Error> {
     let router = filter(&[1, 1, 1], 50)?;
-    let key = router.hash_key(b"user:42");
+    let key = router.hash_key(b"user:42").expect("a hash");
     let owner = router.route_hash(key).expect("a node");
-    let name = router.nodes().name(owner);
+    let name = router.nodes().name(owner).expect("a member");
     assert!(set(&router, name, false));
     let fact = ("passed over", alloc::format!("{name} is down"));
     assert!(router.explain(key).contains(&fact));

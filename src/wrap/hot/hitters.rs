@@ -1,11 +1,11 @@
 //! Heavy hitters of a stream, in memory that does not grow.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::ops::RangeInclusive;
 use core::time::Duration;
 
+use crate::load::Hitters;
 use crate::{Error, KeyHash};
 
 /// The keys that come most often in a stream of any length.
@@ -41,16 +41,11 @@ use crate::{Error, KeyHash};
 /// ```
 #[derive(Clone, Debug)]
 pub struct HeavyHitters {
-    capacity: usize,
+    hitters: Hitters<KeyHash>,
     /// In milliseconds.
     half_life: Option<u64>,
     /// Half-lives since the start of time, when last advanced.
     epoch: Option<u64>,
-    /// What each key has for certain, never 0.
-    counts: BTreeMap<KeyHash, u64>,
-    /// The most that any key may have beside.
-    missed: u64,
-    total: u64,
 }
 
 impl HeavyHitters {
@@ -77,12 +72,9 @@ impl HeavyHitters {
             return Err(Error::parameter("capacity", capacity, expected));
         }
         Ok(Self {
-            capacity,
+            hitters: Hitters::new(capacity),
             half_life: None,
             epoch: None,
-            counts: BTreeMap::new(),
-            missed: 0,
-            total: 0,
         })
     }
 
@@ -119,32 +111,7 @@ impl HeavyHitters {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn feed(&mut self, key: KeyHash, amount: u64) {
-        self.total = self.total.saturating_add(amount);
-        self.add(key, amount);
-        self.shrink();
-    }
-
-    fn add(&mut self, key: KeyHash, amount: u64) {
-        if amount > 0 {
-            let count = self.counts.entry(key).or_insert(0);
-            *count = count.saturating_add(amount);
-        }
-    }
-
-    /// Back to the capacity when there are more than twice as many: more than `capacity` counts
-    /// lose `least` each, which therefore cannot add up to more than the total.
-    fn shrink(&mut self) {
-        if self.counts.len() <= 2 * self.capacity {
-            return;
-        }
-        let mut counts: Vec<_> = self.counts.values().map(|&count| Reverse(count)).collect();
-        let (_, Reverse(least), _) = counts.select_nth_unstable(self.capacity);
-        let least = *least;
-        self.missed = self.missed.saturating_add(least);
-        self.counts.retain(|_, count| {
-            *count = count.saturating_sub(least);
-            *count > 0
-        });
+        self.hitters.feed(key, amount);
     }
 
     /// Halve all counts once for each multiple of the half-life that has passed since the last
@@ -171,19 +138,9 @@ impl HeavyHitters {
         let epoch = millis(now) / half_life;
         let last = self.epoch.unwrap_or(epoch);
         for _ in 0..epoch.saturating_sub(last).min(u64::BITS.into()) {
-            self.halve();
+            self.hitters.halve();
         }
         self.epoch = Some(last.max(epoch));
-    }
-
-    fn halve(&mut self) {
-        self.total = self.total.div_ceil(2);
-        // The half that an odd count loses is what a key may have beside.
-        self.missed = self.missed / 2 + 1;
-        self.counts.retain(|_, count| {
-            *count /= 2;
-            *count > 0
-        });
     }
 
     /// Add what another has counted, of another part of the stream; both should be
@@ -200,17 +157,11 @@ impl HeavyHitters {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn merge(&mut self, other: &Self) {
-        for (&key, &count) in &other.counts {
-            self.add(key, count);
-        }
-        self.total = self.total.saturating_add(other.total);
-        self.missed = self.missed.saturating_add(other.missed);
-        self.capacity = self.capacity.min(other.capacity);
-        self.shrink();
+        self.hitters.merge(&other.hitters);
     }
 
     pub(super) fn capacity(&self) -> usize {
-        self.capacity
+        self.hitters.capacity()
     }
 
     /// All that was counted, halved with the counts.
@@ -221,7 +172,7 @@ impl HeavyHitters {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn total(&self) -> u64 {
-        self.total
+        self.hitters.total()
     }
 
     /// The least and the most that a key came. O(log c).
@@ -232,8 +183,7 @@ impl HeavyHitters {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn count(&self, key: KeyHash) -> RangeInclusive<u64> {
-        let least = self.counts.get(&key).copied().unwrap_or(0);
-        least..=least.saturating_add(self.missed)
+        self.hitters.range(&key)
     }
 
     /// The `n` keys that came most often and what each came at least, the most first, at ties by
@@ -247,7 +197,8 @@ impl HeavyHitters {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn top(&self, n: usize) -> Vec<(KeyHash, u64)> {
-        let mut all: Vec<_> = self.counts.iter().map(|(&key, &n)| (key, n)).collect();
+        let counts = self.hitters.iter();
+        let mut all: Vec<_> = counts.map(|(key, count)| (*key, *count.start())).collect();
         all.sort_by_key(|&(key, count)| (Reverse(count), key));
         all.truncate(n);
         all

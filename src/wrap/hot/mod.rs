@@ -22,18 +22,13 @@
 //! ten keys above 1 % on two nodes each it has 2.0 times, on four 1.3 and on eight 1.0
 //! (`examples/hot_keys.rs`).
 
-use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
-use core::sync::atomic::Ordering::Relaxed;
 
-use smallvec::SmallVec;
-
-use crate::router::as_inside;
-use crate::wrap::bounded::{Counter, Lease};
+use crate::load::Counters;
 use crate::{
-    Change, Error, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Ring, Router, Spread,
+    Change, Error, Explanation, HashRanges, KeyHash, Lease, Loads, NodeId, NodeList, Router,
+    RouterExt, Spread, replicas,
 };
 
 mod hitters;
@@ -42,9 +37,10 @@ pub use hitters::HeavyHitters;
 
 /// A router whose hot keys have several owners: read from the least loaded, written to all.
 ///
-/// As a [`Router`] it answers, for a hot key, where [`acquire`](Self::acquire) would send a
-/// reader now: the holder that will have the least load for its weight, the first in order of
-/// preference at ties. For any other key it answers what the router inside does.
+/// As a [`Router`] it answers, for a hot key, where [`acquire`](Loads::acquire) would send a reader
+/// now: of the key's [copies](Self::copies), the node that will have the least load for its weight,
+/// the first in order of preference at ties. For any other key it answers what the router inside
+/// does.
 ///
 /// Loads are whatever leases are held: requests in flight, where each is released at its end. Two
 /// readers at the same moment may choose the same node. A clone shares the loads, so that the next
@@ -52,27 +48,26 @@ pub use hitters::HeavyHitters;
 ///
 /// ```
 /// use hashroute::hot::{HeavyHitters, HotKeys};
-/// use hashroute::{Node, Ring, Router};
+/// use hashroute::{KeyHash, Loads, Ring};
 ///
-/// let ring = Ring::new((0..10).map(|i| Node::new(format!("cache-{i}"))))?;
+/// let ring = Ring::new((0..10).map(|i| format!("cache-{i}")))?;
 /// let mut router = HotKeys::new(ring, 3, 0.1)?; // keys with a tenth of all: 3 nodes each
 /// let mut hitters = HeavyHitters::new(100)?;
 /// for i in 0..10_000 {
 ///     let key = if i % 4 == 0 { "hot".into() } else { format!("user:{i}") };
-///     hitters.feed(router.hash_key(key.as_bytes()), 1);
+///     hitters.feed(KeyHash::from_bytes(key.as_bytes()), 1);
 /// }
 /// router.set_hot(router.due(&hitters)?)?;
 ///
-/// let key = router.hash_key(b"hot");
-/// assert_eq!(router.hot(), [key]);
-/// let writers = router.holders(key); // a writer writes to all of them, in this order
-/// let readers: Vec<_> = (0..3).filter_map(|_| router.acquire(key)).collect();
+/// assert_eq!(router.hot(), [KeyHash::from_bytes(b"hot")]);
+/// let writers = router.copies(b"hot"); // a writer writes to all of them, in this order
+/// let readers: Vec<_> = (0..3).filter_map(|_| router.acquire(b"hot")).collect();
 /// assert!(readers.iter().map(|lease| lease.node()).eq(writers));
 /// readers.into_iter().for_each(|lease| assert!(router.release(lease)));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct HotKeys<R = Ring> {
+pub struct HotKeys<R> {
     router: R,
     copies: usize,
     spread: Spread,
@@ -80,8 +75,7 @@ pub struct HotKeys<R = Ring> {
     share: u64,
     /// In order.
     hot: Vec<KeyHash>,
-    // By index. A node that leaves takes its counter with it: its leases are void.
-    counters: Vec<Arc<Counter>>,
+    counters: Counters,
 }
 
 /// The requests that a key must have at the least to become hot: their number is then known to a
@@ -90,7 +84,7 @@ const EVIDENCE: u64 = 100;
 
 const MILLION: u64 = 1_000_000;
 
-impl HotKeys {
+impl HotKeys<()> {
     /// The most nodes that a hot key may be spread over.
     ///
     /// ```
@@ -136,9 +130,8 @@ impl<R: Router> HotKeys<R> {
             reason = "between 100 and 10^6"
         )]
         let share = (share * MILLION as f64 + 0.5) as u64;
-        let counters = (0..router.nodes().id_bound()).map(|_| Arc::new(Counter::new()));
         Ok(Self {
-            counters: counters.collect(),
+            counters: Counters::new(router.nodes().id_bound()),
             router,
             copies,
             spread: Spread::Nodes,
@@ -147,16 +140,16 @@ impl<R: Router> HotKeys<R> {
         })
     }
 
-    /// The same with the copies in different zones or racks first, as they stand where every key
-    /// has replicas.
+    /// Sets how far apart the copies of a hot key stand: in different zones or racks first, as the
+    /// replicas of any other key.
     ///
     /// ```
     /// # use hashroute::{Node, Ring, Router, Spread, hot::HotKeys};
     /// let nodes = ["a1", "a2", "b1"].map(|name| Node::new(name).with_zone(&name[..1]));
     /// let mut router = HotKeys::new(Ring::new(nodes)?, 2, 0.01)?.with_spread(Spread::Zones);
-    /// let key = router.hash_key(b"hot");
-    /// router.set_hot([key])?;
-    /// let zones: Vec<_> = router.holders(key).iter().map(|&id| &router.nodes().name(id)[..1]).collect();
+    /// router.set_hot(router.hash_key(b"hot"))?;
+    /// let copies = router.copies(b"hot");
+    /// let zones: Vec<_> = copies.iter().filter_map(|&id| router.nodes().get(id)?.zone()).collect();
     /// assert_ne!(zones[0], zones[1]);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
@@ -166,14 +159,7 @@ impl<R: Router> HotKeys<R> {
         self
     }
 
-    /// The router inside, to which no key is hot.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, hot::HotKeys};
-    /// let router = HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.01)?;
-    /// assert_eq!(router.router().points().count(), 160);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the router inside, to which no key is hot.
     pub fn router(&self) -> &R {
         &self.router
     }
@@ -189,10 +175,10 @@ impl<R: Router> HotKeys<R> {
     /// [`Error::Parameter`] for hitters with a capacity below 4 / share, which cannot tell.
     ///
     /// ```
-    /// # use hashroute::{KeyHash, Node, Ring, hot::{HeavyHitters, HotKeys}};
-    /// let mut router = HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.5)?;
+    /// # use hashroute::{KeyHash, Ring, hot::{HeavyHitters, HotKeys}};
+    /// let mut router = HotKeys::new(Ring::new(["a"])?, 2, 0.5)?;
     /// let [key, others] = [1, 2].map(KeyHash::from_integer);
-    /// let due = |router: &HotKeys, requests, of_others| {
+    /// let due = |router: &HotKeys<Ring>, requests, of_others| {
     ///     let mut hitters = HeavyHitters::new(10)?;
     ///     hitters.feed(key, requests);
     ///     hitters.feed(others, of_others);
@@ -264,13 +250,7 @@ impl<R: Router> HotKeys<R> {
         Ok(())
     }
 
-    /// The keys that are hot, in order.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, hot::HotKeys};
-    /// assert!(HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.01)?.hot().is_empty());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the keys that are hot, in order.
     pub fn hot(&self) -> &[KeyHash] {
         &self.hot
     }
@@ -287,89 +267,40 @@ impl<R: Router> HotKeys<R> {
         self.hot.binary_search(&key).is_ok()
     }
 
-    /// The nodes that a writer writes a key to, in order of preference: of a hot key all that
-    /// readers may be sent to, of any other its owner. Loads play no part, so that all writers
-    /// agree. Never allocates.
+    /// Returns the nodes that a writer writes a key to, in order of preference: for a hot key all
+    /// that readers may be sent to, for any other its owner, none for a key that is not routed.
+    /// Loads play no part, so that all writers agree. Never allocates.
     ///
     /// ```
-    /// # use hashroute::{Node, Ring, Router, hot::HotKeys};
-    /// let mut router = HotKeys::new(Ring::new(["a", "b", "c"].map(Node::new))?, 2, 0.01)?;
-    /// let key = router.hash_key(b"key");
-    /// assert_eq!(router.holders(key).len(), 1);
-    /// router.set_hot([key])?;
-    /// assert_eq!(router.holders(key).len(), 2);
+    /// # use hashroute::{Ring, Router, hot::HotKeys};
+    /// let mut router = HotKeys::new(Ring::new(["a", "b", "c"])?, 2, 0.01)?;
+    /// assert_eq!(router.copies(b"key").len(), 1);
+    /// router.set_hot(router.hash_key(b"key"))?;
+    /// assert_eq!(router.copies(b"key").len(), 2);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn holders(&self, key: KeyHash) -> SmallVec<[NodeId; 8]> {
+    pub fn copies(&self, key: &[u8]) -> NodeList {
+        match self.router.hash_key(key) {
+            Some(hash) => self.copies_hash(hash),
+            None => NodeList::new(),
+        }
+    }
+
+    /// As [`copies`](Self::copies), for a key that is hashed already.
+    pub fn copies_hash(&self, key: KeyHash) -> NodeList {
         if self.is_hot(key) {
-            return self.router.replicas(key, self.copies, self.spread);
+            return self.router.replicas_hash(key, self.copies, self.spread);
         }
         self.router.route_hash(key).into_iter().collect()
     }
 
-    /// Send a request to the holder of its key that will have the least load for its weight, and
-    /// count it there. `None` when no node has weight.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, Router, hot::HotKeys};
-    /// let router = HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.01)?;
-    /// let lease = router.acquire(router.hash_key(b"key")).expect("a node");
-    /// assert_eq!(router.load(lease.node()), 1);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    pub fn acquire(&self, key: KeyHash) -> Option<Lease> {
-        self.lease(self.route_hash(key)?)
-    }
-
-    fn lease(&self, id: NodeId) -> Option<Lease> {
-        let counter = self.counters.get(id.index())?;
-        counter.load.fetch_add(1, Relaxed);
-        let stay = counter.stay;
-        Some(Lease { id, stay })
-    }
-
-    /// Give a unit of load back. `false`, and nothing is given, when the node has left since or
-    /// the lease is another router's.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, Router, hot::HotKeys};
-    /// let router = HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.01)?;
-    /// let lease = router.acquire(router.hash_key(b"key")).expect("a node");
-    /// assert!(router.release(lease));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "a lease is spent by giving it back"
-    )]
-    pub fn release(&self, lease: Lease) -> bool {
-        let counter = self.counters.get(lease.id.index());
-        let counter = counter.filter(|counter| counter.stay == lease.stay);
-        if let Some(counter) = counter {
-            counter.load.fetch_sub(1, Relaxed);
-        }
-        counter.is_some()
-    }
-
-    /// The leases on a node now.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, Router, hot::HotKeys};
-    /// let router = HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.01)?;
-    /// assert_eq!(router.load(router.nodes().id("a").expect("a member")), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
-    pub fn load(&self, id: NodeId) -> usize {
-        let counter = self.counters.get(id.index());
-        counter.map_or(0, |counter| counter.load.load(Relaxed))
-    }
-
-    /// The holder whose load, with one more, is the least for its weight; the first at ties.
+    /// Of the nodes that share a hot key, the one with the least load for its weight; of equal ones
+    /// the first.
     fn least_loaded(&self, key: KeyHash) -> Option<NodeId> {
         let mut best: Option<(NodeId, u128, u128)> = None;
-        for id in self.holders(key) {
-            let load = self.load(id) as u128 + 1;
-            let weight = u128::from(self.router.nodes().weight(id));
+        for id in self.copies_hash(key) {
+            let load = u128::from(self.load(id)) + 1;
+            let weight = u128::from(self.router.nodes().weight_or_zero(id));
             if best.is_none_or(|(_, least, of)| load * of < least * weight) {
                 best = Some((id, load, weight));
             }
@@ -378,55 +309,98 @@ impl<R: Router> HotKeys<R> {
     }
 }
 
-impl<R: Router> Router for HotKeys<R> {
-    as_inside!(router);
+/// The loads of the router inside, where it counts some: every key is counted once. Its own
+/// otherwise.
+impl<R: Router> Loads for HotKeys<R> {
+    fn acquire(&self, key: &[u8]) -> Option<Lease> {
+        self.acquire_hash(self.router.hash_key(key)?)
+    }
 
-    /// Where [`acquire`](HotKeys::acquire) would send a reader now.
-    fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
+    fn acquire_hash(&self, key: KeyHash) -> Option<Lease> {
+        match self.router.loads() {
+            Some(loads) if !self.is_hot(key) => loads.acquire_hash(key),
+            // A node that shares the key may have filled up since.
+            Some(loads) => {
+                let first = loads.acquire_on(self.least_loaded(key)?);
+                let mut rest = self.copies_hash(key).into_iter();
+                first.or_else(|| rest.find_map(|id| loads.acquire_on(id)))
+            }
+            None => self.acquire_on(self.owner(key)?),
+        }
+    }
+
+    fn acquire_on(&self, id: NodeId) -> Option<Lease> {
+        self.router.nodes().get(id)?;
+        match self.router.loads() {
+            Some(loads) => loads.acquire_on(id),
+            None => self.counters.acquire(id, usize::MAX),
+        }
+    }
+
+    fn release(&self, lease: Lease) -> bool {
+        match self.router.loads() {
+            Some(loads) => loads.release(lease),
+            None => self.counters.release(lease),
+        }
+    }
+
+    fn load(&self, id: NodeId) -> u64 {
+        match self.router.loads() {
+            Some(loads) => loads.load(id),
+            None => self.counters.load(id) as u64,
+        }
+    }
+
+    fn total_load(&self) -> u64 {
+        match self.router.loads() {
+            Some(loads) => loads.total_load(),
+            None => self.counters.total(),
+        }
+    }
+}
+
+impl<R: Router> Router for HotKeys<R> {
+    forward_router! { self.router;
+        route_hash: Self::owner,
+        route_batch: Self::owners,
+        walk: Self::offer,
+        replicas_into: Self::list,
+        apply: Self::change,
+        ranges: Self::ranges_if_none_is_hot,
+        loads: Self::loads_if_they_matter,
+        explain: Self::describe,
+        heap_bytes: Self::size,
+    }
+}
+
+impl<R: Router> HotKeys<R> {
+    fn owner(&self, key: KeyHash) -> Option<NodeId> {
         if self.is_hot(key) {
             return self.least_loaded(key);
         }
         self.router.route_hash(key)
     }
 
-    fn place(&self, key: KeyHash) -> Option<NodeId> {
-        let id = if self.is_hot(key) {
-            self.least_loaded(key)?
-        } else {
-            self.router.place(key)?
-        };
-        self.lease(id).map(|lease| lease.node())
+    fn loads_if_they_matter(&self) -> Option<&dyn Loads> {
+        let matter = !self.hot.is_empty() || self.router.loads().is_some();
+        matter.then_some(self as &dyn Loads)
     }
 
-    /// Loads decide as soon as a key is hot.
-    fn keeps_loads(&self) -> bool {
-        !self.hot.is_empty() || self.router.keeps_loads()
-    }
-
-    fn apply(&mut self, change: &Change) -> Result<(), Error> {
-        let leaves = match change {
-            Change::Remove(name) => self.router.nodes().id(name),
-            _ => None,
-        };
+    fn change(&mut self, change: &Change) -> Result<(), Error> {
+        let left = self.router.nodes().leaving(change);
         self.router.apply(change)?;
-        let fresh = || Arc::new(Counter::new());
-        if let Some(counter) = leaves.and_then(|id| self.counters.get_mut(id.index())) {
-            *counter = fresh();
-        }
-        self.counters
-            .resize_with(self.router.nodes().id_bound(), fresh);
+        self.counters.follow(left, self.router.nodes().id_bound());
         Ok(())
     }
 
-    /// The node of the moment, then all as the router inside has them.
-    fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
+    fn offer(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
         let now = self.is_hot(key).then(|| self.least_loaded(key)).flatten();
         if now.is_none_or(|id| visit(id).is_continue()) {
             self.router.walk(key, visit);
         }
     }
 
-    fn route_batch(&self, keys: &[KeyHash], out: &mut [Option<NodeId>]) {
+    fn owners(&self, keys: &[KeyHash], out: &mut [Option<NodeId>]) {
         self.router.route_batch(keys, out);
         for (owner, &key) in out.iter_mut().zip(keys) {
             if self.is_hot(key) {
@@ -435,42 +409,36 @@ impl<R: Router> Router for HotKeys<R> {
         }
     }
 
-    fn replicas_into(&self, key: KeyHash, spread: Spread, out: &mut [Option<NodeId>]) -> usize {
+    fn list(&self, key: KeyHash, n: usize, spread: Spread, out: &mut NodeList) {
         if self.is_hot(key) {
-            return crate::replicas::fill(self, key, spread, out);
+            replicas::fill(self, key, n, spread, out);
+        } else {
+            self.router.replicas_into(key, n, spread, out);
         }
-        self.router.replicas_into(key, spread, out)
     }
 
-    /// Those of the router inside: hot keys are single hashes.
-    fn shares(&self) -> Option<Vec<f64>> {
-        self.router.shares()
-    }
-
-    /// Known while no key is hot.
-    fn ranges(&self) -> Option<HashRanges> {
+    fn ranges_if_none_is_hot(&self) -> Option<HashRanges> {
         self.hot.is_empty().then(|| self.router.ranges()).flatten()
     }
 
-    fn explain(&self, key: KeyHash) -> Vec<(&'static str, String)> {
+    fn describe(&self, key: KeyHash) -> Explanation {
         let mut facts = self.router.explain(key);
         if self.is_hot(key) {
-            for id in self.holders(key) {
-                let (name, load) = (self.nodes().name(id), self.load(id));
-                facts.push((
+            for id in self.copies_hash(key) {
+                let name = self.nodes().name(id).unwrap_or_default();
+                let load = self.load(id);
+                facts.push(
                     "hot key",
                     alloc::format!("{name} holds it, with a load of {load}"),
-                ));
+                );
             }
         }
         facts
     }
 
-    fn heap_bytes(&self) -> usize {
-        // An `Arc` has two counters of its own.
-        let counter = size_of::<Arc<Counter>>() + size_of::<Counter>() + 2 * size_of::<usize>();
+    fn size(&self) -> usize {
         self.router.heap_bytes()
-            + self.counters.capacity() * counter
+            + self.counters.heap_bytes()
             + self.hot.capacity() * size_of::<KeyHash>()
     }
 }

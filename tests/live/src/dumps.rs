@@ -11,9 +11,9 @@ use hashroute::harness::{Dump, DumpFormat, Keys};
 use hashroute::redis::Address;
 use redis::Connection;
 
+use crate::cluster_client::open;
 use crate::process::{Running, free_port};
 use crate::random::Random;
-use crate::cluster_client::open;
 use crate::tally::{Fallible, Outcome, Tally};
 
 const KEYS: usize = 3000;

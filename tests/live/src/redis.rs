@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use hashroute::{HashSlots, KeyHash, KeyHasher};
+use hashroute::{HashSlots, KeyHash, KeyHasher, Node};
 
 use crate::process::{Running, free_port};
 use crate::random::Random;
@@ -25,7 +25,7 @@ pub(crate) fn check(_: &mut Random) -> Outcome {
         .lines()
         .find_map(|line| line.strip_prefix("redis_version:"))
         .unwrap_or("?");
-    let table = HashSlots::new([])?.with_hasher(KeyHasher::REDIS);
+    let table = HashSlots::new([] as [Node; 0])?.with_hasher(KeyHasher::REDIS);
     let mut tally = Tally::new(format!("redis-server {version}, CLUSTER KEYSLOT"));
     for batch in 0..KEYS / BATCH {
         let keys: Vec<_> = (batch * BATCH..(batch + 1) * BATCH).map(key).collect();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use hashroute::{HashFunction, Spread, compat, strategy};
+use hashroute::{HashFunction, Spread, compat, scheme, schemes, strategy};
 
 use self::examples::{
     BALANCE, CHECK, COMPARE, DIFF, DRAW, EXPLAIN, MERGE, PLAN, REMAP, REPORT, ROUTE, SKEW, SLOTS,
@@ -98,14 +98,14 @@ pub(crate) struct CompareArgs {
 pub(crate) struct ContestArgs {
     #[command(flatten)]
     pub(crate) nodes: NodeArgs,
-    /// Compare only these (repeatable, or comma separated) [default: all `hashroute strategies`]
+    /// Compare only these, dialects too (repeatable) [default: all `hashroute strategies`]
     #[arg(
         long,
         value_name = "NAME",
         value_delimiter = ',',
         help_heading = "Strategy"
     )]
-    #[arg(value_parser = PossibleValuesParser::new(strategy_names()), hide_possible_values = true)]
+    #[arg(value_parser = PossibleValuesParser::new(scheme_names()), hide_possible_values = true)]
     pub(crate) strategy: Vec<String>,
     #[command(flatten)]
     pub(crate) tuning: TuningArgs,
@@ -475,6 +475,15 @@ fn replicas(text: &str) -> Result<u32, String> {
     let count = text.parse().ok().filter(|&count| count > 0);
     count
         .ok_or_else(|| "expected a whole number from 1; all nodes are the most there can be".into())
+}
+
+/// The names of all rows; `jump` is the strategy, `dialect:jump` the dialect.
+fn scheme_names() -> impl Iterator<Item = &'static str> {
+    schemes().map(|row| match scheme(row.name) {
+        Ok(first) if first.is_dialect() == row.is_dialect() => row.name,
+        // Made once, and needed until the program ends.
+        _ => &*format!("dialect:{}", row.name).leak(),
+    })
 }
 
 pub(crate) fn strategy_names() -> impl Iterator<Item = &'static str> {

@@ -21,8 +21,8 @@ pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
     partial::check(args.partial.partial.as_ref(), keys::file(&args.keys)?)?;
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let router = choice.build(nodes)?;
-    let name = choice.way.name();
-    let in_order = router.keeps_loads() && args.partial.partial.is_none();
+    let name = choice.name();
+    let in_order = router.loads().is_some() && args.partial.partial.is_none();
     let counter = if in_order {
         Counter::in_order(name, &*router)
     } else {
@@ -114,8 +114,10 @@ fn notes(balance: &Balance) -> Vec<String> {
             .push("Weights differ: least, mean and most are for a node of the mean weight.".into());
     }
     if balance.unplaced > 0 {
+        // Counts of parts know the name alone.
+        let is_dialect = hashroute::strategy::find(&balance.strategy).is_err();
         notes.push(strategy::unplaced(
-            &balance.strategy,
+            is_dialect,
             balance.unplaced,
             first.is_some(),
         ));

@@ -3,14 +3,14 @@
 use hashroute::harness::{
     Balance, Comparison, Contest, Figures, Keys, Measure, Remap, Row, compare,
 };
-use hashroute::strategy;
-use hashroute::{Change, Node, Nodes};
+use hashroute::registry::Scheme;
+use hashroute::{Change, Node, Nodes, compat, scheme, strategy};
 
 use crate::args::{CompareArgs, ContestArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
-use crate::strategy::{Choice, Way, choose};
+use crate::strategy::{Choice, choose};
 use crate::{changes, keys, nodes, units};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
@@ -29,7 +29,7 @@ pub(crate) struct Setting {
 
 impl Setting {
     pub(crate) fn read(args: &ContestArgs, quiet: bool) -> Result<Self, Failure> {
-        let choices = choose(&strategies(args)?, &args.tuning)?;
+        let choices = choose(&schemes(args)?, &args.tuning)?;
         // Parameters that cannot work are wrong for any nodes; what a strategy refuses of these is told in its row.
         choices
             .iter()
@@ -54,15 +54,13 @@ impl Setting {
 
     pub(crate) fn compare(&self, costs: bool, quiet: bool) -> Comparison {
         let allocations = || crate::ALLOCATOR.stats().allocations as u64;
-        let entrant = |choice: &Choice| match choice.way {
-            Way::Strategy(strategy) => Some((strategy, choice.params.clone())),
-            Way::Dialect(_) | Way::Config(_) | Way::Spec(_) => None,
-        };
+        let entrants = self.choices.iter();
+        let entrants = entrants.map(|choice| (choice.scheme, choice.params().clone()));
         let contest = Contest {
             nodes: self.nodes.clone(),
             add: vec![self.add.clone()],
             remove: vec![self.remove.clone()],
-            strategies: self.choices.iter().filter_map(entrant).collect(),
+            schemes: entrants.collect(),
             costs,
             allocations: Some(&allocations),
             ..Contest::new(&self.keys)
@@ -71,19 +69,16 @@ impl Setting {
     }
 }
 
-fn strategies(args: &ContestArgs) -> Result<Vec<Way>, Failure> {
-    if let Some(name) = &args.tuning.dialect {
-        return Err(Failure::Input(format!(
-            "--dialect {name}: compare is for strategies; expected balance or remap"
-        )));
-    }
-    if args.strategy.is_empty() {
-        return Ok(strategy::ALL.iter().map(Way::Strategy).collect());
-    }
-    let names = args.strategy.iter();
-    names
-        .map(|name| Ok(Way::Strategy(strategy::find(name)?)))
-        .collect()
+/// The rows of these names, strategies and dialects alike; without names all strategies.
+fn schemes(args: &ContestArgs) -> Result<Vec<&'static Scheme>, Failure> {
+    let dialect = args.tuning.dialect.iter().map(|name| compat::find(name));
+    let named = args.strategy.iter().map(|name| scheme(name));
+    let named: Vec<_> = named.chain(dialect).collect::<Result<_, _>>()?;
+    Ok(if named.is_empty() {
+        strategy::ALL.iter().collect()
+    } else {
+        named
+    })
 }
 
 /// A node that is not there yet: `node-N` of N, mostly.
@@ -97,7 +92,7 @@ fn next(nodes: &[Node]) -> Result<Node, Failure> {
 fn with_progress(contest: &Contest, quiet: bool) -> Comparison {
     let progress = Progress::steps(
         quiet,
-        (3 + usize::from(contest.costs)) * contest.strategies.len(),
+        (3 + usize::from(contest.costs)) * contest.schemes.len(),
     );
     let mut done = 0;
     compare(contest, &mut |strategy, stage| {

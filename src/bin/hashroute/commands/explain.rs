@@ -1,6 +1,6 @@
 //! `explain`: the whole way of a key.
 
-use hashroute::harness::{assign, printable};
+use hashroute::harness::{assign, text::printable};
 use hashroute::{KeyHash, Node, NodeId, Router, Spread};
 use serde::Serialize;
 use serde_json::Value;
@@ -89,18 +89,18 @@ struct Fact {
 
 impl Way {
     fn of(key: &[u8], choice: &Choice, router: &dyn Router, args: &ReplicaArgs) -> Self {
-        let hasher = router.hasher();
+        let id = router.hash_id();
+        let hasher = id.hasher();
         let mixed = router.hash_key(key);
         let nodes = router.nodes();
+        // A system's own hash may belong to nobody though there are nodes with weight.
         let refused = hasher.is_none() && nodes.weighted() > 0 && router.route(key).is_none();
-        // The hash that stands for none.
-        let mixed = (!refused || mixed.get() < u64::MAX).then_some(mixed);
         let value = hasher.map_or(mixed, |hasher| Some(hasher.raw(key)));
         let [value, placed] = [value, mixed].map(|hash| hash.map(KeyHash::get));
         let hex = |hash: Option<u64>| hash.map(|hash| format!("{hash:#018x}"));
-        let name = |id: NodeId| nodes.name(id).to_owned();
+        let name = |id: NodeId| nodes.name(id).unwrap_or_default().to_owned();
         let node = |id: Option<&NodeId>| id.and_then(|&id| nodes.get(id)).cloned();
-        let label = |id: Option<&NodeId>| choice.label(nodes.name(*id?)).map(str::to_owned);
+        let label = |id: Option<&NodeId>| choice.label(nodes.name(*id?)?).map(str::to_owned);
         let list = |n: u32, spread| replicas(router, key, n, spread);
         let first = list(2, Spread::Nodes);
         let drained = nodes.iter().filter(|(_, node)| node.weight() == 0);
@@ -115,7 +115,7 @@ impl Way {
             value_hex: hex(value),
             routed: placed,
             routed_hex: hex(placed),
-            strategy: choice.way.name(),
+            strategy: choice.name(),
             facts: mixed
                 .map(|hash| router.explain(hash))
                 .into_iter()

@@ -1,9 +1,9 @@
 //! `strategies`, `dialects` and `hashes`: what there is.
 
 use hashroute::HashFunction;
-use hashroute::compat::{self, Dialect};
 use hashroute::hash::Secret;
-use hashroute::strategy::{self, Excess, Leave, Param, Strategy, Weights};
+use hashroute::registry::{Excess, Leave, Param, Proof, Scheme, Weights};
+use hashroute::{compat, strategy};
 use serde_json::{Value, json};
 
 use crate::args::OutputArgs;
@@ -47,33 +47,33 @@ pub(crate) fn strategies(args: &OutputArgs) -> Result<(), Failure> {
         .print(args.format)
 }
 
-fn strategy_row(strategy: &Strategy) -> Vec<Cell> {
-    let caps = strategy.caps;
-    let weights = match caps.weights {
-        Weights::Any => "any",
-        Weights::One => "1 only",
+fn strategy_row(strategy: &Scheme) -> Vec<Cell> {
+    let caps = strategy.caps();
+    let weights = match caps.map(|caps| caps.weights) {
+        Some(Weights::Any) => "any",
+        Some(Weights::One) => "1 only",
         _ => "other",
     };
-    let leave = match caps.leave {
-        Leave::Any => "any",
-        Leave::Last => "the last",
+    let leave = match caps.map(|caps| caps.leave) {
+        Some(Leave::Any) => "any",
+        Some(Leave::Last) => "the last",
         _ => "other",
     };
     vec![
         Cell::text(strategy.name),
         Cell::text(weights),
         Cell::text(leave),
-        Cell::text(caps.agree.name()),
-        excess(caps.excess),
+        Cell::text(strategy.agree().name()),
+        excess(caps.map(|caps| caps.excess)),
         Cell::new(params(strategy.params), ""),
         Cell::text(strategy.about),
     ]
 }
 
-fn excess(excess: Excess) -> Cell {
+fn excess(excess: Option<Excess>) -> Cell {
     match excess {
-        Excess::None => Cell::text("none"),
-        Excess::AtMost(bound) => {
+        Some(Excess::None) => Cell::text("none"),
+        Some(Excess::AtMost(bound)) => {
             let share = units::percent(bound(NODES));
             Cell::new(format!("at most {share}"), format!("≤ {share}"))
         }
@@ -122,12 +122,13 @@ pub(crate) fn dialects(args: &OutputArgs) -> Result<(), Failure> {
         .print(args.format)
 }
 
-fn dialect_row(dialect: &Dialect) -> Vec<Cell> {
-    let reads = dialect.config.is_some();
+fn dialect_row(dialect: &Scheme) -> Vec<Cell> {
+    let reads = dialect.reads_config();
+    let origin = dialect.origin();
     vec![
         Cell::text(dialect.name),
-        Cell::text(dialect.version),
-        Cell::text(dialect.proof.name()),
+        Cell::text(origin.map_or("", |origin| origin.version)),
+        Cell::text(origin.map_or("", |origin| Proof::name(origin.proof))),
         Cell::new(reads, if reads { "yes" } else { "-" }),
         Cell::new(params(dialect.params), ""),
         Cell::text(dialect.about),

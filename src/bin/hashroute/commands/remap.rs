@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hashroute::harness::{KeyFlow, Remap, Scenario};
+use hashroute::harness::{self, Assignment, KeyFlow, Remap};
 use hashroute::{Change, Node, Nodes};
 
 use crate::args::{MoveArgs, RemapArgs};
@@ -43,19 +43,13 @@ pub(crate) fn measure(args: &MoveArgs, quiet: bool) -> Result<Moves, Failure> {
         &args.changes,
         args.to_nodes_file.as_deref(),
     )?;
-    choice.build(nodes.clone())?;
+    let before = choice.build(nodes.clone())?;
     let progress = Progress::start(quiet, "reading keys");
     let keys = keys::read(&args.keys)?;
     progress.message("placing keys");
-    let scenario = Scenario {
-        nodes,
-        changes,
-        keys: &keys,
-    };
-    let remap = scenario
-        .remap(&choice, &choice.params)
-        .map_err(|error| choice.refusal(&error))?;
-    let Scenario { nodes, changes, .. } = scenario;
+    let before = Assignment::of(&*before, &keys);
+    let after = Assignment::of(&*choice.after(&nodes, &changes)?, &keys);
+    let remap = harness::remap(&before, &after, &keys);
     Ok(Moves {
         choice,
         nodes,
@@ -87,7 +81,7 @@ fn changes(
         Some(path) => {
             let list = nodes::from_file(path, "--to-nodes-file")?;
             let changes = changes::between(nodes, &list);
-            let beside = changes::beside(nodes, &changes, &list, choice.minds_order());
+            let beside = changes::beside(nodes, &changes, &list, choice.scheme.minds_order());
             changes::note_unseen(&beside);
             changes
         }

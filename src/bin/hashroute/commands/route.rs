@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
-use hashroute::harness::{Keys, assign, printable};
+use hashroute::harness::{Keys, assign, text::printable};
 use hashroute::{NodeId, Router, Spread};
 use serde_json::json;
 
@@ -127,7 +127,7 @@ impl<'a> Routes<'a> {
 
     fn write_line(&mut self, key: &[u8], list: &[NodeId]) -> Result<(), Failure> {
         let nodes = self.router.nodes();
-        let names = list.iter().map(|&id| nodes.name(id));
+        let names = list.iter().map(|&id| nodes.name(id).unwrap_or_default());
         let missing = core::iter::repeat_n("", self.width() - list.len());
         match &mut self.out {
             Out::Tabs(out) => write_tabs(out, key, names)?,

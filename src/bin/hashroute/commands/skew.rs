@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use hashroute::Router;
+use hashroute::harness::skew::Diagnosis;
 use hashroute::harness::skew::{
     CountRow, Evidence, Finding, Gatherer, MeasureSkew, Part, Remedy, Skew,
 };
@@ -24,12 +25,15 @@ const ROWS: usize = 10;
 pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let router = choice.build(nodes.clone())?;
-    let setup = choice.skew(&nodes, args.node_counts.as_ref());
-    let Some(evidence) = gather(args, choice.way.name(), &*router)? else {
+    let setup = choice.setup(&nodes);
+    let counts = args.node_counts.as_ref();
+    let diagnosis =
+        Diagnosis::new(&setup).with_node_counts(counts.map_or(&[], |counts| &counts.numbers));
+    let Some(evidence) = gather(args, choice.name(), &*router)? else {
         return Ok(());
     };
     let progress = Progress::start(args.output.quiet, "looking for what is uneven");
-    let skew = setup
+    let skew = diagnosis
         .judge(&evidence)
         .map_err(|error| choice.refusal(&error))?;
     drop(progress);

@@ -4,8 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use hashroute::strategy::{Agree, Strategy};
-use hashroute::{Error, HashSlots, KeyHash, Router, Spec};
+use hashroute::{Error, Router, Spec};
 use serde_json::json;
 
 use crate::args::{NodeArgs, OutputArgs, StrategyArgs};
@@ -124,9 +123,10 @@ fn report(spec: &Spec, router: &dyn Router) -> Result<Report, Failure> {
     let live = nodes.iter().filter(|node| node.weight() > 0).count();
     let weight: u64 = nodes.iter().map(|node| u64::from(node.weight())).sum();
     let hash = spec.hasher().map(|hasher| hasher.function().name());
-    let kind = match spec.strategy() {
-        Some(_) => "strategy",
-        None => "dialect",
+    let kind = if spec.scheme().is_dialect() {
+        "dialect"
+    } else {
+        "strategy"
     };
     let print = hex(spec.fingerprint());
     let unowned = unowned(spec, router)?;
@@ -163,14 +163,11 @@ fn report(spec: &Spec, router: &dyn Router) -> Result<Report, Failure> {
 
 /// How many slots of a table are nobody's: written by hand, it may have gaps.
 fn unowned(spec: &Spec, router: &dyn Router) -> Result<Option<usize>, Failure> {
-    let is_table = |strategy: &Strategy| strategy.caps.agree == Agree::Table;
-    if !spec.strategy().is_some_and(is_table) {
+    let Some(table) = spec.scheme().table else {
         return Ok(None);
-    }
-    let slots = spec.params().get("slots", HashSlots::DEFAULT_SLOTS)?;
-    let hashes = (0..slots).map(|slot| KeyHash::from_raw(slot.into()));
-    let gaps = hashes.filter(|hash| router.route_hash(*hash).is_none());
-    Ok(Some(gaps.count()))
+    };
+    let owners = (table.save)(router, &spec.params())?;
+    Ok(Some(owners.iter().filter(|owner| owner.is_none()).count()))
 }
 
 fn fingerprints(args: &FingerprintArgs) -> Result<(), Failure> {
@@ -209,7 +206,7 @@ fn write(args: &WriteArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let changes = choice.resolve(&args.changes.0);
     changes::check(&nodes, &changes)?;
-    let mut spec = choice.spec(nodes)?;
+    let mut spec = choice.spec(&nodes)?;
     for change in &changes {
         spec.apply(change).map_err(|error| match error {
             Error::Capacity { what: "epochs", .. } => Failure::Input(format!("--spec: {error}")),

@@ -13,9 +13,10 @@ use super::{
     TABLE_SIZE,
 };
 use crate::Error;
+use crate::Server;
 use crate::compat::config::{expected, wrong};
 use crate::compat::parts::yaml::{Entry, Value, Yaml};
-use crate::compat::{Config, Dialect, Server, Unknown};
+use crate::registry::{Config, Scheme, Unknown};
 use crate::strategy::Params;
 
 mod endpoints;
@@ -61,7 +62,7 @@ const HARMLESS: &[&str] = &[
     "preconnect_policy",
 ];
 
-pub(super) fn read(dialect: &'static Dialect, text: &str) -> Result<Vec<Config>, Error> {
+pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, Error> {
     let document = Yaml::document(text)?;
     let mut configs = vec![];
     for cluster in clusters(&document)? {
@@ -355,9 +356,9 @@ impl Cluster {
         Ok(())
     }
 
-    fn config(self, dialect: &'static Dialect) -> Config {
+    fn config(self, dialect: &'static Scheme) -> Config {
         Config {
-            dialect,
+            scheme: dialect,
             name: self.name.into(),
             servers: self.servers,
             params: self.params,

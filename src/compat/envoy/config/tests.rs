@@ -3,9 +3,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-use crate::compat::{self, Config, Server};
+use crate::registry::Config;
 use crate::strategy::Params;
 use crate::{Error, Router};
+use crate::{Server, compat};
 
 const TEXT: &str = r#"
 admin: {}
@@ -92,7 +93,9 @@ fn a_cluster_in_json() -> Result<(), Error> {
         let servers = configs[0].servers().iter();
         let labels: Vec<_> = servers.map(Server::own_label).collect();
         assert_eq!(labels, [Some("a.example"), Some("beta")]);
-        assert_eq!(configs[0].build()?.layout().len(), 251);
+        assert_eq!(configs[0].build()?.nodes().len(), 2);
+        let pool = super::super::pool(configs[0].servers().to_vec(), configs[0].params())?;
+        assert_eq!(pool.layout().len(), 251);
     }
     Ok(())
 }

@@ -11,8 +11,9 @@ use alloc::vec::Vec;
 
 use super::{AVALANCHE, BALANCE_FACTOR, FUNCTION, HashType, MAX_FACTOR, METHOD, ServerHash};
 use crate::Error;
+use crate::Server;
 use crate::compat::config::{expected, wrong};
-use crate::compat::{Config, Dialect, Server, Unknown};
+use crate::registry::{Config, Scheme, Unknown};
 use crate::strategy::Params;
 
 mod known;
@@ -79,7 +80,7 @@ enum Kind {
     Pool,
 }
 
-pub(super) fn read(dialect: &'static Dialect, text: &str) -> Result<Vec<Config>, Error> {
+pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, Error> {
     let (mut configs, mut defaults) = (vec![], BTreeMap::new());
     let (mut section, mut conditions) = (Section::default(), vec![]);
     for (at, line) in text.lines().enumerate() {
@@ -179,7 +180,7 @@ fn begin(
 const LAST: &str = " ";
 
 fn end(
-    dialect: &'static Dialect,
+    dialect: &'static Scheme,
     section: Section,
     defaults: &mut BTreeMap<String, Settings>,
     configs: &mut Vec<Config>,
@@ -316,7 +317,7 @@ impl Section {
         }
     }
 
-    fn config(mut self, dialect: &'static Dialect) -> Config {
+    fn config(mut self, dialect: &'static Scheme) -> Config {
         if let Err(error) = self.check_mode() {
             self.fail(error);
         }
@@ -336,7 +337,7 @@ impl Section {
             params = params.with(BALANCE_FACTOR.name, factor);
         }
         Config {
-            dialect,
+            scheme: dialect,
             name: self.name.into(),
             servers: up(self.servers, self.settings.all_backups),
             params,

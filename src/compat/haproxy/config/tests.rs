@@ -1,9 +1,10 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::compat::{self, Config, Server};
+use crate::registry::Config;
 use crate::strategy::Params;
 use crate::{Error, Router};
+use crate::{Server, compat};
 
 const TEXT: &str = r#"
 global
@@ -186,7 +187,9 @@ fn what_may_change_routes_is_reported() -> Result<(), Error> {
 fn servers_of_one_address_go_by_their_names() -> Result<(), Error> {
     let text = "backend a\n mode http\n balance uri\n server s1 10.0.0.1:80\n\
                 server s2 10.0.0.1:80\n server s3 10.0.0.3:80\n";
-    let pool = read(text)?[0].build()?;
+    let config = read(text)?.remove(0);
+    assert_eq!(config.build()?.nodes().len(), 3);
+    let pool = super::super::pool(config.servers().to_vec(), config.params())?;
     let names: Vec<_> = pool.servers().map(Server::name).collect();
     assert_eq!(names, ["s1", "s2", "10.0.0.3:80"]);
     assert!(read(&text.replace("s2", "s1")).is_err());

@@ -9,8 +9,9 @@ use core::net::IpAddr;
 
 use super::{METHOD, Method, host_and_port};
 use crate::Error;
-use crate::compat::config::{Config, Unknown, expected, wrong};
-use crate::compat::{Dialect, Server};
+use crate::Server;
+use crate::compat::config::{expected, wrong};
+use crate::registry::{Config, Scheme, Unknown};
 use crate::strategy::Params;
 
 mod statement;
@@ -48,7 +49,7 @@ const IRRELEVANT: &[&str] = &[
 ];
 
 /// Every upstream of the file, itself in order, whether it stands alone or in `http` or `stream`.
-pub(super) fn read(dialect: &'static Dialect, text: &str) -> Result<Vec<Config>, Error> {
+pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, Error> {
     let mut statements = Statements::new(text);
     let (mut configs, mut open) = (Vec::new(), Vec::<String>::new());
     loop {
@@ -205,13 +206,13 @@ impl Upstream {
         });
     }
 
-    fn config(self, dialect: &'static Dialect) -> Config {
+    fn config(self, dialect: &'static Scheme) -> Config {
         let name = self.name.clone();
         self.readable(dialect)
             .unwrap_or_else(|error| Config::failed(dialect, &name, error))
     }
 
-    fn readable(mut self, dialect: &'static Dialect) -> Result<Config, Error> {
+    fn readable(mut self, dialect: &'static Scheme) -> Result<Config, Error> {
         if let Some(error) = self.error {
             return Err(error);
         }
@@ -231,7 +232,7 @@ impl Upstream {
             Method::Hash => "hash",
         };
         Ok(Config {
-            dialect,
+            scheme: dialect,
             name: self.name.into(),
             servers: self.servers,
             params: Params::default().with(METHOD.name, method),

@@ -205,7 +205,7 @@ impl Points {
 
     /// The first distinct owners from `hash` on, to fill `out`, of which there must be so many.
     /// `false` where that takes a walk.
-    pub(crate) fn distinct(&self, hash: u64, out: &mut [Option<NodeId>]) -> bool {
+    pub(crate) fn distinct(&self, hash: u64, out: &mut [NodeId]) -> bool {
         let (start, distance) = split(hash, self.blocks.len());
         let (upper, _) = halves(distance);
         let Some(block) = self.blocks.get(start) else {
@@ -221,13 +221,13 @@ impl Points {
             // Past the last point comes the owner of the next, which is first in its block.
             let past = usize::from(self.taken[at]) + 1;
             for owner in block.owners.get(place..past).unwrap_or(&[]) {
-                if owner.is_none() {
+                let Some(owner) = *owner else {
                     return false;
-                }
-                if out[..len].iter().any(|known| known == owner) {
+                };
+                if out[..len].contains(&owner) {
                     continue;
                 }
-                out[len] = *owner;
+                out[len] = owner;
                 len += 1;
                 if len == out.len() {
                     return true;
@@ -271,21 +271,6 @@ impl Points {
         (0..self.blocks.len())
             .flat_map(|at| self.entries(at))
             .map(|(distance, id)| (self.point(distance), id))
-    }
-
-    /// The share of the circle that each owner has, by its index.
-    pub(crate) fn shares(&self, id_bound: usize) -> Vec<f64> {
-        let mut arcs = vec![0_u128; id_bound];
-        let mut last = self.iter().last().map_or(0, |(point, _)| point);
-        for (point, id) in self.iter() {
-            arcs[id.index()] += u128::from(point.wrapping_sub(last));
-            last = point;
-        }
-        // Points that are all one leave no arc between them: the first has the whole circle.
-        if let (Some((_, id)), 0) = (self.iter().next(), arcs.iter().sum::<u128>()) {
-            arcs[id.index()] = 1 << 64;
-        }
-        arcs.iter().map(|&arc| arc as f64 / CIRCLE).collect()
     }
 
     fn point(&self, distance: u64) -> u64 {

@@ -51,12 +51,12 @@ fn compare(points: &Points, list: &[Entry], hashes: [u64; 8]) {
         assert!(walked.into_iter().eq(expected.clone()), "{hash:#x}");
         let mut owners: Vec<_> = Vec::new();
         for (_, id) in expected.clone() {
-            if !owners.contains(&Some(id)) {
-                owners.push(Some(id));
+            if !owners.contains(&id) {
+                owners.push(id);
             }
         }
         for wanted in 1..=owners.len() {
-            let mut out = vec![None; wanted];
+            let mut out = vec![NodeId::FIRST; wanted];
             if points.distinct(hash, &mut out) {
                 assert_eq!(out, owners[..wanted], "{hash:#x}");
             }

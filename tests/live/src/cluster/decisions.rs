@@ -7,8 +7,8 @@ use redis::Cmd;
 
 use super::data::Data;
 use super::servers::{Servers, owners};
-use crate::random::Random;
 use crate::cluster_client::error_text;
+use crate::random::Random;
 use crate::tally::{Fallible, Tally};
 
 /// How often a view may change while it is compared.

@@ -5,8 +5,8 @@ use hashroute::redis::CoverageRule;
 use super::data::Data;
 use super::worker::Worker;
 use super::{ALL_SLOTS, Check, KEYS, PIPELINE, PRIMARIES, expect};
-use crate::random::Random;
 use crate::cluster_client::ClusterClient;
+use crate::random::Random;
 use crate::tally::Fallible;
 
 impl Check<'_> {

@@ -10,8 +10,8 @@ use hashroute::redis::{Address, ClusterNode, SlotRule, Table};
 use redis::{Cmd, Connection, ConnectionLike, FromRedisValue, Value};
 use tempfile::TempDir;
 
-use crate::process::{Running, free_port};
 use crate::cluster_client::{error_text, open};
+use crate::process::{Running, free_port};
 use crate::tally::Fallible;
 
 /// After so long a server that does not answer is suspected, in milliseconds: long enough for a

@@ -7,8 +7,8 @@ use std::thread::{JoinHandle, spawn};
 use redis::Value;
 
 use super::data::{Data, GROUP};
-use crate::random::Random;
 use crate::cluster_client::{ClusterClient, Request};
+use crate::random::Random;
 use crate::tally::Fallible;
 
 const READS: usize = 48;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use hashroute::harness::printable;
+use hashroute::harness::text::printable;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::Findings;

@@ -1,5 +1,6 @@
 //! `draw node-counts`: how even each number of nodes is.
 
+use hashroute::harness::skew::Diagnosis;
 use hashroute::plot::{self, CountPoint};
 
 use super::args::CountsCommand;
@@ -17,7 +18,9 @@ pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
     progress.message("placing keys");
     let counts = &args.node_counts;
     let first = nodes::counted(counts.numbers.first().copied().unwrap_or(1));
-    let skew = choice.skew(&first, Some(counts)).analyse(&keys);
+    let setup = choice.setup(&first);
+    let diagnosis = Diagnosis::new(&setup).with_node_counts(&counts.numbers);
+    let skew = diagnosis.analyse(&keys);
     let rows = skew
         .map_err(|error| choice.refusal(&error))?
         .node_counts
@@ -30,7 +33,7 @@ pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
     }
     drop(progress);
     let points: Vec<_> = rows.iter().map(CountPoint::from).collect();
-    let (way, number) = (choice.way.name(), units::counted(keys.len() as u64, "key"));
+    let (way, number) = (choice.name(), units::counted(keys.len() as u64, "key"));
     let what = format!("{way}, {number}, {}", keys::named(&args.keys)?);
     out::write(&plot::counts(&what, &points), &args.picture)
 }

@@ -4,8 +4,7 @@ pub(crate) mod args;
 mod counts;
 mod out;
 
-use hashroute::Router;
-use hashroute::harness::{self, Assignment, Measure, Remap, Scenario, balance};
+use hashroute::harness::{self, Assignment, Measure, balance};
 use hashroute::plot::{self, RingScene};
 
 use self::args::{BalanceCommand, DrawCommand, RemapCommand, RingCommand, SlotsCommand};
@@ -37,12 +36,13 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
     let keys = keys::read(&args.keys)?;
     progress.message("placing keys");
     let before = Assignment::of(&*router, &keys);
-    let scenario = Scenario {
-        nodes,
-        changes,
-        keys: &keys,
+    let moved = if changes.is_empty() {
+        None // nothing to show
+    } else {
+        let router = choice.after(&nodes, &changes)?;
+        let after = Assignment::of(&*router, &keys);
+        Some((router, harness::remap(&before, &after, &keys)))
     };
-    let moved = moved(&choice, &scenario, &before)?;
     let named = args.key.iter().map(|key| key.as_encoded_bytes());
     let shown: Vec<_> = match args.key.len() {
         0 => keys.iter().take(usize::from(args.shown)).collect(),
@@ -50,32 +50,13 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
     };
     let picture = plot::ring(&RingScene {
         router: &*router,
-        balance: &balance(choice.way.name(), &*router, &keys, &before),
+        balance: &balance(choice.name(), &*router, &keys, &before),
         changed: moved.as_ref().map(|(router, remap)| (&**router, remap)),
         keys: &shown,
     });
     drop(progress);
     let picture = picture.map_err(|error| choice.refusal(&error))?;
     out::write(&picture, &args.picture)
-}
-
-/// The router after the changes, and what moves.
-type Moved = (Box<dyn Router>, Remap);
-
-/// `None` when nothing changes.
-fn moved(
-    choice: &Choice,
-    scenario: &Scenario,
-    before: &Assignment,
-) -> Result<Option<Moved>, Failure> {
-    if scenario.changes.is_empty() {
-        return Ok(None);
-    }
-    let router = scenario.after(choice, &choice.params);
-    let router = router.map_err(|error| choice.refusal(&error))?;
-    let after = Assignment::of(&*router, scenario.keys);
-    let remap = harness::remap(before, &after, scenario.keys);
-    Ok(Some((router, remap)))
 }
 
 fn bars(args: &BalanceCommand) -> Result<(), Failure> {
@@ -86,7 +67,7 @@ fn bars(args: &BalanceCommand) -> Result<(), Failure> {
     let keys = keys::read(&args.keys)?;
     progress.message("placing keys");
     let assignment = Assignment::of(&*router, &keys);
-    let balance = balance(choice.way.name(), &*router, &keys, &assignment);
+    let balance = balance(choice.name(), &*router, &keys, &assignment);
     drop(progress);
     let measure = match args.by {
         By::Keys => Measure::Keys,

@@ -1,8 +1,8 @@
 //! The page of a comparison.
 
-use hashroute::harness::{Balance, Comparison, Measure, Row, Scenario};
+use hashroute::Change;
+use hashroute::harness::{Balance, Comparison, Measure, Row};
 use hashroute::plot::{self, RingScene};
-use hashroute::{Change, strategy};
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -22,11 +22,6 @@ const LISTED: usize = 100;
 const SHOWN: usize = 6;
 
 pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
-    if let Some(name) = &args.contest.tuning.dialect {
-        return Err(Failure::Input(format!(
-            "--dialect {name}: only strategies are compared; expected --skew too"
-        )));
-    }
     let setting = Setting::read(&args.contest, args.page.quiet)?;
     let comparison = setting.compare(args.costs, args.page.quiet);
     let json = Value::from_iter([("comparison", serde_json::to_value(&comparison)?)]);
@@ -177,15 +172,8 @@ impl View<'_> {
         let Setting {
             nodes, add, keys, ..
         } = self.setting;
-        let scenario = Scenario {
-            nodes: nodes.clone(),
-            changes: vec![add.clone()],
-            keys,
-        };
-        let routers = choice
-            .build(nodes.clone())
-            .ok()
-            .zip(scenario.after(choice, &choice.params).ok());
+        let after = choice.after(nodes, core::slice::from_ref(add));
+        let routers = choice.build(nodes.clone()).ok().zip(after.ok());
         let shown: Vec<_> = keys.iter().take(SHOWN).collect();
         let picture = routers.and_then(|(before, after)| {
             let scene = RingScene {
@@ -220,12 +208,17 @@ impl View<'_> {
 
     /// A command about one strategy.
     fn one(&self, command: &str, choice: &Choice) -> Shell {
-        let name = choice.way.name();
-        let params = strategy::find(name).map_or(&[][..], |strategy| strategy.params);
+        let params = choice.scheme.params;
+        let (strategy, dialect) = if choice.scheme.is_dialect() {
+            (None, Some(choice.name()))
+        } else {
+            (Some(choice.name()), None)
+        };
         let args = &self.args.contest;
         Shell::new(command)
             .nodes(&args.nodes)
-            .with("--strategy", Some(name))
+            .with("--strategy", strategy)
+            .with("--dialect", dialect)
             .tuning(&args.tuning, &|set| {
                 params.iter().any(|param| param.name == set)
             })

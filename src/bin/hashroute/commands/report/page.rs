@@ -1,6 +1,6 @@
 //! A page that stands alone: its style inside, no script to run, nothing to fetch.
 
-use hashroute::harness::printable;
+use hashroute::harness::text::printable;
 use hashroute::plot::Picture;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;

@@ -1,8 +1,9 @@
 //! The page of why keys lie unevenly.
 
 use hashroute::Router;
+use hashroute::harness::skew::Diagnosis;
 use hashroute::harness::skew::Skew;
-use hashroute::harness::{Assignment, Balance, Keys, Measure, balance, printable};
+use hashroute::harness::{Assignment, Balance, Keys, Measure, balance, text::printable};
 use hashroute::plot::{self, CountPoint, RingScene};
 use maud::{Markup, html};
 use serde_json::Value;
@@ -30,13 +31,15 @@ pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
     let progress = Progress::start(args.page.quiet, "reading keys");
     let keys = keys::read(&args.contest.keys)?;
     progress.message("looking for what is uneven");
-    let skew = choice
-        .skew(&nodes, args.node_counts.as_ref())
-        .analyse(&keys);
+    let setup = choice.setup(&nodes);
+    let counts = args.node_counts.as_ref();
+    let diagnosis =
+        Diagnosis::new(&setup).with_node_counts(counts.map_or(&[], |counts| &counts.numbers));
+    let skew = diagnosis.analyse(&keys);
     let skew = skew.map_err(|error| choice.refusal(&error))?;
     refuse_none(&skew, &choice)?;
     let assignment = Assignment::of(&*router, &keys);
-    let balance = balance(choice.way.name(), &*router, &keys, &assignment);
+    let balance = balance(choice.name(), &*router, &keys, &assignment);
     drop(progress);
     let json = Value::from_iter([
         ("skew", serde_json::to_value(&skew)?),

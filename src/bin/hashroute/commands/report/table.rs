@@ -1,6 +1,6 @@
 //! Tables of figures that are in the JSON of the page: each says which of its fields it is.
 
-use hashroute::harness::printable;
+use hashroute::harness::text::printable;
 use maud::{Markup, html};
 use serde_json::Value;
 

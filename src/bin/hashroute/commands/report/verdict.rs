@@ -1,6 +1,8 @@
 //! What a comparison comes to, in words.
 
-use hashroute::harness::{Cause, Comparison, Evenness, Figures, Measure, Remap, Row, printable};
+use hashroute::harness::{
+    Cause, Comparison, Evenness, Figures, Measure, Remap, Row, text::printable,
+};
 use maud::{Markup, html};
 use serde_json::Value;
 

@@ -22,7 +22,7 @@ pub(crate) enum SlotsCommand {
     Show(ShowCommand),
     /// Say which slots have to move, in which order, by which commands
     #[command(after_help = PLAN)]
-    SlotPlan(PlanCommand),
+    Plan(PlanCommand),
     /// Carry a plan out in memory, among clients whose maps are stale
     #[command(after_help = SIMULATE)]
     Simulate(SimulateCommand),

@@ -20,7 +20,7 @@ pub(crate) fn run(command: &SlotsCommand) -> Result<(), Failure> {
         SlotsCommand::Key(args) => key::run(args),
         SlotsCommand::Check(args) => check::run(args),
         SlotsCommand::Show(args) => show::run(args),
-        SlotsCommand::SlotPlan(args) => plan::run(args),
+        SlotsCommand::Plan(args) => plan::run(args),
         SlotsCommand::Simulate(args) => simulate::run(args),
     }
 }

@@ -1,0 +1,31 @@
+//! Rows of the registry: what routes, what it can do, which parameters it takes, and how to build
+//! it. Strategies and dialects are rows of one kind, [`Scheme`]; nothing here knows any of them.
+//!
+//! The rows stand in [`strategy::ALL`](crate::strategy::ALL) and, with the feature `compat`, in
+//! `compat::ALL`. A program may have rows of its own: the harness and the contract suite take any.
+//!
+//! ```
+//! use hashroute::registry::{Caps, Params, Scheme};
+//! use hashroute::{Rendezvous, Router};
+//!
+//! static OURS: Scheme = Scheme::strategy("ours", "rendezvous by another name", Caps::SET, |nodes, params| {
+//!     Ok(Box::new(Rendezvous::new(nodes)?.with_hasher(params.hasher())))
+//! });
+//! let router = OURS.build(["a", "b"], &Params::default())?;
+//! assert!(router.route(b"user:42").is_some());
+//! # Ok::<(), hashroute::Error>(())
+//! ```
+
+mod caps;
+mod config;
+mod params;
+mod scheme;
+mod setup;
+
+pub use caps::{Agree, Caps, Excess, Leave, Weights};
+pub use config::{Config, ConfigReader, Unknown};
+pub use params::{Param, Params};
+pub use scheme::{Build, KeyForm, Kind, Origin, Proof, Restore, Scheme, TableForm};
+pub use setup::Setup;
+
+pub(crate) use scheme::find_in;

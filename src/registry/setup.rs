@@ -1,0 +1,215 @@
+//! All that decides routes: a row, its members and its parameters.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::ops::RangeInclusive;
+
+use super::{Agree, Params, Scheme};
+use crate::{Change, Error, Node, NodeId, Router, Server};
+
+/// A row with its members and parameters, and its table where it has one: all that is needed to
+/// build a router, and all that peers must share.
+///
+/// ```
+/// use hashroute::registry::{Params, Setup};
+/// use hashroute::{Change, Router, strategy};
+///
+/// let mut setup = Setup::new(strategy::find("ring")?, ["a", "b"], Params::default());
+/// setup.apply(&Change::add("c"))?;
+/// assert_eq!(setup.build()?.nodes().len(), 3);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Setup {
+    scheme: &'static Scheme,
+    servers: Vec<Server>,
+    params: Params,
+    /// The cells of each member, in the order of `servers`, where the state is a table.
+    table: Option<Vec<Vec<RangeInclusive<u32>>>>,
+}
+
+impl Setup {
+    /// Describes a router over these members, in the order of the system's configuration where the
+    /// row minds it. Nothing is built or checked yet.
+    pub fn new(
+        scheme: &'static Scheme,
+        members: impl IntoIterator<Item = impl Into<Server>>,
+        params: Params,
+    ) -> Self {
+        Self {
+            scheme,
+            servers: members.into_iter().map(Into::into).collect(),
+            params,
+            table: None,
+        }
+    }
+
+    /// Reads the state of a router that this row built with these parameters, whatever was changed
+    /// since: the members in their canonical order (by name, or by number where that decides), and
+    /// the table where the state is one.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a dialect, whose servers hold more than a router tells, and where
+    /// the history of changes decides.
+    pub fn of_router(
+        scheme: &'static Scheme,
+        router: &dyn Router,
+        params: Params,
+    ) -> Result<Self, Error> {
+        let mut members: Vec<(NodeId, &Node)> = router.nodes().iter().collect();
+        match scheme.agree() {
+            Agree::Set | Agree::Load | Agree::Table => {}
+            Agree::Count => members.sort_by_key(|(id, _)| *id),
+            Agree::History => return Err(NO_HISTORY),
+            Agree::List => return Err(NOT_OF_A_ROUTER),
+        }
+        let table = match scheme.table {
+            None => None,
+            Some(form) => {
+                let ids: Vec<_> = members.iter().map(|(id, _)| *id).collect();
+                Some(by_member(&ids, &(form.save)(router, &params)?))
+            }
+        };
+        let nodes = members.into_iter().map(|(_, node)| node.clone());
+        Ok(Self {
+            table,
+            ..Self::new(scheme, nodes, params)
+        })
+    }
+
+    /// Gives the members these cells, in their order.
+    #[must_use]
+    pub fn with_table(self, cells: Vec<Vec<RangeInclusive<u32>>>) -> Self {
+        Self {
+            table: Some(cells),
+            ..self
+        }
+    }
+
+    /// Replaces the parameters and the key hash. The table stays, and so must the number of its
+    /// cells.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a parameter that the row does not take, and for another number of
+    /// cells than those of the table.
+    pub fn with_params(self, params: Params) -> Result<Self, Error> {
+        self.scheme.check(&params)?;
+        if let (Some(form), Some(_)) = (self.scheme.table, &self.table) {
+            let cells = |params: &Params| {
+                let value = self.scheme.values(params)?.remove(form.cells);
+                Ok::<_, Error>(value.unwrap_or_default())
+            };
+            let given = cells(&params)?;
+            if given != cells(&self.params)? {
+                let expected = "as many as before: the table says whose each of them is";
+                return Err(Error::parameter(form.cells, given, expected));
+            }
+        }
+        Ok(Self { params, ..self })
+    }
+
+    /// Replaces the members, without a table: the row makes it anew.
+    #[must_use]
+    pub fn with_members(&self, members: impl IntoIterator<Item = impl Into<Server>>) -> Self {
+        Self::new(self.scheme, members, self.params.clone())
+    }
+
+    /// Returns the row.
+    pub fn scheme(&self) -> &'static Scheme {
+        self.scheme
+    }
+
+    /// Returns the members as servers, in their order.
+    pub fn servers(&self) -> &[Server] {
+        &self.servers
+    }
+
+    /// Returns the members as nodes, in their order; servers that are down have weight 0.
+    pub fn nodes(&self) -> Vec<Node> {
+        self.servers.iter().map(Server::to_node).collect()
+    }
+
+    /// Returns the parameters and the key hash.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Returns the cells of each member, where the state is a table.
+    pub fn table(&self) -> Option<&[Vec<RangeInclusive<u32>>]> {
+        self.table.as_deref()
+    }
+
+    /// Whether the members alone decide, in whatever number: no table and no history.
+    pub fn is_free(&self) -> bool {
+        self.table.is_none() && !matches!(self.scheme.agree(), Agree::History)
+    }
+
+    /// Builds the router.
+    ///
+    /// # Errors
+    /// As [`Scheme::build`].
+    pub fn build(&self) -> Result<Box<dyn Router>, Error> {
+        let (Some(form), Some(table)) = (self.scheme.table, &self.table) else {
+            return self
+                .scheme
+                .build(self.servers.iter().cloned(), &self.params);
+        };
+        self.scheme.check(&self.params)?;
+        let owned = self.servers.iter().zip(table);
+        let cells = owned.flat_map(|(server, cells)| {
+            let cells = cells.iter().cloned();
+            cells.map(|cells| (cells, server.name()))
+        });
+        let cells: Vec<_> = cells.collect();
+        (form.restore)(self.scheme.nodes(&self.servers)?, &self.params, &cells)
+    }
+
+    /// Makes one change, wholly or not at all, and returns the router after it, so that the two are
+    /// in step. Costs a build and a change.
+    ///
+    /// # Errors
+    /// What the router refuses. Nothing has changed then.
+    pub fn apply(&mut self, change: &Change) -> Result<Box<dyn Router>, Error> {
+        let mut router = self.build()?;
+        router.apply(change)?;
+        if self.scheme.is_dialect() {
+            Server::change(&mut self.servers, change);
+        } else {
+            *self = Self::of_router(self.scheme, &*router, self.params.clone())?;
+        }
+        Ok(router)
+    }
+}
+
+/// The cells of each member, as ranges.
+fn by_member(ids: &[NodeId], owners: &[Option<NodeId>]) -> Vec<Vec<RangeInclusive<u32>>> {
+    let bound = ids.iter().map(|id| id.index() + 1).max().unwrap_or(0);
+    let mut ranks = alloc::vec![None; bound];
+    for (rank, id) in ids.iter().enumerate() {
+        ranks[id.index()] = Some(rank);
+    }
+    let mut owned: Vec<Vec<RangeInclusive<u32>>> = alloc::vec![Vec::new(); ids.len()];
+    for (cell, owner) in (0..).zip(owners) {
+        let Some(rank) = owner.and_then(|id| *ranks.get(id.index())?) else {
+            continue;
+        };
+        let ranges: &mut Vec<RangeInclusive<u32>> = &mut owned[rank];
+        match ranges.last_mut() {
+            Some(range) if range.end().checked_add(1) == Some(cell) => {
+                *range = *range.start()..=cell;
+            }
+            _ => ranges.push(cell..=cell),
+        }
+    }
+    owned
+}
+
+const NO_HISTORY: Error = Error::Unsupported {
+    what: "a history of changes cannot be saved yet",
+    advice: "take a strategy whose peers share a set, a count or a table",
+};
+
+const NOT_OF_A_ROUTER: Error = Error::Unsupported {
+    what: "the servers of a dialect hold more than its router tells",
+    advice: "keep the servers that it was built of",
+};

@@ -1,0 +1,50 @@
+//! All rows of the registry, strategies and dialects alike.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use crate::registry::Scheme;
+use crate::{Error, strategy};
+
+/// Returns every row: the strategies, then, with the feature `compat`, the dialects.
+///
+/// ```
+/// let names: Vec<_> = hashroute::schemes().map(|row| row.name).collect();
+/// assert!(names.starts_with(&["modulo", "ring"]));
+/// ```
+pub fn schemes() -> impl Iterator<Item = &'static Scheme> {
+    #[cfg(feature = "compat")]
+    let dialects = crate::compat::ALL;
+    #[cfg(not(feature = "compat"))]
+    let dialects: &[Scheme] = &[];
+    strategy::ALL.iter().chain(dialects)
+}
+
+/// Finds a row by name. Of a strategy and a dialect with one name it is the strategy, unless the
+/// name says otherwise: `dialect:jump`.
+///
+/// # Errors
+/// [`Error::Parameter`] that lists the known names.
+///
+/// ```
+/// use hashroute::scheme;
+/// assert!(!scheme("jump")?.is_dialect());
+/// # #[cfg(feature = "compat")]
+/// assert!(scheme("dialect:jump")?.is_dialect() && scheme("nginx")?.is_dialect());
+/// assert!(scheme("rign").unwrap_err().to_string().contains("ring, rendezvous"));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+pub fn scheme(name: &str) -> Result<&'static Scheme, Error> {
+    let (kind, bare) = match name.split_once(':') {
+        Some(("strategy", bare)) => (Some(false), bare),
+        Some(("dialect", bare)) => (Some(true), bare),
+        _ => (None, name),
+    };
+    let fits = |row: &&Scheme| {
+        row.name == bare && kind.is_none_or(|is_dialect| row.is_dialect() == is_dialect)
+    };
+    schemes().find(fits).ok_or_else(|| {
+        let names: Vec<_> = schemes().map(|row| row.name).collect();
+        Error::parameter("strategy", name, format!("one of: {}", names.join(", ")))
+    })
+}
