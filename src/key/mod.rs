@@ -236,6 +236,8 @@ pub struct KeyHasher {
     /// The seed and 0, or the key as two little-endian words.
     secret: [u64; 2],
     tag: Option<HashTag>,
+    /// Whether this is XXH3 of whole keys: one test on the way of nearly every lookup, not two.
+    plain: bool,
 }
 
 impl KeyHasher {
@@ -247,11 +249,16 @@ impl KeyHasher {
     ///
     /// assert_eq!(KeyHasher::REDIS.raw(b"{user1000}.following").get() % 16384, 3443);
     /// ```
-    pub const REDIS: Self = Self {
-        function: HashFunction::Crc16,
-        secret: [0; 2],
-        tag: Some(HashTag::BRACES),
-    };
+    pub const REDIS: Self = Self::made(HashFunction::Crc16, [0; 2], Some(HashTag::BRACES));
+
+    const fn made(function: HashFunction, secret: [u64; 2], tag: Option<HashTag>) -> Self {
+        Self {
+            plain: matches!((function, tag), (HashFunction::Xxh3, None)),
+            function,
+            secret,
+            tag,
+        }
+    }
 
     /// Hashes whole keys with `function`, its seed or key being 0.
     ///
@@ -261,11 +268,7 @@ impl KeyHasher {
     /// assert_eq!(KeyHasher::new(HashFunction::Crc32).raw(b"123456789").get(), 0xcbf4_3926);
     /// ```
     pub const fn new(function: HashFunction) -> Self {
-        Self {
-            function,
-            secret: [0; 2],
-            tag: None,
-        }
+        Self::made(function, [0; 2], None)
     }
 
     /// Hashes with SipHash-1-3 under a secret key, so that nobody without it can choose keys that
@@ -279,11 +282,7 @@ impl KeyHasher {
     /// assert!(!format!("{hasher:?}").contains("only peers"));
     /// ```
     pub const fn sip13(key: [u8; 16]) -> Self {
-        Self {
-            function: HashFunction::Sip13,
-            secret: words(key),
-            tag: None,
-        }
+        Self::made(HashFunction::Sip13, words(key), None)
     }
 
     /// The same with a seed.
@@ -362,11 +361,7 @@ impl KeyHasher {
     /// ```
     pub fn with_function(self, function: HashFunction) -> Result<Self, Error> {
         let takes_seed = |secret| matches!(secret, Secret::Seed32 | Secret::Seed64);
-        let other = Self {
-            function,
-            secret: [0; 2],
-            tag: self.tag,
-        };
+        let other = Self::made(function, [0; 2], self.tag);
         match (self.function.secret(), function.secret()) {
             (Secret::Key128, Secret::Key128) => Ok(Self {
                 secret: self.secret,
@@ -388,10 +383,7 @@ impl KeyHasher {
     /// ```
     #[must_use]
     pub const fn with_tag(self, tag: HashTag) -> Self {
-        Self {
-            tag: Some(tag),
-            ..self
-        }
+        Self::made(self.function, self.secret, Some(tag))
     }
 
     /// The hash function.
@@ -462,24 +454,69 @@ impl KeyHasher {
     #[inline]
     pub fn spread(&self, key: &[u8]) -> KeyHash {
         // Apart, so that the default inlines into the caller and the rest does not.
-        match (self.function, self.tag) {
-            (HashFunction::Xxh3, None) => KeyHash(self.function.value(self.secret, key)),
-            _ => self.spread_as_told(key),
+        if self.plain {
+            return KeyHash(HashFunction::Xxh3.value(self.secret, key));
         }
+        self.spread_as_told(key)
+    }
+
+    /// As [`spread`](Self::spread), for [`Router::hash_key`](crate::Router::hash_key).
+    // The `Some` is made where the hash is: behind a pointer, where nothing inlines, making it in
+    // the caller costs a stack frame. The rest is a tail call for the same reason.
+    #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
+    #[inline(always)]
+    pub(crate) fn spread_some(&self, key: &[u8]) -> Option<KeyHash> {
+        if self.plain && key.len() <= HashFunction::SHORT {
+            return Some(KeyHash(HashFunction::Xxh3.value(self.secret, key)));
+        }
+        self.spread_any(key)
+    }
+
+    #[inline(never)]
+    fn spread_any(&self, key: &[u8]) -> Option<KeyHash> {
+        Some(self.mixed(key))
+    }
+
+    /// As [`raw`](Self::raw), likewise.
+    #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
+    #[inline(always)]
+    pub(crate) fn raw_some(&self, key: &[u8]) -> Option<KeyHash> {
+        if self.plain && key.len() <= HashFunction::SHORT {
+            return Some(KeyHash(HashFunction::Xxh3.value(self.secret, key)));
+        }
+        self.raw_any(key)
+    }
+
+    #[inline(never)]
+    fn raw_any(&self, key: &[u8]) -> Option<KeyHash> {
+        let part = self.part(key);
+        Some(KeyHash(match self.function {
+            HashFunction::Crc16 => HashFunction::Crc16.value(self.secret, part),
+            other => other.value(self.secret, part),
+        }))
     }
 
     #[inline(never)]
     fn spread_as_told(&self, key: &[u8]) -> KeyHash {
-        let raw = self.raw(key);
+        self.mixed(key)
+    }
+
+    /// The hash of the part that is hashed, mixed where the function does not fill 64 bits.
+    #[inline]
+    fn mixed(&self, key: &[u8]) -> KeyHash {
+        let part = self.part(key);
+        // Redis's hash is the one that is used most of those that are mixed: asked first.
+        if self.function == HashFunction::Crc16 {
+            return KeyHash(mix64(HashFunction::Crc16.value(self.secret, part)));
+        }
+        let raw = self.function.value(self.secret, part);
         if self.function.is_spread() {
-            raw
+            KeyHash(raw)
         } else {
-            KeyHash(mix64(raw.0))
+            KeyHash(mix64(raw))
         }
     }
 
-    /// The seed and 0, or the key as [`with_key`](Self::with_key) took it, in two little-endian
-    /// words.
     #[cfg(feature = "spec")]
     pub(crate) const fn secret(&self) -> [u64; 2] {
         self.secret

@@ -4,6 +4,7 @@ mod hitters;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::borrow::Borrow;
 use core::fmt;
 use core::sync::atomic::Ordering::SeqCst;
 
@@ -77,17 +78,19 @@ impl Lease {
     }
 }
 
-/// The keys on each node, by index. A clone counts on with the original: nodes that are members of
-/// both share their counters.
+/// The keys on each node, by index.
 ///
 /// Everything is sequentially consistent. A bound compares counters of several nodes with a total
 /// and relies on one order of all changes; the other users do not need it and pay nothing for it
 /// on x86, where each of these operations is one locked instruction anyway.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Counters(Vec<Arc<Counter>>);
+#[derive(Clone, Debug)]
+pub(crate) struct Counters<C = Counter>(Vec<C>);
+
+/// Counters that clones share.
+pub(crate) type SharedCounters = Counters<Arc<Counter>>;
 
 /// The keys on one node, from when it joined until it leaves.
-struct Counter {
+pub(crate) struct Counter {
     load: AtomicUsize,
     /// A number that no other counter of this process has: a lease is good for the counter of the
     /// same number alone, so a node that left and came back takes no lease from before.
@@ -102,20 +105,20 @@ impl fmt::Debug for Counter {
 }
 
 impl Counter {
-    fn new() -> Arc<Self> {
+    fn new() -> Self {
         // Not the atomic that Shuttle schedules: nobody waits for these numbers.
         static STAYS: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
-        Arc::new(Self {
+        Self {
             load: AtomicUsize::new(0),
             stay: STAYS.fetch_add(1, SeqCst),
-        })
+        }
     }
 }
 
-impl Counters {
+impl<C: Borrow<Counter> + From<Counter>> Counters<C> {
     /// Makes a counter for each index below `id_bound`, all at 0.
     pub(crate) fn new(id_bound: usize) -> Self {
-        Self((0..id_bound).map(|_| Counter::new()).collect())
+        Self((0..id_bound).map(|_| Counter::new().into()).collect())
     }
 
     /// Makes counters for the same indexes that share nothing with these, all at 0.
@@ -132,18 +135,21 @@ impl Counters {
     #[inline]
     pub(crate) fn load(&self, id: NodeId) -> usize {
         let counter = self.0.get(id.index());
-        counter.map_or(0, |counter| counter.load.load(SeqCst))
+        counter.map_or(0, |counter| counter.borrow().load.load(SeqCst))
     }
 
     pub(crate) fn total(&self) -> u64 {
-        let loads = self.0.iter().map(|counter| counter.load.load(SeqCst));
+        let loads = self
+            .0
+            .iter()
+            .map(|counter| counter.borrow().load.load(SeqCst));
         loads.map(|load| load as u64).sum()
     }
 
     /// Counts one key more on a node, unless it holds `limit` already.
     #[inline]
     pub(crate) fn acquire(&self, id: NodeId, limit: usize) -> Option<Lease> {
-        let counter = self.0.get(id.index())?;
+        let counter: &Counter = self.0.get(id.index())?.borrow();
         let more = |load: usize| (load < limit).then_some(load + 1);
         counter.load.fetch_update(SeqCst, SeqCst, more).ok()?;
         let stay = counter.stay;
@@ -157,8 +163,8 @@ impl Counters {
         reason = "a lease is spent by giving it back"
     )]
     pub(crate) fn release(&self, lease: Lease) -> bool {
-        let counter = self.0.get(lease.id.index());
-        let Some(counter) = counter.filter(|counter| counter.stay == lease.stay) else {
+        let counter = self.0.get(lease.id.index()).map(Borrow::borrow);
+        let Some(counter) = counter.filter(|counter: &&Counter| counter.stay == lease.stay) else {
             return false;
         };
         counter.load.fetch_sub(1, SeqCst);
@@ -169,14 +175,18 @@ impl Counters {
     /// leases, and one that joined starts at 0. Returns the load of the node that left.
     pub(crate) fn follow(&mut self, left: Option<NodeId>, id_bound: usize) -> usize {
         let counter = left.and_then(|id| self.0.get_mut(id.index()));
-        let gone = counter.map(|counter| core::mem::replace(counter, Counter::new()));
-        self.0.resize_with(id_bound, Counter::new);
-        gone.map_or(0, |counter| counter.load.load(SeqCst))
+        let gone = counter.map(|counter| core::mem::replace(counter, Counter::new().into()));
+        self.0.resize_with(id_bound, || Counter::new().into());
+        gone.map_or(0, |counter| counter.borrow().load.load(SeqCst))
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        // An `Arc` keeps two counts beside the counter.
-        let each = size_of::<Arc<Counter>>() + 2 * size_of::<usize>() + size_of::<Counter>();
-        self.0.len() * each
+        // Behind an `Arc` stands the counter with two counts of the `Arc`.
+        let behind = if size_of::<C>() < size_of::<Counter>() {
+            2 * size_of::<usize>() + size_of::<Counter>()
+        } else {
+            0
+        };
+        self.0.len() * (size_of::<C>() + behind)
     }
 }

@@ -317,7 +317,7 @@ impl Router for Maglev {
     #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
     #[inline(always)]
     fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
-        Some(self.hasher.spread(key))
+        self.hasher.spread_some(key)
     }
 
     fn hash_id(&self) -> HashId {

@@ -109,7 +109,7 @@ impl Router for Modulo {
     }
 
     fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
-        Some(self.hasher.raw(key))
+        self.hasher.raw_some(key)
     }
 
     fn hash_id(&self) -> HashId {

@@ -389,7 +389,7 @@ impl Router for HashSlots {
     }
 
     fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
-        Some(self.hasher.raw(key))
+        self.hasher.raw_some(key)
     }
 
     fn hash_id(&self) -> HashId {

@@ -220,6 +220,7 @@ impl<R: Router> BoundedLoad<R> {
     }
 
     /// ceil(c m w / W), and no more than the absolute limit.
+    #[inline]
     fn capacity_at(&self, id: NodeId, present: usize) -> usize {
         let nodes = self.router.nodes();
         if nodes.total_weight() == 0 {
@@ -244,6 +245,7 @@ impl<R: Router> BoundedLoad<R> {
         fair.saturating_mul(u128::from(self.factor)).div_ceil(whole)
     }
 
+    #[inline]
     fn has_room(&self, id: NodeId) -> bool {
         self.counters.load(id) < self.capacity_at(id, self.present() + 1)
     }

@@ -54,8 +54,8 @@ pub(crate) fn run(strategy: &Scheme, size: usize) {
         }
     });
 
-    let most = match caps(strategy).weights {
-        Weights::One => 1,
+    let most = match strategy.caps().map(|caps| caps.weights) {
+        Some(Weights::One) => 1,
         _ => 4,
     };
     let weights = (1..=most).cycle().zip(0..size);
@@ -75,7 +75,9 @@ pub(crate) fn run(strategy: &Scheme, size: usize) {
 
 fn routes(router: &dyn Router, keys: &[String]) {
     for key in keys {
-        black_box(router.owner(black_box(key.as_bytes())));
+        if let Some(hash) = router.hash_key(black_box(key.as_bytes())) {
+            black_box(router.route_hash(hash));
+        }
     }
 }
 

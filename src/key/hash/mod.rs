@@ -251,10 +251,13 @@ impl HashFunction {
             // Apart, so that the default inlines into the caller and the rest does not; Redis's
             // hash has no more than a few bytes to do.
             Self::Xxh3 => xxh3_seeded(bytes, secret[0]),
-            Self::Crc16 => crc16::crc16(bytes).into(),
+            Self::Crc16 => crc16::crc16(bytes),
             other => other.named(secret, bytes),
         }
     }
+
+    /// The longest key, in bytes, of which XXH3 inlines.
+    pub(crate) const SHORT: usize = 16;
 
     #[inline(never)]
     fn named(self, [k0, k1]: [u64; 2], bytes: &[u8]) -> u64 {
@@ -268,7 +271,7 @@ impl HashFunction {
             Self::Fnv1a64 => fnv::fnv1a_64(bytes),
             Self::Fnv1_64 => fnv::fnv1_64(bytes),
             Self::Fnv1a32 => fnv::fnv1a_32(bytes).into(),
-            Self::Crc16 => crc16::crc16(bytes).into(),
+            Self::Crc16 => crc16::crc16(bytes),
             Self::Crc32 => CRC32.checksum(bytes).into(),
             Self::Crc64 => CRC64.checksum(bytes),
             Self::Murmur3_32 => mur3::murmurhash3_x86_32(bytes, seed32).into(),
@@ -284,7 +287,7 @@ impl HashFunction {
 #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
 #[inline(always)]
 fn xxh3_seeded(bytes: &[u8], seed: u64) -> u64 {
-    if bytes.len() <= 16 {
+    if bytes.len() <= HashFunction::SHORT {
         xxh3::xxh3_64_with_seed(bytes, seed)
     } else {
         xxh3_of_more(bytes, seed)

@@ -25,7 +25,7 @@
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
-use crate::load::Counters;
+use crate::load::SharedCounters;
 use crate::{
     Change, Error, Explanation, HashRanges, KeyHash, Lease, Loads, NodeId, NodeList, Router,
     RouterExt, Spread, replicas,
@@ -75,7 +75,7 @@ pub struct HotKeys<R> {
     share: u64,
     /// In order.
     hot: Vec<KeyHash>,
-    counters: Counters,
+    counters: SharedCounters,
 }
 
 /// The requests that a key must have at the least to become hot: their number is then known to a
@@ -131,7 +131,7 @@ impl<R: Router> HotKeys<R> {
         )]
         let share = (share * MILLION as f64 + 0.5) as u64;
         Ok(Self {
-            counters: Counters::new(router.nodes().id_bound()),
+            counters: SharedCounters::new(router.nodes().id_bound()),
             router,
             copies,
             spread: Spread::Nodes,
