@@ -21,16 +21,13 @@ fn main() -> Result<(), Error> {
     let strategies: Vec<_> = fits.map(|strategy| (strategy, Params::default())).collect();
 
     let keys = Keys::template("session:{i}", 0..200_000)?;
+    let nodes = (0..12).map(|i| Node::new(format!("node-{i:02}")).with_weight(1 + i % 2));
     let comparison = compare(
-        &Contest {
-            nodes: (0..12)
-                .map(|i| Node::new(format!("node-{i:02}")).with_weight(1 + i % 2))
-                .collect(),
-            add: vec![Change::Add(Node::new("node-12").with_weight(2))],
-            remove: vec![Change::remove("node-03")],
-            schemes: strategies,
-            ..Contest::new(&keys)
-        },
+        &Contest::new(&keys)
+            .with_nodes(nodes.collect::<Vec<_>>())
+            .with_add([Change::Add(Node::new("node-12").with_weight(2))])
+            .with_remove([Change::remove("node-03")])
+            .with_schemes(strategies),
         &mut |_, _| {},
     );
 

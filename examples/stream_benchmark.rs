@@ -26,10 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = input(keys)?;
     let ring = Ring::new((0..100).map(|i| Node::new(format!("node-{i}"))))?;
     let counter = Counter::new("ring", &ring)?;
-    let how = Reading {
-        threads,
-        ..Reading::default()
-    };
+    let how = Reading::default().with_threads(threads);
     let (start, before) = (Instant::now(), processor_seconds());
     let (counter, _) = read(KeySource::lines(File::open(path)?), &counter, &how)?;
     let (wall, after) = (start.elapsed().as_secs_f64(), processor_seconds());

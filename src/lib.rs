@@ -6,6 +6,8 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+#[macro_use]
+mod builder;
 pub mod change;
 #[cfg(feature = "compat")]
 pub mod compat;

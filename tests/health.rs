@@ -17,15 +17,15 @@ use hashroute::{KeyHash, NodeId, Router, RouterExt, Spread};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
 
-/// The first report decides.
-const POLICY: Policy = Policy {
-    fail_after: 1,
-    window: Duration::ZERO,
-    rise: 1,
-    hold: Duration::ZERO,
-    max_hold: Duration::ZERO,
-    max_down: 50,
-};
+fn first_report_decides() -> Policy {
+    Policy::default()
+        .with_fail_after(1)
+        .with_window(Duration::ZERO)
+        .with_rise(1)
+        .with_hold(Duration::ZERO)
+        .with_max_hold(Duration::ZERO)
+        .with_max_down(50)
+}
 
 type Filter = Liveness<Box<dyn Router>>;
 
@@ -97,7 +97,7 @@ fn only_keys_of_nodes_that_are_down_move() {
     for_all(12, &inputs, |(weights, reports, seed)| {
         for strategy in ALL {
             let router = build(strategy, weighted(strategy, &weights));
-            let filter = Liveness::new(router, POLICY).expect("a policy");
+            let filter = Liveness::new(router, first_report_decides()).expect("a policy");
             moves(&filter, &reports, &keys(u64::from(seed), 20));
         }
     });
@@ -132,7 +132,7 @@ fn moves(filter: &Filter, reports: &[(usize, bool)], keys: &[KeyHash]) {
 #[test]
 fn a_router_over_nothing_routes_nothing() -> Outcome {
     for strategy in ALL {
-        let filter = Liveness::new(build(strategy, []), POLICY)?;
+        let filter = Liveness::new(build(strategy, []), first_report_decides())?;
         assert_eq!((filter.route(b"key"), filter.skips()), (None, false));
     }
     Ok(())

@@ -53,12 +53,11 @@ fn draw(
     let mut after = ring.clone();
     change.iter().try_for_each(|change| after.apply(change))?;
     let remap = change.map(|_| remap(&before, &Assignment::of(&after, keys), keys));
-    let picture = plot::ring(&RingScene {
-        router: ring,
-        balance: &balance,
-        changed: remap.as_ref().map(|remap| (&after as &dyn Router, remap)),
-        keys: shown,
-    })?;
+    let mut scene = RingScene::new(ring, &balance).with_keys(shown);
+    if let Some(remap) = &remap {
+        scene = scene.with_changed(&after, remap);
+    }
+    let picture = plot::ring(&scene)?;
     Ok((picture, remap))
 }
 
@@ -123,23 +122,16 @@ fn every_picture_is_well_formed_titled_and_the_same_again() -> Outcome {
         let (drawn, moved) = draw(&ring, Some(add), &keys, &hostile)?;
         let leave = draw(&ring, Some(Change::remove("a&b")), &keys, &hostile)?.0;
         let balance = balance("<&\">", &ring, &keys, &Assignment::of(&ring, &keys));
-        let point = CountPoint {
-            nodes: 3,
-            cv: f64::NAN,
-            noise_cv: 0.1,
-            noise_cv_p99: 0.2,
-            dangerous: true,
-            because: Vec::new(),
+        let point = |cv: f64| {
+            let point = CountPoint::new(3, cv).with_dangerous(true);
+            point.with_noise_cv(0.1).with_noise_cv_p99(0.2)
         };
         Ok(vec![
             drawn,
             leave,
             plot::bars(&balance, Measure::Keys)?,
             plot::matrix(&moved.expect("a change")),
-            plot::counts(
-                "<&\">\u{0}",
-                &[point.clone(), CountPoint { cv: 0.3, ..point }],
-            ),
+            plot::counts("<&\">\u{0}", &[point(f64::NAN), point(0.3)]),
             plot::counts("", &[]),
             plot::slots(&table(&[("<&>", 0..=9000), ("\"b\"", 9001..=16_000)])?),
         ])
@@ -378,13 +370,10 @@ fn a_png_has_the_size_asked_for_and_is_refused_beyond_reason() -> Outcome {
 
 #[test]
 fn dangerous_counts_have_the_colour_of_their_largest_divisor() -> Outcome {
-    let point = |nodes: u64, because: &[u64]| CountPoint {
-        nodes,
-        cv: 1.0,
-        noise_cv: 0.1,
-        noise_cv_p99: 0.2,
-        dangerous: nodes < 90,
-        because: because.to_vec(),
+    let point = |nodes: u64, because: &[u64]| {
+        let point = CountPoint::new(nodes, 1.0).with_noise_cv(0.1);
+        let point = point.with_noise_cv_p99(0.2).with_because(because);
+        point.with_dangerous(nodes < 90)
     };
     let points = [
         point(60, &[3, 5]),

@@ -285,10 +285,7 @@ fn a_refused_key_has_no_owner_while_a_change_is_on_its_way() -> Outcome {
         if without.is_empty() {
             continue;
         }
-        let replicas = Replicas {
-            n: 2,
-            spread: Spread::Nodes,
-        };
+        let replicas = Replicas::new(2, Spread::Nodes);
         // A system that routes no text at all has no plan.
         let Ok(plan) = Plan::new(&old, &new, replicas, Budget::default()) else {
             continue;

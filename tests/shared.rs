@@ -389,10 +389,7 @@ fn a_panic_that_panics_again_harms_nobody() -> Outcome {
 
 #[test]
 fn a_swap_forgets_nothing_about_health() -> Outcome {
-    let policy = Policy {
-        fail_after: 1,
-        ..Policy::default()
-    };
+    let policy = Policy::default().with_fail_after(1);
     let shared = Shared::new(Liveness::new(Ring::with_points(nodes(4), 8)?, policy)?);
     let before = shared.pin();
     let id = before.nodes().id("node-1").ok_or("a member")?;

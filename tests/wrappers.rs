@@ -401,10 +401,7 @@ fn bounded(count: usize) -> Result<BoundedLoad<Ring>, Error> {
 }
 
 fn live<R: Router>(router: R) -> Result<Liveness<R>, Error> {
-    let policy = Policy {
-        fail_after: 1,
-        ..Policy::default()
-    };
+    let policy = Policy::default().with_fail_after(1);
     Liveness::new(router, policy)
 }
 

@@ -190,10 +190,7 @@ fn hot<R: Router>(router: R, keys: &[KeyHash]) -> Outcome {
 fn epochs(keys: &[KeyHash]) -> Outcome {
     let ring = |count| Ring::new((0..count).map(|i| Node::new(format!("node-{i}"))));
     let (old, new) = (Arc::new(ring(30)?), Arc::new(ring(31)?));
-    let replicas = Replicas {
-        n: 3,
-        ..Replicas::default()
-    };
+    let replicas = Replicas::new(3, Spread::Nodes);
     let plan = Plan::new(&*old, &*new, replicas, Budget::default())?;
     let mut change = Transition::new(old, new, &plan)?;
     loop {

@@ -114,6 +114,14 @@ impl Default for Buraksezer {
     }
 }
 
+builder! { Buraksezer:
+    with_format(format: Format),
+    with_hash(hash: HashFunction),
+    with_partitions(partitions: u64),
+    with_replication(replication: u32),
+    with_load(load: f64),
+}
+
 /// Versions of the library that share routes.
 ///
 /// ```

@@ -66,7 +66,7 @@ const UNIT: Param = Param::new(
 /// use hashroute::compat::{Pool, Server, cache_memcached_fast::CacheMemcachedFast};
 /// use hashroute::Router;
 ///
-/// let system = CacheMemcachedFast { ketama_points: 150, ..CacheMemcachedFast::default() };
+/// let system = CacheMemcachedFast::default().with_ketama_points(150);
 /// let pool = Pool::new(system, ["10.0.0.1:11211", "10.0.0.2:11211"].map(Server::new))?;
 /// assert_eq!(pool.layout().len(), 300);
 /// assert!(pool.route(b"key").is_some());
@@ -96,6 +96,12 @@ impl Default for CacheMemcachedFast {
             unit: 1,
         }
     }
+}
+
+builder! { CacheMemcachedFast:
+    with_ketama_points(ketama_points: u32),
+    with_namespace(namespace: impl Into<String>),
+    with_unit(unit: u32),
 }
 
 /// The end of the circle.

@@ -107,6 +107,12 @@ impl Default for Cilium {
     }
 }
 
+builder! { Cilium:
+    with_table_size(table_size: u64),
+    with_hash_seed(hash_seed: [u8; 12]),
+    with_protocol(protocol: impl Into<String>),
+}
+
 impl Cilium {
     /// The seeds of the table, of short addresses and of long ones.
     fn seeds(&self) -> [u32; 3] {

@@ -85,6 +85,8 @@ impl Default for Dalli {
     }
 }
 
+builder! { Dalli: with_failover(failover: bool) }
+
 /// Points of a server of the mean weight.
 const POINTS: u64 = 160;
 

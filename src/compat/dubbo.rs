@@ -74,6 +74,8 @@ impl Default for Dubbo {
     }
 }
 
+builder! { Dubbo: with_hash_nodes(hash_nodes: u32) }
+
 /// The four words of a digest.
 fn words(text: &[u8]) -> [u64; 4] {
     let digest = u128::from_le_bytes(Md5::digest(text).into());

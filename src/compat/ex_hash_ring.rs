@@ -73,6 +73,8 @@ impl Default for ExHashRing {
     }
 }
 
+builder! { ExHashRing: with_replicas(replicas: u32) }
+
 fn hash(text: &[u8]) -> u64 {
     (u128::from_le_bytes(Md5::digest(text).into()) >> 64) as u64
 }

@@ -67,7 +67,7 @@ pub(super) const HASH: Param = Param::new(
 /// use hashroute::{Node, Router};
 ///
 /// let nodes = ["node-0", "node-1", "node-2"].map(Server::new);
-/// let pool = Pool::new(GoMaglev { table_size: 13, ..GoMaglev::default() }, nodes)?;
+/// let pool = Pool::new(GoMaglev::default().with_table_size(13), nodes)?;
 /// assert_eq!(pool.layout().len(), 13);
 /// assert!(pool.route(b"key").is_some());
 /// # Ok::<(), hashroute::Error>(())
@@ -88,6 +88,8 @@ impl Default for GoMaglev {
         }
     }
 }
+
+builder! { GoMaglev: with_table_size(table_size: u64), with_hash(hash: HashFunction) }
 
 /// A node's way through the table.
 struct Way {

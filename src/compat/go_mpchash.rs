@@ -81,6 +81,8 @@ impl Default for GoMpchash {
     }
 }
 
+builder! { GoMpchash: with_probes(probes: u32), with_seeds(seeds: [u64; 2]) }
+
 fn sip(seed: u64, bytes: &[u8]) -> u64 {
     SipHasher24::new_with_keys(seed, 0).hash(bytes)
 }

@@ -43,7 +43,7 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
 /// use hashroute::{HashFunction, Node, Router};
 ///
 /// let nodes = ["node-0", "node-1", "node-2"].map(Server::new);
-/// let pool = Pool::new(GoRendezvous { hash: HashFunction::Fnv1a64 }, nodes)?;
+/// let pool = Pool::new(GoRendezvous::default().with_hash(HashFunction::Fnv1a64), nodes)?;
 /// assert!(pool.route(b"key").is_some());
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -60,6 +60,8 @@ impl Default for GoRendezvous {
         }
     }
 }
+
+builder! { GoRendezvous: with_hash(hash: HashFunction) }
 
 /// xorshift64* by Vigna.
 fn score(key: u64, node: u64) -> u64 {

@@ -73,6 +73,8 @@ impl Default for Groupcache {
     }
 }
 
+builder! { Groupcache: with_replicas(replicas: u32), with_hash(hash: HashFunction) }
+
 impl System for Groupcache {
     fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         if self.hash.bits() > 32 {

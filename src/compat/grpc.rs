@@ -91,6 +91,12 @@ impl Default for Grpc {
     }
 }
 
+builder! { Grpc:
+    with_min_ring_size(min_ring_size: u64),
+    with_max_ring_size(max_ring_size: u64),
+    with_order(order: Order),
+}
+
 /// The order in which servers take their points, which differs between languages.
 ///
 /// ```

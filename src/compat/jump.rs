@@ -109,6 +109,8 @@ pub struct JumpFamily {
     pub key: Key,
 }
 
+builder! { JumpFamily: with_function(function: JumpFunction), with_key(key: Key) }
+
 /// Whose arithmetic gives the bucket.
 ///
 /// ```

@@ -83,6 +83,8 @@ impl Default for Katran {
     }
 }
 
+builder! { Katran: with_version(version: RingVersion), with_ring_size(ring_size: u64) }
+
 /// Which of Katran's two tables.
 ///
 /// ```

@@ -85,7 +85,7 @@ const VNODES: Param = Param::new(
 /// ```
 /// use hashroute::compat::{Pool, Server, npm_hashring::NpmHashring};
 ///
-/// let hash_ring = NpmHashring { replicas: 3, ..NpmHashring::default() };
+/// let hash_ring = NpmHashring::default().with_replicas(3);
 /// let pool = Pool::new(hash_ring, ["127.0.0.1:22121", "127.0.0.1:22122"].map(Server::new))?;
 /// assert_eq!(pool.layout().len(), 240);
 /// # Ok::<(), hashroute::Error>(())
@@ -121,6 +121,14 @@ impl Default for NpmHashring {
             vnodes: BTreeMap::new(),
         }
     }
+}
+
+builder! { NpmHashring:
+    with_algorithm(algorithm: Algorithm),
+    with_vnode_count(vnode_count: u32),
+    with_replicas(replicas: usize),
+    with_default_port(default_port: impl Into<Option<u16>>),
+    with_vnodes(vnodes: impl Into<BTreeMap<Box<str>, u32>>),
 }
 
 /// The digest of keys and servers.

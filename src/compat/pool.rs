@@ -203,7 +203,7 @@ impl Pool {
     /// use hashroute::compat::{Pool, Server, haproxy::HaProxy};
     /// use hashroute::Router;
     ///
-    /// let system = HaProxy { balance_factor: 125, ..HaProxy::default() };
+    /// let system = HaProxy::default().with_balance_factor(125);
     /// let pool = Pool::new(system, ["s1", "s2"].map(Server::new))?;
     /// let key = pool.hash_key(b"key").expect("every key has a hash");
     /// let idle = pool.choose(key, &|_| 0);

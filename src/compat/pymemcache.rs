@@ -66,13 +66,15 @@ pub struct Pymemcache {
     pub keys: KeyType,
 }
 
+builder! { Pymemcache: with_keys(keys: KeyType) }
+
 /// Which type keys have in Python.
 ///
 /// ```
 /// use hashroute::compat::{Pool, Server, pymemcache::{KeyType, Pymemcache}};
 /// use hashroute::Router;
 ///
-/// let pool = |keys| Pool::new(Pymemcache { keys }, ["a:1", "b:1"].map(Server::new));
+/// let pool = |keys| Pool::new(Pymemcache::default().with_keys(keys), ["a:1", "b:1"].map(Server::new));
 /// assert_eq!(pool(KeyType::Bytes)?.route(b"it's"), pool(KeyType::Str)?.route(b"b\"it's\""));
 /// # Ok::<(), hashroute::Error>(())
 /// ```

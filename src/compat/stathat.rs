@@ -71,6 +71,8 @@ impl Default for Stathat {
     }
 }
 
+builder! { Stathat: with_hash(hash: HashFunction), with_replicas(replicas: u32) }
+
 impl System for Stathat {
     fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         let known = [HashFunction::Crc32, HashFunction::Fnv1a32];

@@ -91,6 +91,8 @@ impl Default for TrafficServer {
     }
 }
 
+builder! { TrafficServer: with_query(query: Query), with_weight_scale(weight_scale: u32) }
+
 /// What `qstring` says about the query.
 ///
 /// ```

@@ -102,6 +102,8 @@ impl Default for Uhashring {
     }
 }
 
+builder! { Uhashring: with_ring(ring: RingType), with_vnodes(vnodes: u32) }
+
 /// Which ring: `hash_fn`.
 ///
 /// ```

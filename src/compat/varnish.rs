@@ -87,7 +87,7 @@ const MOST_ALT: u32 = 64;
 /// let servers = [("127.0.0.1:9601", "b1"), ("127.0.0.1:9602", "b2")]
 ///     .map(|(address, name)| Server::new(address).with_label(name));
 /// let first = Pool::new(Varnish::default(), servers.clone())?;
-/// let other = Pool::new(Varnish { alt: 1, ..Varnish::default() }, servers)?;
+/// let other = Pool::new(Varnish::default().with_alt(1), servers)?;
 /// assert_ne!(first.route(b"key"), other.route(b"key"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -115,6 +115,14 @@ impl Default for Varnish {
             alt: 0,
         }
     }
+}
+
+builder! { Varnish:
+    with_by(by: By),
+    with_host(host: impl Into<String>),
+    with_replicas(replicas: u32),
+    with_weight_scale(weight_scale: u32),
+    with_alt(alt: u32),
 }
 
 /// What the `by` argument says that keys are.

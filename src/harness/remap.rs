@@ -95,8 +95,9 @@ pub struct MovedBytes {
 ///
 /// ```
 /// # use hashroute::harness::KeyFlow;
-/// let flow = KeyFlow { from: Some("a".into()), to: None, keys: 7, bytes: None };
-/// assert_eq!(serde_json::to_string(&flow)?, r#"{"from":"a","to":null,"keys":7}"#);
+/// let text = r#"{"from":"a","to":null,"keys":7}"#;
+/// let flow: KeyFlow = serde_json::from_str(text)?;
+/// assert_eq!(serde_json::to_string(&flow)?, text);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -20,14 +20,13 @@ use crate::{Change, Error, Node};
 /// use hashroute::{Change, Node};
 ///
 /// let keys = Keys::template("user:{i}", 0..1000)?;
-/// let contest = Contest {
-///     nodes: ["a", "b", "c"].map(Node::new).into(),
-///     add: vec![Change::Add(Node::new("d"))],
-///     remove: vec![Change::remove("a")],
-///     strategies: strategy::ALL.iter().map(|strategy| (strategy, Params::default())).collect(),
-///     ..Contest::new(&keys)
-/// };
-/// assert_eq!(contest.strategies.len(), strategy::ALL.len());
+/// let schemes: Vec<_> = strategy::ALL.iter().map(|scheme| (scheme, Params::default())).collect();
+/// let contest = Contest::new(&keys)
+///     .with_nodes(["a", "b", "c"].map(Node::new))
+///     .with_add([Change::add("d")])
+///     .with_remove([Change::remove("a")])
+///     .with_schemes(schemes);
+/// assert_eq!(contest.schemes.len(), strategy::ALL.len());
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone)]
@@ -79,6 +78,15 @@ impl<'a> Contest<'a> {
             allocations: None,
         }
     }
+}
+
+builder! { Contest<'a>:
+    with_nodes(nodes: impl Into<Vec<Node>>),
+    with_add(add: impl Into<Vec<Change>>),
+    with_remove(remove: impl Into<Vec<Change>>),
+    with_schemes(schemes: impl Into<Vec<(&'a Scheme, Params)>>),
+    with_costs(costs: bool),
+    with_allocations(allocations: &'a dyn Fn() -> u64),
 }
 
 /// What a comparison is doing.
@@ -140,12 +148,10 @@ pub struct ScenarioSummary {
 /// ```
 /// # use hashroute::{Change, Node, harness::{Contest, Keys, compare}, strategy::{self, Params}};
 /// let keys = Keys::template("{i}", 0..100)?;
-/// let contest = Contest {
-///     nodes: ["a", "b"].map(Node::new).into(),
-///     remove: vec![Change::remove("a")],
-///     strategies: vec![(strategy::find("jump")?, Params::default())],
-///     ..Contest::new(&keys)
-/// };
+/// let contest = Contest::new(&keys)
+///     .with_nodes(["a", "b"].map(Node::new))
+///     .with_remove([Change::remove("a")])
+///     .with_schemes([(strategy::find("jump")?, Params::default())]);
 /// let row = compare(&contest, &mut |_, _| ()).rows.remove(0);
 /// assert!(row.balance.is_some() && row.remove.is_none());
 /// assert!(row.refused.is_some_and(|why| why.starts_with("remove: node \"a\" cannot leave")));
@@ -238,14 +244,13 @@ pub struct Comparison {
 /// use hashroute::{Change, Node};
 ///
 /// let keys = Keys::template("user:{i}", 0..1000)?;
-/// let contest = Contest {
-///     nodes: ["a", "b", "c"].map(Node::new).into(),
-///     add: vec![Change::Add(Node::new("d"))],
-///     remove: vec![Change::remove("c")],
-///     strategies: strategy::ALL.iter().map(|strategy| (strategy, Params::default())).collect(),
-///     costs: false,
-///     ..Contest::new(&keys)
-/// };
+/// let schemes: Vec<_> = strategy::ALL.iter().map(|scheme| (scheme, Params::default())).collect();
+/// let contest = Contest::new(&keys)
+///     .with_nodes(["a", "b", "c"].map(Node::new))
+///     .with_add([Change::add("d")])
+///     .with_remove([Change::remove("c")])
+///     .with_schemes(schemes)
+///     .with_costs(false);
 /// let mut stages = 0;
 /// let comparison = compare(&contest, &mut |_strategy, _stage| stages += 1);
 /// let count = strategy::ALL.len();

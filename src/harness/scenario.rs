@@ -18,8 +18,7 @@ use crate::{Change, Error, KeyHash, Node, NodeId, Nodes, Router};
 /// use hashroute::{Change, Node};
 ///
 /// let keys = Keys::template("user:{i}", 0..10_000)?;
-/// let mut scenario = Scenario::new(["a", "b", "c"].map(Node::new), &keys);
-/// scenario.changes.push(Change::Add(Node::new("d")));
+/// let scenario = Scenario::new(["a", "b", "c"].map(Node::new), &keys).with_changes([Change::add("d")]);
 /// let remap = scenario.remap(strategy::find("rendezvous")?, &Params::default())?;
 /// assert_eq!(remap.excess, 0);
 /// # Ok::<(), hashroute::Error>(())
@@ -106,6 +105,8 @@ impl<'a> Scenario<'a> {
         Ok(remap(&before, &after, self.keys))
     }
 }
+
+builder! { Scenario<'a>: with_changes(changes: impl Into<Vec<Change>>) }
 
 /// Assigns one key to a node, and counts it there where the router keeps loads. `None` when no node
 /// can take it, and for a key that the router does not route.

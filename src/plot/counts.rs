@@ -14,7 +14,7 @@ use crate::harness::skew::CountRow;
 ///
 /// ```
 /// use hashroute::plot::{CountPoint, counts};
-/// let point = CountPoint { nodes: 60, cv: 1.66, noise_cv: 0.24, noise_cv_p99: 0.30, dangerous: true, because: vec![3, 5] };
+/// let point = CountPoint::new(60, 1.66).with_noise_cv(0.24).with_noise_cv_p99(0.30).with_dangerous(true);
 /// assert!(point.cv > point.noise_cv_p99);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +31,31 @@ pub struct CountPoint {
     pub dangerous: bool,
     /// The divisors at which hashes bunch and that divide the number of nodes.
     pub because: Vec<u64>,
+}
+
+impl CountPoint {
+    /// So many nodes and their coefficient of variation, without noise and without danger.
+    ///
+    /// ```
+    /// assert!(!hashroute::plot::CountPoint::new(61, 0.2).dangerous);
+    /// ```
+    pub const fn new(nodes: u64, cv: f64) -> Self {
+        Self {
+            nodes,
+            cv,
+            noise_cv: 0.0,
+            noise_cv_p99: 0.0,
+            dangerous: false,
+            because: Vec::new(),
+        }
+    }
+}
+
+builder! { CountPoint:
+    with_noise_cv(noise_cv: f64),
+    with_noise_cv_p99(noise_cv_p99: f64),
+    with_dangerous(dangerous: bool),
+    with_because(because: impl Into<Vec<u64>>),
 }
 
 impl From<&CountRow> for CountPoint {
@@ -62,8 +87,9 @@ const DIVISORS: usize = 6;
 ///
 /// ```
 /// use hashroute::plot::{CountPoint, counts};
-/// let even = CountPoint { nodes: 61, cv: 0.2, noise_cv: 0.24, noise_cv_p99: 0.3, dangerous: false, because: vec![] };
-/// let uneven = CountPoint { nodes: 60, cv: 1.7, dangerous: true, because: vec![3, 5], ..even.clone() };
+/// let [even, uneven] = [(61, 0.2), (60, 1.7)]
+///     .map(|(nodes, cv)| CountPoint::new(nodes, cv).with_noise_cv(0.24).with_noise_cv_p99(0.3));
+/// let uneven = uneven.with_dangerous(true).with_because([3, 5]);
 /// let picture = counts("metric:demo:{i} by twemproxy", &[uneven, even]);
 /// assert_eq!(picture.title(), "1 of 2 node counts is less even than chance explains");
 /// ```

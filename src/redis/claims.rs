@@ -30,6 +30,18 @@ pub struct Claim {
     pub slots: Vec<SlotRange>,
 }
 
+impl Claim {
+    /// That `id` has `slots`, ascending, under `epoch`.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::redis::Claim::new("a", 3, vec![0..=99]).epoch, 3);
+    /// ```
+    pub fn new(id: impl Into<Box<str>>, epoch: u64, slots: Vec<SlotRange>) -> Self {
+        let id = id.into();
+        Self { id, epoch, slots }
+    }
+}
+
 /// What hearing a [`Claim`] has changed.
 ///
 /// ```
@@ -137,14 +149,14 @@ impl Table {
     /// use hashroute::redis::{ClusterNode, Flags, SlotRule, Table};
     ///
     /// // The view of "old", which has been away while "heir" took its slots under epoch 2.
-    /// let myself = Flags { myself: true, ..Flags::default() };
+    /// let myself = Flags::default().with_myself(true);
     /// let nodes = [
     ///     ClusterNode::new("old")?.with_epoch(1).with_flags(myself),
     ///     ClusterNode::new("heir")?.with_primary("old"),
     /// ];
     /// let mut view = Table::with_nodes(SlotRule::REDIS, nodes)?;
     /// view.assign(0..=99, "old")?;
-    /// let heard = view.hear(&hashroute::redis::Claim { id: "heir".into(), epoch: 2, slots: vec![0..=99] })?;
+    /// let heard = view.hear(&hashroute::redis::Claim::new("heir", 2, vec![0..=99]))?;
     /// assert!(heard.follows);
     /// assert_eq!(view.myself().and_then(ClusterNode::primary), Some("heir"));
     /// # Ok::<(), hashroute::Error>(())

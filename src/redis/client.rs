@@ -262,7 +262,7 @@ impl SlotMap {
     /// ```
     /// use hashroute::redis::{Address, Next, Outcome, Patience, SlotMap, SlotRule, Stop};
     ///
-    /// let once = Patience { sends: 1, ..Patience::default() };
+    /// let once = Patience::default().with_sends(1);
     /// let mut map = SlotMap::new(SlotRule::REDIS, [Address::new("a", 1)])?.with_patience(once);
     /// let mut call = map.start([b"foo"])?;
     /// assert_eq!(map.after(&mut call, Outcome::Refused), Next::GiveUp(Stop::Patience));

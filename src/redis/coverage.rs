@@ -34,6 +34,12 @@ impl Default for CoverageRule {
     }
 }
 
+builder! { CoverageRule:
+    with_require_full_coverage(require_full_coverage: bool),
+    with_reads_when_down(reads_when_down: bool),
+    with_channels_when_down(channels_when_down: bool),
+}
+
 /// All slots, sorted by whether somebody serves them.
 ///
 /// ```
@@ -109,12 +115,24 @@ pub struct Votes {
 }
 
 impl Votes {
+    /// So many primaries, and so many of them in reach.
+    ///
+    /// ```
+    /// assert!(hashroute::redis::Votes::new(3, 2).is_majority());
+    /// ```
+    pub const fn new(primaries: usize, reachable: usize) -> Self {
+        Self {
+            primaries,
+            reachable,
+        }
+    }
+
     /// Votes that a majority takes.
     ///
     /// ```
     /// use hashroute::redis::Votes;
     ///
-    /// assert_eq!(Votes { primaries: 4, reachable: 2 }.needed(), 3);
+    /// assert_eq!(Votes::new(4, 2).needed(), 3);
     /// ```
     pub const fn needed(self) -> usize {
         self.primaries / 2 + 1
@@ -125,7 +143,7 @@ impl Votes {
     /// ```
     /// use hashroute::redis::Votes;
     ///
-    /// assert!(!Votes { primaries: 2, reachable: 1 }.is_majority());
+    /// assert!(!Votes::new(2, 1).is_majority());
     /// ```
     pub const fn is_majority(self) -> bool {
         self.reachable >= self.needed()
@@ -138,7 +156,7 @@ impl Table {
     /// ```
     /// use hashroute::redis::{ClusterNode, Flags, SlotRule, Table};
     ///
-    /// let failed = Flags { failed: true, ..Flags::default() };
+    /// let failed = Flags::default().with_failed(true);
     /// let nodes = [ClusterNode::new("a")?, ClusterNode::new("b")?.with_flags(failed)];
     /// let mut table = Table::with_nodes(SlotRule::REDIS, nodes)?;
     /// table.assign(0..=99, "a")?;
@@ -195,7 +213,7 @@ impl Table {
     ///
     /// let mut table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
     /// table.assign(1..=16_383, "a")?;
-    /// let lax = CoverageRule { require_full_coverage: false, ..CoverageRule::default() };
+    /// let lax = CoverageRule::default().with_require_full_coverage(false);
     /// assert_eq!(table.health(CoverageRule::default()), Health::Uncovered);
     /// assert_eq!(table.health(lax), Health::Ok);
     /// # Ok::<(), hashroute::Error>(())

@@ -158,7 +158,7 @@ impl Table {
     ///
     /// let text = "a h:1@1 myself,master - 0 0 1 connected 0-99\nb h:2@2 master,fail - 0 0 2 connected 100-16383\n";
     /// let mut view = Table::from_nodes_text(text, SlotRule::REDIS)?;
-    /// let old = Claim { id: "b".into(), epoch: 2, slots: vec![100..=16_383] };
+    /// let old = Claim::new("b", 2, vec![100..=16_383]);
     /// view.vote(&old, 3)?;
     /// assert!(view.vote(&old, 3).is_err());
     /// assert_eq!(view.epochs(), (3, 3));

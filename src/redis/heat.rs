@@ -46,11 +46,12 @@ pub struct Heat {
 /// A slot and what it has.
 ///
 /// ```
-/// use hashroute::redis::{Heat, HotSlot, SlotRule};
+/// use hashroute::redis::{Heat, SlotRule};
 ///
 /// let mut heat = Heat::new(SlotRule::REDIS, 10);
 /// heat.feed(b"foo", 7);
-/// assert_eq!(heat.top_slots(1), [HotSlot { slot: 12_182, count: 7 }]);
+/// let top = heat.top_slots(1)[0];
+/// assert_eq!((top.slot, top.count), (12_182, 7));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HotSlot {

@@ -35,7 +35,7 @@
 //! table.add(ClusterNode::new("new")?.with_address(Address::new("10.0.0.3", 6379)))?;
 //! let plan = SlotPlan::new(&table, &Goal::even(&table))?;
 //! assert_eq!(plan.len(), 5461);
-//! for step in plan.steps(SlotBudget { slots: 1000, ..SlotBudget::default() }) {
+//! for step in plan.steps(SlotBudget::default().with_slots(1000)) {
 //!     for action in plan.classic(&table, step.clone(), 100, 5000)? {
 //!         // send it
 //!         # let _ = action;

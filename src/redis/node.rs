@@ -142,7 +142,7 @@ impl fmt::Display for Link {
 /// ```
 /// use hashroute::redis::Flags;
 ///
-/// assert!(!Flags { myself: true, ..Flags::default() }.failed);
+/// assert!(!Flags::default().with_myself(true).failed);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[expect(
@@ -162,6 +162,15 @@ pub struct Flags {
     pub no_address: bool,
     /// A replica that never takes its primary's place (`nofailover`).
     pub no_failover: bool,
+}
+
+builder! { Flags:
+    with_myself(myself: bool),
+    with_suspected(suspected: bool),
+    with_failed(failed: bool),
+    with_handshake(handshake: bool),
+    with_no_address(no_address: bool),
+    with_no_failover(no_failover: bool),
 }
 
 /// One server of a cluster.
@@ -422,7 +431,7 @@ impl ClusterNode {
     ///
     /// ```
     /// # use hashroute::redis::{ClusterNode, Flags};
-    /// let failed = Flags { failed: true, ..Flags::default() };
+    /// let failed = Flags::default().with_failed(true);
     /// assert!(ClusterNode::new("a")?.with_flags(failed).flags().failed);
     /// # Ok::<(), hashroute::Error>(())
     /// ```

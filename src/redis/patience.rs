@@ -33,6 +33,8 @@ impl Default for Patience {
     }
 }
 
+builder! { Patience: with_sends(sends: u32), with_first(first: u64), with_longest(longest: u64) }
+
 impl Patience {
     /// The n-th wait of a call, from 0, in milliseconds.
     ///

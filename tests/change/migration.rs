@@ -127,11 +127,7 @@ impl World {
 }
 
 fn migrate(what: &str, old: Arc<dyn Router>, new: Arc<dyn Router>, replicas: Replicas) -> Outcome {
-    let budget = Budget {
-        step: 0.25,
-        node_in: 0.2,
-        ..Budget::default()
-    };
+    let budget = Budget::default().with_step(0.25).with_node_in(0.2);
     let plan = Plan::new(&*old, &*new, replicas, budget)?;
     assert!(plan.steps().len() > 0, "{what}: nothing moves");
     World::new(&Transition::new(old, new, &plan)?).run(what);
@@ -139,10 +135,7 @@ fn migrate(what: &str, old: Arc<dyn Router>, new: Arc<dyn Router>, replicas: Rep
 }
 
 fn migrate_all(n: usize) -> Outcome {
-    let replicas = Replicas {
-        n,
-        spread: Spread::Nodes,
-    };
+    let replicas = Replicas::new(n, Spread::Nodes);
     for strategy in plannable() {
         let change = [Step::Add(2), Step::Remove(1), Step::Add(1)];
         let [old, new] = states(strategy, &[1, 2, 1, 3, 1], &change);
@@ -204,10 +197,7 @@ fn a_migration_between_hash_functions() -> Outcome {
                 .skip(1)
                 .map(|node: Node| node.with_weight(2)),
         )?;
-        let replicas = Replicas {
-            n,
-            spread: Spread::Nodes,
-        };
+        let replicas = Replicas::new(n, Spread::Nodes);
         let (old, new) = (Arc::new(pool), Arc::new(ring));
         let plan = Plan::new(&*old, &*new, replicas, Budget::default())?;
         assert!(

@@ -18,7 +18,7 @@ use crate::{plannable, states, texts};
 const ROUNDING: f64 = 1e-9;
 
 fn replicas(n: usize, spread: Spread) -> Replicas {
-    Replicas { n, spread }
+    Replicas::new(n, spread)
 }
 
 /// Every figure of every step within the budget, and all ranges apart.
@@ -76,11 +76,10 @@ fn steps_keep_the_budget_and_make_up_the_whole() {
                 ];
                 let [old, new] = states(strategy, &weights, &change);
                 let (step, node_in, node_out) = budget;
-                let budget = Budget {
-                    step,
-                    node_in,
-                    node_out,
-                };
+                let budget = Budget::default()
+                    .with_step(step)
+                    .with_node_in(node_in)
+                    .with_node_out(node_out);
                 let plan = Plan::new(&*old, &*new, replicas(n, spread), budget).expect("a budget");
                 let moved = check_steps(strategy.name, &plan, budget);
                 let diff = diff(&*old, &*new).expect("few nodes");
@@ -116,10 +115,7 @@ fn steps_keep_the_budget_and_make_up_the_whole() {
 
 #[test]
 fn a_plan_is_the_same_every_time() -> Outcome {
-    let budget = Budget {
-        step: 0.2,
-        ..Budget::default()
-    };
+    let budget = Budget::default().with_step(0.2);
     for strategy in plannable() {
         let [old, new] = states(strategy, &[1, 2, 1], &[Step::Add(2)]);
         let plan = || Plan::new(&*old, &*new, replicas(1, Spread::Nodes), budget);
@@ -157,7 +153,8 @@ fn check_key(change: &Transition, key: &[u8], [before, after]: &[Vec<String>; 2]
     assert_eq!(owners.now, lists.now.first().copied());
     let next = lists.other.first().filter(|id| owners.now != Some(**id));
     assert_eq!(owners.other, next.copied());
-    let (router, Replicas { n, spread }) = (change.router().expect("one hash"), plan.replicas());
+    let (router, Replicas { n, spread, .. }) =
+        (change.router().expect("one hash"), plan.replicas());
     assert_eq!(router.owner(key), owners.now);
     assert_eq!(router.replicas(key, n, spread), lists.now);
 
@@ -182,10 +179,7 @@ fn check_key(change: &Transition, key: &[u8], [before, after]: &[Vec<String>; 2]
 #[test]
 fn every_key_has_an_owner_and_a_source_at_every_moment() -> Outcome {
     let keys = texts(60);
-    let budget = Budget {
-        step: 0.2,
-        ..Budget::default()
-    };
+    let budget = Budget::default().with_step(0.2);
     for strategy in plannable() {
         for (n, spread) in [(1, Spread::Nodes), (3, Spread::Nodes), (2, Spread::Zones)] {
             let replicas = replicas(n, spread);
@@ -429,11 +423,10 @@ fn limit(field: usize, share: f64) -> Budget {
     let mut shares = [1.0; 3];
     shares[field] = share;
     let [step, node_in, node_out] = shares;
-    Budget {
-        step,
-        node_in,
-        node_out,
-    }
+    Budget::default()
+        .with_step(step)
+        .with_node_in(node_in)
+        .with_node_out(node_out)
 }
 
 /// The message says what would do, and that does.

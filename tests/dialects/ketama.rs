@@ -38,18 +38,12 @@ fn servers() -> impl Strategy<Value = Vec<Server>> {
 }
 
 fn pools(servers: &[Server], hash: Function, char: Char) -> Result<(Pool, Pool), Error> {
-    let twemproxy = Twemproxy {
-        hash,
-        char,
-        ..Twemproxy::default()
-    };
-    let libmemcached = Libmemcached {
-        distribution: libmemcached::ServerDistribution::Consistent,
-        weighted: Weighted::Always,
-        hash,
-        char,
-        ..Libmemcached::default()
-    };
+    let twemproxy = Twemproxy::default().with_hash(hash).with_char(char);
+    let libmemcached = Libmemcached::default()
+        .with_distribution(libmemcached::ServerDistribution::Consistent)
+        .with_weighted(Weighted::Always)
+        .with_hash(hash)
+        .with_char(char);
     let servers = || servers.iter().cloned();
     Ok((
         Pool::new(twemproxy, servers())?,

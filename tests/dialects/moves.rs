@@ -241,10 +241,7 @@ fn a_gap_has_no_replicas_in_an_exact_plan() -> Result<(), Error> {
     let old = pool(dalli, 4, &params)?;
     let mut new = pool(dalli, 4, &params)?;
     new.apply(&Change::reweight(name(dalli, 1), 0))?;
-    let replicas = Replicas {
-        n: 2,
-        spread: Spread::Nodes,
-    };
+    let replicas = Replicas::new(2, Spread::Nodes);
     let plan = Plan::new(&old, &new, replicas, Budget::default())?;
     assert!(plan.is_exact());
     let mut gaps = 0;

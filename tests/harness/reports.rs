@@ -11,17 +11,14 @@ use serde_json::Value;
 use crate::nodes;
 
 fn contest(keys: &Keys) -> Contest<'_> {
-    Contest {
-        nodes: nodes(5),
-        add: vec![Change::Add(Node::new("new"))],
-        remove: vec![Change::remove("n1")],
-        schemes: strategy::ALL
-            .iter()
-            .map(|strategy| (strategy, Params::default()))
-            .collect(),
-        costs: false,
-        ..Contest::new(keys)
-    }
+    let schemes = strategy::ALL.iter();
+    let schemes = schemes.map(|scheme| (scheme, Params::default()));
+    Contest::new(keys)
+        .with_nodes(nodes(5))
+        .with_add([Change::Add(Node::new("new"))])
+        .with_remove([Change::remove("n1")])
+        .with_schemes(schemes.collect::<Vec<_>>())
+        .with_costs(false)
 }
 
 /// The fields of an object that CLI.md names and that are not there.
@@ -40,13 +37,7 @@ fn the_json_names_stay() -> Result<(), Box<dyn core::error::Error>> {
     let keys = Keys::template("user:{i}", 0..2000)?
         .with_sizes(vec![3; 2000])?
         .with_requests(vec![5; 2000])?;
-    let comparison = compare(
-        &Contest {
-            costs: true,
-            ..contest(&keys)
-        },
-        &mut |_, _| (),
-    );
+    let comparison = compare(&contest(&keys).with_costs(true), &mut |_, _| ());
     let json = serde_json::to_value(&comparison)?;
     assert!(missing(&json, "scenario rows").is_empty());
     for row in json["rows"].as_array().expect("rows") {
@@ -82,13 +73,7 @@ fn the_json_names_stay() -> Result<(), Box<dyn core::error::Error>> {
 #[test]
 fn a_comparison_comes_back_from_json() -> Result<(), Box<dyn core::error::Error>> {
     let keys = Keys::template("user:{i}", 0..500)?.with_sizes((0..500).collect())?;
-    let comparison = compare(
-        &Contest {
-            costs: true,
-            ..contest(&keys)
-        },
-        &mut |_, _| (),
-    );
+    let comparison = compare(&contest(&keys).with_costs(true), &mut |_, _| ());
     let text = serde_json::to_string(&comparison)?;
     assert_eq!(serde_json::from_str::<Comparison>(&text)?, comparison);
     Ok(())
@@ -160,10 +145,7 @@ fn a_comparison_agrees_with_its_parts() -> Result<(), Error> {
     let keys = Keys::template("user:{i}", 0..2000)?;
     let params = Params::default().with_hasher(KeyHasher::new(HashFunction::Md5));
     let ring: &Scheme = strategy::find("ring")?;
-    let contest = Contest {
-        schemes: vec![(ring, params.clone())],
-        ..contest(&keys)
-    };
+    let contest = contest(&keys).with_schemes([(ring, params.clone())]);
     let comparison = compare(&contest, &mut |_, _| ());
     let router = ring.build(nodes(5), &params)?;
     let assignment = hashroute::harness::Assignment::of(&*router, &keys);
@@ -207,13 +189,11 @@ fn a_refused_change_leaves_the_other_costs() -> Result<(), Error> {
     let maglev = strategy::find("maglev")?;
     // Room for two nodes and no more.
     let params = Params::default().with("table-size", "2");
-    let full = Contest {
-        nodes: nodes(2),
-        remove: vec![Change::Add(Node::new("other"))],
-        schemes: vec![(maglev, params)],
-        costs: true,
-        ..contest(&keys)
-    };
+    let full = contest(&keys)
+        .with_nodes(nodes(2))
+        .with_remove([Change::Add(Node::new("other"))])
+        .with_schemes([(maglev, params)])
+        .with_costs(true);
     let row = compare(&full, &mut |_, _| ()).rows.remove(0);
     assert!(row.route_ns.is_some() && row.batch_ns.is_some() && row.build_ns.is_some());
     assert!(row.heap_bytes.is_some() && row.change_ns.is_none());

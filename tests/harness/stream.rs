@@ -189,10 +189,7 @@ fn threads_and_files_do_not_matter() {
     let lines: Vec<u8> = keys.iter().flat_map(|key| [key, b"\n"].concat()).collect();
     let whole = said(&tally(&ring, &keys));
     for threads in [1, 3] {
-        let how = Reading {
-            threads: NonZero::new(threads),
-            ..Reading::default()
-        };
+        let how = Reading::default().with_threads(NonZero::new(threads));
         let counter = Counter::new("ring", &ring).expect("no loads");
         let template = KeySource::template("user:{i}", 0..80_000).expect("a template");
         let json = lines
@@ -237,10 +234,7 @@ fn bad_lines_are_counted_and_located_or_refused() {
         (100, vec![1000, 2000, 3000, 4000, 5000])
     );
     assert_eq!(found.into_tally().keys(), 99_900);
-    let strict = Reading {
-        strict: true,
-        ..Reading::default()
-    };
+    let strict = Reading::default().with_strict(true);
     let error = read(source(), &counter, &strict).expect_err("bad lines");
     assert!(error.to_string().starts_with("line 1000: "), "{error}");
 

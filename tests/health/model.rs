@@ -63,13 +63,13 @@ impl Model {
 
 fn policies() -> impl Strategy<Value = Policy> {
     let numbers = (1..4_u8, 0..50_u64, 1..4_u8, 0..20_u64, 0..100_u64);
-    numbers.prop_map(|(fail_after, window, rise, hold, more)| Policy {
-        fail_after,
-        window: Duration::from_millis(window),
-        rise,
-        hold: Duration::from_millis(hold),
-        max_hold: Duration::from_millis(hold + more),
-        ..Policy::default()
+    numbers.prop_map(|(fail_after, window, rise, hold, more)| {
+        Policy::default()
+            .with_fail_after(fail_after)
+            .with_window(Duration::from_millis(window))
+            .with_rise(rise)
+            .with_hold(Duration::from_millis(hold))
+            .with_max_hold(Duration::from_millis(hold + more))
     })
 }
 

@@ -319,7 +319,7 @@ proptest! {
     /// Whatever servers say, a call ends within its bound, and where it goes can be asked.
     #[test]
     fn every_call_ends(outcomes in prop::collection::vec(outcome(), 1..8), sends in 0..40_u32) {
-        let patience = Patience { sends, first: u64::MAX, longest: 5 };
+        let patience = Patience::default().with_sends(sends).with_first(u64::MAX).with_longest(5);
         let mut map = map()?.with_patience(patience);
         let mut call = map.start(["foo"])?.repeatable();
         for turn in 0.. {

@@ -73,10 +73,7 @@ fn migrations_and_channels_have_rules_of_their_own() -> Outcome {
         Decision::Moved { .. }
     ));
     // MIGRATE writes.
-    let reads = CoverageRule {
-        reads_when_down: true,
-        ..policy
-    };
+    let reads = policy.with_reads_when_down(true);
     let down = Health::Minority;
     assert_eq!(
         decide("a", Command::Migrate, down, reads)?,
@@ -87,11 +84,9 @@ fn migrations_and_channels_have_rules_of_their_own() -> Outcome {
 }
 
 fn policy(settings: &Value) -> CoverageRule {
-    CoverageRule {
-        require_full_coverage: settings["require_full_coverage"] == true,
-        reads_when_down: settings["reads_when_down"] == true,
-        ..CoverageRule::default()
-    }
+    CoverageRule::default()
+        .with_require_full_coverage(settings["require_full_coverage"] == true)
+        .with_reads_when_down(settings["reads_when_down"] == true)
 }
 
 /// `server, asking, readonly, write, keys, keys present, answer`.

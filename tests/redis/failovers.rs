@@ -2,8 +2,7 @@
 
 use hashroute::Error;
 use hashroute::redis::{
-    Claim, ClusterNode, Coverage, CoverageRule, Flags, Health, Mark, Promotion, Role, SlotRule,
-    Table,
+    Claim, ClusterNode, CoverageRule, Flags, Health, Mark, Promotion, Role, SlotRule, Table,
 };
 
 use crate::common::Outcome;
@@ -81,11 +80,7 @@ fn the_old_primary_learns_it_from_the_heir_s_first_message() -> Outcome {
     );
     // What it claims itself is outdated for the others.
     let mut theirs = moved.clone();
-    let stale = Claim {
-        id: OLD.into(),
-        epoch: 3,
-        slots: vec![10_923..=16_383],
-    };
+    let stale = Claim::new(OLD, 3, vec![10_923..=16_383]);
     let heard = theirs.hear(&stale)?;
     assert_eq!(
         (heard.taken, heard.outdated),
@@ -97,10 +92,7 @@ fn the_old_primary_learns_it_from_the_heir_s_first_message() -> Outcome {
 #[test]
 fn coverage_and_health_of_real_states() -> Outcome {
     let policy = CoverageRule::default();
-    let lax = CoverageRule {
-        require_full_coverage: false,
-        ..policy
-    };
+    let lax = policy.with_require_full_coverage(false);
     for (file, strict, loose) in [
         ("nodes_stable.txt", Health::Ok, Health::Ok),
         ("nodes_suspected.txt", Health::Ok, Health::Ok),
@@ -138,11 +130,7 @@ fn fail(table: &mut Table, id: &str, failed: bool) -> Result<(), Error> {
         .position(|node| node.id() == id)
         .unwrap_or(0)]
     .clone();
-    let flags = Flags {
-        failed,
-        suspected: !failed,
-        ..node.flags()
-    };
+    let flags = node.flags().with_failed(failed).with_suspected(!failed);
     table.replace(node.with_flags(flags)).map(|_| ())
 }
 
@@ -165,12 +153,10 @@ fn coverage_joins_neighbours() -> Outcome {
     let mut table = three()?;
     table.unassign(50..=120)?;
     fail(&mut table, "b", true)?;
-    let expected = Coverage {
-        served: vec![0..=49, 200..=16_383],
-        unassigned: vec![50..=120],
-        failed: vec![121..=199],
-    };
-    assert_eq!(table.coverage(), expected);
+    let coverage = table.coverage();
+    assert_eq!(coverage.served, [0..=49, 200..=16_383]);
+    assert_eq!(coverage.unassigned, [50..=120]);
+    assert_eq!(coverage.failed, [121..=199]);
     Ok(())
 }
 
@@ -225,30 +211,15 @@ fn moves_that_a_failover_interrupts_are_named() -> Outcome {
 #[test]
 fn slots_that_are_imported_are_not_taken_by_a_message() -> Outcome {
     let mut table = three()?;
-    let myself = Flags {
-        myself: true,
-        ..Flags::default()
-    };
+    let myself = Flags::default().with_myself(true);
     let node = table.node("d").ok_or("no d")?.clone();
     table.replace(node.with_flags(myself))?;
     table.mark(5, "d", Mark::Importing("a".into()))?;
-    let heard = table.hear(&Claim {
-        id: "b".into(),
-        epoch: 9,
-        slots: vec![0..=9],
-    })?;
+    let heard = table.hear(&Claim::new("b", 9, vec![0..=9]))?;
     assert_eq!(heard.taken, [0..=4, 6..=9]);
     assert_eq!(table.owner(5).map(ClusterNode::id), Some("a"));
     assert_eq!(table.epochs().0, 9);
-    assert!(
-        table
-            .hear(&Claim {
-                id: "b".into(),
-                epoch: 9,
-                slots: vec![0..=u32::MAX]
-            })
-            .is_err()
-    );
+    assert!(table.hear(&Claim::new("b", 9, vec![0..=u32::MAX])).is_err());
     Ok(())
 }
 

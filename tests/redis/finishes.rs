@@ -1,7 +1,7 @@
 //! What a resharding that stopped has left.
 
 use hashroute::Error;
-use hashroute::redis::{Action, Flags, Goal, Mark, SlotPlan, SlotRule, Table};
+use hashroute::redis::{Action, Goal, Mark, SlotPlan, SlotRule, Table};
 
 use crate::common::Outcome;
 
@@ -25,10 +25,7 @@ fn by(id: &str) -> Mark {
 
 fn fail(table: &mut Table, id: &str) -> Outcome {
     let node = table.node(id).cloned().ok_or("no such node")?;
-    let failed = Flags {
-        failed: true,
-        ..node.flags()
-    };
+    let failed = node.flags().with_failed(true);
     table.replace(node.with_flags(failed))?;
     Ok(())
 }

@@ -106,10 +106,7 @@ impl World {
         for i in 0..2 * PRIMARIES {
             let mut view = table.clone();
             let node = view.node(&id(i)).cloned().ok_or(Error::EmptyName)?;
-            view.replace(node.with_flags(Flags {
-                myself: true,
-                ..Flags::default()
-            }))?;
+            view.replace(node.with_flags(Flags::default().with_myself(true)))?;
             servers.push(Server {
                 id: id(i),
                 view,

@@ -1,7 +1,7 @@
 //! Failures in the model: primaries die, replicas take their place, and the dead return.
 
 use hashroute::Error;
-use hashroute::redis::{Claim, ClusterNode, Flags, Mark, Promotion};
+use hashroute::redis::{Claim, ClusterNode, Mark, Promotion};
 
 use super::{Fallible, Server, World};
 
@@ -22,10 +22,7 @@ impl World {
         let id = self.servers[dead].id.clone();
         for server in self.servers.iter_mut().filter(|server| server.up) {
             if let Some(node) = server.view.node(&id).cloned() {
-                let flags = Flags {
-                    failed: true,
-                    ..node.flags()
-                };
+                let flags = node.flags().with_failed(true);
                 server.view.replace(node.with_flags(flags))?;
             }
         }
@@ -138,10 +135,7 @@ impl World {
         };
         for server in &mut self.servers {
             let node = server.view.node(&id).cloned().ok_or(Error::EmptyName)?;
-            let flags = Flags {
-                failed: false,
-                ..node.flags()
-            };
+            let flags = node.flags().with_failed(false);
             let node = if server.view.count(&id) == 0 {
                 node.with_primary(heir.clone())
             } else {

@@ -124,7 +124,7 @@ proptest! {
         prop_assert_eq!(&plan, &SlotPlan::new(&table, &goal)?);
         let mut moved = std::collections::BTreeSet::new();
         let mut last = start.clone();
-        let steps: Vec<_> = plan.steps(SlotBudget { slots: budget, ..SlotBudget::default() }).collect();
+        let steps: Vec<_> = plan.steps(SlotBudget::default().with_slots(budget)).collect();
         prop_assert_eq!(steps.iter().map(ExactSizeIterator::len).sum::<usize>(), plan.len());
         let end = {
             let mut end = table.clone();
@@ -265,10 +265,7 @@ fn heavy_slots_are_counted_by_what_they_hold() -> Outcome {
         )
         .is_err()
     );
-    let budget = SlotBudget {
-        load: 100,
-        ..SlotBudget::default()
-    };
+    let budget = SlotBudget::default().with_load(100);
     assert_eq!(
         plan.steps(budget)
             .map(|step| step.len())
@@ -366,10 +363,7 @@ fn what_cannot_be_planned_is_refused() -> Outcome {
         SlotPlan::new(&table, &Goal::new().with_weight("x", 1)),
         Err(Error::UnknownNode { .. })
     ));
-    let failed = Flags {
-        failed: true,
-        ..Flags::default()
-    };
+    let failed = Flags::default().with_failed(true);
     let node = table.nodes()[0].clone();
     table.replace(node.clone().with_flags(failed))?;
     let error = SlotPlan::new(&table, &Goal::even(&table))

@@ -312,7 +312,7 @@ fn what_is_wrong_is_named_with_its_line() {
 prop_compose! {
     fn flags()(bits in any::<[bool; 5]>()) -> Flags {
         let [suspected, failed, handshake, no_address, no_failover] = bits;
-        Flags { myself: false, suspected, failed, handshake, no_address, no_failover }
+        Flags::default().with_suspected(suspected).with_failed(failed).with_handshake(handshake).with_no_address(no_address).with_no_failover(no_failover)
     }
 }
 
@@ -348,7 +348,7 @@ prop_compose! {
     ) -> Table {
         let mut nodes: Vec<_> = [nodes.0, nodes.1, nodes.2, nodes.3].into();
         if let Some(i) = myself {
-            let flags = Flags { myself: true, ..nodes[i].flags() };
+            let flags = nodes[i].flags().with_myself(true);
             nodes[i] = nodes[i].clone().with_flags(flags);
         }
         let mut table = Table::with_nodes(small(), nodes).unwrap_or_else(|error| panic!("{error}"));
@@ -401,7 +401,7 @@ proptest! {
         let told = only(&table, |node| {
             let role = node.role();
             let primary = node.primary().map(str::to_owned);
-            let flags = Flags { failed: node.flags().failed, ..Flags::default() };
+            let flags = Flags::default().with_failed(node.flags().failed);
             let bare = ClusterNode::new(node.id()).unwrap_or_else(|error| panic!("{error}"));
             let bare = bare.with_address(node.address().clone()).with_hostname(node.hostname().unwrap_or_default())
                 .with_flags(flags).with_role(role).with_offset(node.offset());

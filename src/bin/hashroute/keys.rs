@@ -332,11 +332,10 @@ pub(crate) fn count<C: Consumer>(
     let list = OnceCell::new();
     let batches = source.open(&list, |input| progress.wrap(input))?;
     let count = |keys| progress.add_keys(keys);
-    let reading = Reading {
-        threads: how.in_order.then_some(NonZero::<usize>::MIN),
-        strict: args.strict,
-        progress: Some(&count),
-    };
+    let reading = Reading::default()
+        .with_threads(how.in_order.then_some(NonZero::<usize>::MIN))
+        .with_strict(args.strict)
+        .with_progress(&count);
     let (found, bad) =
         stream::read(batches, consumer, &reading).map_err(|error| source.wrong(&error))?;
     let none = progress.keys() == 0;

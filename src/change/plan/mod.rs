@@ -10,7 +10,7 @@
 //! let old = Ring::new(["a", "b", "c"].map(Node::new))?;
 //! let mut new = old.clone();
 //! new.apply(&Change::Add(Node::new("d")))?;
-//! let budget = Budget { step: 0.1, ..Budget::default() };
+//! let budget = Budget::default().with_step(0.1);
 //! let plan = Plan::new(&old, &new, Replicas::default(), budget)?;
 //! assert_eq!(plan.steps().len(), 3); // a quarter moves, a tenth at a time
 //! for step in plan.steps() {
@@ -52,6 +52,16 @@ pub struct Replicas {
 }
 
 impl Replicas {
+    /// `n` nodes for each key, as far apart as `spread` says.
+    ///
+    /// ```
+    /// use hashroute::{Spread, plan::Replicas};
+    /// assert_eq!(Replicas::new(3, Spread::Zones).n, 3);
+    /// ```
+    pub const fn new(n: usize, spread: Spread) -> Self {
+        Self { n, spread }
+    }
+
     /// The longest lists that a plan takes.
     ///
     /// ```
@@ -74,7 +84,7 @@ impl Default for Replicas {
 ///
 /// ```
 /// use hashroute::plan::Budget;
-/// let budget = Budget { node_in: 0.01, ..Budget::default() };
+/// let budget = Budget::default().with_node_in(0.01);
 /// assert_eq!((budget.step, budget.node_in), (1.0, 0.01));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,6 +107,8 @@ impl Default for Budget {
         }
     }
 }
+
+builder! { Budget: with_step(step: f64), with_node_in(node_in: f64), with_node_out(node_out: f64) }
 
 /// An order of steps from an old router to a new one. See the [module](self).
 ///
@@ -125,9 +137,14 @@ pub struct Plan {
 /// What one node sends another.
 ///
 /// ```
-/// use hashroute::plan::Transfer;
-/// let transfer = Transfer { from: "a", to: "b", share: 0.25 };
-/// assert!(transfer.share < 1.0);
+/// use hashroute::Ring;
+/// use hashroute::plan::{Budget, Plan, Replicas};
+///
+/// let [old, new] = [Ring::new(["a"])?, Ring::new(["b"])?];
+/// let plan = Plan::new(&old, &new, Replicas::default(), Budget::default())?;
+/// let transfer = plan.steps().next().expect("a step").transfers()[0];
+/// assert_eq!((transfer.from, transfer.to, transfer.share), ("a", "b", 1.0));
+/// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer<'a> {
@@ -169,7 +186,7 @@ impl Plan {
     /// use hashroute::{HashSlots, Node};
     ///
     /// let (old, new) = (HashSlots::new([Node::new("a")])?, HashSlots::new([Node::new("b")])?);
-    /// let budget = Budget { step: 1e-6, ..Budget::default() };
+    /// let budget = Budget::default().with_step(1e-6);
     /// let error = Plan::new(&old, &new, Replicas::default(), budget).unwrap_err();
     /// assert!(error.to_string().contains("at least 0.00006103515625")); // a slot of 16,384
     /// # Ok::<(), hashroute::Error>(())
@@ -341,11 +358,12 @@ impl<'a> Step<'a> {
     /// Who copies how much to whom, the most first, then by name.
     ///
     /// ```
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Transfer}};
+    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas}};
     /// let (old, new) = (Ring::new([Node::new("a")])?, Ring::new([Node::new("b")])?);
     /// let plan = Plan::new(&old, &new, Replicas::default(), Budget::default())?;
     /// let step = plan.steps().next().expect("one");
-    /// assert_eq!(step.transfers(), [Transfer { from: "a", to: "b", share: 1.0 }]);
+    /// let transfer = step.transfers()[0];
+    /// assert_eq!((transfer.from, transfer.to, transfer.share), ("a", "b", 1.0));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn transfers(&self) -> Vec<Transfer<'a>> {

@@ -79,7 +79,7 @@ const TOKENS: Param = Param::new(
 /// use hashroute::{Router, RouterExt, Spread};
 ///
 /// let tokens = "a=-6000000000000000000,100;b=0;c=6000000000000000000".parse()?;
-/// let cassandra = Cassandra { tokens, ..Cassandra::default() };
+/// let cassandra = Cassandra::default().with_tokens(tokens);
 /// let pool = Pool::new(cassandra, ["a", "b", "c"].map(Server::new))?;
 /// let replicas = pool.replicas(b"user:1", 2, Spread::Nodes); // its token is 6120565781388772718
 /// let names: Vec<_> = replicas.iter().filter_map(|&id| pool.nodes().name(id)).collect();
@@ -93,6 +93,8 @@ pub struct Cassandra {
     /// Which tokens the nodes have.
     pub tokens: Tokens,
 }
+
+builder! { Cassandra: with_partitioner(partitioner: Partitioner), with_tokens(tokens: Tokens) }
 
 /// How keys get their tokens.
 ///

@@ -111,7 +111,7 @@ const BALANCE_FACTOR: Param = Param::new(
 ///     Server::new("10.0.0.1:80").with_label("alpha"), // its hash_key
 ///     Server::new("10.0.0.2:80"),
 /// ];
-/// let pool = Pool::new(Envoy { policy: LbPolicy::Maglev, ..Envoy::default() }, servers)?;
+/// let pool = Pool::new(Envoy::default().with_policy(LbPolicy::Maglev), servers)?;
 /// assert!(pool.route(b"user:42").is_some());
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -142,6 +142,15 @@ impl Default for Envoy {
             balance_factor: 0,
         }
     }
+}
+
+builder! { Envoy:
+    with_policy(policy: LbPolicy),
+    with_hash_function(hash_function: RingFunction),
+    with_min_ring_size(min_ring_size: u64),
+    with_max_ring_size(max_ring_size: u64),
+    with_table_size(table_size: u64),
+    with_balance_factor(balance_factor: u32),
 }
 
 /// How a cluster places keys.

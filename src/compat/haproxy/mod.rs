@@ -115,6 +115,13 @@ impl Default for HaProxy {
     }
 }
 
+builder! { HaProxy:
+    with_method(method: HashType),
+    with_function(function: ServerHash),
+    with_avalanche(avalanche: bool),
+    with_balance_factor(balance_factor: u32),
+}
+
 /// How hashes become servers.
 ///
 /// ```

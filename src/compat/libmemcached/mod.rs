@@ -107,12 +107,10 @@ const NAMESPACE: Param = Param::new(
 /// use hashroute::Router;
 ///
 /// // What PHP's LIBKETAMA_COMPATIBLE sets.
-/// let compatible = Libmemcached {
-///     distribution: ServerDistribution::Consistent,
-///     weighted: Weighted::Always,
-///     hash: Function::Md5,
-///     ..Libmemcached::default()
-/// };
+/// let compatible = Libmemcached::default()
+///     .with_distribution(ServerDistribution::Consistent)
+///     .with_weighted(Weighted::Always)
+///     .with_hash(Function::Md5);
 /// let pool = Pool::new(compatible, ["10.0.0.1:11211", "10.0.0.2"].map(Server::new))?;
 /// assert_eq!(pool.layout().len(), 320);
 /// # Ok::<(), hashroute::Error>(())
@@ -153,6 +151,16 @@ impl Default for Libmemcached {
             char: Char::default(),
         }
     }
+}
+
+builder! { Libmemcached:
+    with_distribution(distribution: ServerDistribution),
+    with_hash(hash: Function),
+    with_point_hash(point_hash: impl Into<Option<Function>>),
+    with_weighted(weighted: Weighted),
+    with_sort_hosts(sort_hosts: bool),
+    with_namespace(namespace: impl Into<Box<str>>),
+    with_char(char: Char),
 }
 
 /// How servers are placed: `MEMCACHED_BEHAVIOR_DISTRIBUTION`.

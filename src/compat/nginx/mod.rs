@@ -62,7 +62,7 @@ const METHOD: Param = Param::new(
 /// use hashroute::Router;
 ///
 /// let servers = ["10.0.0.1:80", "10.0.0.2:80"].map(Server::new);
-/// let pool = Pool::new(Nginx { method: Method::Hash }, servers)?;
+/// let pool = Pool::new(Nginx::default().with_method(Method::Hash), servers)?;
 /// assert!(pool.route(b"key").is_some() && pool.route(b"").is_none());
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -71,6 +71,8 @@ pub struct Nginx {
     /// With `consistent` or without.
     pub method: Method,
 }
+
+builder! { Nginx: with_method(method: Method) }
 
 /// How the `hash` directive places keys.
 ///

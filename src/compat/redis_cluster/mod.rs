@@ -83,6 +83,8 @@ pub struct RedisCluster {
     pub slots: Slots,
 }
 
+builder! { RedisCluster: with_slots(slots: Slots) }
+
 /// Who has which slots.
 ///
 /// ```

@@ -80,7 +80,7 @@ const HASH_TAG: Param = Param::new(
 ///
 /// let servers = [("10.0.0.1:6379", "alpha"), ("10.0.0.2:6379", "beta")]
 ///     .map(|(address, name)| Server::new(address).with_label(name));
-/// let twemproxy = Twemproxy { hash_tag: Some(HashTag::BRACES), ..Twemproxy::default() };
+/// let twemproxy = Twemproxy::default().with_hash_tag(HashTag::BRACES);
 /// let pool = Pool::new(twemproxy, servers)?;
 /// assert_eq!(pool.route(b"{user:1}:cart"), pool.route(b"{user:1}:orders"));
 /// # Ok::<(), hashroute::Error>(())
@@ -112,6 +112,13 @@ impl Default for Twemproxy {
             char: Char::default(),
         }
     }
+}
+
+builder! { Twemproxy:
+    with_hash(hash: Function),
+    with_distribution(distribution: Distribution),
+    with_hash_tag(hash_tag: impl Into<Option<HashTag>>),
+    with_char(char: Char),
 }
 
 /// How a pool places its servers.

@@ -46,8 +46,9 @@ pub struct NodeCounts {
 ///
 /// ```
 /// # use hashroute::harness::skew::CountRow;
-/// let row = CountRow { nodes: 87, used: 3, max: 890, cv: 8.3, noise_cv: 0.29, noise_cv_p99: 0.34, p_value: 0.0, dangerous: true, because: vec![3, 29] };
-/// assert_eq!(serde_json::to_value(&row)?["because"][1], 29);
+/// let text = r#"{"nodes":87,"used":3,"max":890,"cv":8.3,"noise_cv":0.29,"noise_cv_p99":0.34,"p_value":0.0,"dangerous":true,"because":[3,29]}"#;
+/// let row: CountRow = serde_json::from_str(text)?;
+/// assert!(row.cv > row.noise_cv_p99 && row.nodes % row.because[1] == 0);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

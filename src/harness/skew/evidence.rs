@@ -20,7 +20,7 @@ use crate::{Error, Node, Router};
 ///
 /// ```
 /// use hashroute::harness::skew::Load;
-/// let mut load = Load { keys: 1, bytes: 10, requests: 0 };
+/// let mut load = Load::new(1, 10, 0);
 /// load += load;
 /// assert_eq!((load.keys, load.bytes), (2, 20));
 /// ```
@@ -35,11 +35,24 @@ pub struct Load {
 }
 
 impl Load {
+    /// So many keys, bytes and requests.
+    ///
+    /// ```
+    /// assert_eq!(hashroute::harness::skew::Load::new(1, 10, 0).bytes, 10);
+    /// ```
+    pub const fn new(keys: u64, bytes: u64, requests: u64) -> Self {
+        Self {
+            keys,
+            bytes,
+            requests,
+        }
+    }
+
     /// One of the three.
     ///
     /// ```
     /// use hashroute::harness::{Measure, skew::Load};
-    /// assert_eq!(Load { keys: 1, bytes: 10, requests: 0 }.of(Measure::Bytes), 10);
+    /// assert_eq!(Load::new(1, 10, 0).of(Measure::Bytes), 10);
     /// ```
     pub fn of(&self, measure: Measure) -> u64 {
         match measure {

@@ -13,8 +13,9 @@ use super::placed::Placed;
 ///
 /// ```
 /// # use hashroute::harness::skew::HashStep;
-/// let step = HashStep { difference: 435, share: 0.9, factors: vec![3, 5, 29] };
+/// let step: HashStep = serde_json::from_str(r#"{"difference":435,"share":0.9,"factors":[3,5,29]}"#)?;
 /// assert_eq!(step.factors.iter().product::<u64>(), step.difference);
+/// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HashStep {

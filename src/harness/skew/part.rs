@@ -59,6 +59,8 @@ impl From<Evidence> for Part {
     }
 }
 
+builder! { Part: with_sources(sources: impl Into<Vec<DumpSource>>) }
+
 /// Evidence.
 const KIND: Kind = Kind {
     format: "hashroute evidence",

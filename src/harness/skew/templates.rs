@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 ///
 /// ```
 /// # use hashroute::harness::skew::TemplateShare;
-/// let share = TemplateShare { template: "user:{i}".into(), keys: 10, share: 0.5 };
-/// assert_eq!(serde_json::to_string(&share)?, r#"{"template":"user:{i}","keys":10,"share":0.5}"#);
+/// let text = r#"{"template":"user:{i}","keys":10,"share":0.5}"#;
+/// let share: TemplateShare = serde_json::from_str(text)?;
+/// assert_eq!(serde_json::to_string(&share)?, text);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -58,7 +58,7 @@ impl<A: Consumer, B: Consumer> Consumer for (A, B) {
 ///
 /// ```
 /// use hashroute::harness::stream::Reading;
-/// let in_order = Reading { threads: Some(std::num::NonZero::<usize>::MIN), ..Reading::default() };
+/// let in_order = Reading::default().with_threads(Some(std::num::NonZero::<usize>::MIN));
 /// assert!(!in_order.strict);
 /// ```
 #[derive(Clone, Copy, Default)]
@@ -70,6 +70,12 @@ pub struct Reading<'a> {
     pub strict: bool,
     /// Called after every batch, by any thread, with the number of keys in it.
     pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
+}
+
+builder! { Reading<'a>:
+    with_threads(threads: impl Into<Option<NonZero<usize>>>),
+    with_strict(strict: bool),
+    with_progress(progress: &'a (dyn Fn(u64) + Sync)),
 }
 
 impl core::fmt::Debug for Reading<'_> {
@@ -101,7 +107,7 @@ const WAITING: usize = 2;
 ///
 /// let ring = Ring::new(["a", "b"].map(Node::new))?;
 /// let source = KeySource::jsonl(&b"\"a\"\nb\n"[..]);
-/// let strict = Reading { strict: true, ..Reading::default() };
+/// let strict = Reading::default().with_strict(true);
 /// let error = read(source, &Counter::new("ring", &ring)?, &strict).unwrap_err();
 /// assert!(error.to_string().starts_with("line 2: not JSON"));
 /// # Ok::<(), hashroute::Error>(())

@@ -31,12 +31,9 @@ const DISTINCT: usize = 400;
 /// let mut after = before.clone();
 /// after.apply(&Change::Add(Node::new("d")))?;
 /// let [old, new] = [&before, &after].map(|ring| Assignment::of(ring, &keys));
-/// let picture = ring(&RingScene {
-///     router: &before,
-///     balance: &balance("ring", &before, &keys, &old),
-///     changed: Some((&after, &remap(&old, &new, &keys))),
-///     keys: &[b"user:1", b"user:2"],
-/// })?;
+/// let (balance, remap) = (balance("ring", &before, &keys, &old), remap(&old, &new, &keys));
+/// let scene = RingScene::new(&before, &balance).with_changed(&after, &remap);
+/// let picture = ring(&scene.with_keys(&[b"user:1", b"user:2"]))?;
 /// assert!(picture.title().starts_with("Hash ring of 3 nodes: d joins"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -51,6 +48,27 @@ pub struct RingScene<'a> {
     /// Keys to draw, some few: beyond 26 they are left out.
     pub keys: &'a [&'a [u8]],
 }
+
+impl<'a> RingScene<'a> {
+    /// This router and how keys fall on its nodes, without a change and without keys.
+    pub const fn new(router: &'a dyn Router, balance: &'a Balance) -> Self {
+        Self {
+            router,
+            balance,
+            changed: None,
+            keys: &[],
+        }
+    }
+
+    /// Sets [`changed`](Self::changed).
+    #[must_use]
+    pub const fn with_changed(mut self, router: &'a dyn Router, remap: &'a Remap) -> Self {
+        self.changed = Some((router, remap));
+        self
+    }
+}
+
+builder! { RingScene<'a>: with_keys(keys: &'a [&'a [u8]]) }
 
 /// The circle of hashes, clockwise from 0 at the top: tokens and arcs in the colours of their
 /// nodes, keys with an arrow to their owner, what changes hands outside, and the figures beside.
@@ -67,7 +85,7 @@ pub struct RingScene<'a> {
 /// let keys = Keys::template("user:{i}", 0..1000)?;
 /// let draw = |router: &dyn Router| {
 ///     let balance = balance("router", router, &keys, &Assignment::of(router, &keys));
-///     ring(&RingScene { router, balance: &balance, changed: None, keys: &[] })
+///     ring(&RingScene::new(router, &balance))
 /// };
 /// assert!(draw(&Ring::new(["a", "b"].map(Node::new))?).is_ok());
 /// assert!(draw(&Rendezvous::new(["a", "b"].map(Node::new))?).is_err());

@@ -103,11 +103,12 @@ impl Goal {
 /// One slot that changes hands.
 ///
 /// ```
-/// use hashroute::redis::{ClusterNode, Goal, Move, SlotPlan, SlotRule, Table};
+/// use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
 ///
 /// let table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
 /// let plan = SlotPlan::new(&table, &Goal::even(&table))?;
-/// assert_eq!(plan.moves().next(), Some(Move { slot: 0, from: None, to: "a", load: 1 }));
+/// let first = plan.moves().next().expect("all slots are unassigned");
+/// assert_eq!((first.slot, first.from, first.to, first.load), (0, None, "a", 1));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,12 +145,17 @@ impl Default for SlotBudget {
     }
 }
 
+builder! { SlotBudget: with_slots(slots: u32), with_load(load: u64) }
+
 /// How far a table has come with a plan.
 ///
 /// ```
-/// use hashroute::redis::Progress;
+/// use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
 ///
-/// assert!(Progress { done: 3, open: 0, left: 0 }.is_done());
+/// let table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
+/// let progress = SlotPlan::new(&table, &Goal::even(&table))?.progress(&table)?;
+/// assert_eq!((progress.done, progress.open, progress.left), (0, 0, 16_384));
+/// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
@@ -165,9 +171,11 @@ impl Progress {
     /// Whether nothing is left to do.
     ///
     /// ```
-    /// use hashroute::redis::Progress;
-    ///
-    /// assert!(!Progress { done: 3, open: 1, left: 0 }.is_done());
+    /// # use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
+    /// let table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
+    /// let plan = SlotPlan::new(&table, &Goal::even(&table))?;
+    /// assert!(!plan.progress(&table)?.is_done());
+    /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub const fn is_done(self) -> bool {
         self.open + self.left == 0
@@ -194,7 +202,7 @@ struct Step {
 /// let mut table = Table::with_nodes(SlotRule::REDIS, nodes)?;
 /// table.assign(0..=16_383, "a")?;
 /// let plan = SlotPlan::new(&table, &Goal::even(&table))?;
-/// for step in plan.steps(SlotBudget { slots: 1000, ..SlotBudget::default() }) {
+/// for step in plan.steps(SlotBudget::default().with_slots(1000)) {
 ///     plan.apply(&mut table, step)?;
 /// }
 /// assert_eq!(table.counts(), [5462, 5461, 5461]);
@@ -327,7 +335,7 @@ impl SlotPlan {
     ///
     /// let table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
     /// let plan = SlotPlan::new(&table, &Goal::even(&table))?;
-    /// let steps = plan.steps(SlotBudget { slots: 10_000, ..SlotBudget::default() });
+    /// let steps = plan.steps(SlotBudget::default().with_slots(10_000));
     /// assert_eq!(steps.collect::<Vec<_>>(), [0..10_000, 10_000..16_384]);
     /// # Ok::<(), hashroute::Error>(())
     /// ```

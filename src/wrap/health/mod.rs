@@ -74,7 +74,7 @@ use crate::{
 /// use core::time::Duration;
 /// use hashroute::health::Policy;
 ///
-/// let patient = Policy { fail_after: 10, ..Policy::default() };
+/// let patient = Policy::default().with_fail_after(10);
 /// assert_eq!((patient.rise, patient.max_down), (2, 50));
 /// assert_eq!((patient.hold, patient.max_hold), (Duration::from_secs(30), Duration::from_secs(300)));
 /// ```
@@ -107,6 +107,15 @@ impl Default for Policy {
             max_down: 50,
         }
     }
+}
+
+builder! { Policy:
+    with_fail_after(fail_after: u8),
+    with_window(window: Duration),
+    with_rise(rise: u8),
+    with_hold(hold: Duration),
+    with_max_hold(max_hold: Duration),
+    with_max_down(max_down: u8),
 }
 
 impl Policy {
@@ -150,7 +159,7 @@ impl Policy {
 /// use hashroute::health::{Liveness, Policy};
 /// use hashroute::{Change, Ring, Router};
 ///
-/// let policy = Policy { fail_after: 1, ..Policy::default() };
+/// let policy = Policy::default().with_fail_after(1);
 /// let mut router = Liveness::new(Ring::new(["a", "b", "c"])?, policy)?;
 /// let id = router.nodes().id("b").expect("a member");
 /// assert!(router.failed(id, Duration::from_secs(1)));
@@ -186,7 +195,7 @@ impl<R: Router> Liveness<R> {
     /// # use hashroute::health::{Liveness, Policy};
     /// # use hashroute::{Jump, Node};
     /// assert!(Liveness::new(Jump::new([Node::new("a")])?, Policy::default()).is_ok());
-    /// assert!(Liveness::new(Jump::new([Node::new("a")])?, Policy { rise: 0, ..Policy::default() }).is_err());
+    /// assert!(Liveness::new(Jump::new([Node::new("a")])?, Policy::default().with_rise(0)).is_err());
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn new(router: R, policy: Policy) -> Result<Self, Error> {
@@ -229,7 +238,7 @@ impl<R: Router> Liveness<R> {
     /// # use core::time::Duration;
     /// # use hashroute::health::{Liveness, Policy};
     /// # use hashroute::{Node, Ring, Router};
-    /// let policy = Policy { fail_after: 1, ..Policy::default() };
+    /// let policy = Policy::default().with_fail_after(1);
     /// let router = Liveness::new(Ring::new(["a", "b"].map(Node::new))?, policy)?;
     /// let id = router.nodes().id("a").expect("a member");
     /// router.failed(id, Duration::ZERO);
@@ -261,7 +270,7 @@ impl<R: Router> Liveness<R> {
     /// # use core::time::Duration;
     /// # use hashroute::health::{Liveness, Policy};
     /// # use hashroute::{Node, Ring, Router};
-    /// let policy = Policy { fail_after: 1, ..Policy::default() };
+    /// let policy = Policy::default().with_fail_after(1);
     /// let router = Liveness::new(Ring::new(["a", "b"].map(Node::new))?, policy)?;
     /// let id = router.nodes().id("a").expect("a member");
     /// router.failed(id, Duration::from_secs(5));
@@ -285,7 +294,7 @@ impl<R: Router> Liveness<R> {
     /// # use core::time::Duration;
     /// # use hashroute::health::{Liveness, Policy};
     /// # use hashroute::{Node, Ring, Router};
-    /// let policy = Policy { fail_after: 1, ..Policy::default() };
+    /// let policy = Policy::default().with_fail_after(1);
     /// let router = Liveness::new(Ring::new(["a", "b", "c", "d"].map(Node::new))?, policy)?;
     /// let fail = |name| router.nodes().id(name).map(|id| router.failed(id, Duration::ZERO));
     /// let skips = ["a", "b", "c"].map(|name| { fail(name); router.skips() });

@@ -101,10 +101,7 @@ fn configuration(random: &mut Random, backends: &Backends) -> Fallible<(String, 
             "dest_domain=p{i}.test parent=\"{}\" round_robin=consistent_hash go_direct=false",
             parents.join(";")
         );
-        let system = TrafficServer {
-            weight_scale: 10,
-            ..TrafficServer::default()
-        };
+        let system = TrafficServer::default().with_weight_scale(10);
         pools.push(Pool::new(system, servers)?);
     }
     Ok((text, pools))

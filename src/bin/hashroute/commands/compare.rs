@@ -56,15 +56,13 @@ impl Setting {
         let allocations = || crate::ALLOCATOR.stats().allocations as u64;
         let entrants = self.choices.iter();
         let entrants = entrants.map(|choice| (choice.scheme, choice.params().clone()));
-        let contest = Contest {
-            nodes: self.nodes.clone(),
-            add: vec![self.add.clone()],
-            remove: vec![self.remove.clone()],
-            schemes: entrants.collect(),
-            costs,
-            allocations: Some(&allocations),
-            ..Contest::new(&self.keys)
-        };
+        let contest = Contest::new(&self.keys)
+            .with_nodes(self.nodes.clone())
+            .with_add([self.add.clone()])
+            .with_remove([self.remove.clone()])
+            .with_schemes(entrants.collect::<Vec<_>>())
+            .with_costs(costs)
+            .with_allocations(&allocations);
         with_progress(&contest, quiet)
     }
 }

@@ -19,15 +19,14 @@ const SHOWN: usize = 30;
 
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let Setups { old, new, words } = Setups::read(&args.strategy, &args.nodes, &args.target)?;
-    let replicas = Replicas {
-        n: args.replicas.replicas.unwrap_or(1) as usize,
-        spread: args.replicas.spread.into(),
-    };
-    let budget = Budget {
-        step: args.max_step,
-        node_in: args.max_in,
-        node_out: args.max_out,
-    };
+    let replicas = Replicas::new(
+        args.replicas.replicas.unwrap_or(1) as usize,
+        args.replicas.spread.into(),
+    );
+    let budget = Budget::default()
+        .with_step(args.max_step)
+        .with_node_in(args.max_in)
+        .with_node_out(args.max_out);
     let progress = Progress::start(args.output.quiet, "planning");
     let plan = Plan::new(&*old, &*new, replicas, budget).map_err(|error| refusal(&error))?;
     drop(progress);

@@ -75,10 +75,7 @@ fn read(args: &SkewArgs, router: &dyn Router) -> Result<Part, Failure> {
     let (gatherer, read) = keys::count(&args.keys, &Gatherer::new(router), counting)?;
     let mut evidence = gatherer.into_evidence();
     evidence.add_unreadable(read.unreadable);
-    Ok(Part {
-        evidence,
-        sources: read.source.into_iter().collect(),
-    })
+    Ok(Part::from(evidence).with_sources(Vec::from_iter(read.source)))
 }
 
 fn merged(

@@ -96,8 +96,8 @@ pub struct DumpRow {
 ///
 /// ```
 /// # use hashroute::harness::BadLine;
-/// let bad = BadLine { line: 3, problem: "no size".into() };
-/// assert_eq!(serde_json::to_string(&bad)?, r#"{"line":3,"problem":"no size"}"#);
+/// let bad: BadLine = serde_json::from_str(r#"{"line":3,"problem":"no size"}"#)?;
+/// assert_eq!((bad.line, bad.problem.as_str()), (3, "no size"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -73,10 +73,7 @@ impl Check<'_> {
         self.say("a primary was killed, and all know");
         self.probe(data, CoverageRule::default())?;
         self.configure("cluster-allow-reads-when-down yes")?;
-        let policy = CoverageRule {
-            reads_when_down: true,
-            ..CoverageRule::default()
-        };
+        let policy = CoverageRule::default().with_reads_when_down(true);
         self.probe(data, policy)?;
         self.configure("cluster-allow-reads-when-down no")
     }
@@ -127,10 +124,7 @@ fn offset(servers: &mut Servers, place: usize, name: &str) -> Fallible<u64> {
 fn expect_failover(before: &Table, after: &Table, pair: &Pair) -> Fallible<()> {
     let mut ours = before.clone();
     let dead = before.node(&pair.victim_id).ok_or("no such node")?.clone();
-    let flags = Flags {
-        failed: true,
-        ..dead.flags()
-    };
+    let flags = dead.flags().with_failed(true);
     ours.replace(dead.with_flags(flags))?;
     ours.promote(&pair.heir_id, Promotion::Election)?;
     expect(

@@ -35,10 +35,7 @@ impl Check<'_> {
     }
 
     fn without_full_coverage(&mut self, data: &Data) -> Fallible<()> {
-        let policy = CoverageRule {
-            require_full_coverage: false,
-            ..CoverageRule::default()
-        };
+        let policy = CoverageRule::default().with_require_full_coverage(false);
         self.configure("cluster-require-full-coverage no")?;
         self.await_copies()?;
         self.servers.agree("a cluster that lacks a slot")?;

@@ -48,12 +48,12 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
         0 => keys.iter().take(usize::from(args.shown)).collect(),
         _ => named.collect(),
     };
-    let picture = plot::ring(&RingScene {
-        router: &*router,
-        balance: &balance(choice.name(), &*router, &keys, &before),
-        changed: moved.as_ref().map(|(router, remap)| (&**router, remap)),
-        keys: &shown,
-    });
+    let balance = balance(choice.name(), &*router, &keys, &before);
+    let mut scene = RingScene::new(&*router, &balance).with_keys(&shown);
+    if let Some((after, remap)) = &moved {
+        scene = scene.with_changed(&**after, remap);
+    }
+    let picture = plot::ring(&scene);
     drop(progress);
     let picture = picture.map_err(|error| choice.refusal(&error))?;
     out::write(&picture, &args.picture)

@@ -176,13 +176,8 @@ impl View<'_> {
         let routers = choice.build(nodes.clone()).ok().zip(after.ok());
         let shown: Vec<_> = keys.iter().take(SHOWN).collect();
         let picture = routers.and_then(|(before, after)| {
-            let scene = RingScene {
-                router: &*before,
-                balance,
-                changed: Some((&*after, remap)),
-                keys: &shown,
-            };
-            plot::ring(&scene).ok()
+            let scene = RingScene::new(&*before, balance).with_changed(&*after, remap);
+            plot::ring(&scene.with_keys(&shown)).ok()
         });
         picture.map_or_else(Markup::default, |picture| {
             gallery.show(&picture, &self.one("draw ring", choice).change(add))

@@ -147,12 +147,7 @@ impl View<'_> {
 
     fn nodes(&self, gallery: &mut Gallery, router: &dyn Router, keys: &Keys) -> Markup {
         let shown: Vec<_> = keys.iter().take(SHOWN).collect();
-        let ring = plot::ring(&RingScene {
-            router,
-            balance: self.balance,
-            changed: None,
-            keys: &shown,
-        });
+        let ring = plot::ring(&RingScene::new(router, self.balance).with_keys(&shown));
         let bars = |measure| Some((measure, plot::bars(self.balance, measure).ok()?));
         let bars = [Measure::Keys, Measure::Bytes, Measure::Requests]
             .into_iter()

@@ -107,10 +107,9 @@ impl Planned {
     }
 
     fn steps(&self, args: &StepArgs) -> Result<Steps, Failure> {
-        let budget = SlotBudget {
-            slots: args.budget.unwrap_or(u32::MAX),
-            load: args.load_budget.unwrap_or(u64::MAX),
-        };
+        let budget = SlotBudget::default()
+            .with_slots(args.budget.unwrap_or(u32::MAX))
+            .with_load(args.load_budget.unwrap_or(u64::MAX));
         let all: Vec<_> = (1..).zip(self.plan.steps(budget)).collect();
         let count = all.len();
         let shown: Vec<_> = match args.step {
