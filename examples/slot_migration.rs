@@ -79,6 +79,7 @@ impl Client {
                 // A real client sleeps here, so many milliseconds.
                 Next::Send { wait: _ } => {}
                 Next::GiveUp(stop) => panic!("{key}: {stop}"),
+                next => panic!("{key}: {next:?}"),
             }
         }
     }
@@ -151,7 +152,7 @@ impl Servers {
                     .extend(keys.unwrap_or_default());
                 Ok(())
             }
-            Action::Import { .. } => unreachable!("a classic plan has none"),
+            _ => unreachable!("a classic plan has no other"),
         }
     }
 

@@ -43,6 +43,7 @@ pub struct HashRanges {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OwnedRange {
     /// The first place.
     pub first: u64,

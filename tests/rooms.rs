@@ -213,3 +213,58 @@ fn no_two_public_types_share_a_name() {
     places.retain(|_, paths| paths.len() > 1);
     assert!(places.is_empty(), "{places:#?}");
 }
+
+/// Public data that has a literal outside the crate, since there is nothing it could grow by.
+const CLOSED: &[(&str, &str)] = &[("Char", "a C compiler's `char` has a sign or has none")];
+
+/// The declarations that start so, with their attributes and the lines of their bodies.
+fn declarations(code: &str, start: &str) -> Vec<(String, String, String)> {
+    let mut found = Vec::new();
+    for (at, _) in code.match_indices(start) {
+        let (before, rest) = code.split_at(at);
+        let line = before.rfind('\n').map_or(0, |at| at + 1);
+        let (before, indent) = before.split_at(line);
+        if !indent.trim().is_empty() {
+            continue;
+        }
+        let attributes = before.rsplit("\n\n").next().unwrap_or_default();
+        let name = rest[start.len()..].chars();
+        let name = name.take_while(|c| c.is_alphanumeric()).collect();
+        let head = rest.find(['{', ';']).unwrap_or(rest.len());
+        let end = match rest[head..].starts_with('{') {
+            true => rest.find(&format!("\n{indent}}}")).unwrap_or(rest.len()),
+            false => head,
+        };
+        found.push((name, attributes.to_owned(), rest[..end].to_owned()));
+    }
+    found
+}
+
+/// A field, a variant or an option more must not break who uses the crate.
+#[test]
+fn public_data_has_room_to_grow() {
+    let mut paths = Vec::new();
+    files(&source(), &mut paths);
+    let (mut open, mut closed) = (0, BTreeSet::new());
+    for path in paths
+        .iter()
+        .filter(|path| !path.starts_with(source().join("bin")))
+    {
+        let code = code(path);
+        let structs = declarations(&code, "pub struct ");
+        let data = structs.into_iter().filter(|(_, _, body)| {
+            let mut lines = body.lines().skip(1);
+            body.contains("(pub ") || lines.any(|line| line.trim_start().starts_with("pub "))
+        });
+        for (name, attributes, _) in data.chain(declarations(&code, "pub enum ")) {
+            if attributes.contains("#[non_exhaustive]") {
+                open += 1;
+            } else {
+                closed.insert(name);
+            }
+        }
+    }
+    assert!(open > 150, "the declarations were not found: {open}");
+    let known = CLOSED.iter().map(|(name, _)| (*name).to_owned());
+    assert_eq!(closed, known.collect());
+}

@@ -79,6 +79,7 @@ pub enum Basis {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Flow<'a> {
     /// Who had it; `None` when nobody.
     pub from: Option<&'a str>,
@@ -100,6 +101,7 @@ pub struct Flow<'a> {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MovedRange<'a> {
     /// The first place.
     pub first: u64,

@@ -89,6 +89,7 @@ const LOAD: Param = Param::new(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Buraksezer {
     /// Whose labels and load bound.
     pub format: Format,
@@ -130,6 +131,7 @@ builder! { Buraksezer:
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// v0.10.0 and before.
     V0,

@@ -73,6 +73,7 @@ const UNIT: Param = Param::new(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CacheMemcachedFast {
     /// Points for a server of weight 1; 0 for modulo.
     pub ketama_points: u32,

@@ -86,6 +86,7 @@ const SIZES: [u64; 10] = [
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Cilium {
     /// `bpf-lb-maglev-table-size`, in cells: one of the ten primes that Cilium takes.
     pub table_size: u64,

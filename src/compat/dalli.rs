@@ -69,6 +69,7 @@ const FAILOVER: Param = Param::new(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Dalli {
     /// Whether the keys of a server that is down go to others.
     pub failover: bool,

@@ -63,6 +63,7 @@ const HASH_NODES: Param = Param::new(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Dubbo {
     /// `hash.nodes`: points of a provider.
     pub hash_nodes: u32,

@@ -62,6 +62,7 @@ const REPLICAS: Param = Param::new(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExHashRing {
     /// Points of a node for each unit of its weight.
     pub replicas: u32,

@@ -73,6 +73,7 @@ pub(super) const HASH: Param = Param::new(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GoMaglev {
     /// Cells, a prime of up to [`MAX_TABLE_SIZE`](crate::Maglev::MAX_TABLE_SIZE).
     pub table_size: u64,

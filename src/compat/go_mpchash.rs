@@ -65,6 +65,7 @@ const MOST_PROBES: u32 = 1000;
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GoMpchash {
     /// Probes of a key, 1 to 1000.
     pub probes: u32,

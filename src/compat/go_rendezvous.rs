@@ -48,6 +48,7 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GoRendezvous {
     /// The hash of keys and of nodes.
     pub hash: HashFunction,

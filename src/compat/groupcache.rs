@@ -57,6 +57,7 @@ const HASH: Param =
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Groupcache {
     /// Points of a peer.
     pub replicas: u32,

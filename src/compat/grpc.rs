@@ -72,6 +72,7 @@ const ORDER: Param = Param::new(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Grpc {
     /// `min_ring_size`, in points. The client's limit, usually 4096, caps it.
     pub min_ring_size: u64,
@@ -105,6 +106,7 @@ builder! { Grpc:
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Order {
     /// As the resolver gives them: core (C++, Python, Ruby, ...) and Java.
     #[default]

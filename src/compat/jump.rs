@@ -102,6 +102,7 @@ pub fn pool(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JumpFamily {
     /// Whose arithmetic.
     pub function: JumpFunction,
@@ -118,6 +119,7 @@ builder! { JumpFamily: with_function(function: JumpFunction), with_key(key: Key)
 /// assert_eq!(JumpFunction::default(), JumpFunction::Paper);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum JumpFunction {
     /// [`jump_hash`].
     #[default]
@@ -135,6 +137,7 @@ pub enum JumpFunction {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Key {
     /// It is one, in decimal, from -2^63 to 2^64 - 1; others have no owner.
     #[default]

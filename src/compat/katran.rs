@@ -67,6 +67,7 @@ const RING_SIZE: Param = Param::new("ring-size", "65537", "cells of the table, a
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Katran {
     /// How weights are heeded.
     pub version: RingVersion,
@@ -93,6 +94,7 @@ builder! { Katran: with_version(version: RingVersion), with_ring_size(ring_size:
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RingVersion {
     /// `MaglevHash`: weights count in the first round.
     #[default]

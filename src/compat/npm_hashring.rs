@@ -91,6 +91,7 @@ const VNODES: Param = Param::new(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NpmHashring {
     /// The digest.
     pub algorithm: Algorithm,

@@ -61,6 +61,7 @@ const KEYS: Param = Param::new(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pymemcache {
     /// Which type the keys have in Python.
     pub keys: KeyType,
@@ -79,6 +80,7 @@ builder! { Pymemcache: with_keys(keys: KeyType) }
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum KeyType {
     /// `str`: the bytes of a key here are its UTF-8; what is not UTF-8 has no owner.
     #[default]

@@ -55,6 +55,7 @@ const REPLICAS: Param = Param::new("replicas", "20", "NumberOfReplicas: points o
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Stathat {
     /// [`HashFunction::Crc32`], or [`HashFunction::Fnv1a32`] for `UseFnv`.
     pub hash: HashFunction,

@@ -75,6 +75,7 @@ const POINTS: f32 = 1024.0;
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TrafficServer {
     /// Whether the query counts.
     pub query: Query,
@@ -101,6 +102,7 @@ builder! { TrafficServer: with_query(query: Query), with_weight_scale(weight_sca
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Query {
     /// It is hashed with the path.
     #[default]

@@ -70,6 +70,7 @@ const VNODES: Param = Param::new(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Uhashring {
     /// Which ring.
     pub ring: RingType,
@@ -112,6 +113,7 @@ builder! { Uhashring: with_ring(ring: RingType), with_vnodes(vnodes: u32) }
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RingType {
     /// The default.
     #[default]

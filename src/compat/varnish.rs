@@ -92,6 +92,7 @@ const MOST_ALT: u32 = 64;
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Varnish {
     /// What the keys are.
     pub by: By,
@@ -133,6 +134,7 @@ builder! { Varnish:
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum By {
     /// The text given to `.key()`.
     #[default]

@@ -27,6 +27,7 @@ use crate::Router;
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Balance {
     /// The strategy's name.
     pub strategy: String,
@@ -72,6 +73,7 @@ pub struct Balance {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct NodeBalance {
     /// Its name.
     pub name: String,
@@ -112,6 +114,7 @@ pub struct NodeBalance {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Figures {
     /// What all nodes hold together.
     pub total: u64,
@@ -165,6 +168,7 @@ pub struct Figures {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct TopShare {
     /// How many nodes.
     pub n: u64,
@@ -182,6 +186,7 @@ pub struct TopShare {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct KeyShare {
     /// The key; one that is not UTF-8 with escapes such as `\xff`.
     pub key: String,
@@ -209,6 +214,7 @@ impl KeyShare {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Estimated {
     /// The relative standard error of `distinct_keys`.
     pub distinct_keys_error: f64,
@@ -237,6 +243,7 @@ pub(super) fn is_zero(number: &u64) -> bool {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ExactFigures {
     /// The coefficient of variation.
     pub cv: f64,

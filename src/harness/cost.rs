@@ -26,6 +26,7 @@ use crate::{Change, Error, KeyHash, Node, NodeId, Router, RouterExt};
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Cost {
     /// Nanoseconds to hash and route one key.
     pub route_ns: f64,

@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Noise {
     /// Of the coefficient of variation: its root mean square, exact.
     #[serde(rename = "noise_cv")]

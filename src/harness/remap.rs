@@ -34,6 +34,7 @@ use crate::{Change, Error, Node, NodeId, Nodes, Router};
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Remap {
     /// How many keys there are.
     pub keys: u64,
@@ -82,6 +83,7 @@ fn is_0(count: &u64) -> bool {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct MovedBytes {
     /// All bytes.
     pub total: u64,
@@ -101,6 +103,7 @@ pub struct MovedBytes {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct KeyFlow {
     /// Where they were; `None` when nowhere.
     pub from: Option<String>,
@@ -304,6 +307,7 @@ fn weights(pair: &[Option<&Node>; 2]) -> [u32; 2] {
 /// assert_ne!(Undo::LastFirst, Undo::AnyOrder);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Undo {
     /// The last change first: what strategies with a history or a count need.
     LastFirst,

@@ -30,6 +30,7 @@ use crate::{Change, Error, Node};
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Contest<'a> {
     /// The nodes at the start.
     pub nodes: Vec<Node>,
@@ -126,6 +127,7 @@ impl core::fmt::Display for Activity {
 /// assert_eq!((scenario.nodes, scenario.keys), (0, 0));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ScenarioSummary {
     /// How many nodes there are at the start.
     pub nodes: u64,
@@ -158,6 +160,7 @@ pub struct ScenarioSummary {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Row {
     /// Its name.
     pub strategy: String,
@@ -228,6 +231,7 @@ impl Row {
 /// assert!(comparison.rows.is_empty());
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Comparison {
     /// What all of them faced.
     pub scenario: ScenarioSummary,

@@ -24,6 +24,7 @@ use crate::{Change, Error, KeyHash, Node, NodeId, Nodes, Router};
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Scenario<'a> {
     /// The nodes at the start.
     pub nodes: Vec<Node>,

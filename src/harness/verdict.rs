@@ -73,6 +73,7 @@ pub enum Cause {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Evenness {
     /// Why it is as uneven as it is.
     pub cause: Cause,
@@ -102,6 +103,7 @@ pub struct Evenness {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Verdict {
     /// The most uneven measure; `None` when all are even.
     pub matter: Option<Measure>,

@@ -18,6 +18,7 @@ use crate::harness::skew::CountRow;
 /// assert!(point.cv > point.noise_cv_p99);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct CountPoint {
     /// How many nodes.
     pub nodes: u64,

@@ -21,6 +21,7 @@ use crate::Error;
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Claim {
     /// Who says so.
     pub id: Box<str>,
@@ -48,6 +49,7 @@ impl Claim {
 /// assert!(hashroute::redis::Heard::default().taken.is_empty());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Heard {
     /// Slots that the claimant has now and had not, ascending.
     pub taken: Vec<SlotRange>,

@@ -157,6 +157,7 @@ impl Call {
 /// assert_ne!(hashroute::redis::Outcome::Answer, hashroute::redis::Outcome::Lost);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Outcome<'o> {
     /// A reply that is no error.
     Answer,
@@ -174,6 +175,7 @@ pub enum Outcome<'o> {
 /// assert_ne!(hashroute::redis::Next::Done, hashroute::redis::Next::Send { wait: 0 });
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Next {
     /// The answer, or the error, is the caller's.
     Done,
@@ -193,6 +195,7 @@ pub enum Next {
 /// assert!(text.contains("slot"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stop {
     /// The keys are not in one slot.
     CrossSlot,

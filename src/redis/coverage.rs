@@ -14,6 +14,7 @@ use super::{ClusterNode, Role, SlotRange, Table};
 /// assert!(policy.require_full_coverage && !policy.reads_when_down);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct CoverageRule {
     /// One slot that nobody serves stops all (`cluster-require-full-coverage`); on by default.
     pub require_full_coverage: bool,
@@ -50,6 +51,7 @@ builder! { CoverageRule:
 /// assert!(!coverage.is_full());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Coverage {
     /// Slots of a primary that works, or is only suspected, ascending.
     pub served: Vec<SlotRange>,
@@ -78,6 +80,7 @@ impl Coverage {
 /// assert!(Health::Ok.is_ok() && !Health::Minority.is_ok());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Health {
     /// It does.
     Ok,
@@ -107,6 +110,7 @@ impl Health {
 /// assert!(!votes.is_majority());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Votes {
     /// Primaries that own at least one slot.
     pub primaries: usize,

@@ -28,6 +28,7 @@ use crate::Error;
 /// assert_ne!(hashroute::redis::Promotion::Election, hashroute::redis::Promotion::Takeover);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Promotion {
     /// Its primary failed, and a majority of the primaries votes for it.
     Election,
@@ -50,6 +51,7 @@ pub enum Promotion {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Failover {
     /// The primary that lost its place.
     pub from: Box<str>,

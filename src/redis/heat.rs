@@ -54,6 +54,7 @@ pub struct Heat {
 /// assert_eq!((top.slot, top.count), (12_182, 7));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HotSlot {
     /// The slot.
     pub slot: u32,
@@ -72,6 +73,7 @@ pub struct HotSlot {
 /// assert_eq!((&*top[0].tag, top[0].slot, top[0].at_least, top[0].at_most), (&b"foo"[..], 12_182, 7, 7));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HotTag {
     /// The tag.
     pub tag: Box<[u8]>,

@@ -32,6 +32,7 @@ pub struct SlotRule {
 /// assert_eq!(SlotRule::REDIS.place(b"foo{}{bar}").tag, None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct KeySlot<'k> {
     /// The slot.
     pub slot: u32,

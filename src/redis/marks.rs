@@ -15,6 +15,7 @@ use crate::Error;
 /// assert_eq!(Mark::Migrating("b".into()).peer(), "b");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Mark {
     /// The owner hands it to the node of this id.
     Migrating(Box<str>),

@@ -104,6 +104,7 @@ impl FromStr for Address {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[non_exhaustive]
 pub enum Role {
     /// Serves slots (`master`).
     #[default]
@@ -120,6 +121,7 @@ pub enum Role {
 /// assert_eq!(hashroute::redis::Link::default().to_string(), "connected");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[non_exhaustive]
 pub enum Link {
     /// It has.
     #[default]
@@ -149,6 +151,7 @@ impl fmt::Display for Link {
     clippy::struct_excessive_bools,
     reason = "each is a word of its own on the wire"
 )]
+#[non_exhaustive]
 pub struct Flags {
     /// The server that reports (`myself`).
     pub myself: bool,

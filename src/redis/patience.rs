@@ -12,6 +12,7 @@
 /// assert_eq!([0, 1, 6, 7, 1000].map(|n| patience.wait(n)), [10, 20, 640, 1000, 1000]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Patience {
     /// How often a command is sent at most, the first time included; 64 by default, which waits
     /// for at least 25 seconds while servers fail: Redis takes 15 and an election to replace one,

@@ -17,6 +17,7 @@ use super::node::number;
 /// assert_eq!(Redirect::parse("WRONGTYPE Operation against a key", &asked), None);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Redirect {
     /// The slot is served there from now on.
     Moved {

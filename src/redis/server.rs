@@ -11,6 +11,7 @@ use crate::Error;
 /// assert_eq!(hashroute::redis::Command::default(), hashroute::redis::Command::Read);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Command {
     /// Reads keys.
     #[default]
@@ -33,6 +34,7 @@ pub enum Command {
 /// assert!(request.asking && !request.readonly);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Request<'r> {
     /// What it does.
     pub command: Command,
@@ -98,6 +100,7 @@ impl<'r> Request<'r> {
 /// assert_eq!(Decision::TryAgain.to_string(), text);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Decision<'t> {
     /// It serves the request itself.
     Serve,

@@ -38,6 +38,7 @@ pub struct Config {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Unknown {
     /// The line, from 1.
     pub line: usize,

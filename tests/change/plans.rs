@@ -146,6 +146,7 @@ fn check_key(change: &Transition, key: &[u8], [before, after]: &[Vec<String>; 2]
         Phase::Copying => (before, after),
         Phase::Switched => (after, before),
         Phase::Done => (after, &vec![]),
+        _ => panic!("{phase:?}"),
     };
     assert_eq!(names(change.nodes(), &lists.now), *now);
     assert_eq!(names(change.nodes(), &lists.other), *other);

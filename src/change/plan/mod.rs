@@ -44,6 +44,7 @@ use crate::{Error, NodeId, Router, RouterExt, Spread};
 /// assert_eq!(hashroute::plan::Replicas::default().n, 1);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Replicas {
     /// Nodes for each key, from 1 to [`MAX`](Self::MAX).
     pub n: usize,
@@ -88,6 +89,7 @@ impl Default for Replicas {
 /// assert_eq!((budget.step, budget.node_in), (1.0, 0.01));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Budget {
     /// Keys whose nodes change.
     pub step: f64,
@@ -147,6 +149,7 @@ pub struct Plan {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Transfer<'a> {
     /// The nearest old replica: in the same rack, else in the same zone, else the first.
     pub from: &'a str,

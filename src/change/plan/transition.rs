@@ -73,6 +73,7 @@ pub struct Transition {
 /// assert!(Phase::Waiting < Phase::Copying && Phase::Switched < Phase::Done);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Phase {
     /// Its step has not begun: the old nodes alone.
     Waiting,
@@ -91,6 +92,7 @@ pub enum Phase {
 /// assert_eq!(Owners::default().now, None);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Owners {
     /// Who is read, and has every write.
     pub now: Option<NodeId>,
@@ -106,6 +108,7 @@ pub struct Owners {
 /// assert!(Lists::default().writers().next().is_none());
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Lists {
     /// Who is read, the owner first.
     pub now: NodeList,

@@ -87,6 +87,7 @@ const TOKENS: Param = Param::new(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Cassandra {
     /// How keys get their tokens.
     pub partitioner: Partitioner,
@@ -104,6 +105,7 @@ builder! { Cassandra: with_partitioner(partitioner: Partitioner), with_tokens(to
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Partitioner {
     /// `Murmur3Partitioner`, the default since 1.2: tokens are all numbers of 64 bits.
     #[default]
@@ -172,6 +174,7 @@ impl Partitioner {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Tokens {
     /// One a node, evenly spread over the circle in the order of the servers.
     #[default]

@@ -116,6 +116,7 @@ const BALANCE_FACTOR: Param = Param::new(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Envoy {
     /// `lb_policy`.
     pub policy: LbPolicy,
@@ -161,6 +162,7 @@ builder! { Envoy:
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LbPolicy {
     /// `RING_HASH`.
     #[default]
@@ -189,6 +191,7 @@ impl FromStr for LbPolicy {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RingFunction {
     /// `XX_HASH`: XXH64.
     #[default]

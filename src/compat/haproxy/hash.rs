@@ -14,6 +14,7 @@ use crate::Error;
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ServerHash {
     /// `sdbm`: h = c + 65599 h.
     #[default]

@@ -93,6 +93,7 @@ const BALANCE_FACTOR: Param = Param::new(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HaProxy {
     /// The first word of `hash-type`.
     pub method: HashType,
@@ -130,6 +131,7 @@ builder! { HaProxy:
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HashType {
     /// `consistent`: the nearest point of a ring.
     #[default]

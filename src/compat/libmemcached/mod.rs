@@ -116,6 +116,7 @@ const NAMESPACE: Param = Param::new(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Libmemcached {
     /// How servers are placed.
     pub distribution: ServerDistribution,
@@ -172,6 +173,7 @@ builder! { Libmemcached:
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ServerDistribution {
     /// `MODULA`.
     #[default]
@@ -205,6 +207,7 @@ impl FromStr for ServerDistribution {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Weighted {
     /// If any server weighs more than 1: servers are added to a ring.
     #[default]

@@ -67,6 +67,7 @@ const METHOD: Param = Param::new(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Nginx {
     /// With `consistent` or without.
     pub method: Method,
@@ -82,6 +83,7 @@ builder! { Nginx: with_method(method: Method) }
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Method {
     /// `hash KEY consistent`: a ring.
     #[default]

@@ -40,6 +40,8 @@ use crate::registry::Param;
 /// assert_eq!(Function::Fnv1a64.value(key, Char::Signed), 0xbbe0_1ad7);
 /// assert_eq!(Function::Fnv1a64.value(key, Char::Unsigned), 0x8b94_52d7);
 /// ```
+///
+/// There is no third, so a `match` may be complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Char {
     /// `char` is signed, bytes from 0x80 on are negative: x86-64.

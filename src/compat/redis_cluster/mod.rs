@@ -78,6 +78,7 @@ const COUNT: u16 = 16_384;
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RedisCluster {
     /// Who has which slots.
     pub slots: Slots,
@@ -95,6 +96,7 @@ builder! { RedisCluster: with_slots(slots: Slots) }
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Slots {
     /// Dealt in the order of the masters, as `redis-cli --cluster create` does.
     #[default]

@@ -86,6 +86,7 @@ const HASH_TAG: Param = Param::new(
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Twemproxy {
     /// The key's hash.
     pub hash: Function,
@@ -131,6 +132,7 @@ builder! { Twemproxy:
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Distribution {
     /// A ring.
     #[default]

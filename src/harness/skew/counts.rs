@@ -32,6 +32,7 @@ use crate::{KeyHash, Router, Server};
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct NodeCounts {
     /// Whether a key's node is its hash modulo the number of nodes, so that a divisor at which
     /// hashes bunch is a danger to all its multiples.
@@ -52,6 +53,7 @@ pub struct NodeCounts {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CountRow {
     /// How many nodes.
     pub nodes: u64,

@@ -25,6 +25,7 @@ use crate::{Error, Node, Router};
 /// assert_eq!((load.keys, load.bytes), (2, 20));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Load {
     /// Keys, each as often as it comes.
     pub keys: u64,

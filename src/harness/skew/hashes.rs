@@ -18,6 +18,7 @@ use super::placed::Placed;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct HashStep {
     /// The difference, without its sign.
     pub difference: u64,
@@ -45,6 +46,7 @@ pub struct HashStep {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Residue {
     /// The prime power.
     pub modulus: u64,

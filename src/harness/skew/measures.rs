@@ -32,6 +32,7 @@ use super::templates::{self, TemplateShare};
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct MeasureSkew {
     /// What is counted.
     pub measure: Measure,

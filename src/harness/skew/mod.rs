@@ -127,6 +127,7 @@ impl<'a> Diagnosis<'a> {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Skew {
     /// What is the matter, in a sentence.
     pub verdict: String,

@@ -43,6 +43,7 @@ use crate::{Error, Router};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Part {
     /// What was found.
     pub evidence: Evidence,

@@ -38,6 +38,7 @@ use crate::{HashFunction, KeyHash, KeyHasher, NodeId, Router, Server, strategy};
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Remedy {
     /// What was changed.
     pub what: String,

@@ -93,6 +93,7 @@ impl fmt::Display for Status {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Finding {
     /// The stage.
     pub stage: KeyStage,

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct TemplateShare {
     /// The form: each run of digits is `{i}`.
     pub template: String,

@@ -62,6 +62,7 @@ impl<A: Consumer, B: Consumer> Consumer for (A, B) {
 /// assert!(!in_order.strict);
 /// ```
 #[derive(Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct Reading<'a> {
     /// How many threads count; as many as there are cores, up to 16, unless given. With one,
     /// keys come in their order.

@@ -30,6 +30,7 @@ use crate::{Error, HashId, HashRanges, KeyHasher, Node, Router};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct CountSetup {
     /// The name of the strategy or dialect.
     pub strategy: String,

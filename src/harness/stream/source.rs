@@ -26,6 +26,7 @@ const KEPT: usize = 5;
 /// assert_eq!(hashroute::harness::stream::BadLines::default().count, 0);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BadLines {
     /// How many.
     pub count: u64,

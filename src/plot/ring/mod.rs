@@ -38,6 +38,7 @@ const DISTINCT: usize = 400;
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct RingScene<'a> {
     /// A ring, or a dialect of one. Maglev's cells are arcs too, each ending in a token.
     pub router: &'a dyn Router,

@@ -27,6 +27,7 @@ const RANGES: usize = 256;
 /// assert_eq!(action.to_string(), "10.0.0.1:6379> PING");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Action {
     /// Send a command; an error stops the plan.
     Send {

@@ -112,6 +112,7 @@ impl Goal {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Move<'p> {
     /// The slot.
     pub slot: u32,
@@ -129,6 +130,7 @@ pub struct Move<'p> {
 /// assert_eq!(hashroute::redis::SlotBudget::default().slots, u32::MAX);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SlotBudget {
     /// Slots in a step, at least 1.
     pub slots: u32,
@@ -158,6 +160,7 @@ builder! { SlotBudget: with_slots(slots: u32), with_load(load: u64) }
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Progress {
     /// Moves that are done.
     pub done: usize,

@@ -17,6 +17,7 @@ use crate::Error;
 /// assert_eq!(reply.to_string(), "1) (integer) 0\n2) (integer) 16383\n3) 1) \"10.0.0.1\"\n");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reply {
     /// Nothing.
     Null,
@@ -36,6 +37,7 @@ pub enum Reply {
 /// assert_eq!(hashroute::redis::Protocol::default(), hashroute::redis::Protocol::Resp2);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Protocol {
     /// Pairs are flat arrays.
     #[default]

@@ -23,6 +23,7 @@ use crate::redis::{Address, ClusterNode, SlotRange, SlotRule, Table};
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Endpoint {
     /// Its address.
     #[default]

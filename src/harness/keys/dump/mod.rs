@@ -85,6 +85,7 @@ impl fmt::Display for DumpFormat {
 /// # Ok::<(), hashroute::harness::InputError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DumpRow {
     /// Its bytes.
     pub key: Vec<u8>,
@@ -101,6 +102,7 @@ pub struct DumpRow {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct BadLine {
     /// Which, from 1.
     pub line: u64,
@@ -120,6 +122,7 @@ pub struct BadLine {
 /// # Ok::<(), hashroute::harness::InputError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DumpSource {
     /// What it is.
     pub format: DumpFormat,
@@ -150,6 +153,7 @@ pub struct DumpSource {
 /// # Ok::<(), hashroute::harness::InputError>(())
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Dump {
     /// The keys in order, with sizes where every one has one.
     pub keys: Keys,

@@ -192,5 +192,6 @@ fn object(step: usize, action: &Action) -> Value {
             "step": step, "kind": "import", "at": at.to_string(),
             "import": import, "status": status,
         }),
+        _ => json!({ "step": step, "kind": "other", "text": action.to_string() }),
     }
 }

@@ -106,6 +106,7 @@ fn open(table: &Table) -> Vec<Open<'_>> {
         match mark {
             Mark::Migrating(to) => open.migrating.push((id, to)),
             Mark::Importing(from) => open.importing.push((id, from)),
+            _ => {}
         }
     }
     moves.into_values().collect()
@@ -175,7 +176,7 @@ pub(super) const fn role(node: &ClusterNode) -> &'static str {
     match node.role() {
         Role::Primary => "primary",
         Role::Replica => "replica",
-        Role::Unknown => "unknown",
+        _ => "unknown",
     }
 }
 
@@ -197,6 +198,7 @@ fn health(view: &View<'_>) -> &'static str {
         Health::Ok => "ok",
         Health::Uncovered => "uncovered",
         Health::Minority => "minority",
+        _ => "down",
     }
 }
 
@@ -232,6 +234,7 @@ fn coverage_text(view: &View<'_>) -> String {
         served,
         unassigned,
         failed,
+        ..
     } = &view.coverage;
     let slots = units::count(view.slots().into());
     let mut parts = vec![format!(

@@ -177,7 +177,7 @@ impl Client {
                 self.wakes = world.now + wait.div_ceil(STEP);
                 self.job = Some(job);
             }
-            Next::Done | Next::GiveUp(_) => {
+            _ => {
                 *counts.attempts.entry(job.call.sent()).or_default() += 1;
                 counts.gave_up += u64::from(!is_done);
                 let sent = job.call.sent();
