@@ -6,7 +6,7 @@
 //!
 //! | lookup | memory | change |
 //! |---|---|---|
-//! | that of the router, and a few steps of its walk | 32 B a node | that of the router |
+//! | that of the router, and a few steps of its walk | 40 B a node | that of the router |
 //!
 //! Peers must share the set of nodes and the loads of the moment, which in practice means one
 //! router for all.
