@@ -253,15 +253,15 @@ impl Eq for Turn<'_> {}
 
 fn fill(nodes: &Nodes, size: usize) -> Vec<Option<NodeId>> {
     let mut cells = vec![None; size];
-    let mut live: Vec<_> = nodes.iter().filter(|(_, node)| node.weight() > 0).collect();
-    live.sort_by_key(|(_, node)| node.weight()); // stable: names stay in order
-    let mut permutations: Vec<_> = live
+    let mut weighted: Vec<_> = nodes.iter().filter(|(_, node)| node.weight() > 0).collect();
+    weighted.sort_by_key(|(_, node)| node.weight()); // stable: names stay in order
+    let mut permutations: Vec<_> = weighted
         .iter()
         .map(|&(id, node)| permutation(id, node, size))
         .collect();
     let mut rest = permutations.as_mut_slice();
     let mut turns = BinaryHeap::new();
-    for group in live.chunk_by(|(_, a), (_, b)| a.weight() == b.weight()) {
+    for group in weighted.chunk_by(|(_, a), (_, b)| a.weight() == b.weight()) {
         let (members, tail) = rest.split_at_mut(group.len());
         turns.push(Reverse(Turn {
             rounds: 0,

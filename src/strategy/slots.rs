@@ -353,16 +353,16 @@ fn quotas(nodes: &Nodes, owned: &[usize], total: usize) -> Vec<usize> {
     if weights == 0 {
         return quotas;
     }
-    let mut live: Vec<_> = nodes.iter().filter(|(_, node)| node.weight() > 0).collect();
+    let mut weighted: Vec<_> = nodes.iter().filter(|(_, node)| node.weight() > 0).collect();
     let product = |node: &Node| total as u128 * u128::from(node.weight());
-    for (id, node) in &live {
+    for (id, node) in &weighted {
         quotas[id.index()] = (product(node) / weights) as usize;
     }
     // Stable sorts: the first name is the last to break a tie.
     let left = total - quotas.iter().sum::<usize>();
     let over = |id: NodeId, quotas: &[usize]| owned[id.index()] + total - quotas[id.index()];
-    live.sort_by_key(|(id, node)| Reverse((product(node) % weights, over(*id, &quotas))));
-    for (id, _) in live.iter().take(left) {
+    weighted.sort_by_key(|(id, node)| Reverse((product(node) % weights, over(*id, &quotas))));
+    for (id, _) in weighted.iter().take(left) {
         quotas[id.index()] += 1;
     }
     // Whoever has weight owns something, at the cost of those with the most.
@@ -370,7 +370,7 @@ fn quotas(nodes: &Nodes, owned: &[usize], total: usize) -> Vec<usize> {
     let mut richest: BinaryHeap<_> = by_name
         .map(|((id, _), rank)| (quotas[id.index()], rank, id))
         .collect();
-    for (poor, _) in &live {
+    for (poor, _) in &weighted {
         if quotas[poor.index()] > 0 {
             continue;
         }

@@ -35,7 +35,7 @@ pub(super) fn route(keys: &[KeyHash], buckets: u32, out: &mut [Option<NodeId>]) 
     for (keys, out) in keys.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
         let mut block = Block::new(keys);
         let mut steps = first;
-        while block.live > 0 {
+        while block.open > 0 {
             block.advance(f64::from(buckets), steps);
             block.settle(f64::from(buckets), out);
             steps = MORE;
@@ -45,14 +45,15 @@ pub(super) fn route(keys: &[KeyHash], buckets: u32, out: &mut [Option<NodeId>]) 
 
 /// Keys that are not done, at the front. A bucket plus 1 is what the function multiplies by.
 struct Block {
-    live: usize,
+    /// The keys that are not done.
+    open: usize,
     states: [u64; BLOCK],
     /// Each key's next bucket, plus 1: beyond `end` when it is done.
     next: [f64; BLOCK],
     /// Each key's last bucket before `end`, plus 1.
     found: [f64; BLOCK],
-    /// Where each key stands in the batch.
-    places: [usize; BLOCK],
+    /// The index of each key in the batch.
+    indexes: [usize; BLOCK],
 }
 
 impl Block {
@@ -63,18 +64,18 @@ impl Block {
             *state = key.get();
         }
         Self {
-            live: keys.len(),
+            open: keys.len(),
             states,
             next: [1.0; BLOCK],
             found: [1.0; BLOCK],
-            places: core::array::from_fn(|place| place),
+            indexes: core::array::from_fn(|index| index),
         }
     }
 
-    /// Whole lanes: what the last of them hold beyond the live keys is no matter.
+    /// Whole lanes: what the last of them hold beyond the open keys is no matter.
     #[inline(always)]
     fn advance(&mut self, end: f64, steps: u32) {
-        let lanes = self.live.div_ceil(LANES);
+        let lanes = self.open.div_ceil(LANES);
         let states = self.states.chunks_exact_mut(LANES);
         let next = self.next.chunks_exact_mut(LANES);
         let found = self.found.chunks_exact_mut(LANES);
@@ -84,8 +85,8 @@ impl Block {
             let mut lane_found = lane_next;
             for _ in 0..steps {
                 for lane in 0..LANES {
-                    let live = lane_next[lane] <= end;
-                    lane_found[lane] = if live {
+                    let open = lane_next[lane] <= end;
+                    lane_found[lane] = if open {
                         lane_next[lane]
                     } else {
                         lane_found[lane]
@@ -95,8 +96,8 @@ impl Block {
                 for lane in 0..LANES {
                     let factor = (1_u64 << 31) as f64 / draw(lane_states[lane]);
                     let far = truncate_plus_1(lane_found[lane] * factor);
-                    let live = lane_next[lane] <= end;
-                    lane_next[lane] = if live { far } else { lane_next[lane] };
+                    let open = lane_next[lane] <= end;
+                    lane_next[lane] = if open { far } else { lane_next[lane] };
                 }
             }
             states.copy_from_slice(&lane_states);
@@ -105,20 +106,20 @@ impl Block {
         }
     }
 
-    /// Write down every bucket, which for a key that is not done is not the last word, and keep
+    /// Write down every bucket, which for a key that is not done is not final, and keep
     /// the keys that are not done: without a branch, since nobody could foretell it.
     #[inline(always)]
     fn settle(&mut self, end: f64, out: &mut [Option<NodeId>]) {
         let mut kept = 0;
-        for at in 0..self.live {
-            let (next, place) = (self.next[at], self.places[at]);
-            out[place] = NodeId::from_index(integer(self.found[at] - 1.0) as usize);
+        for at in 0..self.open {
+            let (next, index) = (self.next[at], self.indexes[at]);
+            out[index] = NodeId::from_index(integer(self.found[at] - 1.0) as usize);
             self.states[kept] = self.states[at];
             self.next[kept] = next;
-            self.places[kept] = place;
+            self.indexes[kept] = index;
             kept += usize::from(next <= end);
         }
-        self.live = kept;
+        self.open = kept;
     }
 }
 

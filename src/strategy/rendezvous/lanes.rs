@@ -9,7 +9,7 @@
 )]
 #![expect(
     clippy::cast_possible_truncation,
-    reason = "places are numbers of nodes, whose ids have 32 bits"
+    reason = "indexes are of nodes, whose ids have 32 bits"
 )]
 
 use alloc::vec::Vec;
@@ -30,7 +30,7 @@ pub(super) const CHUNK: usize = 16 * WIDTH;
 
 type Lanes<T = u32> = [T; WIDTH];
 
-/// The places of the first nodes.
+/// The indexes of the first nodes.
 const FIRST: Lanes = {
     let mut first = [0; WIDTH];
     let mut lane = 0;
@@ -94,19 +94,19 @@ fn scores(low: &[u32], high: &[u32], key: (u32, u32)) -> Lanes {
 /// The best so far in each lane.
 struct Tops {
     scores: Lanes,
-    places: Lanes,
+    indexes: Lanes,
 }
 
 impl Tops {
     #[inline(always)]
-    fn offer(&mut self, scores: Lanes, places: &Lanes) {
+    fn offer(&mut self, scores: Lanes, indexes: &Lanes) {
         for lane in 0..WIDTH {
             let better = scores[lane] > self.scores[lane];
             self.scores[lane] = scores[lane].max(self.scores[lane]);
-            self.places[lane] = if better {
-                places[lane]
+            self.indexes[lane] = if better {
+                indexes[lane]
             } else {
-                self.places[lane]
+                self.indexes[lane]
             };
         }
     }
@@ -115,10 +115,10 @@ impl Tops {
 /// The highest score of the first `len` nodes, and the first of the nodes that have it.
 #[multiversion(targets("x86_64+avx2"))]
 pub(super) fn highest(low: &[u32], high: &[u32], len: usize, key: (u32, u32)) -> (u32, usize) {
-    let mut places = FIRST;
+    let mut indexes = FIRST;
     let mut tops = Tops {
         scores: scores(low, high, key),
-        places,
+        indexes,
     };
     let mask = &MASK[WIDTH - len.min(WIDTH)..][..WIDTH];
     for (score, mask) in tops.scores.iter_mut().zip(mask) {
@@ -129,26 +129,26 @@ pub(super) fn highest(low: &[u32], high: &[u32], len: usize, key: (u32, u32)) ->
         let (last, middle) = (len - WIDTH, WIDTH..len - 1);
         let low_parts = low[middle.clone()].chunks_exact(WIDTH);
         for (low, high) in low_parts.zip(high[middle].chunks_exact(WIDTH)) {
-            step(&mut places);
-            tops.offer(scores(low, high, key), &places);
+            step(&mut indexes);
+            tops.offer(scores(low, high, key), &indexes);
         }
         for lane in 0..WIDTH {
-            places[lane] = FIRST[lane] + last as u32;
+            indexes[lane] = FIRST[lane] + last as u32;
         }
-        tops.offer(scores(&low[last..], &high[last..], key), &places);
+        tops.offer(scores(&low[last..], &high[last..], key), &indexes);
     }
     let top = most(tops.scores);
     for lane in 0..WIDTH {
         let is_top = tops.scores[lane] == top[lane];
-        places[lane] = if is_top { tops.places[lane] } else { u32::MAX };
+        indexes[lane] = if is_top { tops.indexes[lane] } else { u32::MAX };
     }
-    (top[0], least_of(places)[0] as usize)
+    (top[0], least_of(indexes)[0] as usize)
 }
 
 #[inline(always)]
-fn step(places: &mut Lanes) {
-    for place in places {
-        *place += WIDTH as u32;
+fn step(indexes: &mut Lanes) {
+    for index in indexes {
+        *index += WIDTH as u32;
     }
 }
 
@@ -241,7 +241,7 @@ fn estimates(rows: &Rows, start: usize, key: (u32, u32)) -> Lanes<f32> {
 #[multiversion(targets("x86_64+avx2"))]
 pub(super) fn least(rows: &Rows, len: usize, key: (u32, u32)) -> Option<usize> {
     let mut at = FIRST;
-    let mut places = FIRST;
+    let mut indexes = FIRST;
     let mut least = bits(estimates(rows, 0, key));
     let mut next = [f32::INFINITY.to_bits(); WIDTH];
     for start in (WIDTH..len).step_by(WIDTH) {
@@ -251,23 +251,23 @@ pub(super) fn least(rows: &Rows, len: usize, key: (u32, u32)) -> Option<usize> {
             let better = costs[lane] < least[lane];
             next[lane] = next[lane].min(costs[lane].max(least[lane]));
             least[lane] = costs[lane].min(least[lane]);
-            places[lane] = if better { at[lane] } else { places[lane] };
+            indexes[lane] = if better { at[lane] } else { indexes[lane] };
         }
     }
     let first = least_of(least);
     let mut firsts = [0; WIDTH];
     for lane in 0..WIDTH {
         let is_first = least[lane] == first[lane];
-        firsts[lane] = if is_first { places[lane] } else { u32::MAX };
+        firsts[lane] = if is_first { indexes[lane] } else { u32::MAX };
     }
-    let place = least_of(firsts)[0];
-    let bound = upper_bound(f32::from_bits(first[0]), rows.inverse[place as usize]).to_bits();
+    let index = least_of(firsts)[0];
+    let bound = upper_bound(f32::from_bits(first[0]), rows.inverse[index as usize]).to_bits();
     let mut others = 0;
     for lane in 0..WIDTH {
-        let other = places[lane] != place && least[lane] <= bound;
+        let other = indexes[lane] != index && least[lane] <= bound;
         others |= u32::from(other || next[lane] <= bound);
     }
-    (others == 0).then_some(place as usize)
+    (others == 0).then_some(index as usize)
 }
 
 /// For positive numbers these have the same order, and stay in their registers when the best of

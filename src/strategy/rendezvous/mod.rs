@@ -78,14 +78,14 @@ impl Rendezvous {
     /// ```
     pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         let nodes = Nodes::sorted(nodes)?;
-        let mut live: Vec<_> = nodes.iter().filter(|(_, node)| node.weight() > 0).collect();
+        let mut weighted: Vec<_> = nodes.iter().filter(|(_, node)| node.weight() > 0).collect();
         // Stable, so that equal weights stay in order of name.
-        live.sort_by_key(|(_, node)| Reverse(node.weight()));
-        let draws = live
+        weighted.sort_by_key(|(_, node)| Reverse(node.weight()));
+        let draws = weighted
             .iter()
             .map(|(_, node)| (seed(node.name()), node.weight()))
             .collect();
-        let members = live.iter().map(|(id, _)| *id).collect();
+        let members = weighted.iter().map(|(id, _)| *id).collect();
         Ok(Self {
             nodes,
             hasher: KeyHasher::default(),
@@ -111,13 +111,13 @@ impl Rendezvous {
         let Some(node) = self.nodes.get(id).filter(|node| node.weight() > 0) else {
             return;
         };
-        let at = self.place(node);
+        let at = self.index_of(node);
         self.members.insert(at, id);
         self.draws.insert(at, seed(node.name()), node.weight());
     }
 
-    /// Where it stands, or would.
-    fn place(&self, node: &Node) -> usize {
+    /// Returns the index of a node among the members, or the index to insert it at.
+    fn index_of(&self, node: &Node) -> usize {
         self.members.partition_point(|id| {
             let other = self.nodes.get(*id);
             other.is_some_and(|other| order(other) < order(node))

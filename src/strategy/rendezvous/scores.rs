@@ -68,7 +68,7 @@ impl Ord for Candidate {
         } else {
             cost(self, other).cmp(&cost(other, self))
         };
-        // Costs of unlike weights are equal only where scores are not, so that places, which are
+        // Costs of unlike weights are equal only where scores are not, so that indexes, which are
         // in order of name within a weight, never decide between weights.
         by_cost
             .then(other.score.cmp(&self.score))
@@ -90,8 +90,8 @@ fn offer(best: &mut Best, limit: usize, candidate: Candidate) {
         }
         best.pop();
     }
-    let place = best.partition_point(|other| *other < candidate);
-    best.insert(place, candidate);
+    let index = best.partition_point(|other| *other < candidate);
+    best.insert(index, candidate);
 }
 
 /// Seeds with weights, in the order of [`Draws`].

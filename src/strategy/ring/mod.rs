@@ -327,7 +327,7 @@ impl Ring {
         Ok(())
     }
 
-    /// The place on the circle from which the owner of a key is the first point.
+    /// Returns the position from which the first point on the circle is that of the key's owner.
     #[inline]
     fn position(&self, key: KeyHash) -> u64 {
         match self.labels {
@@ -542,7 +542,7 @@ mod tests {
     #[test]
     fn crowded_tokens_are_no_trouble() -> Result<(), Error> {
         let names = ["a", "b", "c"];
-        // Every point twice, and all of them in one place.
+        // Every point twice, and all of them close together.
         let tokens = |name| (0..30_000).map(move |i| (i / 2, name));
         let tokens: Vec<(u64, &str)> = names.into_iter().flat_map(tokens).collect();
         let mut ring = Ring::from_tokens(names.map(Node::new), tokens.iter().copied())?;

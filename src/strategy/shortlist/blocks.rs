@@ -79,7 +79,7 @@ impl Seeds {
         score(halves(key), self.low[at], self.high[at])
     }
 
-    /// Visit the places in these ranges whose hash with the key is at least `floor`.
+    /// Visit the indexes in these ranges whose hash with the key is at least `floor`.
     #[inline]
     pub(super) fn reaching(
         &self,

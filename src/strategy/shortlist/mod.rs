@@ -14,7 +14,7 @@
 //!
 //! A score has 32 bits. One node in 128 is on the key's list: those whose hash with the key begins
 //! with seven ones. So does their score, and after the ones it says how near the node lies to a
-//! probe of the key's, by the XOR of the two places; nearer is higher. Of all others the hash is
+//! probe of the key's, by the XOR of the two positions; nearer is higher. Of all others the hash is
 //! the score. Every score is evenly distributed, as in rendezvous. But the best is, as a rule, the
 //! nearest on the list, and the search goes outwards from the probes until nothing beyond can
 //! win. Where the list is empty, all nodes are compared: the answer is always that of the rule.
@@ -104,7 +104,7 @@ struct Probes {
     /// Which of the orders it looks into.
     order: usize,
     /// From where it looks in each part of the order.
-    places: [u32; PARTS],
+    positions: [u32; PARTS],
 }
 
 /// A node with its score for a key.
@@ -128,15 +128,15 @@ impl Shortlist {
     /// ```
     pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         let nodes = Nodes::sorted(nodes)?;
-        let live = nodes.iter().filter(|(_, node)| node.weight() > 0);
-        let mut live: Vec<_> = live
+        let weighted = nodes.iter().filter(|(_, node)| node.weight() > 0);
+        let mut weighted: Vec<_> = weighted
             .map(|(id, node)| {
                 let weight = node.weight();
                 (seed(node.name()), Member { id, weight })
             })
             .collect();
-        live.sort_by_key(|(_, member)| member.weight.ilog2()); // stable: names stay in order
-        let classes = live
+        weighted.sort_by_key(|(_, member)| member.weight.ilog2()); // stable: names stay in order
+        let classes = weighted
             .chunk_by(|(_, a), (_, b)| a.weight.ilog2() == b.weight.ilog2())
             .map(|nodes| Class::new(nodes[0].1.weight.ilog2(), nodes))
             .collect();
@@ -275,9 +275,13 @@ impl Probes {
             let (low, high) = halves(seed);
             hash(halves(key), low, high)
         };
-        let [places @ .., order] = SEEDS.map(draw);
+        let [positions @ .., order] = SEEDS.map(draw);
         let order = (order >> (32 - ORDERS.ilog2())) as usize;
-        Self { key, order, places }
+        Self {
+            key,
+            order,
+            positions,
+        }
     }
 }
 

@@ -86,7 +86,7 @@ impl Order {
         &self.members
     }
 
-    /// The score of the node at a place: its hash with the key or, where that puts it on the key's
+    /// The score of the node at an index: its hash with the key or, where that puts it on the key's
     /// list, the distance from the key's probe after as many ones.
     #[inline]
     pub(super) fn score(&self, at: usize, probes: &Probes) -> u32 {
@@ -95,11 +95,11 @@ impl Order {
             return hash;
         }
         let high = self.seeds.high()[at];
-        let probe = probes.places[(high >> (32 - PART_BITS)) as usize];
+        let probe = probes.positions[(high >> (32 - PART_BITS)) as usize];
         !((high << PART_BITS ^ probe) >> LISTED)
     }
 
-    /// Visit the places of all nodes whose score begins with this many ones, and of some others.
+    /// Visit the indexes of all nodes whose score begins with this many ones, and of some others.
     #[inline]
     pub(super) fn visit(&self, ones: u32, probes: &Probes, visit: impl FnMut(usize)) {
         let floor = !u32::MAX.checked_shr(ones.min(LISTED)).unwrap_or(0);
@@ -117,7 +117,7 @@ impl Order {
     #[inline]
     pub(super) fn windows(&self, ones: u32, probes: &Probes) -> impl Iterator<Item = Range<u32>> {
         let bits = (ones - LISTED + PART_BITS).min(self.depth);
-        probes.places.iter().zip(0..).map(move |(probe, part)| {
+        probes.positions.iter().zip(0..).map(move |(probe, part)| {
             let prefix = part << (32 - PART_BITS) | probe >> PART_BITS;
             let first = ((prefix >> (32 - bits)) << (self.depth - bits)) as usize;
             let last = first + (1 << (self.depth - bits));

@@ -15,12 +15,12 @@ use core::ops::ControlFlow;
 use crate::NodeId;
 use crate::hash::scale;
 
-/// Places for points in a block.
+/// The number of points that a block has room for.
 const ROOM: usize = 7;
 
 const SIGN: u32 = 1 << 31;
 
-/// How many places the circle has.
+/// The number of hashes on the circle.
 pub(crate) const CIRCLE: f64 = (1_u128 << 64) as f64;
 
 /// A point and its owner.
@@ -36,7 +36,7 @@ pub(crate) struct Points {
     blocks: Vec<Block>,
     /// Of each block the lower halves of its points' distances.
     lower: Vec<[u32; ROOM]>,
-    /// How many places of each block are taken.
+    /// The number of points in each block itself.
     taken: Vec<u8>,
     /// The points of a block beyond the seventh as distances, in order; never empty.
     rest: BTreeMap<usize, Vec<Entry>>,
@@ -48,12 +48,12 @@ pub(crate) struct Points {
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Block {
-    /// The upper halves, ascending. A place that is not taken holds the largest number, and so
-    /// does the one past the last.
+    /// The upper halves, ascending. An index without a point holds the largest number, and so does
+    /// the one past the last.
     upper: [i32; ROOM + 1],
-    /// The owner of the point in each place. The places that are not taken and the one past the
-    /// last hold the owner of the first point beyond the block; where there are more points in
-    /// the map, all places are taken and the one past the last holds `None`.
+    /// The owner of the point at each index. The indexes without a point and the one past the last
+    /// hold the owner of the first point beyond the block; where there are more points in the map,
+    /// the block is full and the index past the last holds `None`.
     owners: [Option<NodeId>; ROOM + 1],
 }
 
@@ -62,10 +62,10 @@ impl Block {
         self.owners[ROOM].is_none()
     }
 
-    /// The place of the first point whose upper half is not below this one. The compiler compares
+    /// Returns the index of the first point whose upper half is not below this one. The compiler compares
     /// all of them at once.
     #[inline]
-    fn place(&self, upper: i32) -> usize {
+    fn index_of(&self, upper: i32) -> usize {
         let before = self.upper.iter().filter(|other| **other < upper).count();
         before % (ROOM + 1)
     }
@@ -100,25 +100,25 @@ fn inverse(odd: u64) -> u64 {
     })
 }
 
-/// Put an item into its place and give back what falls out at the end. Without a branch on the
-/// place, which nothing could predict.
-fn push<T: Copy>(items: &mut [T; ROOM], place: usize, item: T) -> T {
+/// Inserts an item at an index and returns what falls out at the end. Without a branch on the
+/// index, which nothing could predict.
+fn push<T: Copy>(items: &mut [T; ROOM], index: usize, item: T) -> T {
     let last = items[ROOM - 1];
     for at in (1..ROOM).rev() {
-        items[at] = items[at - usize::from(at > place)];
+        items[at] = items[at - usize::from(at > index)];
     }
-    items[place] = item;
+    items[index] = item;
     last
 }
 
-/// Take the item out of a place and let another in at the end.
-fn pull<T: Copy>(items: &mut [T; ROOM], place: usize, item: T) {
-    items[place..].rotate_left(1);
+/// Removes the item at an index and adds another at the end.
+fn pull<T: Copy>(items: &mut [T; ROOM], index: usize, item: T) {
+    items[index..].rotate_left(1);
     items[ROOM - 1] = item;
 }
 
 /// All but the one past the last.
-fn places_of<T>(items: &mut [T; ROOM + 1]) -> &mut [T; ROOM] {
+fn room_of<T>(items: &mut [T; ROOM + 1]) -> &mut [T; ROOM] {
     items.first_chunk_mut().expect("shorter by one")
 }
 
@@ -153,9 +153,9 @@ impl Points {
             owners: [beyond; ROOM + 1],
         };
         let (mut low, mut taken) = ([0; ROOM], 0);
-        for (place, (distance, id)) in here.iter().take(ROOM).enumerate() {
-            (block.upper[place], low[place]) = halves(*distance);
-            block.owners[place] = Some(*id);
+        for (index, (distance, id)) in here.iter().take(ROOM).enumerate() {
+            (block.upper[index], low[index]) = halves(*distance);
+            block.owners[index] = Some(*id);
             taken += 1;
         }
         if here.len() > ROOM {
@@ -178,9 +178,9 @@ impl Points {
         let (at, distance) = split(hash, self.blocks.len());
         let block = self.blocks.get(at)?;
         let (upper, _) = halves(distance);
-        let place = block.place(upper);
-        match block.owners[place] {
-            Some(owner) if block.upper[place] != upper => Some(owner),
+        let index = block.index_of(upper);
+        match block.owners[index] {
+            Some(owner) if block.upper[index] != upper => Some(owner),
             _ => self.owner_exactly(at, distance),
         }
     }
@@ -189,9 +189,9 @@ impl Points {
     #[cold]
     #[inline(never)]
     fn owner_exactly(&self, at: usize, distance: u64) -> Option<NodeId> {
-        let mut places = self.places(at).filter(|(other, _)| *other >= distance);
+        let mut inside = self.inside(at).filter(|(other, _)| *other >= distance);
         let later = || self.rest_from(at, distance).first().copied();
-        places
+        inside
             .next()
             .or_else(later)
             .map_or_else(|| self.beyond(at), |(_, id)| Some(id))
@@ -211,8 +211,8 @@ impl Points {
         let Some(block) = self.blocks.get(start) else {
             return false;
         };
-        let mut place = block.place(upper);
-        if block.upper[place] == upper {
+        let mut index = block.index_of(upper);
+        if block.upper[index] == upper {
             return false;
         }
         let (mut at, mut len) = (start, 0);
@@ -220,7 +220,7 @@ impl Points {
             let block = &self.blocks[at];
             // Past the last point comes the owner of the next, which is first in its block.
             let past = usize::from(self.taken[at]) + 1;
-            for owner in block.owners.get(place..past).unwrap_or(&[]) {
+            for owner in block.owners.get(index..past).unwrap_or(&[]) {
                 let Some(owner) = *owner else {
                     return false;
                 };
@@ -233,7 +233,7 @@ impl Points {
                     return true;
                 }
             }
-            place = 1;
+            index = 1;
             at += 1;
             if at == self.blocks.len() {
                 at = 0;
@@ -253,8 +253,8 @@ impl Points {
         }
         let (at, start) = split(hash, self.blocks.len());
         let mut visit = |(distance, id)| visit((self.point(distance), id));
-        let mut places = self.places(at).filter(|(distance, _)| *distance >= start);
-        places.try_for_each(&mut visit)?;
+        let mut inside = self.inside(at).filter(|(distance, _)| *distance >= start);
+        inside.try_for_each(&mut visit)?;
         let mut rest = self.rest_from(at, start).iter().copied();
         rest.try_for_each(&mut visit)?;
         for other in (at + 1..self.blocks.len()).chain(0..at) {
@@ -279,7 +279,7 @@ impl Points {
 
     /// The points of a block as distances.
     fn entries(&self, at: usize) -> impl Iterator<Item = Entry> {
-        self.places(at).chain(self.rest(at).iter().copied())
+        self.inside(at).chain(self.rest(at).iter().copied())
     }
 
     fn rest(&self, at: usize) -> &[Entry] {
@@ -290,7 +290,8 @@ impl Points {
         }
     }
 
-    fn places(&self, at: usize) -> impl Iterator<Item = Entry> {
+    /// Returns the points in the block itself, as distances.
+    fn inside(&self, at: usize) -> impl Iterator<Item = Entry> {
         let block = &self.blocks[at];
         let taken = usize::from(self.taken[at]);
         let halves = block.upper.iter().zip(&self.lower[at]).take(taken);
@@ -314,7 +315,7 @@ impl Points {
         }
     }
 
-    /// Put an entry into its block and give its place there.
+    /// Inserts an entry into its block and returns its index there.
     fn put(
         &mut self,
         at: usize,
@@ -324,12 +325,12 @@ impl Points {
         let before =
             |other: &Entry| other.0 < entry.0 || (other.0 == entry.0 && precedes(other.1, entry.1));
         let (upper, lower) = halves(entry.0);
-        let mut place = self.blocks[at].place(upper);
-        if self.blocks[at].upper[place] == upper {
-            place = self.places(at).take_while(before).count();
+        let mut index = self.blocks[at].index_of(upper);
+        if self.blocks[at].upper[index] == upper {
+            index = self.inside(at).take_while(before).count();
         }
-        let out = if place < ROOM {
-            self.push(at, place, (upper, lower, Some(entry.1)))
+        let out = if index < ROOM {
+            self.push(at, index, (upper, lower, Some(entry.1)))
         } else {
             (upper, lower, Some(entry.1))
         };
@@ -342,7 +343,7 @@ impl Points {
             _ => self.taken[at] += 1,
         }
         self.len += 1;
-        place
+        index
     }
 
     /// Take out a point of an owner, if it is there. O(1) expected, amortised.
@@ -352,9 +353,9 @@ impl Points {
         }
         let (at, distance) = split(entry.0, self.blocks.len());
         let entry = (distance, entry.1);
-        let place = self.places(at).position(|other| other == entry);
+        let index = self.inside(at).position(|other| other == entry);
         let next = self.remove_from_rest(at, |rest| {
-            if place.is_some() {
+            if index.is_some() {
                 return Some(0);
             }
             let start = rest.partition_point(|(point, _)| *point < entry.0);
@@ -366,21 +367,21 @@ impl Points {
                 .find(|(other, _)| **other == entry)
                 .map(|(_, at)| at)
         });
-        match (place, next) {
+        match (index, next) {
             (None, None) => return,
             (None, Some(_)) => {}
-            (Some(place), Some((distance, id))) => {
+            (Some(index), Some((distance, id))) => {
                 let (upper, lower) = halves(distance);
-                self.pull(at, place, (upper, lower, Some(id)));
+                self.pull(at, index, (upper, lower, Some(id)));
             }
-            (Some(place), None) => {
+            (Some(index), None) => {
                 let beyond = self.blocks[at].owners[ROOM];
-                self.pull(at, place, (i32::MAX, 0, beyond));
+                self.pull(at, index, (i32::MAX, 0, beyond));
                 self.taken[at] -= 1;
             }
         }
         self.len -= 1;
-        if place == Some(0) {
+        if index == Some(0) {
             self.announce(at);
         }
         // Fewer than 3 points a block would be more than 32 bytes a point.
@@ -389,22 +390,22 @@ impl Points {
         }
     }
 
-    /// Put a point into its place and give back what falls out at the end.
-    fn push(&mut self, at: usize, place: usize, item: Item) -> Item {
+    /// Inserts a point at an index of a block and returns what falls out at the end.
+    fn push(&mut self, at: usize, index: usize, item: Item) -> Item {
         let Block { upper, owners } = &mut self.blocks[at];
         (
-            push(places_of(upper), place, item.0),
-            push(&mut self.lower[at], place, item.1),
-            push(places_of(owners), place, item.2),
+            push(room_of(upper), index, item.0),
+            push(&mut self.lower[at], index, item.1),
+            push(room_of(owners), index, item.2),
         )
     }
 
-    /// Take the point out of a place and let another in at the end.
-    fn pull(&mut self, at: usize, place: usize, item: Item) {
+    /// Removes the point at an index of a block and adds another at the end.
+    fn pull(&mut self, at: usize, index: usize, item: Item) {
         let Block { upper, owners } = &mut self.blocks[at];
-        pull(places_of(upper), place, item.0);
-        pull(&mut self.lower[at], place, item.1);
-        pull(places_of(owners), place, item.2);
+        pull(room_of(upper), index, item.0);
+        pull(&mut self.lower[at], index, item.1);
+        pull(room_of(owners), index, item.2);
     }
 
     fn remove_from_rest(
