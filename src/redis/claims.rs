@@ -86,10 +86,10 @@ impl Table {
     pub fn claim(&mut self, id: &str, slots: SlotRange) -> Result<u32, Error> {
         self.check_claim(id, &slots)?;
         let claimant = self.known(id)?;
-        let rank = |place: usize| rank_of(&self.nodes()[place]);
+        let rank = |at: usize| rank_of(&self.nodes()[at]);
         let (mut weaker, mut changed) = (Vec::new(), 0);
         for slot in slots {
-            let owner = self.owner_place(slot);
+            let owner = self.owner_index(slot);
             if owner.is_none_or(|owner| owner != claimant && rank(owner) < rank(claimant)) {
                 push(&mut weaker, slot);
                 changed += 1;
@@ -164,10 +164,10 @@ impl Table {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn hear(&mut self, claim: &Claim) -> Result<Heard, Error> {
-        let place = self.known(&claim.id)?;
+        let at = self.known(&claim.id)?;
         let mut ranges = claim.slots.iter();
         ranges.try_for_each(|range| self.check_slots(range))?;
-        let node = self.nodes()[place].clone();
+        let node = self.nodes()[at].clone();
         let epoch = node.epoch().max(claim.epoch);
         let node = if node.role() == Role::Primary {
             node

@@ -48,8 +48,8 @@ use crate::Error;
 pub struct SlotMap {
     rule: SlotRule,
     nodes: Vec<Address>,
-    places: BTreeMap<Address, usize>,
-    /// Places in `nodes`.
+    indexes: BTreeMap<Address, usize>,
+    /// Indexes in `nodes`.
     owners: Vec<Option<u32>>,
     /// Replicas of each of `nodes`.
     replicas: Vec<Vec<Address>>,
@@ -240,7 +240,7 @@ impl SlotMap {
     pub fn new(rule: SlotRule, seeds: impl IntoIterator<Item = Address>) -> Result<Self, Error> {
         let mut map = Self {
             nodes: Vec::new(),
-            places: BTreeMap::new(),
+            indexes: BTreeMap::new(),
             owners: vec![None; rule.slots() as usize],
             replicas: Vec::new(),
             patience: Patience::default(),
@@ -248,7 +248,7 @@ impl SlotMap {
             rule,
         };
         for seed in seeds.into_iter().filter(Address::is_known) {
-            map.place(&seed);
+            map.index_of(&seed);
         }
         if map.nodes.is_empty() {
             return Err(Error::parameter(
@@ -303,21 +303,21 @@ impl SlotMap {
         let names_any = table.nodes().iter().any(|node| node.address().is_known());
         if names_any && self.nodes.len() > table.nodes().len() + 64 {
             self.nodes.clear();
-            self.places.clear();
+            self.indexes.clear();
         }
         self.replicas.clear();
         for (range, owner) in table.runs() {
             let owner = owner.filter(|owner| owner.address().is_known());
-            let place = owner.and_then(|owner| self.place(owner.address()));
-            self.owners[*range.start() as usize..=*range.end() as usize].fill(place);
+            let index = owner.and_then(|owner| self.index_of(owner.address()));
+            self.owners[*range.start() as usize..=*range.end() as usize].fill(index);
         }
         self.replicas.resize_with(self.nodes.len(), Vec::new);
         for node in table.nodes() {
             let primary = node.primary().and_then(|id| table.node(id));
-            let place = primary.and_then(|primary| self.places.get(primary.address()));
+            let index = primary.and_then(|primary| self.indexes.get(primary.address()));
             let serves = node.address().is_known() && !node.flags().failed;
-            if let (Some(place), true) = (place, serves) {
-                self.replicas[*place].push(node.address().clone());
+            if let (Some(index), true) = (index, serves) {
+                self.replicas[*index].push(node.address().clone());
             }
         }
         self.stale = false;
@@ -360,8 +360,8 @@ impl SlotMap {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn owner(&self, slot: u32) -> Option<&Address> {
-        let place = (*self.owners.get(slot as usize)?)?;
-        self.nodes.get(place as usize)
+        let index = (*self.owners.get(slot as usize)?)?;
+        self.nodes.get(index as usize)
     }
 
     /// Who is believed to copy the owner of a slot: they serve reads behind `READONLY`. O(1).
@@ -374,8 +374,8 @@ impl SlotMap {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn replicas(&self, slot: u32) -> &[Address] {
-        let place = self.owners.get(slot as usize).copied().flatten();
-        let list = place.and_then(|place| self.replicas.get(place as usize));
+        let index = self.owners.get(slot as usize).copied().flatten();
+        let list = index.and_then(|index| self.replicas.get(index as usize));
         list.map_or(&[], Vec::as_slice)
     }
 
@@ -455,9 +455,9 @@ impl SlotMap {
             // The server knows who, but not what to tell us: another table may.
             return self.elsewhere(call);
         }
-        let place = self.place(&to);
-        if let (Some(owner), Some(_)) = (self.owners.get_mut(slot as usize), place) {
-            *owner = place;
+        let index = self.index_of(&to);
+        if let (Some(owner), Some(_)) = (self.owners.get_mut(slot as usize), index) {
+            *owner = index;
         }
         self.follow(call, to, false)
     }
@@ -470,7 +470,7 @@ impl SlotMap {
             .trail
             .iter()
             .any(|(to, asked)| *to == call.to && *asked == asking);
-        // Nobody honest sends a command through so many places either.
+        // Nobody honest sends a command through so many servers either.
         let been = been || call.trail.len() >= MAX_TRAIL;
         if been {
             call.looped = true;
@@ -519,11 +519,11 @@ impl SlotMap {
         let count = self.nodes.len().max(1);
         let step = call.others;
         call.others += 1;
-        let place = match owner.and_then(|owner| self.places.get(owner)) {
+        let index = match owner.and_then(|owner| self.indexes.get(owner)) {
             Some(owner) => owner + 1 + step % count.saturating_sub(1).max(1),
             None => anywhere(call.slot, count) + 1 + step,
         };
-        self.nodes.get(place % count)
+        self.nodes.get(index % count)
     }
 
     fn send(&self, call: &mut Call, waits: bool) -> Next {
@@ -545,15 +545,15 @@ impl SlotMap {
         }
     }
 
-    /// The place of an address, which is remembered if there is room.
-    fn place(&mut self, address: &Address) -> Option<u32> {
-        if let Some(place) = self.places.get(address) {
-            return u32::try_from(*place).ok();
+    /// Returns the index of an address, which is remembered if there is room.
+    fn index_of(&mut self, address: &Address) -> Option<u32> {
+        if let Some(index) = self.indexes.get(address) {
+            return u32::try_from(*index).ok();
         }
         if self.nodes.len() >= Self::MAX_NODES {
             return None;
         }
-        self.places.insert(address.clone(), self.nodes.len());
+        self.indexes.insert(address.clone(), self.nodes.len());
         self.nodes.push(address.clone());
         u32::try_from(self.nodes.len() - 1).ok()
     }

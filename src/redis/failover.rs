@@ -53,7 +53,7 @@ pub enum Promotion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failover {
-    /// The primary that lost its place.
+    /// The primary that was replaced.
     pub from: Box<str>,
     /// The replica that has it.
     pub to: Box<str>,

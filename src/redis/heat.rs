@@ -125,12 +125,12 @@ impl Heat {
     /// assert_eq!(bytes.of_slot(12_182), 512);
     /// ```
     pub fn feed(&mut self, key: &[u8], amount: u64) {
-        let place = self.rule.place(key);
-        if let Some(count) = self.slots.get_mut(place.slot as usize) {
+        let key_slot = self.rule.place(key);
+        if let Some(count) = self.slots.get_mut(key_slot.slot as usize) {
             *count = count.saturating_add(amount);
         }
         self.total = self.total.saturating_add(amount);
-        if let Some(tag) = place.tag {
+        if let Some(tag) = key_slot.tag {
             self.tagged = self.tagged.saturating_add(amount);
             if tag.len() <= MAX_TAG {
                 self.tags.feed_ref(tag, amount);

@@ -27,8 +27,8 @@ pub struct SlotRule {
 /// ```
 /// use hashroute::redis::SlotRule;
 ///
-/// let place = SlotRule::REDIS.place(b"{user1000}.cart");
-/// assert_eq!((place.slot, place.tag), (3443, Some(&b"user1000"[..])));
+/// let found = SlotRule::REDIS.place(b"{user1000}.cart");
+/// assert_eq!((found.slot, found.tag), (3443, Some(&b"user1000"[..])));
 /// assert_eq!(SlotRule::REDIS.place(b"foo{}{bar}").tag, None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -177,7 +177,7 @@ impl SlotRule {
     }
 
     /// Up to `count` tags that fall into `slot`, short ones first: for test data, and to pin
-    /// related keys to a place. Each is of lower-case letters and digits; put it between the two
+    /// related keys to a slot. Each is of lower-case letters and digits; put it between the two
     /// marks of the rule's tag, or take it as a whole key.
     ///
     /// Tries about `slots x count` candidates. A narrow hash may reach no key of a slot: after

@@ -9,7 +9,7 @@
 //! | which slot has this key, do these keys share one, which tags fall there | [`SlotRule`] |
 //! | who owns which slot; what did servers print | [`Table`], of [`ClusterNode`]s |
 //! | what do several servers know together | [`Table::from_views`] |
-//! | are all slots served, does a majority live | [`Table::coverage`], [`Table::health`] |
+//! | are all slots served, is a majority up | [`Table::coverage`], [`Table::health`] |
 //! | two nodes claim a slot | [`Table::claim`], [`Table::hear`] |
 //! | what does this server answer | [`Table::decide`] |
 //! | where does this command go, and where next | [`SlotMap`], [`Call`] |

@@ -33,7 +33,7 @@ pub enum Redirect {
         /// Where.
         to: Address,
     },
-    /// The keys are in two places: ask again a little later.
+    /// The keys are on two servers: ask again a little later.
     TryAgain,
     /// The keys are not in one slot: no retry can help.
     CrossSlot,
@@ -62,7 +62,7 @@ impl Redirect {
         let error = error.strip_prefix('-').unwrap_or(error);
         let mut words = error.split_ascii_whitespace();
         let kind = words.next()?;
-        let mut place = || -> Option<(u32, Address)> {
+        let mut redirected = || -> Option<(u32, Address)> {
             let slot = number(words.next()?)?;
             let to: Address = words.next()?.parse().ok()?;
             let host = if to.host().is_empty() {
@@ -73,8 +73,8 @@ impl Redirect {
             Some((slot, Address::new(host, to.port())))
         };
         match kind {
-            "MOVED" => place().map(|(slot, to)| Self::Moved { slot, to }),
-            "ASK" => place().map(|(slot, to)| Self::Ask { slot, to }),
+            "MOVED" => redirected().map(|(slot, to)| Self::Moved { slot, to }),
+            "ASK" => redirected().map(|(slot, to)| Self::Ask { slot, to }),
             "TRYAGAIN" => Some(Self::TryAgain),
             "CROSSSLOT" => Some(Self::CrossSlot),
             "CLUSTERDOWN" => Some(Self::Down),

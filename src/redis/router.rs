@@ -38,7 +38,7 @@ impl TryFrom<&Table> for HashSlots {
             .map(|node| nodes.id(node.id()))
             .collect();
         let slots = 0..table.rule().slots();
-        let owners = slots.map(|slot| ids.get(table.owner_place(slot)?).copied().flatten());
+        let owners = slots.map(|slot| ids.get(table.owner_index(slot)?).copied().flatten());
         let owners = owners.collect();
         Self::from_owners(nodes, table.rule().hasher().clone(), owners)
     }

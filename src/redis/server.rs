@@ -118,7 +118,7 @@ pub enum Decision<'t> {
         /// Where it moves to.
         to: &'t ClusterNode,
     },
-    /// The keys are in two places while their slot moves.
+    /// The keys are on two servers while their slot moves.
     TryAgain,
     /// The keys are not in one slot.
     CrossSlot,
@@ -144,11 +144,11 @@ impl Decision<'_> {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn wire(&self, endpoint: Endpoint) -> Option<alloc::string::String> {
-        let place = |node: &ClusterNode| Address::new(endpoint.of(node), node.address().port());
+        let address = |node: &ClusterNode| Address::new(endpoint.of(node), node.address().port());
         match self {
             Self::Serve => None,
-            Self::Moved { slot, to } => Some(alloc::format!("MOVED {slot} {}", place(to))),
-            Self::Ask { slot, to } => Some(alloc::format!("ASK {slot} {}", place(to))),
+            Self::Moved { slot, to } => Some(alloc::format!("MOVED {slot} {}", address(to))),
+            Self::Ask { slot, to } => Some(alloc::format!("ASK {slot} {}", address(to))),
             _ => Some(self.fixed().into()),
         }
     }

@@ -36,7 +36,7 @@ pub struct Table {
     rule: SlotRule,
     /// By id.
     nodes: Vec<ClusterNode>,
-    /// Places in `nodes`.
+    /// Indexes in `nodes`.
     owners: Vec<Option<u32>>,
     /// By slot, then in order of the id of the node that says so.
     pub(super) marks: BTreeMap<u32, Vec<(Box<str>, Mark)>>,
@@ -132,7 +132,7 @@ impl Table {
     /// assert_eq!(Table::new(SlotRule::REDIS).node("a"), None);
     /// ```
     pub fn node(&self, id: &str) -> Option<&ClusterNode> {
-        self.nodes.get(self.place(id)?)
+        self.nodes.get(self.index_of(id)?)
     }
 
     /// The node that reports, where the table is one server's view. O(n).
@@ -188,19 +188,19 @@ impl Table {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn add(&mut self, node: ClusterNode) -> Result<(), Error> {
-        let Err(place) = self.search(node.id()) else {
+        let Err(at) = self.search(node.id()) else {
             return Err(duplicate(node.id()));
         };
         check_room(self.nodes.len() + 1)?;
         self.renumber(|owner| {
-            if owner as usize >= place {
+            if owner as usize >= at {
                 Some(owner + 1)
             } else {
                 Some(owner)
             }
         });
         self.current_epoch = self.current_epoch.max(node.epoch());
-        self.nodes.insert(place, node);
+        self.nodes.insert(at, node);
         Ok(())
     }
 
@@ -218,18 +218,18 @@ impl Table {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn remove(&mut self, id: &str) -> Result<ClusterNode, Error> {
-        let place = self.known(id)?;
-        let index = index(place);
+        let at = self.known(id)?;
+        let index = index(at);
         self.renumber(|owner| match owner.cmp(&index) {
             core::cmp::Ordering::Less => Some(owner),
             core::cmp::Ordering::Equal => None,
             core::cmp::Ordering::Greater => Some(owner - 1),
         });
         self.retain_marks(|node, mark| node != id && mark.peer() != id);
-        Ok(self.nodes.remove(place))
+        Ok(self.nodes.remove(at))
     }
 
-    /// Puts a node in the place of the one with its id; slots and marks stay. O(slots) where it
+    /// Replaces the node with the same id; slots and marks stay. O(slots) where it
     /// is no primary, else O(log n).
     ///
     /// # Errors
@@ -247,24 +247,24 @@ impl Table {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn replace(&mut self, node: ClusterNode) -> Result<ClusterNode, Error> {
-        let place = self.known(node.id())?;
-        if node.role() != Role::Primary && self.owners.contains(&Some(index(place))) {
+        let at = self.known(node.id())?;
+        if node.role() != Role::Primary && self.owners.contains(&Some(index(at))) {
             return Err(not_primary(node.id()));
         }
         self.current_epoch = self.current_epoch.max(node.epoch());
-        Ok(core::mem::replace(&mut self.nodes[place], node))
+        Ok(core::mem::replace(&mut self.nodes[at], node))
     }
 
     fn search(&self, id: &str) -> Result<usize, usize> {
         self.nodes.binary_search_by(|node| node.id().cmp(id))
     }
 
-    pub(crate) fn place(&self, id: &str) -> Option<usize> {
+    pub(crate) fn index_of(&self, id: &str) -> Option<usize> {
         self.search(id).ok()
     }
 
     pub(crate) fn known(&self, id: &str) -> Result<usize, Error> {
-        self.place(id)
+        self.index_of(id)
             .ok_or_else(|| Error::UnknownNode { name: id.into() })
     }
 
@@ -286,7 +286,7 @@ impl Table {
     /// ```
     #[inline]
     pub fn owner(&self, slot: u32) -> Option<&ClusterNode> {
-        self.nodes.get(self.owner_place(slot)?)
+        self.nodes.get(self.owner_index(slot)?)
     }
 
     /// The owner of a key's slot. Linear in the key.
@@ -302,8 +302,8 @@ impl Table {
     }
 
     #[inline]
-    pub(crate) fn owner_place(&self, slot: u32) -> Option<usize> {
-        self.owners.get(slot as usize)?.map(|place| place as usize)
+    pub(crate) fn owner_index(&self, slot: u32) -> Option<usize> {
+        self.owners.get(slot as usize)?.map(|at| at as usize)
     }
 
     /// Gives slots to a primary, whoever had them. Marks stay. O(slots given).
@@ -323,11 +323,11 @@ impl Table {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn assign(&mut self, slots: SlotRange, id: &str) -> Result<(), Error> {
-        let place = self.known(id)?;
-        if self.nodes[place].role() != Role::Primary {
+        let at = self.known(id)?;
+        if self.nodes[at].role() != Role::Primary {
             return Err(not_primary(id));
         }
-        self.some_slots(slots)?.fill(Some(index(place)));
+        self.some_slots(slots)?.fill(Some(index(at)));
         Ok(())
     }
 
@@ -372,8 +372,8 @@ impl Table {
     /// assert_eq!(Table::new(SlotRule::REDIS).count("a"), 0);
     /// ```
     pub fn count(&self, id: &str) -> u32 {
-        let place = self.place(id);
-        place.map_or(0, |place| self.counts()[place])
+        let at = self.index_of(id);
+        at.map_or(0, |at| self.counts()[at])
     }
 
     /// How many slots each node owns, as [`nodes`](Self::nodes) are ordered. O(slots + nodes).
@@ -420,7 +420,7 @@ impl Table {
         self.owners.chunk_by(|a, b| a == b).map(move |run| {
             let range = start..=start + index(run.len() - 1);
             start = range.end() + 1;
-            (range, run[0].map(|place| &self.nodes[place as usize]))
+            (range, run[0].map(|at| &self.nodes[at as usize]))
         })
     }
 }
@@ -445,9 +445,9 @@ impl fmt::Debug for Table {
     }
 }
 
-/// Places fit: there are at most [`Table::MAX_NODES`] nodes and [`SlotRule::MAX_SLOTS`] slots.
-fn index(place: usize) -> u32 {
-    u32::try_from(place).unwrap_or(u32::MAX)
+/// Indexes fit: there are at most [`Table::MAX_NODES`] nodes and [`SlotRule::MAX_SLOTS`] slots.
+fn index(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
 }
 
 fn check_room(nodes: usize) -> Result<(), Error> {

@@ -49,12 +49,12 @@ impl Table {
         let best = best_views(views);
         let nodes = best
             .iter()
-            .map(|(id, (place, own))| told(views, id, *place, *own));
+            .map(|(id, (at, own))| told(views, id, *at, *own));
         let mut table = Self::with_nodes(first.rule().clone(), nodes.flatten())?;
-        for (place, view) in views.iter().enumerate() {
+        for (at, view) in views.iter().enumerate() {
             for (range, owner) in view.runs() {
                 let owner = owner.map(ClusterNode::id);
-                let owner = owner.filter(|id| best.get(id).is_some_and(|(best, _)| *best == place));
+                let owner = owner.filter(|id| best.get(id).is_some_and(|(best, _)| *best == at));
                 table.claim_if_primary(owner, range)?;
             }
             for (slot, id, mark) in view.marks() {
@@ -74,23 +74,23 @@ impl Table {
     }
 
     fn keep_mark(&mut self, slot: u32, id: &str, mark: &Mark) -> Result<(), Error> {
-        if self.place(id).is_some() {
+        if self.index_of(id).is_some() {
             self.mark(slot, id, mark.clone())?;
         }
         Ok(())
     }
 }
 
-/// For each node the place of the view to be believed, and whether it is its own.
+/// For each node the index of the view to be believed, and whether it is its own.
 fn best_views(views: &[Table]) -> BTreeMap<&str, (usize, bool)> {
     let mut best: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
-    let epoch = |place: usize, id: &str| views[place].node(id).map(ClusterNode::epoch);
-    for (place, view) in views.iter().enumerate() {
+    let epoch = |at: usize, id: &str| views[at].node(id).map(ClusterNode::epoch);
+    for (at, view) in views.iter().enumerate() {
         for node in view.nodes() {
             let own = node.flags().myself;
-            let entry = best.entry(node.id()).or_insert((place, own));
+            let entry = best.entry(node.id()).or_insert((at, own));
             if (Some(node.epoch()), own) > (epoch(entry.0, node.id()), entry.1) {
-                *entry = (place, own);
+                *entry = (at, own);
             }
         }
     }
@@ -98,8 +98,8 @@ fn best_views(views: &[Table]) -> BTreeMap<&str, (usize, bool)> {
 }
 
 /// A node as the view to be believed has it, with what all know of its failure.
-fn told(views: &[Table], id: &str, place: usize, own: bool) -> Option<ClusterNode> {
-    let node = views.get(place)?.node(id)?.clone();
+fn told(views: &[Table], id: &str, at: usize, own: bool) -> Option<ClusterNode> {
+    let node = views.get(at)?.node(id)?.clone();
     let seen: Vec<Flags> = views
         .iter()
         .filter_map(|view| Some(view.node(id)?.flags()))

@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use super::{NOBODY, Step, place};
+use super::{NOBODY, Step, index};
 use crate::redis::Table;
 
 /// Shares by largest remainder, then slots from over to under. Slots of one owner go in
@@ -16,14 +16,14 @@ pub(super) fn steps(table: &Table, weights: &[u32], load: u64) -> Vec<Step> {
     let mut givers = vec![Vec::new(); owned.len()];
     let mut free = Vec::new();
     for slot in 0..table.rule().slots() {
-        match table.owner_place(slot) {
+        match table.owner_index(slot) {
             None => free.push(slot),
             Some(giver) => givers[giver].push(slot),
         }
     }
     let takers = quotas.iter().zip(&owned).enumerate();
     let mut takers = takers.flat_map(|(taker, (quota, owned))| {
-        core::iter::repeat_n(place(taker), quota.saturating_sub(*owned) as usize)
+        core::iter::repeat_n(index(taker), quota.saturating_sub(*owned) as usize)
     });
     let mut given: Vec<(u32, u32)> = free.into_iter().map(|slot| (slot, NOBODY)).collect();
     // Who is drained goes first: it is on its way out.
@@ -32,7 +32,7 @@ pub(super) fn steps(table: &Table, weights: &[u32], load: u64) -> Vec<Step> {
     for giver in order {
         let keeps = quotas[giver].min(owned[giver]) as usize;
         let surplus = givers[giver].drain(keeps..);
-        given.extend(surplus.map(|slot| (slot, place(giver))));
+        given.extend(surplus.map(|slot| (slot, index(giver))));
     }
     given
         .into_iter()

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::commands::{address, check_batch, empty, send};
-use super::{Action, SlotPlan, Step, place};
+use super::{Action, SlotPlan, Step, index};
 use crate::Error;
 use crate::redis::{ClusterNode, Mark, Role, Table};
 
@@ -116,19 +116,19 @@ fn step(table: &Table, slot: u32, id: &str, mark: &Mark) -> Result<Option<Step>,
         Mark::Importing(from) => (&**from, id),
     };
     let to = table.node(to).and_then(ClusterNode::primary).unwrap_or(to);
-    let (Some(source), Some(target)) = (table.place(from), table.place(to)) else {
+    let (Some(source), Some(target)) = (table.index_of(from), table.index_of(to)) else {
         return Ok(None);
     };
     let is_primary = table.nodes()[target].role() == Role::Primary;
-    if table.owner_place(slot) != Some(source) || source == target || !is_primary {
+    if table.owner_index(slot) != Some(source) || source == target || !is_primary {
         return Ok(None);
     }
     works(table, from)?;
     works(table, to)?;
     Ok(Some(Step {
         slot,
-        from: place(source),
-        to: place(target),
+        from: index(source),
+        to: index(target),
         load: 1,
     }))
 }

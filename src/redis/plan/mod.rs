@@ -185,7 +185,7 @@ impl Progress {
     }
 }
 
-/// Nobody's slot, in the place of a node.
+/// In place of the index of a node: nobody has the slot.
 const NOBODY: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,7 +214,7 @@ struct Step {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotPlan {
-    /// Ids, by place in the table.
+    /// Ids, by index in the table.
     ids: Vec<Box<str>>,
     steps: Vec<Step>,
 }
@@ -321,7 +321,7 @@ impl SlotPlan {
     }
 
     fn show(&self, step: &Step) -> Move<'_> {
-        let id = |place: u32| self.ids.get(place as usize).map(|id| &**id);
+        let id = |index: u32| self.ids.get(index as usize).map(|id| &**id);
         Move {
             slot: step.slot,
             from: id(step.from),
@@ -497,12 +497,12 @@ impl State {
     }
 }
 
-/// The weight of each node, by place; of those that no weight was given for, 0.
+/// The weight of each node, by index; of those that no weight was given for, 0.
 fn weights(table: &Table, goal: &Goal) -> Result<Vec<u32>, Error> {
     let mut weights = alloc::vec![0; table.nodes().len()];
     for (id, weight) in &goal.weights {
-        let place = table.known(id)?;
-        let node = &table.nodes()[place];
+        let at = table.known(id)?;
+        let node = &table.nodes()[at];
         if *weight > 0 && (node.role() != Role::Primary || node.flags().failed) {
             return Err(Error::Weight {
                 name: id.clone(),
@@ -510,7 +510,7 @@ fn weights(table: &Table, goal: &Goal) -> Result<Vec<u32>, Error> {
                 expected: "0, since it is no primary that works",
             });
         }
-        weights[place] = *weight;
+        weights[at] = *weight;
     }
     if weights.iter().all(|weight| *weight == 0) {
         return Err(Error::parameter(
@@ -534,7 +534,7 @@ fn sum(loads: &[u64]) -> Result<u64, Error> {
     })
 }
 
-/// Places fit: there are at most [`Table::MAX_NODES`].
-fn place(place: usize) -> u32 {
-    u32::try_from(place).unwrap_or(NOBODY)
+/// Indexes fit: there are at most [`Table::MAX_NODES`].
+fn index(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(NOBODY)
 }

@@ -10,7 +10,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use super::{NOBODY, Step, place};
+use super::{NOBODY, Step, index};
 use crate::redis::Table;
 
 /// Loads and shares in units of 1 / sum of weights, so that shares are whole: at most 2^64, the
@@ -52,7 +52,7 @@ impl<'t> State<'t> {
             steps: Vec::new(),
         };
         for (slot, load) in (0..).zip(loads) {
-            if let Some(owner) = table.owner_place(slot) {
+            if let Some(owner) = table.owner_index(slot) {
                 state.own[owner].insert((*load, Reverse(slot)));
                 state.counts[owner] += 1;
                 state.excess[owner] += Load::from(*load) * unit;
@@ -72,15 +72,15 @@ impl<'t> State<'t> {
         self.excess[to] += Load::from(load) * self.unit;
         self.steps.push(Step {
             slot,
-            from: from.map_or(NOBODY, place),
-            to: place(to),
+            from: from.map_or(NOBODY, index),
+            to: index(to),
             load,
         });
     }
 
     /// Slots that must go somewhere: of nobody first, then of nodes without weight.
     fn hand_out(&mut self, table: &Table, weights: &[u32]) {
-        let owners = (0..table.rule().slots()).map(|slot| (slot, table.owner_place(slot)));
+        let owners = (0..table.rule().slots()).map(|slot| (slot, table.owner_index(slot)));
         let must = owners.filter(|(_, owner)| owner.is_none_or(|owner| weights[owner] == 0));
         let mut must: Vec<_> = must.collect();
         must.sort_by_key(|(slot, owner)| (owner.is_some(), Reverse(self.loads[*slot as usize])));
@@ -102,9 +102,12 @@ impl<'t> State<'t> {
     }
 
     fn even_out(&mut self, weights: &[u32]) {
-        let live = (0..weights.len()).filter(|node| weights[*node] > 0);
-        let mut takers: BTreeSet<_> = live.clone().map(|node| (self.excess[node], node)).collect();
-        let mut givers: BTreeMap<_, _> = live
+        let weighted = (0..weights.len()).filter(|node| weights[*node] > 0);
+        let mut takers: BTreeSet<_> = weighted
+            .clone()
+            .map(|node| (self.excess[node], node))
+            .collect();
+        let mut givers: BTreeMap<_, _> = weighted
             .map(|node| ((self.excess[node], Reverse(node)), node))
             .collect();
         // Each turn moves a slot, which never moves again, or retires a giver.

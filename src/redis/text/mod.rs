@@ -37,7 +37,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::Config`] with the line, [`Error::Reply`] with the place in the reply;
+    /// [`Error::Config`] with the line, [`Error::Reply`] with the position in the reply;
     /// [`Error::Capacity`] beyond [`MAX_TEXT`](Self::MAX_TEXT) or
     /// [`MAX_NODES`](Self::MAX_NODES).
     ///

@@ -92,13 +92,13 @@ impl Table {
         let mut ranges = Vec::new();
         ranges.resize_with(self.nodes().len(), String::new);
         for (range, owner) in self.runs() {
-            if let Some(text) = owner.and_then(|owner| ranges.get_mut(self.place(owner.id())?)) {
+            if let Some(text) = owner.and_then(|owner| ranges.get_mut(self.index_of(owner.id())?)) {
                 text.push(' ');
                 push_range(text, &range);
             }
         }
         for (slot, id, mark) in self.marks() {
-            if let Some(text) = self.shown(id).and_then(|place| ranges.get_mut(place)) {
+            if let Some(text) = self.shown(id).and_then(|at| ranges.get_mut(at)) {
                 let arrow = if matches!(mark, Mark::Migrating(_)) {
                     '>'
                 } else {
@@ -126,10 +126,10 @@ impl Table {
         self.nodes_text() + &alloc::format!("vars currentEpoch {current} lastVoteEpoch {vote}\n")
     }
 
-    /// The place of a node whose marks are written.
+    /// Returns the index of a node whose marks are written.
     fn shown(&self, id: &str) -> Option<usize> {
         let written = self.myself().is_none_or(|myself| myself.id() == id);
-        self.place(id).filter(|_| written)
+        self.index_of(id).filter(|_| written)
     }
 }
 
@@ -154,7 +154,7 @@ fn read_vars(table: &mut Table, line: &str, at: usize) -> Result<(), Error> {
 
 fn node(line: &str, at: usize) -> Result<ClusterNode, Error> {
     let words: Vec<&str> = line.split_whitespace().take(8).collect();
-    let [id, place, flags, primary, sent, received, epoch, state] = words[..] else {
+    let [id, address, flags, primary, sent, received, epoch, state] = words[..] else {
         return Err(wrong(
             at,
             "expected id address flags primary ping pong epoch link slots",
@@ -169,7 +169,7 @@ fn node(line: &str, at: usize) -> Result<ClusterNode, Error> {
         })
     };
     let node = ClusterNode::new(id).map_err(|error| wrong(at, error.to_string()))?;
-    let node = read_flags(read_place(node, place, at)?, flags, primary, at)?
+    let node = read_flags(read_address(node, address, at)?, flags, primary, at)?
         .with_pings(count(sent, "ping")?, count(received, "pong")?)
         .with_epoch(count(epoch, "epoch")?);
     match state {
@@ -183,7 +183,7 @@ fn node(line: &str, at: usize) -> Result<ClusterNode, Error> {
 }
 
 /// `host:port@bus,hostname,name=value`; the first servers wrote `host:port` alone.
-fn read_place(node: ClusterNode, text: &str, at: usize) -> Result<ClusterNode, Error> {
+fn read_address(node: ClusterNode, text: &str, at: usize) -> Result<ClusterNode, Error> {
     let wrong = || {
         wrong(
             at,
@@ -295,7 +295,7 @@ fn push_range(text: &mut String, range: &SlotRange) {
 
 /// All of a node's line but its slots.
 fn line(node: &ClusterNode) -> String {
-    let mut place = alloc::format!(
+    let mut address = alloc::format!(
         "{}:{}@{}",
         word(node.address().host()),
         node.address().port(),
@@ -303,14 +303,14 @@ fn line(node: &ClusterNode) -> String {
     );
     let mut extras = node.extras().peekable();
     if node.hostname().is_some() || extras.peek().is_some() {
-        place = place + "," + &word(node.hostname().unwrap_or_default());
+        address = address + "," + &word(node.hostname().unwrap_or_default());
     }
     for (name, value) in extras {
-        place = place + "," + &word(name).replace('=', "_") + "=" + &word(value);
+        address = address + "," + &word(name).replace('=', "_") + "=" + &word(value);
     }
     let (sent, received) = node.pings();
     alloc::format!(
-        "{} {place} {} {} {sent} {received} {} {}",
+        "{} {address} {} {} {sent} {received} {} {}",
         node.id(),
         flag_words(node),
         word(node.primary().unwrap_or("-")),

@@ -201,7 +201,7 @@ fn quote(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_char('"')
 }
 
-/// A place in a reply that is wrong.
+/// The position of what is wrong in a reply.
 pub(super) fn bad(at: impl Into<Box<str>>, expected: &'static str) -> Error {
     Error::Reply {
         at: at.into(),

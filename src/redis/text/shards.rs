@@ -15,7 +15,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::Reply`] with the place; [`Error::Parameter`] for slots that do not exist;
+    /// [`Error::Reply`] with the position in the reply; [`Error::Parameter`] for slots that do not exist;
     /// [`Error::DuplicateNode`]; [`Error::Capacity`] beyond [`MAX_NODES`](Self::MAX_NODES).
     ///
     /// ```
@@ -60,8 +60,8 @@ impl Table {
     /// ```
     pub fn to_shards(&self, endpoint: Endpoint, protocol: Protocol) -> Reply {
         let heads = self.nodes().iter().map(|node| {
-            let primary = node.primary().and_then(|id| self.place(id));
-            primary.filter(|place| self.nodes()[*place].role() == Role::Primary)
+            let primary = node.primary().and_then(|id| self.index_of(id));
+            primary.filter(|at| self.nodes()[*at].role() == Role::Primary)
         });
         let mut order: Vec<_> = heads
             .enumerate()
@@ -71,7 +71,7 @@ impl Table {
         let mut slots = Vec::new();
         slots.resize_with(self.nodes().len(), Vec::new);
         for (range, owner) in self.runs() {
-            if let Some(list) = owner.and_then(|owner| slots.get_mut(self.place(owner.id())?)) {
+            if let Some(list) = owner.and_then(|owner| slots.get_mut(self.index_of(owner.id())?)) {
                 list.extend(
                     [range.start(), range.end()].map(|slot| Reply::Integer((*slot).into())),
                 );

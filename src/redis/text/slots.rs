@@ -11,7 +11,7 @@ use super::{Protocol, Reply};
 use crate::Error;
 use crate::redis::{Address, ClusterNode, SlotRange, SlotRule, Table};
 
-/// What servers tell clients as the place of a node (`cluster-preferred-endpoint-type`).
+/// What servers tell clients as the address of a node (`cluster-preferred-endpoint-type`).
 ///
 /// ```
 /// use hashroute::redis::{Address, ClusterNode, Endpoint};
@@ -62,7 +62,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::Reply`] with the place; [`Error::Parameter`] for slots that do not exist;
+    /// [`Error::Reply`] with the position in the reply; [`Error::Parameter`] for slots that do not exist;
     /// [`Error::Capacity`] beyond [`MAX_NODES`](Self::MAX_NODES).
     ///
     /// ```
