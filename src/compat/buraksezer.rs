@@ -212,11 +212,11 @@ impl System for Buraksezer {
         }
         let points = self.points(&members);
         let mut room = Room::new(&points, members.len(), self.bound(members.len()));
-        let place = |partition: u64| {
-            let owner = room.place(self.value(&partition.to_le_bytes()))?;
-            Some(members[owner].0)
+        let owner = |partition: u64| {
+            let member = room.take(self.value(&partition.to_le_bytes()))?;
+            Some(members[member].0)
         };
-        let cells: Option<Vec<_>> = (0..self.partitions).map(place).collect();
+        let cells: Option<Vec<_>> = (0..self.partitions).map(owner).collect();
         let full = || Error::parameter(LOAD.name, self.load, "more room for the partitions");
         Layout::cells(64, cells.ok_or_else(full)?)
     }
@@ -261,7 +261,7 @@ impl<'a> Room<'a> {
 
     /// The member that takes a partition. As in the library, one point fewer than there are is
     /// looked at.
-    fn place(&mut self, hash: u64) -> Option<usize> {
+    fn take(&mut self, hash: u64) -> Option<usize> {
         let len = self.points.len();
         let from = self.points.partition_point(|(point, _)| *point < hash) % len;
         if self.open == 0 || self.bound <= 0.0 {

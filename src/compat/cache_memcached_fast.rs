@@ -108,7 +108,7 @@ builder! { CacheMemcachedFast:
 /// The end of the circle.
 const LAST: f64 = u32::MAX as f64;
 
-/// More servers would get no key of 15 bits, and take the square of their number to place.
+/// More servers would get no key of 15 bits, and take the square of their number in time to lay out.
 const MOST_SERVERS: usize = 1 << 15;
 
 impl System for CacheMemcachedFast {
@@ -134,7 +134,7 @@ impl System for CacheMemcachedFast {
         // The real one adds a half as well, and takes the remainder by what is then cut off.
         let cell = middle(hash).checked_rem(cut(total + 0.5))?;
         let point = cut(f64::from(cell) / total * LAST + 0.5);
-        // Off the last place of the server before, which ends where this one starts.
+        // Past the last point of the server before, which ends where this one starts.
         Some(point.wrapping_add(1).into())
     }
 

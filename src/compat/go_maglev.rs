@@ -5,8 +5,8 @@
 //! | what | value |
 //! |---|---|
 //! | h of a name | SipHash-2-4 with the key (0xdeadbeefcafebabe, 0) |
-//! | its way through a table of M | (h >> 32) mod M, in steps of (h & 0xffffffff) mod (M - 1) + 1 |
-//! | filling | in turns, in the order of the list, each taking the next free cell on its way |
+//! | its permutation of the M cells | (h >> 32) mod M, in steps of (h & 0xffffffff) mod (M - 1) + 1 |
+//! | filling | in turns, in the order of the list, each taking the next free cell of its permutation |
 //! | cell of a key | its hash mod M |
 //!
 //! The library takes the key's hash as a number and leaves the function to its user: here it is
@@ -92,14 +92,14 @@ impl Default for GoMaglev {
 
 builder! { GoMaglev: with_table_size(table_size: u64), with_hash(hash: HashFunction) }
 
-/// A node's way through the table.
-struct Way {
+/// A node's permutation of the cells.
+struct Permutation {
     id: NodeId,
     at: u64,
     skip: u64,
 }
 
-impl Way {
+impl Permutation {
     fn new(id: NodeId, name: &str, size: u64) -> Self {
         let hash = SipHasher24::new_with_keys(0xdead_beef_cafe_babe, 0).hash(name.as_bytes());
         Self {
@@ -129,14 +129,14 @@ impl System for GoMaglev {
         check_capacity(servers.len() as u64)?;
         let size = check_table_size(self.table_size, 1)?;
         let members = up(servers);
-        let mut ways: Vec<_> = members
-            .map(|(id, server)| Way::new(id, server.label(), self.table_size))
+        let mut permutations: Vec<_> = members
+            .map(|(id, server)| Permutation::new(id, server.label(), self.table_size))
             .collect();
         let mut cells = vec![None; size];
-        let mut free = if ways.is_empty() { 0 } else { size };
+        let mut free = if permutations.is_empty() { 0 } else { size };
         while free > 0 {
-            for way in ways.iter_mut().take(free) {
-                way.claim(&mut cells);
+            for permutation in permutations.iter_mut().take(free) {
+                permutation.claim(&mut cells);
                 free -= 1;
             }
         }

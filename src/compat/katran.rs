@@ -9,9 +9,9 @@
 //! | `v2` | a server takes a cell whenever its weights have added up to the largest one | the same |
 //!
 //! So with `v1` weights hardly count, unless they are large beside the table. A server's name is
-//! its IPv4 address, whose folly hash places it; a label is that hash itself, as a number, for
-//! other addresses. The order of the servers does not matter: they are sorted by their hashes. A
-//! way through the table is counted in 32 bits, which overflow in tables of more than 65537 cells.
+//! its IPv4 address, whose folly hash decides its cells; a label is that hash itself, as a number,
+//! for other addresses. The order of the servers does not matter: they are sorted by their hashes.
+//! A permutation of the cells is counted in 32 bits, which overflow in tables of more than 65537.
 //!
 //! A key is the part of a packet that is hashed, as it stands there: the client's address (4 or 16
 //! bytes), its port and the VIP's port (2 bytes each). Other keys have no owner here. Without the
@@ -124,15 +124,16 @@ const SEED_V6: u32 = 512;
 impl System for Katran {
     fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         let mut table = Table::new(self.ring_size)?;
-        let ways = up(servers).map(|(id, server)| Way::new(id, server, self.ring_size));
-        let mut ways = ways.collect::<Result<Vec<_>, _>>()?;
-        ways.sort_by_key(|way| way.hash);
-        match ways.as_slice() {
+        let permutations =
+            up(servers).map(|(id, server)| Permutation::new(id, server, self.ring_size));
+        let mut permutations = permutations.collect::<Result<Vec<_>, _>>()?;
+        permutations.sort_by_key(|permutation| permutation.hash);
+        match permutations.as_slice() {
             [] => return Layout::cells(32, Vec::new()),
             [one] => table.fill(one.id),
             _ => match self.version {
-                RingVersion::V1 => fill_v1(&mut table, &mut ways, self.ring_size)?,
-                RingVersion::V2 => fill_v2(&mut table, &mut ways, self.ring_size)?,
+                RingVersion::V1 => fill_v1(&mut table, &mut permutations, self.ring_size)?,
+                RingVersion::V2 => fill_v2(&mut table, &mut permutations, self.ring_size)?,
             },
         }
         table.layout(32)
@@ -152,8 +153,8 @@ impl System for Katran {
     }
 }
 
-/// A server's way through the table, counted in 32 bits as in Katran.
-struct Way {
+/// A server's permutation of the cells, counted in 32 bits as in Katran.
+struct Permutation {
     id: NodeId,
     hash: u64,
     offset: u32,
@@ -164,7 +165,7 @@ struct Way {
     saved: u32,
 }
 
-impl Way {
+impl Permutation {
     fn new(id: NodeId, server: &Server, size: u64) -> Result<Self, Error> {
         let hash = hash_of(server)?;
         let part = |value: u64| u32::try_from(value).unwrap_or(0); // at most the table's size
@@ -192,43 +193,47 @@ impl Way {
     }
 }
 
-fn fill_v1(table: &mut Table, ways: &mut [Way], size: u64) -> Result<(), Error> {
+fn fill_v1(table: &mut Table, permutations: &mut [Permutation], size: u64) -> Result<(), Error> {
     let mut turns = 0;
     while !table.is_full() {
-        for way in &mut *ways {
-            for _ in 0..way.weight {
+        for permutation in &mut *permutations {
+            for _ in 0..permutation.weight {
                 if table.is_full() {
                     return Ok(());
                 }
-                way.claim(table, size, &mut turns)?;
+                permutation.claim(table, size, &mut turns)?;
             }
-            way.weight = 1;
+            permutation.weight = 1;
         }
     }
     Ok(())
 }
 
-fn fill_v2(table: &mut Table, ways: &mut [Way], size: u64) -> Result<(), Error> {
-    let largest = ways.iter().map(|way| way.weight).max().unwrap_or(0);
+fn fill_v2(table: &mut Table, permutations: &mut [Permutation], size: u64) -> Result<(), Error> {
+    let largest = permutations
+        .iter()
+        .map(|permutation| permutation.weight)
+        .max()
+        .unwrap_or(0);
     let mut turns = 0;
     while !table.is_full() {
-        for way in &mut *ways {
+        for permutation in &mut *permutations {
             count(&mut turns)?;
-            way.saved = way.saved.wrapping_add(way.weight);
-            if way.saved < largest {
+            permutation.saved = permutation.saved.wrapping_add(permutation.weight);
+            if permutation.saved < largest {
                 continue;
             }
-            way.saved -= largest;
+            permutation.saved -= largest;
             if table.is_full() {
                 return Ok(());
             }
-            way.claim(table, size, &mut turns)?;
+            permutation.claim(table, size, &mut turns)?;
         }
     }
     Ok(())
 }
 
-/// The hash that places a server: its label, or folly's of its address.
+/// The hash that decides a server's cells: its label, or folly's of its address.
 fn hash_of(server: &Server) -> Result<u64, Error> {
     if let Some(label) = server.own_label() {
         let number = label.parse();

@@ -69,7 +69,7 @@ pub enum Rule {
 }
 
 impl Layout {
-    /// Points on a circle of 2^`bits` (1 to 64) places. Of equal points the first given is kept.
+    /// Points on a circle of 2^`bits` (1 to 64) hashes. Of equal points the first given is kept.
     /// O(points log points).
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Layout {
     /// ```
     pub fn circle(bits: u32, rule: Rule, mut points: Vec<(u64, NodeId)>) -> Result<Self, Error> {
         check_capacity(points.len() as u64)?;
-        let last = last_place(bits)?;
+        let last = last_hash(bits)?;
         if let Some((point, _)) = points.iter().find(|(point, _)| *point > last) {
             return Err(Error::parameter("point", point, format!("at most {last}")));
         }
@@ -125,7 +125,7 @@ impl Layout {
     /// ```
     pub fn table(bits: u32, cells: Vec<Option<NodeId>>) -> Result<Self, Error> {
         check_capacity(cells.len() as u64)?;
-        last_place(bits)?;
+        last_hash(bits)?;
         Ok(Self(Kind::Cells { cells, bits }))
     }
 
@@ -150,7 +150,7 @@ impl Layout {
         Self(Kind::Buckets(servers, function))
     }
 
-    /// The same layout, in which these servers keep their places and own nothing: for a
+    /// Returns the layout in which what these servers would own has no owner: for a
     /// system that does not move the keys of a server that is down, or hashes them anew.
     ///
     /// ```
@@ -202,7 +202,7 @@ impl Layout {
         }
     }
 
-    /// The last place of the arc that a hash is on, where this is a circle: for systems that
+    /// The last hash of the arc that a hash is on, where this is a circle: for systems that
     /// measure how far it is to a point.
     ///
     /// ```
@@ -337,7 +337,7 @@ impl Layout {
     }
 }
 
-/// The arcs that the points own, each by its last place, which then owns by the usual rule.
+/// The arcs that the points own, each by its last hash, which then owns by the usual rule.
 fn arcs(rule: Rule, points: &[(u64, NodeId)], last: u64) -> Vec<(u64, NodeId)> {
     let nexts = points.iter().cycle().skip(1);
     let pairs = points.iter().zip(nexts);
@@ -363,11 +363,11 @@ fn arcs(rule: Rule, points: &[(u64, NodeId)], last: u64) -> Vec<(u64, NodeId)> {
 
 /// Where a hash stands among points, if it is one of so many bits.
 fn point(hash: u64, bits: u32) -> Option<u64> {
-    let place = hash << (64 - bits);
-    (place >> (64 - bits) == hash).then_some(place)
+    let point = hash << (64 - bits);
+    (point >> (64 - bits) == hash).then_some(point)
 }
 
-fn last_place(bits: u32) -> Result<u64, Error> {
+fn last_hash(bits: u32) -> Result<u64, Error> {
     if !(1..=64).contains(&bits) {
         return Err(Error::parameter("bits", bits, "from 1 to 64"));
     }

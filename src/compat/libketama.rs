@@ -53,12 +53,12 @@ pub struct Libketama;
 
 impl System for Libketama {
     fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
-        let live: Vec<_> = servers.iter().filter(|(_, s)| !s.is_down()).collect();
-        check_capacity(live.len() as u64 * 160)?;
-        let total = live.iter().map(|(_, s)| u64::from(s.weight())).sum();
+        let up: Vec<_> = servers.iter().filter(|(_, s)| !s.is_down()).collect();
+        check_capacity(up.len() as u64 * 160)?;
+        let total = up.iter().map(|(_, s)| u64::from(s.weight())).sum();
         let mut ketama = Ketama::default();
-        for (id, server) in &live {
-            let hashes = hashes(server.weight(), total, live.len());
+        for (id, server) in &up {
+            let hashes = hashes(server.weight(), total, up.len());
             ketama.add(*id, server.label(), hashes, words);
         }
         Layout::circle(32, Rule::AtOrAfter, ketama.points)

@@ -219,14 +219,14 @@ impl NpmHashring {
 impl System for NpmHashring {
     fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         self.check_replicas()?;
-        let live: Vec<_> = servers.iter().filter(|(_, s)| !s.is_down()).collect();
-        let total: u64 = live.iter().map(|(_, s)| u64::from(s.weight())).sum();
-        let count = |server: &Server| self.count(server, total as f64, live.len());
-        let counts = live.iter().map(|(_, server)| count(server));
+        let up: Vec<_> = servers.iter().filter(|(_, s)| !s.is_down()).collect();
+        let total: u64 = up.iter().map(|(_, s)| u64::from(s.weight())).sum();
+        let count = |server: &Server| self.count(server, total as f64, up.len());
+        let counts = up.iter().map(|(_, server)| count(server));
         let all = counts.fold(0_u64, u64::saturating_add);
         check_capacity(all.saturating_mul(self.replicas as u64))?;
         let mut ketama = Ketama::default();
-        for (id, server) in &live {
+        for (id, server) in &up {
             let count = u32::try_from(count(server)).unwrap_or(u32::MAX);
             ketama.add(*id, self.text(server), count, |text| {
                 self.words(text).into_iter().take(self.replicas)

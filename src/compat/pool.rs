@@ -295,7 +295,7 @@ impl Router for Pool {
             }
         }
         if self.layout.walk(key, visit).is_continue() {
-            // A system may give a server no place at all, whatever its weight.
+            // A system may give a server nothing at all, whatever its weight.
             let members = self.nodes.iter().filter(|(_, node)| node.weight() > 0);
             let _ = members.map(|(id, _)| id).try_for_each(visit);
         }

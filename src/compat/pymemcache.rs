@@ -110,8 +110,8 @@ impl System for Pymemcache {
                 expected: "1, as pymemcache has no weights, or 0 for a server that is down",
             });
         }
-        let live: Vec<_> = up(servers).map(|(id, _)| id).collect();
-        Ok(Layout::buckets(live, |hash, count| {
+        let up: Vec<_> = up(servers).map(|(id, _)| id).collect();
+        Ok(Layout::buckets(up, |hash, count| {
             let [.., a, b, c, d] = hash.to_be_bytes();
             let position = u32::from_be_bytes([a, b, c, d]);
             // What stands for no hash is none.

@@ -155,10 +155,10 @@ impl System for TrafficServer {
         // One that is down keeps its points, also from those that have the same.
         points.sort_by_key(|(point, _)| *point);
         points.dedup_by_key(|(point, _)| *point);
-        let live = points
+        let up = points
             .into_iter()
             .filter_map(|(point, owner)| Some((point, owner?)));
-        Layout::circle(64, Rule::AtOrAfter, live.collect())
+        Layout::circle(64, Rule::AtOrAfter, up.collect())
     }
 
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {

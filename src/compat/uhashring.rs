@@ -145,25 +145,25 @@ impl FromStr for RingType {
 
 impl Uhashring {
     /// How many texts of each server are hashed.
-    fn counts(self, live: &[&(NodeId, Server)]) -> Vec<u64> {
+    fn counts(self, up: &[&(NodeId, Server)]) -> Vec<u64> {
         let weight = |(_, server): &(NodeId, Server)| u64::from(server.weight());
-        let total: u64 = live.iter().map(|server| weight(server)).sum();
+        let total: u64 = up.iter().map(|server| weight(server)).sum();
         let count = |server: &&(NodeId, Server)| {
             let own = u128::from(self.vnodes) * u128::from(weight(server));
             let count = match self.ring {
                 RingType::Default => own,
-                RingType::Ketama => own * live.len() as u128 / u128::from(total.max(1)),
+                RingType::Ketama => own * up.len() as u128 / u128::from(total.max(1)),
             };
             u64::try_from(count).unwrap_or(u64::MAX)
         };
-        live.iter().map(count).collect()
+        up.iter().map(count).collect()
     }
 }
 
 impl System for Uhashring {
     fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
-        let live: Vec<_> = servers.iter().filter(|(_, s)| !s.is_down()).collect();
-        let counts = self.counts(&live);
+        let up: Vec<_> = servers.iter().filter(|(_, s)| !s.is_down()).collect();
+        let counts = self.counts(&up);
         let each = if self.ring == RingType::Ketama { 4 } else { 1 };
         let all = counts
             .iter()
@@ -171,7 +171,7 @@ impl System for Uhashring {
         check_capacity(all.saturating_mul(each))?;
         let mut ketama = Ketama::default();
         // Of equal points the first is kept, and the last is to be.
-        for ((id, server), count) in live.iter().zip(counts).rev() {
+        for ((id, server), count) in up.iter().zip(counts).rev() {
             let count = u32::try_from(count).unwrap_or(u32::MAX);
             let label = server.label();
             match self.ring {

@@ -269,7 +269,7 @@ fn owners(points: &[(u64, usize)], servers: &[(NodeId, Server)], alt: usize) -> 
 struct Ahead {
     at: Vec<Option<usize>>,
     all: BTreeSet<usize>,
-    live: BTreeMap<usize, usize>,
+    up: BTreeMap<usize, usize>,
 }
 
 impl Ahead {
@@ -277,18 +277,18 @@ impl Ahead {
         Self {
             at: vec![None; servers],
             all: BTreeSet::new(),
-            live: BTreeMap::new(),
+            up: BTreeMap::new(),
         }
     }
 
-    fn meet(&mut self, server: usize, at: usize, live: bool) {
+    fn meet(&mut self, server: usize, at: usize, up: bool) {
         if let Some(old) = self.at[server].replace(at) {
             self.all.remove(&old);
-            self.live.remove(&old);
+            self.up.remove(&old);
         }
         self.all.insert(at);
-        if live {
-            self.live.insert(at, server);
+        if up {
+            self.up.insert(at, server);
         }
     }
 
@@ -301,12 +301,10 @@ impl Ahead {
         } else {
             skipped.next()
         };
-        let beyond = from.and_then(|from| self.live.range(from..).next());
-        let before = || self.live.range(..last).next_back();
+        let beyond = from.and_then(|from| self.up.range(from..).next());
+        let before = || self.up.range(..last).next_back();
         // Varnish fails where only the last one skipped is up; here it serves.
-        let found = beyond
-            .or_else(before)
-            .or_else(|| self.live.first_key_value());
+        let found = beyond.or_else(before).or_else(|| self.up.first_key_value());
         found.map(|(_, server)| *server)
     }
 }

@@ -145,7 +145,7 @@ impl Partitioner {
     }
 
     /// Where a token stands on a circle of 64 bits; `None` for one that there is not.
-    fn place(self, token: i128) -> Option<u64> {
+    fn point(self, token: i128) -> Option<u64> {
         match self {
             Self::Murmur3 => u64::try_from(token.checked_sub(i64::MIN.into())?).ok(),
             Self::Random => u64::try_from(token >> 63).ok(),
@@ -238,11 +238,11 @@ impl System for Cassandra {
         check_capacity(servers.len() as u64)?;
         let mut points = Vec::new();
         for (token, owner) in self.tokens(servers)? {
-            let place = self.partitioner.place(token);
-            let place = place.ok_or_else(|| {
+            let point = self.partitioner.point(token);
+            let point = point.ok_or_else(|| {
                 Error::parameter(TOKENS.name, token, "a token of this partitioner")
             })?;
-            points.push((place, token, owner));
+            points.push((point, token, owner));
         }
         points.sort_unstable();
         let twins = points.windows(2).find(|pair| pair[0].0 == pair[1].0);
@@ -250,14 +250,14 @@ impl System for Cassandra {
             let expected = format!("none as near to another as {}", 1_u64 << 63);
             return Err(Error::parameter(TOKENS.name, token, expected));
         }
-        let live = points
+        let owned = points
             .into_iter()
-            .filter_map(|(place, _, owner)| Some((place, owner?)));
-        Layout::circle(64, Rule::AtOrAfter, live.collect())
+            .filter_map(|(point, _, owner)| Some((point, owner?)));
+        Layout::circle(64, Rule::AtOrAfter, owned.collect())
     }
 
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
-        self.partitioner.place(self.partitioner.token(key))
+        self.partitioner.point(self.partitioner.token(key))
     }
 
     fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
@@ -281,8 +281,8 @@ mod tests {
     }
 
     fn owner(pool: &Pool, token: i64) -> Option<&str> {
-        let place = Partitioner::Murmur3.place(token.into())?;
-        let id = pool.route_hash(KeyHash::from_raw(place))?;
+        let point = Partitioner::Murmur3.point(token.into())?;
+        let id = pool.route_hash(KeyHash::from_raw(point))?;
         pool.nodes().name(id)
     }
 
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn simple_strategy_takes_the_next_distinct() -> Result<(), Error> {
         let pool = pool("a=0,10;b=20,30;c=40", &["a", "b", "c"])?;
-        let key = KeyHash::from_raw(Partitioner::Murmur3.place(5).expect("a place"));
+        let key = KeyHash::from_raw(Partitioner::Murmur3.point(5).expect("a point"));
         let list = pool.replicas_hash(key, 3, Spread::Nodes);
         let names: Vec<_> = list
             .iter()

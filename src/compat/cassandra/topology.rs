@@ -121,7 +121,7 @@ mod tests {
     use crate::compat::Pool;
     use crate::compat::cassandra::{Cassandra, Tokens};
 
-    /// Nodes named by their place on the ring, each with the next token: "dc/rack/name".
+    /// Nodes named by their position on the ring, each with the next token: "dc/rack/name".
     fn ring(nodes: &[&str]) -> Result<Pool, Error> {
         let mut tokens: BTreeMap<&str, Vec<i128>> = BTreeMap::new();
         let mut servers = Vec::new();

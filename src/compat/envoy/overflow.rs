@@ -63,8 +63,8 @@ impl Twister {
     fn new(hash: u64) -> Self {
         let mut state = [0; WORDS];
         let mut word = (hash & 0xffff_ffff) as u32;
-        for (number, place) in (1_u32..).zip(&mut state) {
-            *place = word;
+        for (number, element) in (1_u32..).zip(&mut state) {
+            *element = word;
             word = (word ^ (word >> 30)).wrapping_mul(1_812_433_253);
             word = word.wrapping_add(number);
         }

@@ -76,7 +76,7 @@ fn wt6(key: &[u8]) -> u32 {
     low ^ high
 }
 
-/// What places points and what `avalanche` does: Bob Jenkins' integer hash in six steps, times a
+/// Decides the points, and is what `avalanche` does: Bob Jenkins' integer hash in six steps, times a
 /// prime. One to one, so no two points of different numbers fall together.
 pub(super) fn full_hash(number: u32) -> u32 {
     let mut a = number;

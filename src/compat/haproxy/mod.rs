@@ -283,8 +283,8 @@ const SCALE: u32 = 16;
 
 /// The servers that are up, with as much weight as they have points.
 fn up(servers: &[(NodeId, Server)]) -> impl Iterator<Item = (NodeId, u32)> {
-    let live = servers.iter().filter(|(_, server)| !server.is_down());
-    live.map(|(id, server)| (*id, server.weight() * SCALE))
+    let up = servers.iter().filter(|(_, server)| !server.is_down());
+    up.map(|(id, server)| (*id, server.weight() * SCALE))
 }
 
 fn ring(servers: &[(NodeId, Server)], ids: &[u32]) -> Result<Layout, Error> {
@@ -346,8 +346,8 @@ const MAP_STEPS: u64 = 1 << 32;
 fn map(servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
     let weights = servers.iter().map(|(_, server)| server.weight());
     let factor = weights.fold(0, gcd).max(1);
-    let live = servers.iter().filter(|(_, server)| !server.is_down());
-    let mut scores: Vec<_> = live
+    let up = servers.iter().filter(|(_, server)| !server.is_down());
+    let mut scores: Vec<_> = up
         .map(|(id, server)| (i64::from(server.weight() / factor), 0_i64, *id))
         .collect();
     let total: i64 = scores.iter().map(|(weight, ..)| weight).sum();

@@ -278,13 +278,13 @@ impl Libmemcached {
 
     fn ring(&self, servers: &[(NodeId, &Server)]) -> Result<Layout, Error> {
         let weighted = self.is_weighted(servers);
-        let live = servers.iter().filter(|(_, server)| !server.is_down());
-        let count = live.clone().count();
+        let up = servers.iter().filter(|(_, server)| !server.is_down());
+        let count = up.clone().count();
         check_capacity(count as u64 * if weighted { 160 } else { 100 })?;
-        let total = live.clone().map(|(_, server)| u64::from(server.weight()));
+        let total = up.clone().map(|(_, server)| u64::from(server.weight()));
         let (total, function) = (total.sum(), self.point_hash.unwrap_or(self.hash));
         let mut ketama = Ketama::default();
-        for (id, server) in live {
+        for (id, server) in up {
             let label = self.label(server);
             if weighted {
                 let hashes = hashes_f32(server.weight(), total, count);
@@ -355,8 +355,8 @@ impl System for Libmemcached {
         if length > LONGEST {
             return Some(0);
         }
-        for (place, byte) in whole.iter_mut().zip(parts.iter().copied().flatten()) {
-            *place = *byte;
+        for (target, byte) in whole.iter_mut().zip(parts.iter().copied().flatten()) {
+            *target = *byte;
         }
         Some(self.hash.value(&whole[..length], self.char).into())
     }

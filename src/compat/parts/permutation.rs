@@ -1,4 +1,4 @@
-//! A server's way through the table of Maglev hashing.
+//! A server's permutation of the cells of Maglev hashing.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -15,7 +15,7 @@ pub(in crate::compat) fn up(
     up.map(|(id, server)| (*id, server))
 }
 
-/// Those that are down, which some systems leave in their places.
+/// Those that are down, which some systems leave in their tables.
 pub(in crate::compat) fn down(servers: &[(NodeId, Server)]) -> Vec<NodeId> {
     let down = servers.iter().filter(|(_, server)| server.is_down());
     down.map(|(id, _)| *id).collect()

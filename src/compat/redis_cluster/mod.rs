@@ -9,7 +9,7 @@
 //! | what is hashed | what stands between the first `{` and the first `}` after it, if anything; else the whole key |
 //! | slots of masters | as the map says; without one, as `redis-cli --cluster create` deals them |
 //!
-//! **A live cluster's table decides**, not this computation: slots are moved one by one, and
+//! **The table of the running cluster decides**, not this computation: slots are moved one by one, and
 //! `CLUSTER NODES` tells where they are. Its text can be read here. Without it, the slots are
 //! dealt in ranges in the order of the masters as `redis-cli` lists them, which interleaves the
 //! hosts: the ends are 16384 / n added up in 32-bit floats and rounded, so that three masters

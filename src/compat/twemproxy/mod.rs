@@ -122,7 +122,7 @@ builder! { Twemproxy:
     with_char(char: Char),
 }
 
-/// How a pool places its servers.
+/// How a pool distributes keys.
 ///
 /// ```
 /// use hashroute::compat::twemproxy::Distribution;
@@ -157,11 +157,11 @@ impl FromStr for Distribution {
 
 impl System for Twemproxy {
     fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
-        let mut live = in_order(servers)?;
-        live.retain(|place| !place.down);
+        let mut up = in_order(servers)?;
+        up.retain(|server| !server.down);
         match self.distribution {
-            Distribution::Ketama => ketama(&live),
-            Distribution::Modula => modula(&live),
+            Distribution::Ketama => ketama(&up),
+            Distribution::Modula => modula(&up),
         }
     }
 
@@ -183,7 +183,7 @@ impl System for Twemproxy {
 }
 
 /// A server by what twemproxy calls its name.
-struct Place {
+struct Named {
     name: alloc::string::String,
     id: NodeId,
     weight: u32,
@@ -191,25 +191,25 @@ struct Place {
 }
 
 /// The servers by name, of which each must have its own.
-fn in_order(servers: &[(NodeId, Server)]) -> Result<Vec<Place>, Error> {
-    let mut places: Vec<_> = servers
+fn in_order(servers: &[(NodeId, Server)]) -> Result<Vec<Named>, Error> {
+    let mut by_name: Vec<_> = servers
         .iter()
-        .map(|(id, server)| Place {
+        .map(|(id, server)| Named {
             name: name(server),
             id: *id,
             weight: server.weight(),
             down: server.is_down(),
         })
         .collect();
-    places.sort_by(|a, b| (a.name.len(), &a.name).cmp(&(b.name.len(), &b.name)));
-    for pair in places.windows(2) {
+    by_name.sort_by(|a, b| (a.name.len(), &a.name).cmp(&(b.name.len(), &b.name)));
+    for pair in by_name.windows(2) {
         if pair[0].name == pair[1].name {
             return Err(Error::DuplicateNode {
                 name: pair[0].name.as_str().into(),
             });
         }
     }
-    Ok(places)
+    Ok(by_name)
 }
 
 /// The name after the blank, or what twemproxy makes of the address: of a socket's, the path
@@ -231,29 +231,29 @@ fn is_default(port: &str) -> bool {
     port.trim_start_matches('0') == "11211"
 }
 
-fn ketama(live: &[Place]) -> Result<Layout, Error> {
-    check_capacity(live.len() as u64 * 160)?;
-    let total = total(live)?;
+fn ketama(up: &[Named]) -> Result<Layout, Error> {
+    check_capacity(up.len() as u64 * 160)?;
+    let total = total(up)?;
     let mut ketama = Ketama::default();
-    for place in live {
-        let hashes = hashes_f32(place.weight, total, live.len());
-        check_length(&place.name, hashes)?;
-        ketama.add(place.id, &place.name, hashes, words);
+    for server in up {
+        let hashes = hashes_f32(server.weight, total, up.len());
+        check_length(&server.name, hashes)?;
+        ketama.add(server.id, &server.name, hashes, words);
     }
     Layout::circle(32, Rule::AtOrAfter, ketama.points)
 }
 
-fn modula(live: &[Place]) -> Result<Layout, Error> {
-    check_capacity(total(live)?)?;
-    let cells = live
+fn modula(up: &[Named]) -> Result<Layout, Error> {
+    check_capacity(total(up)?)?;
+    let cells = up
         .iter()
-        .flat_map(|place| (0..place.weight).map(|_| place.id));
+        .flat_map(|server| (0..server.weight).map(|_| server.id));
     Layout::cells(32, cells.collect())
 }
 
 /// twemproxy sums in 32 bits.
-fn total(live: &[Place]) -> Result<u64, Error> {
-    let total = live.iter().map(|place| u64::from(place.weight)).sum();
+fn total(up: &[Named]) -> Result<u64, Error> {
+    let total = up.iter().map(|server| u64::from(server.weight)).sum();
     if total > u64::from(u32::MAX) {
         return Err(Error::Capacity {
             what: "units of weight",
