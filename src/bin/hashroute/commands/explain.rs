@@ -1,4 +1,4 @@
-//! `explain`: the whole way of a key.
+//! `explain`: everything that leads from a key to its owner.
 
 use hashroute::harness::{assign, text::printable};
 use hashroute::{KeyHash, Node, NodeId, Router, Spread};
@@ -25,29 +25,30 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
             assign(&*router, key);
         }
     }
-    let ways = args
+    let keys = args
         .key
         .iter()
-        .map(|key| Way::of(key.as_encoded_bytes(), &choice, &*router, &args.replicas));
-    report(&ways.collect::<Vec<_>>())?.print(args.output.format)
+        .map(|key| Explained::of(key.as_encoded_bytes(), &choice, &*router, &args.replicas));
+    report(&keys.collect::<Vec<_>>())?.print(args.output.format)
 }
 
-fn report(ways: &[Way]) -> Result<Report, Failure> {
+fn report(keys: &[Explained]) -> Result<Report, Failure> {
     let columns = [
         Column::text("key", ""),
         Column::text("fact", "fact"),
         Column::text("value", "value"),
     ];
-    let table = |ways: &[Way]| Table::new(columns).with_rows(ways.iter().flat_map(Way::rows));
-    let report = Report::new(&ways, table(ways))?;
-    Ok(ways
+    let table =
+        |keys: &[Explained]| Table::new(columns).with_rows(keys.iter().flat_map(Explained::rows));
+    let report = Report::new(&keys, table(keys))?;
+    Ok(keys
         .chunks(1)
-        .fold(report, |report, way| report.with_table(table(way))))
+        .fold(report, |report, key| report.with_table(table(key))))
 }
 
 /// What happens to a key, in order.
 #[derive(Debug, Serialize)]
-struct Way {
+struct Explained {
     /// The key when it is text, else its bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
@@ -87,7 +88,7 @@ struct Fact {
     value: String,
 }
 
-impl Way {
+impl Explained {
     fn of(key: &[u8], choice: &Choice, router: &dyn Router, args: &ReplicaArgs) -> Self {
         let id = router.hash_id();
         let hasher = id.hasher();

@@ -161,7 +161,7 @@ pub(crate) struct StepArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Way {
+pub(crate) enum MoveKind {
     /// SETSLOT and MIGRATE, slot by slot: every version of Redis and Valkey
     Classic,
     /// CLUSTER MIGRATION IMPORT: Redis 8.4 and later
@@ -173,7 +173,7 @@ pub(crate) enum Way {
 pub(crate) struct CommandArgs {
     /// Print the commands, in order, each behind the address of the server that gets it
     #[arg(long, value_name = "HOW")]
-    pub(crate) commands: Option<Way>,
+    pub(crate) commands: Option<MoveKind>,
     /// Keys in one MIGRATE, of --commands classic [default: 100]
     #[arg(long, value_name = "N", requires = "commands", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch: Option<u32>,

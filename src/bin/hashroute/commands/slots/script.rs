@@ -8,7 +8,7 @@ use serde::Serializer;
 use serde::ser::SerializeSeq;
 use serde_json::{Value, json};
 
-use super::args::{CommandArgs, PlanCommand, Way};
+use super::args::{CommandArgs, MoveKind, PlanCommand};
 use super::plan::{Planned, Steps};
 use crate::failure::Failure;
 use crate::output::{self, Format};
@@ -30,15 +30,15 @@ type Take<'a> = &'a mut dyn FnMut(&Line<'_>) -> Result<(), Failure>;
 pub(super) fn print(
     planned: &Planned,
     steps: &Steps,
-    way: Way,
+    kind: MoveKind,
     args: &PlanCommand,
 ) -> Result<(), Failure> {
     check_names(planned)?;
-    check_options(way, &args.commands)?;
+    check_options(kind, &args.commands)?;
     let script = Script {
         planned,
         steps,
-        way,
+        kind,
         batch: args.commands.batch.unwrap_or(BATCH),
         timeout: args.commands.timeout.unwrap_or(TIMEOUT),
     };
@@ -60,7 +60,7 @@ pub(super) fn print(
 struct Script<'p> {
     planned: &'p Planned,
     steps: &'p Steps,
-    way: Way,
+    kind: MoveKind,
     batch: u32,
     timeout: u32,
 }
@@ -109,9 +109,9 @@ impl Script<'_> {
         let mut table = self.planned.after(start)?;
         for (number, moves) in &self.steps.shown {
             take(&Line::Step(*number, moves.clone()))?;
-            match self.way {
-                Way::Atomic => give(*number, &plan.atomic(&table, moves.clone())?, take)?,
-                Way::Classic => {
+            match self.kind {
+                MoveKind::Atomic => give(*number, &plan.atomic(&table, moves.clone())?, take)?,
+                MoveKind::Classic => {
                     for one in moves.clone() {
                         let one = one..one + 1;
                         let actions = plan.classic(&table, one, self.batch, self.timeout)?;
@@ -131,9 +131,9 @@ fn give(step: usize, actions: &[Action], take: Take<'_>) -> Result<(), Failure> 
 }
 
 /// Nothing that is typed goes unheard.
-fn check_options(way: Way, args: &CommandArgs) -> Result<(), Failure> {
+fn check_options(kind: MoveKind, args: &CommandArgs) -> Result<(), Failure> {
     for (option, value) in [("batch", args.batch), ("timeout", args.timeout)] {
-        if way == Way::Atomic && value.is_some() {
+        if kind == MoveKind::Atomic && value.is_some() {
             return Err(Failure::Input(format!(
                 "--{option}: it is of MIGRATE, which --commands atomic does not use"
             )));
