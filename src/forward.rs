@@ -1,4 +1,4 @@
-//! Forwarding to the router inside a wrapper, made in one place.
+//! Forwarding to the router inside a wrapper, written once.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

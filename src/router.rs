@@ -276,7 +276,7 @@ impl IntoIterator for Explanation {
 const ROUNDS: u64 = 256;
 
 /// The default walk: the owner, then the owners of the key hashed anew, then whoever was
-/// missed, in order of name from a place that the key chooses.
+/// missed, in order of name from an index that the key chooses.
 fn walk_by_rehash<R: Router + ?Sized>(
     router: &R,
     key: KeyHash,

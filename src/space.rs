@@ -7,8 +7,8 @@ use crate::{KeyHash, NodeId};
 
 /// The whole hash space, cut into ranges of one owner each, in order.
 ///
-/// A hash stands at a place: at itself on a circle ([`arcs`](Self::arcs)), at its remainder where
-/// a table is looked up by hash mod cells ([`cells`](Self::cells)). A range is a run of places.
+/// A hash stands at a position: at itself on a circle ([`arcs`](Self::arcs)), at its remainder where
+/// a table is looked up by hash mod cells ([`cells`](Self::cells)). A range is a run of positions.
 /// So rings, Maglev, slots and modulo, and the dialects that are one of these, all have the same
 /// form, and [`Router::route_hash`](crate::Router::route_hash) is [`owner`](Self::owner).
 ///
@@ -27,11 +27,11 @@ use crate::{KeyHash, NodeId};
 pub struct HashRanges {
     space: HashSpace,
     lists: bool,
-    /// The first place of each range, ascending from 0, and its owner.
+    /// The first position of each range, ascending from 0, and its owner.
     starts: Vec<(u64, Option<NodeId>)>,
 }
 
-/// A run of places that one node owns, both ends included.
+/// A run of positions that one node owns, both ends included.
 ///
 /// ```
 /// use hashroute::{HashSlots, Node, Router};
@@ -45,9 +45,9 @@ pub struct HashRanges {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OwnedRange {
-    /// The first place.
+    /// The first position.
     pub first: u64,
-    /// The last place.
+    /// The last position.
     pub last: u64,
     /// Who owns it.
     pub owner: Option<NodeId>,
@@ -55,7 +55,7 @@ pub struct OwnedRange {
 
 impl HashRanges {
     /// Arcs of a circle of 2^`bits` hashes (1 to 64; more count as 64, none as 1), each given by
-    /// its last place: a hash belongs to the first end at or after it, past the last one to the
+    /// its last position: a hash belongs to the first end at or after it, past the last one to the
     /// first. Of equal ends the first given counts, and without any, nobody owns anything.
     /// O(ends log ends), O(ends) when they are in order.
     ///
@@ -172,7 +172,7 @@ impl HashRanges {
         self.space.bits
     }
 
-    /// What a hash is taken modulo to give its place; `None` on a circle.
+    /// What a hash is taken modulo to give its position; `None` on a circle.
     ///
     /// ```
     /// # use hashroute::HashRanges;
@@ -193,7 +193,7 @@ impl HashRanges {
         self.starts.len()
     }
 
-    /// The ranges in order, from place 0 to the last.
+    /// The ranges in order, from position 0 to the last.
     ///
     /// ```
     /// # use hashroute::HashRanges;
@@ -204,7 +204,7 @@ impl HashRanges {
         (0..self.starts.len()).map(|at| self.range(at))
     }
 
-    /// The place of a hash; `None` when it is wider than the hashes here.
+    /// The position of a hash; `None` when it is wider than the hashes here.
     ///
     /// ```
     /// # use hashroute::{KeyHash, HashRanges};
@@ -228,7 +228,7 @@ impl HashRanges {
         self.starts[after - 1].1
     }
 
-    /// The share of all hashes that stand at these places, both ends included; exact up to the
+    /// The share of all hashes that stand at these positions, both ends included; exact up to the
     /// rounding of the quotient.
     ///
     /// ```
@@ -276,17 +276,17 @@ impl HashRanges {
     }
 }
 
-/// Hashes of so many bits, and the places at which they stand.
+/// Hashes of so many bits, and the positions at which they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HashSpace {
     /// From 1 to 64.
     bits: u32,
-    /// What a hash is taken modulo, at least 1; `None` where the whole hash is the place.
+    /// What a hash is taken modulo, at least 1; `None` where the whole hash is the position.
     modulus: Option<u64>,
 }
 
 impl HashSpace {
-    /// Every hash at its own place.
+    /// Every hash at its own position.
     pub(crate) const CIRCLE: Self = Self {
         bits: 64,
         modulus: None,
@@ -301,7 +301,7 @@ impl HashSpace {
         1 << self.bits
     }
 
-    /// The last place.
+    /// The last position.
     pub(crate) fn last(self) -> u64 {
         self.modulus.map_or(self.widest(), |modulus| modulus - 1)
     }
@@ -315,22 +315,22 @@ impl HashSpace {
         (hash <= self.widest()).then(|| self.modulus.map_or(hash, |modulus| hash % modulus))
     }
 
-    /// How many hashes stand at these places, both ends included.
+    /// How many hashes stand at these positions, both ends included.
     pub(crate) fn count(self, first: u64, last: u64) -> u128 {
         let whole = u128::from(self.last()) + 1;
         let start = u128::from(first).min(whole);
         let end = (u128::from(last) + 1).min(whole);
-        // Of all places the first `more` have one hash more than the others.
+        // Of all positions the first `more` have one hash more than the others.
         let (each, more) = (self.hashes() / whole, self.hashes() % whole);
         end.saturating_sub(start) * each + end.min(more).saturating_sub(start)
     }
 
-    /// The most hashes that stand at one place.
+    /// The most hashes that stand at one position.
     pub(crate) fn largest(self) -> u128 {
         self.count(0, 0)
     }
 
-    /// The places in which both cuts are runs: those of the circle, or the remainders modulo the
+    /// The positions in which both cuts are runs: those of the circle, or the remainders modulo the
     /// least common multiple. `None` where there are none, or too many to look at.
     fn common(a: &HashRanges, b: &HashRanges) -> Option<Self> {
         let (from, to) = (a.space, b.space);
@@ -362,8 +362,8 @@ fn divisor(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// Visit all places in runs, first and last, of one owner in each; both must be cuts of the same
-/// hashes. The space in which the places are; `None`, and nothing is visited, where no such runs
+/// Visit all positions in runs, first and last, of one owner in each; both must be cuts of the same
+/// hashes. The space in which the positions are; `None`, and nothing is visited, where no such runs
 /// exist. O(ranges of both).
 pub(crate) fn overlay(
     a: &HashRanges,
@@ -389,7 +389,7 @@ pub(crate) fn overlay(
 struct Turns<'a> {
     ranges: &'a HashRanges,
     at: usize,
-    /// The first place of this turn.
+    /// The first position of this turn.
     base: u64,
 }
 

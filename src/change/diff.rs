@@ -89,7 +89,7 @@ pub struct Flow<'a> {
     pub count: u128,
 }
 
-/// A run of places (see [`HashRanges`](crate::HashRanges)) that goes from one node to another.
+/// A run of positions (see [`HashRanges`](crate::HashRanges)) that goes from one node to another.
 ///
 /// ```
 /// use hashroute::{Node, Ring, diff};
@@ -103,9 +103,9 @@ pub struct Flow<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MovedRange<'a> {
-    /// The first place.
+    /// The first position.
     pub first: u64,
-    /// The last place, included.
+    /// The last position, included.
     pub last: u64,
     /// Who had it; `None` when nobody.
     pub from: Option<&'a str>,
@@ -232,7 +232,7 @@ impl Diff {
         })
     }
 
-    /// The places that move, in order, neighbours of one flow as one; none unless the basis is
+    /// The positions that move, in order, neighbours of one flow as one; none unless the basis is
     /// [hashes](Basis::Hashes).
     ///
     /// ```
@@ -253,8 +253,8 @@ impl Diff {
         })
     }
 
-    /// What a hash is taken modulo to give the places of [`ranges`](Self::ranges); `None` where
-    /// it is its own place.
+    /// What a hash is taken modulo to give the positions of [`ranges`](Self::ranges); `None` where
+    /// it is its own position.
     ///
     /// ```
     /// # use hashroute::{Modulo, Node, diff};

@@ -17,7 +17,7 @@ impl Node {
     }
 }
 
-/// Numbers for the distinct places of the nodes with weight, small enough to index bits by.
+/// Numbers for the distinct locations of the nodes with weight, small enough to index bits by.
 #[derive(Clone, Debug)]
 pub(super) struct LocationIds<K> {
     /// The number of each location, and how many nodes stand there.

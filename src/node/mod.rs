@@ -17,7 +17,7 @@ use self::locations::LocationIds;
 pub use self::server::Server;
 use crate::Error;
 
-/// A location that keys can go to: a name, a weight and, optionally, a zone and a rack.
+/// A member that keys can go to: a name, a weight and, optionally, a zone and a rack.
 ///
 /// The **name** is the identity: two processes that know the same names agree, whatever
 /// the order they learned them in. Weight 0 means known but owns nothing (drained).
@@ -231,7 +231,7 @@ pub struct Nodes {
     free: BTreeSet<NodeId>,
     total_weight: u64,
     weighted: usize,
-    // The places that hold a node with weight: when a search has seen that many, it can stop.
+    // The zones and racks that hold a node with weight: when a search has seen that many, it can stop.
     zones: LocationIds<Option<Box<str>>>,
     racks: LocationIds<Location>,
     /// By index: the numbers of the zone and the rack, while the node has weight.
@@ -580,7 +580,7 @@ impl Nodes {
         }
     }
 
-    /// Bytes on the heap, names included, places and allocator overhead not.
+    /// Bytes on the heap, names included, zones, racks and allocator overhead not.
     ///
     /// ```
     /// assert_eq!(hashroute::Nodes::default().heap_bytes(), 0);

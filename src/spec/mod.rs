@@ -21,7 +21,7 @@ use crate::registry::{Params, Scheme, Setup};
 use crate::{Change, Error, KeyHasher, Node, Router, Server};
 
 /// What peers must share: the strategy with its parameters, the key hash with its seed or key and
-/// tag, the nodes with weights and places, their order or the table of slots where the strategy
+/// tag, the nodes with weights and locations, their order or the table of slots where the strategy
 /// needs it; or a dialect with its options and servers. And an epoch, which counts the changes.
 ///
 /// A spec that exists can be built: each constructor builds it once. Reading, building and

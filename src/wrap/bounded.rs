@@ -189,7 +189,7 @@ impl<R: Router> BoundedLoad<R> {
     }
 
     /// Places a key that `attempt` finds a node for, or takes it out of the total again.
-    fn place(&self, attempt: impl Fn() -> Option<Lease>) -> Option<Lease> {
+    fn counted_in(&self, attempt: impl Fn() -> Option<Lease>) -> Option<Lease> {
         // Counted first, so that at any time the total covers every load.
         let present = self.traffic.fetch_add(1, SeqCst).wrapping_add(1) % RELEASE;
         if present != 0 {
@@ -271,11 +271,11 @@ impl<R: Router> Loads for BoundedLoad<R> {
     }
 
     fn acquire_hash(&self, key: KeyHash) -> Option<Lease> {
-        self.place(|| self.settled(|| self.search(key, |id| self.take(id))))
+        self.counted_in(|| self.settled(|| self.search(key, |id| self.take(id))))
     }
 
     fn acquire_on(&self, id: NodeId) -> Option<Lease> {
-        self.place(|| self.settled(|| self.take(id)))
+        self.counted_in(|| self.settled(|| self.take(id)))
     }
 
     fn release(&self, lease: Lease) -> bool {

@@ -275,7 +275,7 @@ fn limits_that_cannot_be_kept_are_refused() {
     );
     refused(
         "plan --nodes a --add b --max-step 1e-300",
-        "--max-step 1e-300: expected at least 5.421010862427522e-20, what one place takes",
+        "--max-step 1e-300: expected at least 5.421010862427522e-20, what one position takes",
     );
     refused("plan --nodes a --add b --max-in 101%", "a share above 0");
     refused(

@@ -15,7 +15,7 @@ use crate::{KeyHash, Node, NodeId, NodeList, Router, RouterExt};
 /// What says in which piece a key is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// The place of its hash, which both routers share.
+    /// The position of its hash, which both routers share.
     Places,
     /// The hash mixed once more: as good as drawn anew, whatever the routers make of the hash.
     Mixed,
@@ -24,7 +24,7 @@ pub(super) enum Cut {
 }
 
 impl Cut {
-    /// The place of a key whose hash is known; `None` where the routers share no hash.
+    /// The position of a key whose hash is known; `None` where the routers share no hash.
     #[inline]
     pub(super) fn position_of_hash(self, space: HashSpace, hash: KeyHash) -> Option<u64> {
         match self {
@@ -34,7 +34,7 @@ impl Cut {
         }
     }
 
-    /// The place of a key.
+    /// The position of a key.
     #[inline]
     pub(super) fn position(self, space: HashSpace, old: &dyn Router, key: &[u8]) -> Option<u64> {
         match self {
@@ -44,7 +44,7 @@ impl Cut {
     }
 }
 
-/// A run of places, all of one kind.
+/// A run of positions, all of one kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub(super) first: u64,

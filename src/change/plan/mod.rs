@@ -178,7 +178,7 @@ impl Plan {
     /// steps x nodes).
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a budget that is no share, or so small that not even one place
+    /// [`Error::Parameter`] for a budget that is no share, or so small that not even one position
     /// (a slot, a cell) could move, with the smallest that would do; for no replicas, or too many.
     /// [`Error::Unsupported`] when the new router has nobody to hold the keys, when neither gives an
     /// owner to keys of text, and where loads decide who owns a key.
@@ -257,8 +257,8 @@ impl Plan {
         self.cut == Cut::Places
     }
 
-    /// What a hash is taken modulo to give the places of an exact plan; `None` where it is its own
-    /// place.
+    /// What a hash is taken modulo to give the positions of an exact plan; `None` where it is its own
+    /// position.
     ///
     /// ```
     /// # use hashroute::{HashSlots, Node, plan::{Budget, Plan, Replicas}};
@@ -326,7 +326,7 @@ fn check_owners(old: &dyn Router, new: &dyn Router) -> Result<(), Error> {
 }
 
 impl<'a> Step<'a> {
-    /// The ranges, in order of the place; exclusively this step's.
+    /// The ranges, in order of the position; exclusively this step's.
     ///
     /// ```
     /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas}};
@@ -390,7 +390,7 @@ impl<'a> Step<'a> {
 }
 
 impl<'a> PlannedRange<'a> {
-    /// The first place: of the routers' own hashes where the plan is
+    /// The first position: of the routers' own hashes where the plan is
     /// [exact](Plan::is_exact), else of a hash that [`Transition`] knows.
     ///
     /// ```
@@ -404,7 +404,7 @@ impl<'a> PlannedRange<'a> {
         self.piece.first
     }
 
-    /// The last place, included.
+    /// The last position, included.
     ///
     /// ```
     /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas}};

@@ -1,4 +1,4 @@
-//! Division into steps: each step takes what its budget leaves room for, in order of the place.
+//! Division into steps: each step takes what its budget leaves room for, in order of the position.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::{String, ToString};
@@ -62,7 +62,7 @@ fn check(
 /// What a step may move, a node take in and hand out, in hashes.
 type Limits = [u128; 3];
 
-/// The budget in hashes, of which every kind must be able to move one place.
+/// The budget in hashes, of which every kind must be able to move one position.
 fn limits(division: &Division, budget: Budget) -> Result<Limits, Error> {
     let &Division {
         space,
@@ -90,13 +90,13 @@ fn limits(division: &Division, budget: Budget) -> Result<Limits, Error> {
             };
             cost(space.largest(), parts, whole)
         });
-        let place = needs.max().unwrap_or(0);
-        // What a step leaves over is less than a place.
+        let position = needs.max().unwrap_or(0);
+        // What a step leaves over is less than a position.
         let all = total(division, at);
         let even = all.div_ceil(whole * MAX_STEPS as u128);
-        let enough = place + all.div_ceil(whole * (MAX_STEPS as u128 - 1));
+        let enough = position + all.div_ceil(whole * (MAX_STEPS as u128 - 1));
         for (least, enough, why) in [
-            (place, place, "what one place takes"),
+            (position, position, "what one position takes"),
             (even, enough, "so that 65536 steps do"),
         ] {
             if limits[at] < least {
@@ -189,7 +189,7 @@ impl<'a> Room<'a> {
         while passed.len() < LOOK_AHEAD && self.moved < self.limits[0] {
             let Some(piece) = rest.pop_front() else { break };
             let kind = &self.division.kinds[piece.kind as usize];
-            let (taken, left) = split(piece, self.places(&piece, kind));
+            let (taken, left) = split(piece, self.positions(&piece, kind));
             if let Some(taken) = taken {
                 self.charge(&taken, kind);
                 step.push(taken);
@@ -203,8 +203,8 @@ impl<'a> Room<'a> {
         step
     }
 
-    /// How many places of a piece fit.
-    fn places(&self, piece: &Piece, kind: &Kind) -> u128 {
+    /// How many positions of a piece fit.
+    fn positions(&self, piece: &Piece, kind: &Kind) -> u128 {
         let fit = |limit: u128, used: u128, part: u128| {
             let fit = (limit.saturating_sub(used) * self.division.whole).checked_div(part);
             fit.unwrap_or(u128::MAX)
@@ -234,13 +234,13 @@ impl<'a> Room<'a> {
     }
 }
 
-/// So many places of a piece, and the others.
-fn split(piece: Piece, places: u128) -> (Option<Piece>, Option<Piece>) {
+/// So many positions of a piece, and the others.
+fn split(piece: Piece, positions: u128) -> (Option<Piece>, Option<Piece>) {
     let length = u128::from(piece.last - piece.first) + 1;
-    if places >= length {
+    if positions >= length {
         return (Some(piece), None);
     }
-    let Ok(taken @ 1..) = u64::try_from(places) else {
+    let Ok(taken @ 1..) = u64::try_from(positions) else {
         return (None, Some(piece));
     };
     let middle = piece.first + taken;

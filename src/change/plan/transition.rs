@@ -60,7 +60,7 @@ pub struct Transition {
     cut: Cut,
     space: HashSpace,
     replicas: Replicas,
-    /// First and last place of each range, in order, and its step.
+    /// First and last position of each range, in order, and its step.
     ranges: Vec<(u64, u64, u32)>,
     steps: u32,
     phase: u32,

@@ -1,6 +1,6 @@
 //! Health apart from membership: a filter that passes over nodes that are down, at lookup.
 //!
-//! Taking a failed node out of the set builds the router anew, and where places follow from
+//! Taking a failed node out of the set builds the router anew, and where positions follow from
 //! counts, as in twemproxy's `auto_eject_hosts`, it moves keys of nodes that are well. Here the set stays.
 //! A key whose owner is down goes to the next node in its order of preference; all others stay
 //! where they are, and when the node is back so are its keys.
