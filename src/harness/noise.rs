@@ -283,7 +283,7 @@ fn summary(figures: impl Iterator<Item = f64>) -> (f64, f64) {
     (mean, figures[percentile(figures.len(), 99)])
 }
 
-/// The place of a percentile among `count` in order: the nearest rank, ceil(count q / 100).
+/// The rank of a percentile among `count` in order: the nearest rank, ceil(count q / 100).
 fn percentile(count: usize, q: usize) -> usize {
     (count * q).div_ceil(100).saturating_sub(1)
 }

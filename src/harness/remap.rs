@@ -287,7 +287,7 @@ impl<'a> Shifts<'a> {
         self.weights().map(gain).sum::<f64>().min(1.0)
     }
 
-    /// Whether a move between these two was not called for. A key that found or lost a place
+    /// Whether a move between these two was not called for. A key that found or lost an owner
     /// altogether did not move in vain.
     fn in_vain(&self, [from, to]: Pair) -> bool {
         let [from, to] = [from, to].map(|id| self.pair(id).map(weights));

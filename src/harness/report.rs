@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::scenario::words;
+use super::scenario::change_text;
 use super::yardstick::Yardstick;
 use super::{Assignment, Balance, Cost, Keys, Remap, Scenario, cost, remap};
 use crate::registry::{Params, Scheme};
@@ -294,8 +294,8 @@ fn summary(contest: &Contest, rows: &[Row]) -> ScenarioSummary {
         keys: contest.keys.len() as u64,
         distinct_keys: contest.keys.distinct() as u64,
         hash: hashes.join(", "),
-        add: contest.add.iter().map(words).collect(),
-        remove: contest.remove.iter().map(words).collect(),
+        add: contest.add.iter().map(change_text).collect(),
+        remove: contest.remove.iter().map(change_text).collect(),
     }
 }
 

@@ -88,7 +88,7 @@ impl<'a> Scenario<'a> {
         Ok(router)
     }
 
-    /// What the changes move. Places all keys twice.
+    /// What the changes move. Assigns all keys twice.
     ///
     /// # Errors
     /// As [`after`](Self::after).
@@ -131,7 +131,7 @@ pub fn assign_hash(router: &dyn Router, key: KeyHash) -> Option<NodeId> {
     }
 }
 
-/// Place every key, in order: the owner of each, by the router's own ids. A router that keeps
+/// Assigns every key, in order, and returns the owner of each, by the router's own ids. A router that keeps
 /// loads counts them.
 ///
 /// ```
@@ -161,15 +161,15 @@ pub fn assign_all(router: &dyn Router, keys: &Keys) -> Vec<Option<NodeId>> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     nodes: Vec<Node>,
-    /// By key: the place of its owner in `nodes`, or [`NOBODY`].
+    /// By key: the index of its owner in `nodes`, or [`NOBODY`].
     owners: Vec<u32>,
 }
 
-/// No node has this place: ids end one before.
+/// No node has this index: ids end one before.
 const NOBODY: u32 = u32::MAX;
 
 impl Assignment {
-    /// Place all keys with a router.
+    /// Assigns all keys with a router.
     ///
     /// ```
     /// # use hashroute::{Node, Ring, harness::{Keys, Assignment}};
@@ -235,7 +235,7 @@ impl Assignment {
         self.owners.is_empty()
     }
 
-    /// The node that holds the key at a place, from 0.
+    /// The node that holds the key at an index, from 0.
     ///
     /// ```
     /// # use hashroute::{Nodes, harness::Assignment};
@@ -245,7 +245,7 @@ impl Assignment {
         self.nodes.get(*self.owners.get(index)? as usize)
     }
 
-    /// By key, the place of its owner in [`nodes`](Self::nodes).
+    /// By key, the index of its owner in [`nodes`](Self::nodes).
     ///
     /// ```
     /// # use hashroute::{Node, Nodes, harness::Assignment};
@@ -261,7 +261,7 @@ impl Assignment {
 }
 
 /// A change in the words of the command line: `add d=2`, `remove a`, `reweight a=3`.
-pub(super) fn words(change: &Change) -> String {
+pub(super) fn change_text(change: &Change) -> String {
     match change {
         Change::Add(node) => alloc::format!("add {}={}", node.name(), node.weight()),
         Change::Remove(name) => alloc::format!("remove {name}"),

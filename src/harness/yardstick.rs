@@ -126,7 +126,7 @@ impl Yardstick {
     }
 
     /// The balance of an assignment of these keys; against a yardstick of its own where some of
-    /// them found no place.
+    /// them found no node.
     pub(super) fn balance(
         &self,
         strategy: &str,
@@ -240,8 +240,8 @@ impl<'a> View<'a> {
 
     fn measured(&self, yard: &Yard, loads: Vec<u64>) -> Measured {
         let sample = &yard.carried.sample;
-        let live: Vec<_> = self.live(&loads).map(|load| load as f64).collect();
-        let total: f64 = live.iter().sum();
+        let weighted: Vec<_> = self.weighted(&loads).map(|load| load as f64).collect();
+        let total: f64 = weighted.iter().sum();
         let scale = ratio(sample.effective, total);
         let weight_total: f64 = self.weights.iter().copied().map(f64::from).sum();
         let fair = || {
@@ -249,13 +249,11 @@ impl<'a> View<'a> {
                 .iter()
                 .map(|&weight| f64::from(weight) / weight_total * total)
         };
-        let chi2 = pearson(&live, fair()) * scale;
-        let exact = self
-            .placed
-            .shares
-            .as_ref()
-            .map(|shares| pearson(&live, self.live(shares).map(|share| share * total)) * scale);
-        let df = live.len().saturating_sub(1) as u64;
+        let chi2 = pearson(&weighted, fair()) * scale;
+        let exact = self.placed.shares.as_ref().map(|shares| {
+            pearson(&weighted, self.weighted(shares).map(|share| share * total)) * scale
+        });
+        let df = weighted.len().saturating_sub(1) as u64;
         let figures = self.figures(yard, &loads, chi2, df);
         let carriers = sample.carriers;
         let evidence = Evidence {
@@ -273,20 +271,20 @@ impl<'a> View<'a> {
     }
 
     fn figures(&self, yard: &Yard, loads: &[u64], chi2: f64, df: u64) -> Figures {
-        let mut live: Vec<_> = self.live(loads).collect();
+        let mut weighted: Vec<_> = self.weighted(loads).collect();
         let spread = Spread::of(
-            &mut live.iter().map(|&load| load as f64).collect::<Vec<_>>(),
+            &mut weighted.iter().map(|&load| load as f64).collect::<Vec<_>>(),
             self.weights,
         );
-        let used = live.iter().filter(|&&load| load > 0).count();
-        live.sort_unstable_by(|a, b| b.cmp(a));
+        let used = weighted.iter().filter(|&&load| load > 0).count();
+        weighted.sort_unstable_by(|a, b| b.cmp(a));
         Figures {
-            total: live
+            total: weighted
                 .iter()
                 .fold(0, |sum: u64, load| sum.saturating_add(*load)),
             effective_keys: yard.carried.sample.effective,
             used: used as u64,
-            empty: (live.len() - used) as u64,
+            empty: (weighted.len() - used) as u64,
             min: spread.min,
             max: spread.max,
             mean: spread.mean,
@@ -296,7 +294,7 @@ impl<'a> View<'a> {
             max_over_mean: spread.max_over_mean,
             p95_over_mean: spread.p95_over_mean,
             max_over_median: spread.max_over_median,
-            top: top(&live),
+            top: top(&weighted),
             chi2,
             df,
             p_value: p_value(chi2, df),
@@ -306,7 +304,7 @@ impl<'a> View<'a> {
     }
 
     /// Of values by node, those of the nodes with weight.
-    fn live<'v, T: Copy>(&self, values: &'v [T]) -> impl Iterator<Item = T> + use<'_, 'v, T> {
+    fn weighted<'v, T: Copy>(&self, values: &'v [T]) -> impl Iterator<Item = T> + use<'_, 'v, T> {
         let pairs = values.iter().zip(self.placed.nodes);
         pairs
             .filter(|(_, node)| node.weight() > 0)

@@ -265,13 +265,13 @@ struct Numbers {
 /// The size and the requests of a row, both or none.
 fn push(columns: &mut [Option<Numbers>; 2], numbers: [Option<u64>; 2]) -> Result<(), String> {
     let mut sums = [0; 2];
-    for (place, (column, number)) in columns.iter().zip(numbers).enumerate() {
+    for (index, (column, number)) in columns.iter().zip(numbers).enumerate() {
         let before = column.as_ref().map_or(0, |column| column.sum);
         let (sum, name) = (
             before.checked_add(number.unwrap_or(0)),
-            Keys::COLUMNS[place + 1],
+            Keys::COLUMNS[index + 1],
         );
-        sums[place] = sum
+        sums[index] = sum
             .ok_or_else(|| format!("with this {name} the sum is beyond {}, the most", u64::MAX))?;
     }
     for ((column, number), sum) in columns.iter_mut().zip(numbers).zip(sums) {

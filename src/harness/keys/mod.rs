@@ -68,7 +68,7 @@ impl Keys {
     /// that width. Any other brace stands for itself.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a template without a place for the number, or with a width that
+    /// [`Error::Parameter`] for a template without a gap for the number, or with a width that
     /// cannot be read or is beyond 99; [`Error::Capacity`] beyond [`MOST`](Self::MOST) keys or
     /// 8 GiB of them.
     ///
@@ -270,7 +270,7 @@ impl Keys {
         self.ends.is_empty()
     }
 
-    /// The key at a place, from 0.
+    /// The key at an index, from 0.
     ///
     /// ```
     /// # use hashroute::harness::Keys;
@@ -331,7 +331,7 @@ impl Keys {
     }
 
     /// What each distinct key adds up to, when key i counts `amounts[i]`, or 1 without amounts,
-    /// and 0 unless it `counts`; beside each, the place of one such key.
+    /// and 0 unless it `counts`; beside each, the index of one such key.
     pub(super) fn sums(
         &self,
         amounts: Option<&[u64]>,

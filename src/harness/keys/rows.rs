@@ -26,8 +26,8 @@ use super::input::{LONGEST, too_long};
 #[derive(Debug)]
 pub struct Rows<R> {
     reader: csv::Reader<Tap<R>>,
-    /// By column asked for, its place in the file.
-    places: Vec<Option<usize>>,
+    /// By column asked for, its index in the file.
+    indexes: Vec<Option<usize>>,
     width: usize,
     row: csv::ByteRecord,
     line: u64,
@@ -50,15 +50,15 @@ impl<R: Read> Rows<R> {
     pub fn new(input: R, columns: &[&str]) -> Result<Self, InputError> {
         let mut rows = Self {
             reader: reader(Tap::new(input)),
-            places: Vec::new(),
+            indexes: Vec::new(),
             width: 0,
             row: csv::ByteRecord::new(),
             line: 1,
         };
         rows.read()?;
         rows.width = rows.row.len();
-        let places = places(&rows.row, columns);
-        rows.places = places.map_err(|problem| rows.wrong(problem))?;
+        let indexes = indexes(&rows.row, columns);
+        rows.indexes = indexes.map_err(|problem| rows.wrong(problem))?;
         Ok(rows)
     }
 
@@ -123,7 +123,7 @@ impl<R: Read> Rows<R> {
     /// # Ok::<(), hashroute::harness::InputError>(())
     /// ```
     pub fn has(&self, column: usize) -> bool {
-        self.places.get(column).copied().flatten().is_some()
+        self.indexes.get(column).copied().flatten().is_some()
     }
 
     /// What this row has in this one of the columns asked for; `None` where the file lacks it.
@@ -136,7 +136,7 @@ impl<R: Read> Rows<R> {
     /// # Ok::<(), hashroute::harness::InputError>(())
     /// ```
     pub fn field(&self, column: usize) -> Option<&[u8]> {
-        self.row.get(self.places.get(column).copied().flatten()?)
+        self.row.get(self.indexes.get(column).copied().flatten()?)
     }
 
     /// An error about this row.
@@ -156,21 +156,21 @@ impl<R: Read> Rows<R> {
 }
 
 /// Where each of `columns` stands in the header.
-fn places(header: &csv::ByteRecord, columns: &[&str]) -> Result<Vec<Option<usize>>, String> {
+fn indexes(header: &csv::ByteRecord, columns: &[&str]) -> Result<Vec<Option<usize>>, String> {
     let names: Vec<_> = header.iter().map(<[u8]>::trim_ascii).collect();
     let known = columns.join(",");
     let is_unknown = |name: &&&[u8]| !columns.iter().any(|column| column.as_bytes() == **name);
     let find = |column: &&str| {
-        let mut places = (0..names.len()).filter(|&place| names[place] == column.as_bytes());
-        match (places.next(), places.next()) {
+        let mut indexes = (0..names.len()).filter(|&index| names[index] == column.as_bytes());
+        match (indexes.next(), indexes.next()) {
             (_, Some(_)) => Err(format!(
                 "the header names {column:?} twice: expected it once"
             )),
-            (place, None) => Ok(place),
+            (index, None) => Ok(index),
         }
     };
-    let places: Vec<_> = columns.iter().map(find).collect::<Result<_, _>>()?;
-    match (columns, places.first()) {
+    let indexes: Vec<_> = columns.iter().map(find).collect::<Result<_, _>>()?;
+    match (columns, indexes.first()) {
         ([first, ..], Some(None)) => Err(format!(
             "no column {first:?}: the first line names the columns, {known}"
         )),
@@ -179,7 +179,7 @@ fn places(header: &csv::ByteRecord, columns: &[&str]) -> Result<Vec<Option<usize
                 "unknown column \"{}\": expected {known}",
                 String::from_utf8_lossy(name)
             )),
-            None => Ok(places),
+            None => Ok(indexes),
         },
     }
 }
@@ -258,11 +258,11 @@ impl<R> Tap<R> {
         }
     }
 
-    /// What stands before this place is of earlier rows.
-    fn forget(&mut self, place: u64) {
-        let gone = usize::try_from(place.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
+    /// What stands before this offset is of earlier rows.
+    fn forget(&mut self, offset: u64) {
+        let gone = usize::try_from(offset.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
         self.pass(gone.min(self.rest().len()));
-        self.bytes = place;
+        self.bytes = offset;
     }
 
     /// So many bytes more are of earlier rows, or empty lines.
@@ -277,8 +277,8 @@ impl<R> Tap<R> {
         &self.kept[self.done..]
     }
 
-    fn is_end(&self, place: u64) -> bool {
-        self.ended && self.bytes + self.rest().len() as u64 == place
+    fn is_end(&self, offset: u64) -> bool {
+        self.ended && self.bytes + self.rest().len() as u64 == offset
     }
 
     /// How many bytes of empty lines stand before the row.
@@ -293,7 +293,7 @@ impl<R> Tap<R> {
         1 + self.lines + memchr::memchr_iter(b'\n', empty).count() as u64
     }
 
-    /// Whether the row up to this place is longer than a row can be.
+    /// Whether the row up to this offset is longer than a row can be.
     fn is_too_long(&self, end: u64) -> bool {
         let start = self.bytes + self.blank() as u64;
         self.full || end.saturating_sub(start) > LONGEST as u64

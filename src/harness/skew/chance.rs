@@ -214,7 +214,7 @@ mod tests {
         };
         assert!(p(&[500.0, 500.0]) > 0.9);
         assert!(p(&[400.0, 600.0]) < 1e-6);
-        // Ten things on 128 places, of which one has three: chi-squared alone says one in
+        // Ten things in 128 cells, of which one has three: chi-squared alone says one in
         // thousands, in truth it comes once in some two hundred times.
         let mut few = [0.0; 128];
         few[0] = 3.0;

@@ -118,7 +118,7 @@ impl AddAssign for Load {
 pub struct Evidence {
     /// In order of name, each with what lies on it.
     pub(super) nodes: Vec<(Node, Load)>,
-    /// By id of the router: the place in `nodes`.
+    /// By id of the router: the index in `nodes`.
     ranks: Vec<usize>,
     pub(super) unplaced: Load,
     pub(super) unreadable: u64,

@@ -48,9 +48,9 @@ mod measures;
 mod part;
 mod placed;
 mod remedies;
+mod sentences;
 mod stages;
 mod templates;
-mod words;
 
 pub use counts::{CountRow, NodeCounts};
 pub use evidence::{Evidence, Load};
@@ -239,14 +239,14 @@ impl Diagnosis<'_> {
         tests.judge_residues(threshold);
         let bunched = tests.bunched();
         node_counts.judge(&bunched, threshold);
-        let words = words::Stages {
+        let sentences = sentences::Stages {
             setup: self,
             tests: &tests,
             placed: &placed,
             cluster: &cluster,
             distinct: whole(evidence.distinct_keys()),
         };
-        let stages = stages::findings(&words, &mut measures, threshold);
+        let stages = stages::findings(&sentences, &mut measures, threshold);
         let worst = measures::worst(&measures);
         let faults = faults(&stages, worst);
         let remedies = if worst.is_some() || !faults.is_empty() {
@@ -277,8 +277,8 @@ impl Diagnosis<'_> {
             verdict: String::new(),
             advice: String::new(),
         };
-        skew.verdict = words::verdict(&skew);
-        skew.advice = words::advice(&skew);
+        skew.verdict = sentences::verdict(&skew);
+        skew.advice = sentences::advice(&skew);
         Ok(skew)
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Cluster {
     pub(super) fair: Vec<f64>,
     /// Shares as the router itself gives them, where it does.
     pub(super) own: Option<Vec<f64>>,
-    /// By id: the place among these.
+    /// By id: the index among these.
     ranks: Vec<Option<usize>>,
 }
 
@@ -141,14 +141,14 @@ impl<'a> Placed<'a> {
         cluster: &Cluster,
         sample: impl Iterator<Item = &'a Sampled>,
     ) -> Self {
-        let place = |sampled: &'a Sampled| {
+        let placed = |sampled: &'a Sampled| {
             Some(PlacedKey {
                 rank: cluster.rank(assign(router, &sampled.key)?)?,
                 hash: router.hash_key(&sampled.key)?.get(),
                 sampled,
             })
         };
-        let keys: Vec<_> = sample.filter_map(place).collect();
+        let keys: Vec<_> = sample.filter_map(placed).collect();
         let mut pairs: Vec<_> = keys.iter().map(|key| (key.hash, key.rank)).collect();
         pairs.sort_unstable();
         let groups = || pairs.chunk_by(|a, b| a.0 == b.0);
@@ -170,8 +170,8 @@ impl<'a> Placed<'a> {
     }
 }
 
-pub(super) fn tally(places: usize, ranks: impl Iterator<Item = usize>) -> Vec<f64> {
-    let mut loads = vec![0.0; places];
+pub(super) fn tally(nodes: usize, ranks: impl Iterator<Item = usize>) -> Vec<f64> {
+    let mut loads = vec![0.0; nodes];
     for rank in ranks {
         if let Some(load) = loads.get_mut(rank) {
             *load += 1.0;

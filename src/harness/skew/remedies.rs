@@ -202,9 +202,9 @@ impl<'a> Trial<'a> {
         &mut self,
         what: String,
         router: &dyn Router,
-        place: &dyn Fn(usize) -> Option<NodeId>,
+        assign: &dyn Fn(usize) -> Option<NodeId>,
     ) {
-        let remedy = self.measured(what, router, place);
+        let remedy = self.measured(what, router, assign);
         if remedy.moved_share > 0.0 {
             self.found.push(remedy);
         }
@@ -214,13 +214,13 @@ impl<'a> Trial<'a> {
         &self,
         what: String,
         router: &dyn Router,
-        place: &dyn Fn(usize) -> Option<NodeId>,
+        assign: &dyn Fn(usize) -> Option<NodeId>,
     ) -> Remedy {
         let cluster = Cluster::of(router);
         let mut loads = vec![0.0; cluster.len()];
         let mut moved = 0_u32;
         for (at, amount) in self.amounts.iter().enumerate() {
-            let id = place(at);
+            let id = assign(at);
             moved += u32::from(id.and_then(|id| router.nodes().name(id)) != self.now[at]);
             if let Some(rank) = id.and_then(|id| cluster.rank(id)) {
                 loads[rank] += *amount as f64;
@@ -326,14 +326,14 @@ impl<'a> Trial<'a> {
             return;
         };
         let (keys, bits) = (self.keys.clone(), self.bits.clamp(1, 64));
-        let place = |at: usize| {
+        let assign = |at: usize| {
             let hash = mix64(router.hash_key(keys[at])?.get()) >> (64 - bits);
             assign_hash(&*router, KeyHash::from_raw(hash))
         };
         self.tried(
             String::from("hashes mixed once more (mix64)"),
             &*router,
-            &place,
+            &assign,
         );
     }
 

@@ -11,7 +11,7 @@ use super::evidence::Evidence;
 use super::hashes::{self, HashStep, Residue};
 use super::measures::MeasureSkew;
 use super::placed::{Cluster, Placed};
-use super::words;
+use super::sentences;
 use super::{SLIGHT, stands_out};
 use crate::Router;
 use crate::harness::text::printable;
@@ -221,12 +221,15 @@ struct Part {
 /// What is behind each uneven measure, and what there is to say of each stage, given how small a
 /// chance has to be.
 pub(super) fn findings(
-    words: &words::Stages,
+    sentences: &sentences::Stages,
     measures: &mut [MeasureSkew],
     threshold: f64,
 ) -> Vec<Finding> {
     for measure in measures.iter_mut().filter(|measure| measure.uneven) {
-        measure.because = causes(&parts(words.tests, measure.heavy_cv, threshold), measure.cv);
+        measure.because = causes(
+            &parts(sentences.tests, measure.heavy_cv, threshold),
+            measure.cv,
+        );
     }
     let worst = super::measures::worst(measures);
     let heavy = worst.map_or(0.0, |worst| worst.heavy_cv);
@@ -248,12 +251,12 @@ pub(super) fn findings(
             status,
             cv: part.cv,
             p_value: part.p_value,
-            words: words.of(part.stage, status, worst.or(measures.first())),
+            words: sentences.of(part.stage, status, worst.or(measures.first())),
         }
     };
-    let parts = parts(words.tests, heavy, threshold);
+    let parts = parts(sentences.tests, heavy, threshold);
     let mut findings: Vec<_> = parts.iter().map(finding).collect();
-    findings.push(nodes(words, threshold));
+    findings.push(nodes(sentences, threshold));
     findings
 }
 
@@ -315,8 +318,8 @@ fn parts(tests: &Tests, heavy_cv: f64, threshold: f64) -> [Part; 4] {
 
 /// Weights are no matter of chance: a node is hot by its weight where that explains half of how
 /// far all nodes are apart.
-fn nodes(words: &words::Stages, threshold: f64) -> Finding {
-    let tests = words.tests;
+fn nodes(sentences: &sentences::Stages, threshold: f64) -> Finding {
+    let tests = sentences.tests;
     let real = tests.p_weight < threshold && tests.weight_cv > SLIGHT;
     let at_fault = real && tests.weight_cv >= tests.absolute_cv / 2.0;
     let status = if at_fault {
@@ -329,7 +332,7 @@ fn nodes(words: &words::Stages, threshold: f64) -> Finding {
         status,
         cv: tests.weight_cv,
         p_value: Some(tests.p_weight).filter(|_| tests.weight_cv > 0.0),
-        words: words.of(KeyStage::Nodes, status, None),
+        words: sentences.of(KeyStage::Nodes, status, None),
     }
 }
 

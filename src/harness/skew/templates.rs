@@ -1,4 +1,4 @@
-//! What keys are made of: a text with places for numbers, and the place that varies.
+//! What keys are made of: a text with gaps for numbers, and the gap that varies.
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -99,12 +99,12 @@ impl Varying {
             }
         }
         let varying = values.into_iter().filter_map(|(template, runs)| {
-            let (place, values) = runs
+            let (gap, values) = runs
                 .iter()
                 .enumerate()
                 .max_by_key(|(_, values)| values.len())?;
             let longest = values.iter().map(|value| value.len()).max()?;
-            (values.len() > 1).then_some((template, (place, longest)))
+            (values.len() > 1).then_some((template, (gap, longest)))
         });
         Self(varying.collect())
     }
@@ -112,7 +112,7 @@ impl Varying {
     /// The key in another shape; as it is where nothing varies or the shape is its own.
     pub(super) fn reshape(&self, key: &[u8], shape: Shape) -> Vec<u8> {
         let known = self.0.get(&of(key));
-        let run = known.and_then(|&(place, _)| runs(key).get(place).cloned());
+        let run = known.and_then(|&(gap, _)| runs(key).get(gap).cloned());
         let (Some(run), Some(&(_, longest))) = (run, known) else {
             return key.to_vec();
         };

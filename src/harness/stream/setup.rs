@@ -181,6 +181,6 @@ fn shown(node: &Node, placed: bool) -> String {
     if !placed {
         return format!("{name}={weight}");
     }
-    let [zone, rack] = [node.zone(), node.rack()].map(|place| place.unwrap_or("none"));
+    let [zone, rack] = [node.zone(), node.rack()].map(|part| part.unwrap_or("none"));
     format!("{name}={weight}, zone {zone}, rack {rack}")
 }

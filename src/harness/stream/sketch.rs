@@ -71,13 +71,13 @@ impl Sketch {
             // Row by row, so that the memory of many keys is fetched at once.
             for (row, cells) in cells.chunks_exact_mut(WIDTH).enumerate() {
                 for ((id, _, amounts), least) in keys.iter().zip(&mut least) {
-                    let cell = &mut cells[place(*id, row)];
+                    let cell = &mut cells[cell_of(*id, row)];
                     *cell = cell.saturating_add(amounts[measure]);
                     *least = (*least).min(*cell);
                 }
             }
-            for (place, large) in large.iter_mut().enumerate() {
-                *large |= keys[place].2[measure] > 0 && least[place] > total >> SHIFT;
+            for (index, large) in large.iter_mut().enumerate() {
+                *large |= keys[index].2[measure] > 0 && least[index] > total >> SHIFT;
             }
         }
         for ((id, key, _), _) in keys.iter().zip(large).filter(|(_, large)| *large) {
@@ -170,7 +170,7 @@ impl Sketch {
             squares += amount * amount;
             rest -= amount;
             for (row, cells) in cells.chunks_exact_mut(WIDTH).enumerate() {
-                cells[place(id, row)] -= amount;
+                cells[cell_of(id, row)] -= amount;
             }
         }
         let sum: f64 = cells.iter().map(|cell| cell * cell).sum();
@@ -208,7 +208,7 @@ impl Eq for Sketch {}
 /// What a key carries at most.
 fn least(cells: &[u64], id: Id) -> u64 {
     let rows = cells.chunks_exact(WIDTH).enumerate();
-    rows.map(|(row, cells)| cells[place(id, row)])
+    rows.map(|(row, cells)| cells[cell_of(id, row)])
         .min()
         .unwrap_or(0)
 }
@@ -218,7 +218,7 @@ fn least(cells: &[u64], id: Id) -> u64 {
 fn middle(cells: &[u64], id: Id, total: f64) -> f64 {
     let mut amounts = [0.0; ROWS];
     for ((row, cells), amount) in cells.chunks_exact(WIDTH).enumerate().zip(&mut amounts) {
-        let (cell, width) = (cells[place(id, row)] as f64, WIDTH as f64);
+        let (cell, width) = (cells[cell_of(id, row)] as f64, WIDTH as f64);
         *amount = (cell * width - total) / (width - 1.0);
     }
     amounts.sort_unstable_by(f64::total_cmp);
@@ -226,6 +226,6 @@ fn middle(cells: &[u64], id: Id, total: f64) -> f64 {
 }
 
 /// A key's cell in a row.
-fn place(id: Id, row: usize) -> usize {
+fn cell_of(id: Id, row: usize) -> usize {
     ((id >> (16 * row)) % WIDTH as Id) as usize
 }

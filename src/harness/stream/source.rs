@@ -70,8 +70,8 @@ impl BadLines {
     }
 
     fn keep(&mut self, bad: BadLine) {
-        let place = self.first.partition_point(|other| other.line <= bad.line);
-        self.first.insert(place, bad);
+        let index = self.first.partition_point(|other| other.line <= bad.line);
+        self.first.insert(index, bad);
         self.first.truncate(KEPT);
     }
 

@@ -365,7 +365,7 @@ pub(in crate::harness) fn check_columns(known: [bool; 2], others: [bool; 2]) -> 
 #[derive(Clone, Debug)]
 pub struct Counter<'a> {
     router: &'a dyn Router,
-    /// By id, the place of a node in order of name.
+    /// By id, the index of a node in order of name.
     ranks: Vec<usize>,
     /// Of the keys at hand.
     hashes: Vec<KeyHash>,
@@ -479,7 +479,7 @@ impl Consumer for Counter<'_> {
             *known |= amounts.is_some();
         }
         let of =
-            |amounts: Option<&[u64]>, place: usize| amounts.map_or(0, |amounts| amounts[place]);
+            |amounts: Option<&[u64]>, index: usize| amounts.map_or(0, |amounts| amounts[index]);
         let mut all = keys.iter();
         let (mut block, mut rows) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
         let mut run = template::Run::default();
@@ -488,9 +488,9 @@ impl Consumer for Counter<'_> {
             block.extend(all.by_ref().take(BLOCK));
             self.route(&block);
             rows.clear();
-            for (place, &key) in (start..).zip(&block) {
-                let amounts = [1, of(sizes, place), of(requests, place)];
-                let placed = self.put(self.owners[place - start], amounts);
+            for (index, &key) in (start..).zip(&block) {
+                let amounts = [1, of(sizes, index), of(requests, index)];
+                let placed = self.put(self.owners[index - start], amounts);
                 run.add(key, &placed, &mut self.tally.templates);
                 rows.push((key, placed));
             }

@@ -410,8 +410,8 @@ fn digits(text: &[u8]) -> Option<u64> {
         .ok()
 }
 
-/// A text split before and after the first place of another.
+/// A text split before and after the first occurrence of another.
 fn split<'t>(text: &'t [u8], at: &str) -> Option<(&'t [u8], &'t [u8])> {
-    let place = memchr::memmem::find(text, at.as_bytes())?;
-    Some((&text[..place], &text[place + at.len()..]))
+    let start = memchr::memmem::find(text, at.as_bytes())?;
+    Some((&text[..start], &text[start + at.len()..]))
 }

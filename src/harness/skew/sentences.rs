@@ -1,4 +1,4 @@
-//! The answer in words.
+//! The answer as sentences.
 
 use alloc::format;
 use alloc::string::String;
