@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::canvas::{Anchor, Canvas, Pen};
-use super::{Picture, words};
+use super::{Picture, text};
 use crate::Error;
 use crate::harness::{Balance, Figures, Measure, NodeBalance};
 
@@ -95,8 +95,8 @@ struct Chart<'a> {
 
 impl<'a> Chart<'a> {
     fn new(balance: &'a Balance, figures: &Figures, measure: Measure) -> Self {
-        let live = balance.nodes.iter().filter(|node| node.weight > 0);
-        let tail = SIGNIFICANCE / 2.0 / live.clone().count().max(1) as f64;
+        let weighted = balance.nodes.iter().filter(|node| node.weight > 0);
+        let tail = SIGNIFICANCE / 2.0 / weighted.clone().count().max(1) as f64;
         let is_equal = figures.largest.is_empty() && balance.estimated.is_none();
         let mut bands = BTreeMap::new();
         let mut band = |node: &NodeBalance| {
@@ -121,7 +121,7 @@ impl<'a> Chart<'a> {
                 band: band(node),
             }
         };
-        let bars: Vec<_> = live.map(bar).collect();
+        let bars: Vec<_> = weighted.map(bar).collect();
         let most = bars.iter().map(|bar| bar.load.max(bar.band.1));
         Self {
             title: title(balance, &bars, measure, is_equal),
@@ -138,15 +138,10 @@ impl<'a> Chart<'a> {
         let bottom = top + ROW * self.bars.len() as f64;
         let mut canvas = Canvas::new(1000.0, bottom + 34.0, &self.title, &self.lines);
         let x = |load: f64| left + width * (load / self.most).clamp(0.0, 1.0);
-        for step in words::steps(self.most) {
+        for step in text::steps(self.most) {
             canvas.line("hr-thin hr-dash", (x(step), top - 6.0), (x(step), bottom));
             let tick = (x(step), top - 12.0);
-            canvas.text(
-                tick,
-                "hr-small hr-soft",
-                Anchor::Middle,
-                &words::short(step),
-            );
+            canvas.text(tick, "hr-small hr-soft", Anchor::Middle, &text::short(step));
         }
         for (row, bar) in self.bars.iter().enumerate() {
             let y = top + ROW * row as f64;
@@ -160,8 +155,8 @@ impl<'a> Chart<'a> {
                 bar if bar.is_empty() => " ▼",
                 _ => "",
             };
-            let amount = words::count(bar.amount);
-            let text = format!("{amount} ({}){mark}", words::percent(bar.share));
+            let amount = text::count(bar.amount);
+            let text = format!("{amount} ({}){mark}", text::percent(bar.share));
             canvas.text((left + width + 14.0, y + 15.0), "", Anchor::Start, &text);
         }
         canvas.line("hr-line", (x(1.0), top - 6.0), (x(1.0), bottom));
@@ -175,10 +170,10 @@ impl<'a> Chart<'a> {
         ranked.sort_by(|a, b| b.load.total_cmp(&a.load));
         let mut canvas = Canvas::new(1000.0, bottom + 86.0, &self.title, &self.lines);
         let y = |load: f64| bottom - height * (load / self.most).clamp(0.0, 1.0);
-        for step in words::steps(self.most) {
+        for step in text::steps(self.most) {
             canvas.line("hr-thin hr-dash", (left, y(step)), (left + width, y(step)));
             let tick = (left - 8.0, y(step) + 4.0);
-            canvas.text(tick, "hr-small hr-soft", Anchor::End, &words::short(step));
+            canvas.text(tick, "hr-small hr-soft", Anchor::End, &text::short(step));
         }
         let [mut band, mut inside, mut outside] = [Pen::default(), Pen::default(), Pen::default()];
         let step = width / ranked.len() as f64;
@@ -198,7 +193,7 @@ impl<'a> Chart<'a> {
         canvas.line("hr-line", (left, y(1.0)), (left + width, y(1.0)));
         let named = |bars: &[&Bar]| {
             let names = bars.iter().map(|bar| {
-                let name = words::name(bar.name, 14.0);
+                let name = text::name(bar.name, 14.0);
                 format!("{name} ({:.2})", bar.load)
             });
             names.collect::<Vec<_>>().join(", ")
@@ -255,7 +250,7 @@ fn first(mut low: u64, mut high: u64, is_so: impl Fn(u64) -> bool) -> u64 {
 
 fn title(balance: &Balance, bars: &[Bar], measure: Measure, is_equal: bool) -> String {
     let out = bars.iter().filter(|bar| bar.is_out()).count() as u64;
-    let (strategy, nodes) = (&balance.strategy, words::counted(bars.len() as u64, "node"));
+    let (strategy, nodes) = (&balance.strategy, text::counted(bars.len() as u64, "node"));
     let less = match measure {
         _ if !is_equal => "",
         Measure::Bytes => " or less",
@@ -271,7 +266,7 @@ fn title(balance: &Balance, bars: &[Bar], measure: Measure, is_equal: bool) -> S
         0 => format!("{strategy}: none of {nodes} holds more{less} {measure} than {why}"),
         _ => format!(
             "{strategy}: {} of {nodes} hold more{less} {measure} than {why}",
-            words::count(out)
+            text::count(out)
         ),
     }
 }
@@ -282,7 +277,7 @@ fn lines(balance: &Balance, figures: &Figures, measure: Measure, is_equal: bool)
         0 => String::new(),
         _ => format!(
             " Not drawn: {} of weight 0.",
-            words::counted(drained, "node")
+            text::counted(drained, "node")
         ),
     };
     let (these, grey) = if is_equal {
@@ -297,7 +292,7 @@ fn lines(balance: &Balance, figures: &Figures, measure: Measure, is_equal: bool)
     Vec::from([
         format!(
             "{} {measure}: cv {cv:.4}, where chance alone gives {noise:.4}{these}; the fullest node has {most:.3} times its part.",
-            words::count(figures.total)
+            text::count(figures.total)
         ),
         format!(
             "Length: a node's {measure} over its fair part. Grey: {grey}, 99 times in 100.{drained}"

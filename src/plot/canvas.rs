@@ -11,13 +11,13 @@ use svg::node::element::{
 };
 use svg::node::{Text as Words, Value};
 
-use super::{Picture, words};
+use super::{Picture, text};
 
 /// How many colours there are.
 const COLOURS: usize = 8;
 
 /// Letters, marks and the colours of nodes: blue, orange, green, purple, sky, vermilion, yellow,
-/// grey. In the dark, paper and ink change places.
+/// grey. In the dark, paper and ink swap colours.
 const STYLE: &str = "\
 .hr-paper{fill:#fff}\
 .hr-t{font-family:'DejaVu Sans',Verdana,sans-serif;font-size:13px;fill:#222}\
@@ -115,7 +115,7 @@ impl Canvas {
 
     /// A name in this much room, in pixels.
     pub(super) fn name(&mut self, at: (f64, f64), anchor: Anchor, room: f64, name: &str) {
-        self.text(at, "", anchor, &words::name(name, room / 13.0));
+        self.text(at, "", anchor, &text::name(name, room / 13.0));
     }
 
     pub(super) fn rectangle(&mut self, class: &str, at: (f64, f64), size: (f64, f64)) {
@@ -282,10 +282,10 @@ impl Pen {
     }
 }
 
-/// The place at this turn of a circle: 0 at the top, clockwise.
+/// The point at this turn of a circle: 0 at the top, clockwise.
 #[expect(
     clippy::disallowed_methods,
-    reason = "a place on paper, rounded to hundredths, decides no route"
+    reason = "a point on paper, rounded to hundredths, decides no route"
 )]
 pub(super) fn around(centre: (f64, f64), radius: f64, turn: f64) -> (f64, f64) {
     let (sin, cos) = ((turn * TAU).sin(), (turn * TAU).cos());

@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::canvas::{Anchor, Canvas, Pen};
-use super::{Picture, words};
+use super::{Picture, text};
 use crate::harness::skew::CountRow;
 
 /// The coefficient of variation for a number of nodes, beside that of chance alone.
@@ -103,7 +103,7 @@ pub fn counts(what: &str, points: &[CountPoint]) -> Picture {
     points.sort_by_key(|point| point.nodes);
     let chart = Chart::new(&points);
     let mut lines = Vec::from([
-        words::name(what, 75.0),
+        text::name(what, 75.0),
         String::from(
             "Dots: cv of what the nodes hold. Line and grey: what chance alone gives, and exceeds 1 time in 100.",
         ),
@@ -155,11 +155,11 @@ impl<'a> Chart<'a> {
     fn axes(&self, canvas: &mut Canvas) {
         let bottom = TOP + HEIGHT;
         canvas.line("hr-line", (LEFT, bottom), (LEFT + WIDTH, bottom));
-        for cv in words::steps(self.most) {
+        for cv in text::steps(self.most) {
             let y = self.at(0, cv).1;
             canvas.line("hr-thin hr-dash", (LEFT, y), (LEFT + WIDTH, y));
             let at = (LEFT - 8.0, y + 4.0);
-            canvas.text(at, "hr-small hr-soft", Anchor::End, &words::short(cv));
+            canvas.text(at, "hr-small hr-soft", Anchor::End, &text::short(cv));
         }
         let mut free = f64::NEG_INFINITY;
         for point in self.points {
@@ -172,7 +172,7 @@ impl<'a> Chart<'a> {
                     (x, bottom + 18.0),
                     "hr-small hr-soft",
                     Anchor::Middle,
-                    &words::count(point.nodes),
+                    &text::count(point.nodes),
                 );
                 free = x + 34.0;
             }
@@ -214,13 +214,13 @@ impl<'a> Chart<'a> {
 
     /// Each with its colour, behind the legend.
     fn divisors(&self, canvas: &mut Canvas) {
-        let (mut x, y) = (20.0 + 13.0 * words::width(self.legend()) * 0.94, 92.0);
-        for (place, divisor) in self.divisors.iter().enumerate() {
-            let (mut pen, text) = (Pen::default(), words::count(*divisor));
+        let (mut x, y) = (20.0 + 13.0 * text::width(self.legend()) * 0.94, 92.0);
+        for (index, divisor) in self.divisors.iter().enumerate() {
+            let (mut pen, text) = (Pen::default(), text::count(*divisor));
             diamond(&mut pen, (x, y - 4.5));
-            canvas.fill(place + 1, &pen);
+            canvas.fill(index + 1, &pen);
             canvas.text((x + 9.0, y), "", Anchor::Start, &text);
-            x += 30.0 + 13.0 * words::width(&text);
+            x += 30.0 + 13.0 * text::width(&text);
         }
     }
 
@@ -233,28 +233,28 @@ impl<'a> Chart<'a> {
                 canvas.circle("hr-heat", at, 2.5);
                 continue;
             }
-            let place =
+            let index =
                 largest(point).and_then(|divisor| self.divisors.binary_search(&divisor).ok());
             diamond(
-                place.map_or(&mut others, |place| &mut by_divisor[place]),
+                index.map_or(&mut others, |index| &mut by_divisor[index]),
                 at,
             );
         }
         canvas.path("hr-alarm", &others);
-        for (place, pen) in by_divisor.iter().enumerate() {
-            canvas.fill(place + 1, pen);
+        for (index, pen) in by_divisor.iter().enumerate() {
+            canvas.fill(index + 1, pen);
         }
     }
 
     /// The worst first, each where it covers neither another nor a diamond.
     fn labels(&self, canvas: &mut Canvas) {
         let dangerous = || self.points.iter().filter(|point| point.dangerous);
-        let place = |point: &CountPoint| self.at(point.nodes, point.cv);
-        let mut covered: Vec<(f64, f64)> = dangerous().map(place).collect();
+        let at = |point: &CountPoint| self.at(point.nodes, point.cv);
+        let mut covered: Vec<(f64, f64)> = dangerous().map(at).collect();
         let mut worst: Vec<_> = dangerous().collect();
         worst.sort_by(|a, b| b.cv.total_cmp(&a.cv));
         for point in worst.into_iter().take(LABELS) {
-            let (x, y) = place(point);
+            let (x, y) = at(point);
             let at = (x, y - 13.0);
             let near =
                 |other: &(f64, f64)| (other.0 - at.0).abs() < 20.0 && (other.1 - at.1).abs() < 11.0;
@@ -262,7 +262,7 @@ impl<'a> Chart<'a> {
                 continue;
             }
             covered.push(at);
-            let text = words::count(point.nodes);
+            let text = text::count(point.nodes);
             canvas.text((x, y - 9.0), "hr-small hr-bold", Anchor::Middle, &text);
         }
     }
@@ -283,12 +283,12 @@ fn diamond(pen: &mut Pen, (x, y): (f64, f64)) {
 fn title(points: &[CountPoint]) -> String {
     let bad = points.iter().filter(|point| point.dangerous).count() as u64;
     let are = if bad == 1 { "is" } else { "are" };
-    let all = words::counted(points.len() as u64, "node count");
+    let all = text::counted(points.len() as u64, "node count");
     match bad {
         0 => format!("{all}: none is less even than chance explains"),
         _ => format!(
             "{} of {all} {are} less even than chance explains",
-            words::count(bad)
+            text::count(bad)
         ),
     }
 }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use super::canvas::{Anchor, Canvas};
-use super::{Picture, words};
+use super::{Picture, text};
 use crate::harness::Remap;
 
 /// The most rows and columns; the rest are one more.
@@ -80,11 +80,11 @@ impl<'a> Grid<'a> {
         let columns = axis(flows().map(|flow| (name(&flow.to), flow.keys)), &own);
         let mut cells = BTreeMap::new();
         for flow in flows() {
-            let place = (
-                rows.places[name(&flow.from)],
-                columns.places[name(&flow.to)],
+            let index = (
+                rows.indexes[name(&flow.from)],
+                columns.indexes[name(&flow.to)],
             );
-            *cells.entry(place).or_insert(0) += flow.keys;
+            *cells.entry(index).or_insert(0) += flow.keys;
         }
         Self {
             from: rows.lines,
@@ -103,7 +103,7 @@ impl<'a> Grid<'a> {
         let single = self
             .cells
             .iter()
-            .filter(|(place, _)| !self.is_many(**place));
+            .filter(|(index, _)| !self.is_many(**index));
         let most = single.map(|(_, keys)| *keys).max().unwrap_or(1) as f64;
         let x = |column: usize| left + width * column as f64;
         let y = |row: usize| top + height * row as f64;
@@ -122,8 +122,8 @@ impl<'a> Grid<'a> {
                 // What little there is shall be seen.
                 canvas.heat(0.12 + 0.88 * heat, at, cell);
             }
-            let text = words::count(keys);
-            if words::width(&text) * 11.0 < width - 4.0 {
+            let text = text::count(keys);
+            if text::width(&text) * 11.0 < width - 4.0 {
                 let class = if heat > 0.75 && !many {
                     "hr-small hr-on"
                 } else {
@@ -137,15 +137,10 @@ impl<'a> Grid<'a> {
         for (row, line) in self.from.iter().enumerate() {
             let y = y(row) + height / 2.0 + 4.5;
             canvas.name((left - 10.0, y), Anchor::End, 175.0, line.name);
-            canvas.text(
-                (end, y),
-                "hr-small",
-                Anchor::Start,
-                &words::count(line.keys),
-            );
+            canvas.text((end, y), "hr-small", Anchor::Start, &text::count(line.keys));
         }
         for (column, line) in self.to.iter().enumerate() {
-            let name = words::name(line.name, HEAD);
+            let name = text::name(line.name, HEAD);
             if self.climbs(width) {
                 canvas.climbing((x(column) + width / 2.0 + 2.0, top - 8.0), &name);
             } else {
@@ -162,9 +157,9 @@ impl<'a> Grid<'a> {
     }
 
     fn widest(&self) -> f64 {
-        let names = self.to.iter().map(|line| words::name(line.name, HEAD));
+        let names = self.to.iter().map(|line| text::name(line.name, HEAD));
         names
-            .map(|name| words::width(&name) * 11.0)
+            .map(|name| text::width(&name) * 11.0)
             .fold(0.0, f64::max)
     }
 
@@ -179,10 +174,10 @@ impl<'a> Grid<'a> {
 
     /// Below each column, where they fit.
     fn totals(&self, canvas: &mut Canvas, left: f64, bottom: f64, width: f64) {
-        let texts: Vec<_> = self.to.iter().map(|line| words::count(line.keys)).collect();
+        let texts: Vec<_> = self.to.iter().map(|line| text::count(line.keys)).collect();
         if texts
             .iter()
-            .any(|text| words::width(text) * 11.0 > width - 2.0)
+            .any(|text| text::width(text) * 11.0 > width - 2.0)
         {
             return;
         }
@@ -198,13 +193,13 @@ const HEAD: f64 = 9.0;
 const NOBODY: &str = "(nobody)";
 const OTHERS: &str = "(all others)";
 
-/// The lines of one side, and for every name its place among them.
+/// The lines of one side, and for every name its index among them.
 #[derive(Debug)]
 struct Axis<'a> {
     lines: Vec<Line<'a>>,
     /// The last line, where it is of all the nodes that have none of their own.
     others: Option<usize>,
-    places: BTreeMap<&'a str, usize>,
+    indexes: BTreeMap<&'a str, usize>,
 }
 
 /// `own` and then the largest, in order of name.
@@ -222,8 +217,8 @@ fn axis<'a>(flows: impl Iterator<Item = (&'a str, u64)>, own: &BTreeSet<&str>) -
     let rest = lines.split_off(lines.len().min(MOST));
     lines.sort_by_key(|line| line.name);
     let listed = lines.iter().enumerate();
-    let mut places: BTreeMap<_, _> = listed.map(|(place, line)| (line.name, place)).collect();
-    places.extend(rest.iter().map(|line| (line.name, lines.len())));
+    let mut indexes: BTreeMap<_, _> = listed.map(|(index, line)| (line.name, index)).collect();
+    indexes.extend(rest.iter().map(|line| (line.name, lines.len())));
     let others = (!rest.is_empty()).then_some(lines.len());
     lines.extend(others.map(|_| Line {
         name: OTHERS,
@@ -232,12 +227,12 @@ fn axis<'a>(flows: impl Iterator<Item = (&'a str, u64)>, own: &BTreeSet<&str>) -
     Axis {
         lines,
         others,
-        places,
+        indexes,
     }
 }
 
 fn title(remap: &Remap) -> String {
-    let [moved, ideal] = [remap.moved_share, remap.ideal_share].map(words::percent);
+    let [moved, ideal] = [remap.moved_share, remap.ideal_share].map(text::percent);
     if remap.moved == 0 {
         return "No key moves".into();
     }
@@ -245,10 +240,10 @@ fn title(remap: &Remap) -> String {
 }
 
 fn lines(remap: &Remap) -> Vec<String> {
-    let [all, moved, excess] = [remap.keys, remap.moved, remap.excess].map(words::count);
+    let [all, moved, excess] = [remap.keys, remap.moved, remap.excess].map(text::count);
     let omitted = match remap.flows_omitted {
         0 => String::new(),
-        flows => format!(" {} smaller flows are not drawn.", words::count(flows)),
+        flows => format!(" {} smaller flows are not drawn.", text::count(flows)),
     };
     Vec::from([format!(
         "{moved} of {all} keys; {excess} in vain, between nodes that the change is not about. Totals at the right and below.{omitted}"

@@ -28,7 +28,7 @@ mod matrix;
 mod png;
 mod ring;
 mod slots;
-mod words;
+mod text;
 
 use alloc::string::String;
 

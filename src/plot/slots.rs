@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use super::canvas::{Anchor, Canvas, Pen};
-use super::{Picture, words};
+use super::{Picture, text};
 use crate::redis::{ClusterNode, Mark, SlotRange, Table};
 
 /// Slots in a row of the picture.
@@ -57,7 +57,7 @@ pub fn slots(table: &Table) -> Picture {
             (left - 8.0, y + 4.0),
             "hr-small hr-soft",
             Anchor::End,
-            &words::count(u64::from(row * ROW)),
+            &text::count(u64::from(row * ROW)),
         );
         canvas.line("hr-thin", (left - 6.0, y), (left, y));
     }
@@ -126,21 +126,16 @@ impl<'t> Moves<'t> {
         y += 34.0;
         canvas.rectangle("hr-ink", (x, y - 11.0), (13.0, 13.0));
         canvas.text((x + 20.0, y), "hr-bold", Anchor::Start, "on the move");
-        let place = |id: &str| table.node(id).map_or_else(|| id.to_string(), label);
+        let title = |id: &str| table.node(id).map_or_else(|| id.to_string(), label);
         for (count, (from, to)) in self.flows.iter().take(MOVES) {
             y += 20.0;
-            let ends = [place(from), place(to)].map(|name| words::name(&name, 12.0));
+            let ends = [title(from), title(to)].map(|name| text::name(&name, 12.0));
             canvas.text((x, y), "hr-small", Anchor::Start, &ends.join(" → "));
-            canvas.text(
-                (x + 335.0, y),
-                "",
-                Anchor::End,
-                &words::count(*count as u64),
-            );
+            canvas.text((x + 335.0, y), "", Anchor::End, &text::count(*count as u64));
         }
         let rest = self.flows.len().saturating_sub(MOVES);
         if rest > 0 {
-            let more = format!("and {} more", words::counted(rest as u64, "pair"));
+            let more = format!("and {} more", text::counted(rest as u64, "pair"));
             canvas.text((x, y + 20.0), "hr-small", Anchor::Start, &more);
         }
     }
@@ -148,15 +143,15 @@ impl<'t> Moves<'t> {
 
 /// The owners in order of their first slot, with how many they have.
 fn owners(table: &Table) -> Vec<(&ClusterNode, u32)> {
-    let mut places = BTreeMap::new();
+    let mut indexes = BTreeMap::new();
     let mut owners: Vec<(&ClusterNode, u32)> = Vec::new();
     for (range, owner) in table.runs() {
         let Some(owner) = owner else { continue };
-        let place = *places.entry(owner.id()).or_insert(owners.len());
-        if place == owners.len() {
+        let index = *indexes.entry(owner.id()).or_insert(owners.len());
+        if index == owners.len() {
             owners.push((owner, 0));
         }
-        owners[place].1 += range.end() - range.start() + 1;
+        owners[index].1 += range.end() - range.start() + 1;
     }
     owners
 }
@@ -169,11 +164,11 @@ fn title(table: &Table, owners: &[(&ClusterNode, u32)], moves: &Moves) -> String
     let moving = match moving.sum::<u32>() {
         0 => String::new(),
         1 => ", 1 is on the move".into(),
-        many => format!(", {} are on the move", words::count(many.into())),
+        many => format!(", {} are on the move", text::count(many.into())),
     };
     let all = table.rule().slots();
     let owned: u32 = owners.iter().map(|(_, count)| count).sum();
-    let whole = words::count(u64::from(all));
+    let whole = text::count(u64::from(all));
     match owners.len() {
         0 => format!("Slots: nobody owns any of {whole}{moving}"),
         count => {
@@ -185,39 +180,39 @@ fn title(table: &Table, owners: &[(&ClusterNode, u32)], moves: &Moves) -> String
             let how = if owned == all {
                 format!("all {whole}")
             } else {
-                format!("{} of {whole}", words::count(u64::from(owned)))
+                format!("{} of {whole}", text::count(u64::from(owned)))
             };
-            format!("Slots: {} {own} {how}{moving}", words::count(count as u64))
+            format!("Slots: {} {own} {how}{moving}", text::count(count as u64))
         }
     }
 }
 
 /// A path for each owner, of the rows of its runs.
 fn grid(canvas: &mut Canvas, table: &Table, owners: &[(&ClusterNode, u32)], at: (f64, f64)) {
-    let places: BTreeMap<_, _> = owners
+    let indexes: BTreeMap<_, _> = owners
         .iter()
         .enumerate()
-        .map(|(place, (owner, _))| (owner.id(), place))
+        .map(|(index, (owner, _))| (owner.id(), index))
         .collect();
     let mut pens = alloc::vec![Pen::default(); owners.len()];
     let mut nobody = Pen::default();
     let mut longest = alloc::vec![(0, 0); owners.len()];
     for (range, owner) in table.runs() {
-        let place = owner.and_then(|owner| places.get(owner.id()).copied());
-        let pen = place.map_or(&mut nobody, |place| &mut pens[place]);
+        let index = owner.and_then(|owner| indexes.get(owner.id()).copied());
+        let pen = index.map_or(&mut nobody, |index| &mut pens[index]);
         run(pen, (*range.start(), *range.end()), at);
         let length = range.end() - range.start() + 1;
-        if let Some(longest) = place.map(|place| &mut longest[place]) {
+        if let Some(longest) = index.map(|index| &mut longest[index]) {
             *longest = (*longest).max((length, u32::MAX - range.start()));
         }
     }
     canvas.path("hr-void", &nobody);
-    for (place, pen) in pens.iter().enumerate() {
-        canvas.fill(place, pen);
+    for (index, pen) in pens.iter().enumerate() {
+        canvas.fill(index, pen);
     }
-    for (place, (length, start)) in longest.into_iter().enumerate() {
+    for (index, (length, start)) in longest.into_iter().enumerate() {
         let middle = u32::MAX - start + length / 2;
-        number(canvas, place, middle, length, at);
+        number(canvas, index, middle, length, at);
     }
 }
 
@@ -242,7 +237,7 @@ fn run(pen: &mut Pen, (first, last): (u32, u32), at: (f64, f64)) {
 }
 
 /// In runs of some rows there is room for it.
-fn number(canvas: &mut Canvas, place: usize, middle: u32, length: u32, at: (f64, f64)) {
+fn number(canvas: &mut Canvas, index: usize, middle: u32, length: u32, at: (f64, f64)) {
     if length < 4 * ROW {
         return;
     }
@@ -250,7 +245,7 @@ fn number(canvas: &mut Canvas, place: usize, middle: u32, length: u32, at: (f64,
         at.0 + CELL * f64::from(ROW) / 2.0,
         at.1 + CELL * f64::from(middle / ROW) + CELL / 2.0,
     );
-    let number = format!("{}", place + 1);
+    let number = format!("{}", index + 1);
     let width = 9.0 * number.len() as f64 + 8.0;
     canvas.rectangle("hr-paper", (at.0 - width / 2.0, at.1 - 8.0), (width, 16.0));
     canvas.text((at.0, at.1 + 4.5), "hr-bold", Anchor::Middle, &number);
@@ -274,21 +269,21 @@ fn list(
             (x + 270.0, y),
             "",
             Anchor::End,
-            &words::count(u64::from(count)),
+            &text::count(u64::from(count)),
         );
-        let share = words::percent(f64::from(count) / all);
+        let share = text::percent(f64::from(count) / all);
         canvas.text((x + 335.0, y), "", Anchor::End, &share);
     };
-    for (place, (owner, count)) in owners.iter().take(LISTED).enumerate() {
+    for (index, (owner, count)) in owners.iter().take(LISTED).enumerate() {
         y += 20.0;
         let mut swatch = Pen::default();
         swatch.rectangle((x, y - 11.0), (13.0, 13.0));
-        canvas.fill(place, &swatch);
+        canvas.fill(index, &swatch);
         canvas.text(
             (x + 20.0, y),
             "hr-small",
             Anchor::Start,
-            &format!("{}", place + 1),
+            &format!("{}", index + 1),
         );
         line(canvas, y, &label(owner), *count);
     }

@@ -11,8 +11,8 @@ use crate::{Error, HashRanges, KeyHash, Node, NodeId, Router};
 #[derive(Debug)]
 pub(super) struct Cast {
     pub(super) members: Vec<Member>,
-    /// By the index of a node in the router before and in that after, its place in `members`.
-    places: [Vec<Option<usize>>; 2],
+    /// By the index of a node in the router before and in that after, its index in `members`.
+    indexes: [Vec<Option<usize>>; 2],
 }
 
 #[derive(Debug)]
@@ -27,32 +27,34 @@ impl Cast {
         let matched = Matched::of(before.nodes(), after.unwrap_or(before).nodes());
         let mut order: Vec<_> = matched.pairs.iter().enumerate().collect();
         order.sort_by_key(|(_, pair)| pair[0].is_none()); // stable: names stay in order
-        let mut places = alloc::vec![None; order.len()];
+        let mut indexes = alloc::vec![None; order.len()];
         let mut members = Vec::new();
         for (index, [old, new]) in order {
-            places[index] = Some(members.len());
+            indexes[index] = Some(members.len());
             members.extend(old.or(*new).map(|node| Member {
                 name: node.name().into(),
                 weights: [old, new].map(|node| node.map(Node::weight)),
             }));
         }
-        let place = |id: Option<NodeId>| *places.get(id?.index())?;
+        let index_of = |id: Option<NodeId>| *indexes.get(id?.index())?;
         Self {
-            places: matched.ids.map(|ids| ids.into_iter().map(place).collect()),
+            indexes: matched
+                .ids
+                .map(|ids| ids.into_iter().map(index_of).collect()),
             members,
         }
     }
 
-    /// The place of a node of the router before (0) or after (1).
-    pub(super) fn place(&self, side: usize, id: NodeId) -> Option<usize> {
-        self.places[side].get(id.index()).copied().flatten()
+    /// The index of a node of the router before (0) or after (1).
+    pub(super) fn index_of(&self, side: usize, id: NodeId) -> Option<usize> {
+        self.indexes[side].get(id.index()).copied().flatten()
     }
 
     /// Those of whom this holds.
     pub(super) fn who(&self, is: impl Fn(&Member) -> bool) -> Vec<usize> {
         let members = self.members.iter().enumerate();
         let fitting = members.filter(|(_, member)| is(member));
-        fitting.map(|(place, _)| place).collect()
+        fitting.map(|(index, _)| index).collect()
     }
 }
 
@@ -109,7 +111,7 @@ impl Circle {
             advice: "take a ring, or a dialect of one",
         })?;
         let whole = 2.0 * (1_u64 << (ranges.bits() - 1)) as f64;
-        let owner = |id: Option<NodeId>| cast.place(side, id?);
+        let owner = |id: Option<NodeId>| cast.index_of(side, id?);
         let arcs: Vec<_> = ranges
             .iter()
             .map(|range| Arc {
@@ -134,7 +136,7 @@ impl Circle {
         Some((turn, *self.arcs.get(after.checked_sub(1)?)?))
     }
 
-    /// The turn, from 0 to 2, at which the arc of this place ends: past 1 it is around the top.
+    /// The turn, from 0 to 2, at which the arc of this index ends: past 1 it is around the top.
     pub(super) fn end(&self, arc: &Arc) -> f64 {
         match (self.arcs.first(), self.tokens.last()) {
             (Some(first), Some(last)) if arc.from >= last.turn => first.to + 1.0,
@@ -254,7 +256,7 @@ mod tests {
             Circle::new(&after, 1, &cast)?,
         ];
         let taken = circles[0].taken(&circles[1]);
-        let new = after.nodes().id("new").and_then(|id| cast.place(1, id));
+        let new = after.nodes().id("new").and_then(|id| cast.index_of(1, id));
         assert_eq!(new, Some(4));
         assert!(taken.iter().all(|taken| taken.by == new));
         let sum: f64 = taken.iter().map(|taken| taken.to - taken.from).sum();

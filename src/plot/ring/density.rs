@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::{RADII, Stage};
 use crate::plot::canvas::{Canvas, Pen};
-use crate::plot::words;
+use crate::plot::text;
 
 const SECTORS: usize = 180;
 /// Up to so many nodes the band shows who owns how much of each sector.
@@ -27,7 +27,7 @@ pub(super) fn captions(stage: &Stage) -> Vec<String> {
     if stage.after.is_some() {
         captions.push(format!(
             "Inner bars: how much of each sector changes hands; thin circle: the most, {}.",
-            words::percent(most_taken(&taken_parts(stage)))
+            text::percent(most_taken(&taken_parts(stage)))
         ));
     }
     captions

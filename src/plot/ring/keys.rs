@@ -40,7 +40,7 @@ pub(super) fn shown(stage: &Stage, scene: &RingScene) -> Vec<Shown> {
     keys.map(|(key, letter)| {
         let now = scene.changed.map_or(scene.router, |(router, _)| router);
         let owners = [(0, scene.router), (1, now)];
-        let owners = owners.map(|(side, router)| stage.cast.place(side, assign(router, key)?));
+        let owners = owners.map(|(side, router)| stage.cast.index_of(side, assign(router, key)?));
         let found = now.hash_key(key).and_then(|hash| stage.now().find(hash));
         let owned = found.filter(|(_, arc)| arc.owner.is_some());
         let text = core::str::from_utf8(key);

@@ -12,7 +12,7 @@ mod tokens;
 
 use self::circle::{Cast, Circle, Member, Taken};
 use super::canvas::{Anchor, Canvas, around};
-use super::{Picture, words};
+use super::{Picture, text};
 use crate::harness::{Balance, Remap};
 use crate::{Error, Router};
 
@@ -174,12 +174,12 @@ impl Stage {
 
     fn title(&self) -> String {
         let nodes = self.cast.who(|member| !member.joins()).len() as u64;
-        let ring = format!("Hash ring of {}", words::counted(nodes, "node"));
-        let tokens = words::counted(self.before.tokens.len() as u64, "token");
+        let ring = format!("Hash ring of {}", text::counted(nodes, "node"));
+        let tokens = text::counted(self.before.tokens.len() as u64, "token");
         match self.moved {
             None => format!("{ring} with {tokens}"),
             Some(moved) => {
-                let moved = words::percent(moved);
+                let moved = text::percent(moved);
                 format!("{ring}: {}, {moved} of the keys move", self.change())
             }
         }
@@ -192,7 +192,7 @@ impl Stage {
             match who.as_slice() {
                 [] => None,
                 [only] => {
-                    let name = words::name(&self.cast.members[*only].name, 14.0);
+                    let name = text::name(&self.cast.members[*only].name, 14.0);
                     Some(format!("{name} {one}"))
                 }
                 all => Some(format!("{} nodes {more}", all.len())),

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::{RingScene, Stage, density};
 use crate::plot::canvas::{Anchor, Canvas, Pen};
-use crate::plot::words;
+use crate::plot::text;
 
 /// The most nodes that are listed.
 const LISTED: usize = 16;
@@ -60,7 +60,7 @@ impl Panel {
             y += ROW;
             let more = format!(
                 "and {} between these",
-                words::counted(self.unlisted as u64, "node")
+                text::counted(self.unlisted as u64, "node")
             );
             canvas.text((x + 20.0, y), "hr-soft", Anchor::Start, &more);
         }
@@ -90,14 +90,14 @@ impl Panel {
 fn way(stage: &Stage, owners: [Option<usize>; 2]) -> String {
     let name = |owner: Option<usize>| {
         let member = owner.and_then(|owner| stage.cast.members.get(owner));
-        member.map_or_else(|| "nobody".into(), |member| words::name(&member.name, 13.0))
+        member.map_or_else(|| "nobody".into(), |member| text::name(&member.name, 13.0))
     };
     match owners {
         [old, new] if old == new => name(new),
         [old, new] => format!(
             "{} → {}",
-            words::name(&name(old), 6.0),
-            words::name(&name(new), 6.0)
+            text::name(&name(old), 6.0),
+            text::name(&name(new), 6.0)
         ),
     }
 }
@@ -129,7 +129,7 @@ fn node(canvas: &mut Canvas, stage: &Stage, row: &Row, (x, y): (f64, f64)) {
     let end = COLUMNS[usize::from(stage.after.is_none())] - 58.0;
     canvas.name((x + start, y), Anchor::Start, end - start, &member.name);
     for (share, column) in row.shares.iter().zip(COLUMNS) {
-        let share = share.map_or_else(String::new, words::percent);
+        let share = share.map_or_else(String::new, text::percent);
         canvas.text((x + column, y), "", Anchor::End, &share);
     }
 }
@@ -177,8 +177,8 @@ fn extremes(stage: &Stage, rows: Vec<Row>) -> Vec<Row> {
 fn figures(stage: &Stage, scene: &RingScene) -> Vec<(&'static str, String)> {
     let balance = scene.balance;
     let mut figures = Vec::from([
-        ("tokens", words::count(stage.before.tokens.len() as u64)),
-        ("keys counted", words::count(balance.keys)),
+        ("tokens", text::count(stage.before.tokens.len() as u64)),
+        ("keys counted", text::count(balance.keys)),
         ("cv of the keys", format!("{:.4}", balance.figures.cv)),
         (
             "by chance alone",
@@ -196,13 +196,13 @@ fn figures(stage: &Stage, scene: &RingScene) -> Vec<(&'static str, String)> {
         let circle: f64 = stage.taken.iter().map(|taken| taken.to - taken.from).sum();
         let moved = format!(
             "{} ({})",
-            words::count(remap.moved),
-            words::percent(remap.moved_share)
+            text::count(remap.moved),
+            text::percent(remap.moved_share)
         );
         figures.push(("keys that move", moved));
-        figures.push(("had to move", words::percent(remap.ideal_share)));
-        figures.push(("moved in vain", words::count(remap.excess)));
-        figures.push(("circle that changes hands", words::percent(circle)));
+        figures.push(("had to move", text::percent(remap.ideal_share)));
+        figures.push(("moved in vain", text::count(remap.excess)));
+        figures.push(("circle that changes hands", text::percent(circle)));
     }
     figures
 }
