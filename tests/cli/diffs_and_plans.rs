@@ -92,7 +92,7 @@ fn the_second_set_up_differs_where_it_is_said_to() {
     );
 }
 
-/// The second list decides: an order, and places.
+/// The second list decides: an order, and locations.
 #[test]
 fn a_second_list_is_built() {
     let rows =
@@ -109,7 +109,7 @@ fn a_second_list_is_built() {
     let jump = json(&asked("diff --strategy jump"));
     assert!(jump["moved_share"].as_f64() > Some(0.4));
     let text = stdout(&asked("diff --strategy jump"));
-    assert_eq!(text.lines().next(), Some("place a=z2/r9, another order"));
+    assert_eq!(text.lines().next(), Some("location a=z2/r9, another order"));
     let plan = json(&asked("plan --replicas 2 --spread zones"));
     assert!(plan["moved_share"].as_f64() > Some(0.1));
     assert_eq!(json(&asked("diff"))["moved_share"], 0.0);
@@ -120,7 +120,7 @@ fn a_second_list_is_built() {
         let output = run(&line);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(
-            output.status.success() && errors.contains("not: place a=z2/r9, another order"),
+            output.status.success() && errors.contains("not: location a=z2/r9, another order"),
             "{errors}"
         );
     }

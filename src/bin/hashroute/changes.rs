@@ -54,9 +54,9 @@ impl FromArgMatches for ChangeArgs {
             .into_iter()
             .map(|node| Change::reweight(node.name(), node.weight()));
         let mut ordered = BTreeMap::new();
-        ordered.extend(places(matches, "add").zip(adds));
-        ordered.extend(places(matches, "remove").zip(removes));
-        ordered.extend(places(matches, "reweight").zip(reweights));
+        ordered.extend(indexes(matches, "add").zip(adds));
+        ordered.extend(indexes(matches, "remove").zip(removes));
+        ordered.extend(indexes(matches, "reweight").zip(reweights));
         Ok(Self(ordered.into_values().collect()))
     }
 
@@ -66,8 +66,8 @@ impl FromArgMatches for ChangeArgs {
     }
 }
 
-/// Where on the command line the values of an option stand.
-fn places<'a>(matches: &'a ArgMatches, option: &'static str) -> impl Iterator<Item = usize> + 'a {
+/// Returns the indexes on the command line of the values of an option.
+fn indexes<'a>(matches: &'a ArgMatches, option: &'static str) -> impl Iterator<Item = usize> + 'a {
     matches.indices_of(option).into_iter().flatten()
 }
 
@@ -75,14 +75,14 @@ fn places<'a>(matches: &'a ArgMatches, option: &'static str) -> impl Iterator<It
 pub(crate) fn check(nodes: &[Node], changes: &[Change]) -> Result<(), Failure> {
     let mut nodes = Nodes::new(nodes.iter().cloned())?;
     for change in changes {
-        let wrong = |error: Error| Failure::Input(format!("--{}: {error}", words(change)));
+        let wrong = |error: Error| Failure::Input(format!("--{}: {error}", change_text(change)));
         nodes.apply(change).map_err(wrong)?;
     }
     Ok(())
 }
 
 /// The change as an option: `add d=2`.
-pub(crate) fn words(change: &Change) -> String {
+pub(crate) fn change_text(change: &Change) -> String {
     match change {
         Change::Add(node) if node.weight() == 1 => format!("add {}", node.name()),
         Change::Add(node) => format!("add {}={}", node.name(), node.weight()),
@@ -137,7 +137,7 @@ pub(crate) fn after(mut nodes: Vec<Node>, changes: &[Change]) -> Vec<Node> {
     nodes
 }
 
-/// What of the second list is no change of a member, in words: other places and another order.
+/// What of the second list is no change of a member, in words: other locations and another order.
 pub(crate) fn beside(
     before: &[Node],
     changes: &[Change],
@@ -149,17 +149,20 @@ pub(crate) fn beside(
         nodes.iter().map(|node| node.name().to_owned()).collect()
     };
     let reordered = order && names(&kept) != names(list);
-    let place = |node: &Node| [node.zone(), node.rack()].map(|part| part.map(str::to_owned));
-    let places: BTreeMap<_, _> = kept.iter().map(|node| (node.name(), place(node))).collect();
+    let location = |node: &Node| [node.zone(), node.rack()].map(|part| part.map(str::to_owned));
+    let locations: BTreeMap<_, _> = kept
+        .iter()
+        .map(|node| (node.name(), location(node)))
+        .collect();
     let moved = list.iter().filter(|node| {
-        let place_before = places.get(node.name());
-        place_before.is_some_and(|before| *before != place(node))
+        let location_before = locations.get(node.name());
+        location_before.is_some_and(|before| *before != location(node))
     });
-    let words = moved.map(|node| {
-        let [zone, rack] = place(node).map(|part| part.unwrap_or_else(|| "-".into()));
-        format!("place {}={zone}/{rack}", node.name())
+    let texts = moved.map(|node| {
+        let [zone, rack] = location(node).map(|part| part.unwrap_or_else(|| "-".into()));
+        format!("location {}={zone}/{rack}", node.name())
     });
-    words
+    texts
         .chain(reordered.then(|| "another order".into()))
         .collect()
 }

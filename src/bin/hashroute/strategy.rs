@@ -218,7 +218,7 @@ pub(crate) fn unplaced(is_dialect: bool, keys: u64, weight: bool) -> String {
     format!("{} went nowhere: {why}.", units::counted(keys, "key"))
 }
 
-/// The preference list of a key; empty when the key has no place, though a router that is full
+/// The preference list of a key; empty when the key has no owner, though a router that is full
 /// still has an order of preference.
 pub(crate) fn replicas(router: &dyn Router, key: &[u8], n: u32, spread: Spread) -> NodeList {
     match router.owner(key) {

@@ -9,7 +9,7 @@ use hashroute::strategy::Params;
 use hashroute::{Error, HashFunction, KeyHasher, Router, compat, strategy};
 
 use crate::args::{NodeArgs, StrategyArgs, dialect_names, hash_names, strategy_names};
-use crate::changes::{self, ChangeArgs, words};
+use crate::changes::{self, ChangeArgs, change_text};
 use crate::failure::Failure;
 use crate::nodes;
 use crate::strategy::{Choice, key_bytes, settings};
@@ -20,7 +20,7 @@ use crate::strategy::{Choice, key_bytes, settings};
 pub(crate) struct TargetArgs {
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
-    /// The nodes afterwards, places and order too: .csv, .json or .toml
+    /// The nodes afterwards, locations and order too: .csv, .json or .toml
     #[arg(long, value_name = "FILE", conflicts_with_all = ["add", "remove", "reweight"])]
     pub(crate) to_nodes_file: Option<PathBuf>,
     /// The strategy afterwards [default: as before]
@@ -81,7 +81,7 @@ impl Setups {
         }
         changes::check(&nodes, &changes)?;
         let old = choice.build(nodes.clone())?;
-        let mut told: Vec<_> = changes.iter().map(words).collect();
+        let mut told: Vec<_> = changes.iter().map(change_text).collect();
         let other = second(&choice, old.hash_id().hasher(), target)?;
         if let Some(other) = other.as_ref().filter(|_| target.is_other_setup()) {
             told.insert(

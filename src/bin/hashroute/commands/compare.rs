@@ -278,7 +278,7 @@ fn moves(remap: Option<&Remap>, row: &Row) -> [Cell; 4] {
     ]
 }
 
-/// The row of an ideal router, from any row with all keys in their places.
+/// The row of an ideal router, from any row with all keys assigned.
 fn chance(row: &Row) -> Option<Vec<Cell>> {
     let placed = row.balance.as_ref().filter(|balance| balance.unplaced == 0);
     let noise = &placed?.figures.noise;

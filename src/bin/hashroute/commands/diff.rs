@@ -130,8 +130,8 @@ fn range_table(diff: &Diff, shown: usize) -> Table {
     ]);
     table.with_rows(diff.ranges().take(shown).map(|range| {
         vec![
-            place(range.first, diff.modulus()),
-            place(range.last, diff.modulus()),
+            position(range.first, diff.modulus()),
+            position(range.last, diff.modulus()),
             node(range.from),
             node(range.to),
         ]
@@ -139,17 +139,17 @@ fn range_table(diff: &Diff, shown: usize) -> Table {
 }
 
 /// A hash in hexadecimal digits, a cell as a number.
-pub(super) fn place(place: u64, modulus: Option<u64>) -> Cell {
+pub(super) fn position(at: u64, modulus: Option<u64>) -> Cell {
     let shown = match modulus {
-        None => hex(place),
-        Some(_) => units::count(place),
+        None => hex(at),
+        Some(_) => units::count(at),
     };
-    Cell::new(place, shown)
+    Cell::new(at, shown)
 }
 
 /// As text, which no reader of JSON rounds.
-pub(super) fn hex(place: u64) -> String {
-    format!("{place:016x}")
+pub(super) fn hex(at: u64) -> String {
+    format!("{at:016x}")
 }
 
 fn json_of(diff: &Diff, ranges: bool) -> Value {

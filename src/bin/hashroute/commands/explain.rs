@@ -214,10 +214,10 @@ impl Explained {
 fn described(node: Option<&Node>, label: Option<&str>) -> Option<String> {
     let node = node?;
     let label = label.map_or_else(String::new, |label| format!(" ({})", printable(label)));
-    let place = |what: &str, name: Option<&str>| {
+    let part = |what: &str, name: Option<&str>| {
         name.map_or_else(String::new, |name| format!(", {what} {name}"))
     };
-    let (zone, rack) = (place("zone", node.zone()), place("rack", node.rack()));
+    let (zone, rack) = (part("zone", node.zone()), part("rack", node.rack()));
     let (name, weight) = (node.name(), node.weight());
     Some(format!("{name}{label}, weight {weight}{zone}{rack}"))
 }

@@ -6,7 +6,7 @@ use hashroute::Error;
 use hashroute::plan::{Budget, Plan, Replicas, Step, Transfer};
 use serde_json::{Value, json};
 
-use super::diff::{hex, place};
+use super::diff::{hex, position};
 use crate::args::PlanArgs;
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
@@ -205,8 +205,8 @@ fn range_table(plan: &Plan, steps: &[Numbered], shown: usize) -> Table {
         let modulus = plan.modulus();
         vec![
             Cell::new(number, number.to_string()),
-            place(range.first(), modulus),
-            place(range.last(), modulus),
+            position(range.first(), modulus),
+            position(range.last(), modulus),
             Cell::new(range.moved(), format!("{:.4}%", range.moved() * 100.0)),
             Cell::text(copies.join(" ")),
             Cell::text(deletes.join(" ")),

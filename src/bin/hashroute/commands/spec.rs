@@ -120,7 +120,7 @@ fn check(args: &CheckArgs) -> Result<(), Failure> {
 
 fn report(spec: &Spec, router: &dyn Router) -> Result<Report, Failure> {
     let nodes = spec.nodes();
-    let live = nodes.iter().filter(|node| node.weight() > 0).count();
+    let weighted = nodes.iter().filter(|node| node.weight() > 0).count();
     let weight: u64 = nodes.iter().map(|node| u64::from(node.weight())).sum();
     let hash = spec.hasher().map(|hasher| hasher.function().name());
     let kind = if spec.scheme().is_dialect() {
@@ -134,7 +134,7 @@ fn report(spec: &Spec, router: &dyn Router) -> Result<Report, Failure> {
         (kind, spec.name().to_owned()),
         ("hash", hash.unwrap_or("the system's own").to_owned()),
         ("nodes", nodes.len().to_string()),
-        ("with weight", live.to_string()),
+        ("with weight", weighted.to_string()),
         ("total weight", weight.to_string()),
         ("epoch", spec.epoch().to_string()),
         ("fingerprint", print.clone()),
@@ -147,7 +147,7 @@ fn report(spec: &Spec, router: &dyn Router) -> Result<Report, Failure> {
         kind: spec.name(),
         "hash": hash,
         "nodes": nodes.len(),
-        "live": live,
+        "live": weighted,
         "total_weight": weight,
         "epoch": spec.epoch(),
         "fingerprint": print,
@@ -231,8 +231,8 @@ fn print(spec: &Spec, form: Form) -> Result<(), Failure> {
             csv.write_record(["name", "weight", "zone", "rack"])?;
             for node in spec.nodes() {
                 let weight = node.weight().to_string();
-                let places = [node.zone(), node.rack()].map(Option::unwrap_or_default);
-                csv.write_record([node.name(), &weight, places[0], places[1]])?;
+                let location = [node.zone(), node.rack()].map(Option::unwrap_or_default);
+                csv.write_record([node.name(), &weight, location[0], location[1]])?;
             }
             csv.flush()?;
         }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::args::CheckArgs;
 use super::baseline::{Baseline, Measured, SetUp};
 use super::limits::{Check, measured};
-use crate::changes::{between, words};
+use crate::changes::{between, change_text};
 use crate::failure::Failure;
 
 /// How many flows are kept for each number of nodes.
@@ -92,7 +92,10 @@ impl Comparison {
         };
         self.results.push(Difference {
             nodes,
-            changes: between(&old.nodes, now.nodes).iter().map(words).collect(),
+            changes: between(&old.nodes, now.nodes)
+                .iter()
+                .map(change_text)
+                .collect(),
             figures: differences(&old.balance, now.balance)?,
             moved_unknown: moved.as_ref().err().cloned(),
             moved: moved.ok(),

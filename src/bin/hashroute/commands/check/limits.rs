@@ -138,8 +138,8 @@ impl Limit {
 
 /// The share that the n fullest nodes hold together.
 fn top(balance: &Balance, measure: Measure, n: usize) -> f64 {
-    let live = balance.nodes.iter().filter(|node| node.weight > 0);
-    let mut loads: Vec<u64> = live
+    let weighted = balance.nodes.iter().filter(|node| node.weight > 0);
+    let mut loads: Vec<u64> = weighted
         .map(|node| match measure {
             Measure::Bytes => node.bytes.unwrap_or(0),
             Measure::Requests => node.requests.unwrap_or(0),

@@ -115,14 +115,14 @@ impl Found {
         let Some(amounts) = amounts(measure, keys) else {
             return;
         };
-        let place = self.heats.iter().position(|(known, _)| *known == measure);
-        let place = place.unwrap_or_else(|| {
+        let index = self.heats.iter().position(|(known, _)| *known == measure);
+        let index = index.unwrap_or_else(|| {
             self.heats
                 .push((measure, Heat::new(SlotRule::REDIS, COUNTERS)));
             self.heats.len() - 1
         });
         for (key, amount) in keys.iter().zip(amounts) {
-            self.heats[place].1.feed(key, amount);
+            self.heats[index].1.feed(key, amount);
         }
     }
 

@@ -79,13 +79,13 @@ impl Wanted {
 
     /// Once a node has joined, the words by which it was added mean the same one.
     fn find(&self, name: &str) -> Result<Option<&ClusterNode>, String> {
-        let Some((node, place)) = name
+        let Some((node, endpoint)) = name
             .split_once('@')
-            .and_then(|(id, place)| Some((self.table.node(id)?, place)))
+            .and_then(|(id, endpoint)| Some((self.table.node(id)?, endpoint)))
         else {
             return table::find(&self.table, name);
         };
-        if node.address().is_known() && !table::is_at(node, &address(place)?) {
+        if node.address().is_known() && !table::is_at(node, &address(endpoint)?) {
             return Err(format!("the table has it at {}", node.address()));
         }
         Ok(Some(node))
@@ -93,13 +93,13 @@ impl Wanted {
 
     /// A primary that no server of the table knows.
     fn join(&mut self, name: &str) -> Result<String, String> {
-        let (id, place) = match name.split_once('@') {
-            Some((id, place)) => (id, address(place)?),
+        let (id, endpoint) = match name.split_once('@') {
+            Some((id, endpoint)) => (id, address(endpoint)?),
             None => (name, address(name)?),
         };
         let mut nodes = self.table.nodes().iter();
         // One that failed may have come back there under another id.
-        let is_taken = |node: &&ClusterNode| !node.flags().failed && table::is_at(node, &place);
+        let is_taken = |node: &&ClusterNode| !node.flags().failed && table::is_at(node, &endpoint);
         if let Some(node) = nodes.find(is_taken) {
             return Err(format!("that is where {} is", node.id()));
         }
@@ -107,11 +107,11 @@ impl Wanted {
         let nameless = !name.contains('@');
         // What is made up is written in one way.
         let id = if nameless {
-            place.to_string()
+            endpoint.to_string()
         } else {
             id.to_owned()
         };
-        let node = ClusterNode::new(id).map_err(error)?.with_address(place);
+        let node = ClusterNode::new(id).map_err(error)?.with_address(endpoint);
         let id = node.id().to_owned();
         self.table.add(node).map_err(error)?;
         self.strangers.push(Stranger {

@@ -38,14 +38,14 @@ fn all(args: &KeyCommand) -> Result<Keys, Failure> {
 }
 
 fn json(key: &[u8], table: Option<&Table>) -> Value {
-    let place = SlotRule::REDIS.place(key);
+    let found = SlotRule::REDIS.place(key);
     let (field, text) = key_text::field(key);
     let mut fields = Map::new();
     fields.insert(field.into(), text.into());
-    fields.insert("slot".into(), place.slot.into());
-    fields.insert("tag".into(), place.tag.map_or(Value::Null, key_text::json));
+    fields.insert("slot".into(), found.slot.into());
+    fields.insert("tag".into(), found.tag.map_or(Value::Null, key_text::json));
     if let Some(table) = table {
-        let owner = table.owner(place.slot);
+        let owner = table.owner(found.slot);
         fields.insert("node".into(), owner.map(ClusterNode::id).into());
         let address = owner.map(|node| node.address().to_string());
         fields.insert("address".into(), address.into());
@@ -67,15 +67,15 @@ fn lines(keys: &Keys, table: Option<&Table>) -> Lines {
     }
     let names = table.map(Names::of);
     Lines::new(columns).with_rows(keys.iter().map(|key| {
-        let place = SlotRule::REDIS.place(key);
-        let tag = place.tag.map(key_text::shown);
+        let found = SlotRule::REDIS.place(key);
+        let tag = found.tag.map(key_text::shown);
         let mut row = vec![
             Cell::text(key_text::shown(key)),
-            Cell::new(place.slot, place.slot.to_string()),
+            Cell::new(found.slot, found.slot.to_string()),
             Cell::optional(tag.as_deref()),
         ];
         if let (Some(table), Some(names)) = (table, &names) {
-            let owner = table.owner(place.slot);
+            let owner = table.owner(found.slot);
             let address = owner.map(|node| node.address().to_string());
             row.push(owner.map_or_else(Cell::missing, |node| names.cell(node.id())));
             row.push(Cell::optional(address.as_deref()));

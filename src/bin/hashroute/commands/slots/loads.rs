@@ -63,14 +63,14 @@ fn of_slots(input: impl Read) -> Result<Loads, InputError> {
     let mut of = vec![None; slots as usize];
     while rows.advance()? {
         let slot = number(rows.field(0)).filter(|slot| *slot < u64::from(slots));
-        let place = slot.and_then(|slot| of.get_mut(usize::try_from(slot).ok()?));
+        let entry = slot.and_then(|slot| of.get_mut(usize::try_from(slot).ok()?));
         let load = number(rows.field(1));
-        let expected = match (place, load) {
+        let expected = match (entry, load) {
             (None, _) => format!("a slot from 0 to {}", slots - 1),
             (_, None) => format!("a load that is a whole number from 0 to {}", u64::MAX),
             (Some(Some(_)), _) => "each slot once".into(),
-            (Some(place), load) => {
-                *place = load;
+            (Some(entry), load) => {
+                *entry = load;
                 continue;
             }
         };

@@ -145,20 +145,20 @@ impl Planned {
         Ok(table)
     }
 
-    /// Slots and load of every node, by place.
+    /// Slots and load of every node, by index.
     fn held(&self, table: &Table) -> Vec<(u32, u64)> {
         let mut held: Vec<_> = table.counts().into_iter().map(|count| (count, 0)).collect();
-        let places: BTreeMap<_, _> = table
+        let indexes: BTreeMap<_, _> = table
             .nodes()
             .iter()
             .map(ClusterNode::id)
             .zip(0_usize..)
             .collect();
         for (range, owner) in table.runs() {
-            let place = owner.and_then(|owner| places.get(owner.id()));
-            if let (Some(place), Some(loads)) = (place, &self.loads) {
+            let index = owner.and_then(|owner| indexes.get(owner.id()));
+            if let (Some(index), Some(loads)) = (index, &self.loads) {
                 let of = &loads.of[*range.start() as usize..=*range.end() as usize];
-                held[*place].1 += of.iter().sum::<u64>();
+                held[*index].1 += of.iter().sum::<u64>();
             }
         }
         held
@@ -375,18 +375,18 @@ fn strangers(planned: &Planned) -> Option<String> {
 fn stray(planned: &Planned) -> Option<String> {
     let table = &planned.wanted.table;
     let names = Names::of(table);
-    let places = planned.plan.stray(table).map(|(slot, id, _)| {
+    let marks = planned.plan.stray(table).map(|(slot, id, _)| {
         let node = table.node(id);
-        let at = node.map_or_else(String::new, |node| names.place(node));
+        let at = node.map_or_else(String::new, |node| names.endpoint(node));
         format!("slot {slot} at {at}")
     });
-    let places: Vec<_> = places.collect();
-    let shown = places[..places.len().min(STRAY)].join(", ");
-    let more = match places.len().saturating_sub(STRAY) {
+    let marks: Vec<_> = marks.collect();
+    let shown = marks[..marks.len().min(STRAY)].join(", ");
+    let more = match marks.len().saturating_sub(STRAY) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    (!places.is_empty()).then(|| {
+    (!marks.is_empty()).then(|| {
         format!("Marks that fit no owner, which --commands classic takes back: {shown}{more}.")
     })
 }

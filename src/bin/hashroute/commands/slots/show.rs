@@ -61,7 +61,7 @@ impl<'t> View<'t> {
     /// Primaries in the order of their slots, each before its replicas; then the rest.
     fn order(&self) -> Vec<(&'t ClusterNode, u32)> {
         let nodes = self.table.nodes().iter().zip(self.counts.iter().copied());
-        let place = |node: &ClusterNode| {
+        let rank = |node: &ClusterNode| {
             let leader = node.primary().unwrap_or(node.id());
             let first = self.ranges(leader).first().map(SlotRange::start);
             (
@@ -72,7 +72,7 @@ impl<'t> View<'t> {
             )
         };
         let mut nodes: Vec<_> = nodes.collect();
-        nodes.sort_by_cached_key(|(node, _)| place(node));
+        nodes.sort_by_cached_key(|(node, _)| rank(node));
         nodes
     }
 
@@ -325,11 +325,11 @@ fn warnings(view: &View<'_>) -> Vec<String> {
         .filter(|node| !node.flags().failed);
     let with_heirs: BTreeSet<_> = works.filter_map(ClusterNode::primary).collect();
     for (node, _) in failed {
-        let place = view.names.place(node);
+        let name = view.names.endpoint(node);
         warnings.push(if with_heirs.contains(node.id()) {
-            format!("{place} failed; a replica can take its place.")
+            format!("{name} failed; a replica can take its place.")
         } else {
-            format!("{place} failed and no replica can take its place.")
+            format!("{name} failed and no replica can take its place.")
         });
     }
     warnings

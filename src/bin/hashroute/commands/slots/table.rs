@@ -76,7 +76,7 @@ impl Names {
     }
 
     /// The address, and the id where there is none.
-    pub(crate) fn place(&self, node: &ClusterNode) -> String {
+    pub(crate) fn endpoint(&self, node: &ClusterNode) -> String {
         if node.address().is_known() {
             node.address().to_string()
         } else {

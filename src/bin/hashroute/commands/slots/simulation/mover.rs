@@ -75,16 +75,16 @@ impl<'p> Mover<'p> {
         };
         self.steps += 1;
         let stage = self.stages.front().copied();
-        let places = (world.place(&from)?, world.place(&to)?);
+        let servers = (world.index_of(&from)?, world.index_of(&to)?);
         match stage {
             Some(Stage::Empty) => {
-                let moved = world.migrate(slot, places.0, places.1, self.batch);
+                let moved = world.migrate(slot, servers.0, servers.1, self.batch);
                 self.migrated += moved;
                 if moved > 0 {
                     return Ok(true);
                 }
             }
-            Some(stage) => tell(world, stage, (slot, &from, &to), places)?,
+            Some(stage) => tell(world, stage, (slot, &from, &to), servers)?,
             None => {}
         }
         self.stages.pop_front();
@@ -127,25 +127,25 @@ fn tell(
     world: &mut World,
     stage: Stage,
     (slot, from, to): (u32, &str, &str),
-    places: (usize, usize),
+    servers: (usize, usize),
 ) -> Result<(), Failure> {
     match stage {
         Stage::Importing => {
             let mark = Mark::Importing(from.into());
-            world.servers[places.1].view.mark(slot, to, mark)?;
+            world.servers[servers.1].view.mark(slot, to, mark)?;
         }
         Stage::Migrating => {
             let mark = Mark::Migrating(to.into());
-            world.servers[places.0].view.mark(slot, from, mark)?;
+            world.servers[servers.0].view.mark(slot, from, mark)?;
         }
-        Stage::Target => give(world, places.1, slot, to)?,
+        Stage::Target => give(world, servers.1, slot, to)?,
         Stage::Source => {
-            give(world, places.0, slot, to)?;
-            world.forget(slot, places.0);
+            give(world, servers.0, slot, to)?;
+            world.forget(slot, servers.0);
         }
         Stage::Others(half) => {
             for server in (half..world.servers.len()).step_by(2) {
-                if server != places.0 && server != places.1 {
+                if server != servers.0 && server != servers.1 {
                     give(world, server, slot, to)?;
                 }
             }

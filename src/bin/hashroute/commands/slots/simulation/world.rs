@@ -63,7 +63,7 @@ impl World {
         }
         let by_address = (0..)
             .zip(&servers)
-            .map(|(place, server)| (address(&server.id), place));
+            .map(|(index, server)| (address(&server.id), index));
         let names: Vec<Box<[u8]>> = (0..keys)
             .map(|key| name(key, keys).into_bytes().into())
             .collect();
@@ -126,9 +126,9 @@ impl World {
         self.by_address.keys().cloned()
     }
 
-    pub(super) fn place(&self, id: &str) -> Result<usize, Failure> {
-        let place = self.server(&address(id));
-        place.ok_or_else(|| Failure::Input(format!("{id} is no primary of the table")))
+    pub(super) fn index_of(&self, id: &str) -> Result<usize, Failure> {
+        let index = self.server(&address(id));
+        index.ok_or_else(|| Failure::Input(format!("{id} is no primary of the table")))
     }
 
     /// What a server answers to a command with these keys.
@@ -143,11 +143,11 @@ impl World {
         let bytes: Vec<_> = keys.iter().map(|key| self.key(*key)).collect();
         let request = Request::new(command, &bytes).asking(asking);
         let holds = |wanted: &[u8]| {
-            let place = bytes.iter().position(|key| *key == wanted);
-            place.is_some_and(|place| {
+            let index = bytes.iter().position(|key| *key == wanted);
+            index.is_some_and(|index| {
                 server
                     .store
-                    .contains_key(&(self.slot(keys[place]), keys[place]))
+                    .contains_key(&(self.slot(keys[index]), keys[index]))
             })
         };
         // All slots have owners that work, all the time.
@@ -213,7 +213,7 @@ impl World {
         let held = self.servers[from].store.range((slot, 0)..=(slot, u32::MAX));
         let batch: Vec<_> = held
             .take(most as usize)
-            .map(|(place, value)| (place.1, *value))
+            .map(|(entry, value)| (entry.1, *value))
             .collect();
         for (key, value) in &batch {
             self.servers[from].store.remove(&(slot, *key));
@@ -228,10 +228,10 @@ impl World {
         let held = self.servers[server]
             .store
             .range((slot, 0)..=(slot, u32::MAX));
-        let left: Vec<_> = held.map(|(place, _)| *place).collect();
-        for place in left {
-            self.servers[server].store.remove(&place);
-            self.copies[place.1 as usize] -= 1;
+        let left: Vec<_> = held.map(|(entry, _)| *entry).collect();
+        for entry in left {
+            self.servers[server].store.remove(&entry);
+            self.copies[entry.1 as usize] -= 1;
         }
     }
 
@@ -242,7 +242,7 @@ impl World {
         };
         // The others own nothing of it and have no marks; one of them in turn is enough.
         self.other = (self.other + 1) % self.servers.len();
-        let asked = [self.place(from)?, self.place(to)?, self.other];
+        let asked = [self.index_of(from)?, self.index_of(to)?, self.other];
         for at in 0..self.by_slot[slot as usize].len().min(PROBES) {
             let key = self.by_slot[slot as usize][at];
             let mut takers = BTreeSet::new();
@@ -265,7 +265,7 @@ impl World {
         Ok(match self.decide(server, Command::Write, &[key], false)? {
             Decision::Serve => Some(server),
             Decision::Ask { to, .. } => {
-                let to = self.place(to.id())?;
+                let to = self.index_of(to.id())?;
                 let asked = self.decide(to, Command::Write, &[key], true)?;
                 (asked == Decision::Serve).then_some(to)
             }
