@@ -109,7 +109,7 @@ fn the_bound_is_that_of_the_moment_of_placement() -> Result<(), Error> {
     }
     *router.router().1.lock().expect("no panic") =
         Some(Box::new(GiveBack(router, Mutex::new(others))));
-    // While this one looks for a place, all keys but those of the first node leave.
+    // While this one looks for room, all keys but those of the first node leave.
     let lease = router.acquire_hash(key).expect("three nodes are empty");
     assert_ne!(Some(lease.node()), first, "200 of 200 keys are there");
     Ok(())

@@ -32,10 +32,10 @@ fn excess(rises: bool, before: &[Box<str>], after: &[Box<str>]) -> u64 {
 }
 
 /// The chance of as many, where the strategy says how many there may be.
-fn chance(strategy: &Scheme, excess: u64, live: usize) -> f64 {
+fn chance(strategy: &Scheme, excess: u64, weighted: usize) -> f64 {
     match caps(strategy).excess {
         Excess::None => f64::from(excess == 0),
-        Excess::AtMost(bound) => at_least(excess, KEYS as u64, bound(live)),
+        Excess::AtMost(bound) => at_least(excess, KEYS as u64, bound(weighted)),
         Excess::Unbounded => 1.0,
         other => panic!("teach the tests about {other:?}"),
     }

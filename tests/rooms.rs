@@ -195,7 +195,7 @@ fn every_file_of_the_source_is_in_a_room() {
 fn no_two_public_types_share_a_name() {
     let mut paths = Vec::new();
     files(&source(), &mut paths);
-    let mut places: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    let mut files_of: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     for path in paths
         .iter()
         .filter(|path| !path.starts_with(source().join("bin")))
@@ -205,13 +205,13 @@ fn no_two_public_types_share_a_name() {
             let rest = declared.iter().find_map(|start| line.strip_prefix(start));
             if let Some(rest) = rest {
                 let name: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
-                places.entry(name).or_default().push(path.clone());
+                files_of.entry(name).or_default().push(path.clone());
             }
         }
     }
-    assert!(places.len() > 150, "the types were not found");
-    places.retain(|_, paths| paths.len() > 1);
-    assert!(places.is_empty(), "{places:#?}");
+    assert!(files_of.len() > 150, "the types were not found");
+    files_of.retain(|_, paths| paths.len() > 1);
+    assert!(files_of.is_empty(), "{files_of:#?}");
 }
 
 /// Public data that has a literal outside the crate, since there is nothing it could grow by.

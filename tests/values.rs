@@ -53,11 +53,11 @@ const WEIGHTS: [u32; 8] = [1, 2, 3, 0, 1, 7, 1, 4];
 
 /// Nodes in three zones of two racks each.
 fn zoned(strategy: &Scheme) -> Vec<Node> {
-    let place = |(i, node): (usize, Node)| {
+    let located = |(i, node): (usize, Node)| {
         node.with_location(format!("zone-{}", i % 3), format!("rack-{}", i / 3 % 2))
     };
     let nodes = common::weighted(strategy, &WEIGHTS);
-    nodes.into_iter().enumerate().map(place).collect()
+    nodes.into_iter().enumerate().map(located).collect()
 }
 
 fn values(strategy: &'static Scheme) -> [u64; 4] {

@@ -52,8 +52,8 @@ fn case_88_a_new_node_enters_lists_and_pushes_nobody_else_around() -> Outcome {
 #[test]
 fn cases_90_98_three_zones_or_racks_three_copies() {
     for strategy in ALL {
-        let places = [("z1", "r1"), ("z2", "r2"), ("z3", "r3")];
-        let list = nodes(9).into_iter().zip(places.into_iter().cycle());
+        let locations = [("z1", "r1"), ("z2", "r2"), ("z3", "r3")];
+        let list = nodes(9).into_iter().zip(locations.into_iter().cycle());
         let router = build(
             strategy,
             list.map(|(node, (zone, rack))| node.with_location(zone, rack)),
@@ -92,11 +92,11 @@ fn case_93_a_walk_ends_although_a_name_owns_nothing() {
         let mut router = build(strategy, nodes(3));
         // Drained where weights are taken; where not, the walk ends anyway.
         let _ = router.apply(&Change::reweight("node-1", 0));
-        let live = router.nodes().weighted();
+        let weighted = router.nodes().weighted();
         for key in keys(44, 20) {
             assert_eq!(
                 router.replicas_hash(key, 3, Spread::Zones).len(),
-                live,
+                weighted,
                 "{}",
                 strategy.name
             );

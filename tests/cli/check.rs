@@ -316,7 +316,7 @@ fn a_change_of_template_compares_key_by_key() {
     let share = comparison["results"][0]["moved"]["moved_share"]
         .as_f64()
         .expect("a share");
-    // Two places chosen apart are the same one time in five: six standard errors around 0.8.
+    // Two nodes chosen apart are the same one time in five: six standard errors around 0.8.
     assert!(
         (share - 0.8).abs() < 0.06 + 6.0 * (0.16_f64 / 2000.0).sqrt(),
         "{share}"

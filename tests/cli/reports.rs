@@ -343,11 +343,11 @@ fn compare_tells_bytes_and_requests() {
     );
     for measure in ["bytes", "requests"] {
         for figure in ["cv", "noise_cv", "max_over_mean"] {
-            let place = names
+            let index = names
                 .iter()
                 .position(|name| *name == format!("{measure}_{figure}"));
             assert_eq!(
-                values[place.expect(figure)],
+                values[index.expect(figure)],
                 balance[measure][figure].to_string()
             );
         }

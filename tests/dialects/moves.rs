@@ -83,9 +83,9 @@ fn moved<'a>(diff: &Diff, ranges: &[MovedRange<'a>], hash: u64) -> Option<[Optio
     if u128::from(hash) >= diff.total() {
         return None;
     }
-    let place = diff.modulus().map_or(hash, |modulus| hash % modulus);
-    let range = ranges.get(ranges.partition_point(|range| range.last < place))?;
-    (range.first <= place).then_some([range.from, range.to])
+    let position = diff.modulus().map_or(hash, |modulus| hash % modulus);
+    let range = ranges.get(ranges.partition_point(|range| range.last < position))?;
+    (range.first <= position).then_some([range.from, range.to])
 }
 
 /// Whether the diff is exact. Then it says of every key what the pools do.

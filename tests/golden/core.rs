@@ -48,10 +48,10 @@ fn check_buckets(file: &Value, function: Function, build: Build, dialect: &str) 
         }
         let router = match routers.entry(buckets) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
+            Entry::Vacant(entry) => {
                 let nodes = || common::nodes(buckets as usize);
                 let pool = compat::find(dialect)?.build(nodes(), &Params::default())?;
-                place.insert((build(nodes())?, pool))
+                entry.insert((build(nodes())?, pool))
             }
         };
         let (router, pool) = router;

@@ -321,12 +321,12 @@ proptest! {
         format in 0..FILES.len(),
     ) {
         let mut text = text(FILES[which].0);
-        for (place, byte, kind) in twists {
-            let place = place.index(text.len());
+        for (index, byte, kind) in twists {
+            let at = index.index(text.len());
             match kind {
-                0 => text[place] = byte,
-                1 => drop(text.remove(place)),
-                _ => text.insert(place, byte),
+                0 => text[at] = byte,
+                1 => drop(text.remove(at)),
+                _ => text.insert(at, byte),
             }
         }
         for format in [FILES[which].1, FILES[format].1] {

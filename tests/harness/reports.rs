@@ -21,7 +21,7 @@ fn contest(keys: &Keys) -> Contest<'_> {
         .with_costs(false)
 }
 
-/// The fields of an object that CLI.md names and that are not there.
+/// The required fields of an object that are not there.
 fn missing<'a>(value: &Value, names: &'a str) -> Vec<&'a str> {
     let object = value.as_object().expect("an object");
     names

@@ -112,13 +112,13 @@ fn said(tally: &Tally) -> String {
     serde_json::to_string(&(balance, lists, tally.sample())).expect("plain data")
 }
 
-/// The keys with these places.
-fn part(keys: &Keys, places: impl Iterator<Item = usize>) -> Keys {
+/// The keys at these indexes.
+fn part(keys: &Keys, indexes: impl Iterator<Item = usize>) -> Keys {
     let (mut part, mut sizes, mut requests) = (Keys::default(), Vec::new(), Vec::new());
-    for place in places {
-        part.push(keys.get(place).expect("a place"));
-        sizes.push(keys.sizes().map_or(1, |sizes| sizes[place]));
-        requests.push(keys.requests().map_or(1, |requests| requests[place]));
+    for index in indexes {
+        part.push(keys.get(index).expect("a key"));
+        sizes.push(keys.sizes().map_or(1, |sizes| sizes[index]));
+        requests.push(keys.requests().map_or(1, |requests| requests[index]));
     }
     let part = part.with_sizes(sizes).expect("small");
     part.with_requests(requests).expect("small")
@@ -149,14 +149,14 @@ proptest! {
     ) {
         let (ring, keys) = (ring(), mixed(count));
         let whole = tally(&ring, &part(&keys, 0..keys.len()));
-        let of = |place: usize| {
-            let seed = hashroute::hash::mix64(seed ^ place as u64);
+        let of = |index: usize| {
+            let seed = hashroute::hash::mix64(seed ^ index as u64);
             usize::try_from(seed % parts as u64).expect("small")
         };
         let mut sum: Option<Tally> = None;
         for number in 0..parts {
-            let places = (0..keys.len()).rev().filter(|&place| of(place) == number);
-            let mut part = tally(&ring, &part(&keys, places));
+            let indexes = (0..keys.len()).rev().filter(|&index| of(index) == number);
+            let mut part = tally(&ring, &part(&keys, indexes));
             if on_paper {
                 part = read_back(&written(&part));
             }
@@ -171,13 +171,13 @@ proptest! {
     #[test]
     fn a_damaged_file_is_an_error(cut in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut file = written(&tally(&ring(), &mixed(20)));
-        let place = cut.index(file.len());
-        let before = core::mem::replace(&mut file[place], byte);
+        let index = cut.index(file.len());
+        let before = core::mem::replace(&mut file[index], byte);
         // The line feed aside, each byte counts.
         let read = Tally::read_all(&file[..]).next();
-        let changed = byte != before && place + 1 < file.len();
+        let changed = byte != before && index + 1 < file.len();
         prop_assert_eq!(read.is_some_and(|read| read.is_err()), changed);
-        file.truncate(place);
+        file.truncate(index);
         prop_assert!(Tally::read_all(&file[..]).all(|tally| tally.is_err()));
     }
 }
@@ -343,8 +343,8 @@ fn no_two_hash_tags_route_alike() {
         CountSetup::new("rendezvous", &router).expect("no loads")
     });
     let setups: Vec<_> = setups.collect();
-    for (place, one) in setups.iter().enumerate() {
-        for other in &setups[..place] {
+    for (index, one) in setups.iter().enumerate() {
+        for other in &setups[..index] {
             assert_ne!(one.routes, other.routes, "{:?} {:?}", one.tag, other.tag);
             let error = one.check(other).expect_err("another tag").to_string();
             assert!(error.contains("hash-tag"), "{error}");
@@ -439,9 +439,9 @@ fn a_sum_beyond_64_bits_in_a_row_is_a_bad_line() {
 fn long_keys_take_no_more_memory() {
     let ring = ring();
     let key = |i: usize| format!("{i}:{}", "x".repeat(20_000 + i * 7919 % 45_000));
-    let of = |places: &mut dyn Iterator<Item = usize>| {
+    let of = |indexes: &mut dyn Iterator<Item = usize>| {
         let mut keys = Keys::default();
-        places.for_each(|place| keys.push(key(place).as_bytes()));
+        indexes.for_each(|index| keys.push(key(index).as_bytes()));
         tally(&ring, &keys)
     };
     let whole = of(&mut (0..500));
@@ -456,7 +456,7 @@ fn long_keys_take_no_more_memory() {
     assert!(off.abs() < 5.0 * errors.distinct_keys_error, "{off}");
     let mut sum = of(&mut (0..0));
     for part in 0..3 {
-        let part = of(&mut (0..500).rev().filter(|place| place % 3 == part));
+        let part = of(&mut (0..500).rev().filter(|index| index % 3 == part));
         sum.merge(read_back(&written(&part))).expect("one set-up");
     }
     assert!(sum.sample() == sample);

@@ -88,15 +88,15 @@ fn parameters_hashes_and_places_are_told() -> Outcome {
         KeyHasher::default().with_tag(HashTag::new(0xff, b'\n')),
         KeyHasher::REDIS,
     ];
-    let places = [("z1", "r1"), ("z1", "r2"), ("z2", "r1")];
-    let place = |i: usize| {
-        let (zone, rack) = places[i % 3];
+    let locations = [("z1", "r1"), ("z1", "r2"), ("z2", "r1")];
+    let located = |i: usize| {
+        let (zone, rack) = locations[i % 3];
         Node::new(format!("n{i}")).with_location(zone, rack)
     };
     for strategy in ALL {
         for hasher in &hashers {
             let params = Params::default().with_hasher(hasher.clone());
-            let spec = Spec::new(strategy, (0..7).map(place), &params)?;
+            let spec = Spec::new(strategy, (0..7).map(located), &params)?;
             let (one, other) = (spec.build()?, read(&spec.to_json()).build()?);
             assert_eq!(other.hash_id().hasher(), Some(hasher));
             for i in 0..50 {
@@ -118,11 +118,11 @@ fn parameters_hashes_and_places_are_told() -> Outcome {
                 _ => "40",
             };
             let params = Params::default().with(param.name, other);
-            let spec = Spec::new(strategy, (0..7).map(place), &params)?;
+            let spec = Spec::new(strategy, (0..7).map(located), &params)?;
             agree(
                 strategy,
                 &*spec.build()?,
-                &*strategy.build((0..7).map(place), &params)?,
+                &*strategy.build((0..7).map(located), &params)?,
             );
             agree(strategy, &*spec.build()?, &*read(&spec.to_toml()).build()?);
         }

@@ -250,9 +250,9 @@ fn damaged_texts_never_panic() {
         let inputs = vec((any::<Index>(), any::<u8>()), 1..6);
         for_all(300, &inputs, |damage| {
             let mut bytes = text.as_bytes().to_vec();
-            for (place, byte) in damage {
-                let place = place.index(bytes.len());
-                bytes[place] = byte;
+            for (index, byte) in damage {
+                let at = index.index(bytes.len());
+                bytes[at] = byte;
             }
             if let Ok(spec) = String::from_utf8_lossy(&bytes).parse::<Spec>() {
                 assert!(spec.build().is_ok());
