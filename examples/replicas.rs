@@ -8,7 +8,7 @@ use hashroute::{
 
 fn show(router: &dyn Router, key: &[u8], n: usize) {
     let list = router.replicas(key, n, Spread::Zones);
-    let place = |id: &NodeId| {
+    let described = |id: &NodeId| {
         let node = router.nodes().get(*id)?;
         Some(format!(
             "{} ({}/{})",
@@ -19,7 +19,10 @@ fn show(router: &dyn Router, key: &[u8], n: usize) {
     };
     println!(
         "  {}",
-        list.iter().filter_map(place).collect::<Vec<_>>().join(", ")
+        list.iter()
+            .filter_map(described)
+            .collect::<Vec<_>>()
+            .join(", ")
     );
 }
 
