@@ -1,5 +1,6 @@
 //! twemproxy: pools as values, and the same pools through its own configuration.
 
+#[cfg(feature = "config")]
 use core::fmt::Write;
 
 use hashroute::Router;
