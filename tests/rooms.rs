@@ -86,7 +86,7 @@ fn names(code: &str, prefix: &str) -> Vec<String> {
                 '{' => depth += 1,
                 '}' if depth == 0 => break,
                 '}' => depth -= 1,
-                ',' if depth == 0 => found.push(ident(&std::mem::take(&mut item))),
+                ',' if depth == 0 => found.push(ident(&core::mem::take(&mut item))),
                 _ => {}
             }
             if c != ',' || depth > 0 {
@@ -109,8 +109,8 @@ fn roots() -> BTreeMap<String, String> {
         };
         let path = statement[at + 8..].trim();
         let room = path.split("::").next().unwrap_or(path).to_owned();
-        let last = path.rsplit_once("::").map_or(path, |(_, last)| last);
-        let list = path.find('{').map_or(last, |at| &path[at..]);
+        let tail = path.rsplit_once("::").map_or(path, |(_, tail)| tail);
+        let list = path.find('{').map_or(tail, |at| &path[at..]);
         for name in list.trim_matches(['{', '}']).split(',') {
             let name = name.trim();
             let name = if name == "self" {
@@ -231,9 +231,10 @@ fn declarations(code: &str, start: &str) -> Vec<(String, String, String)> {
         let name = rest[start.len()..].chars();
         let name = name.take_while(|c| c.is_alphanumeric()).collect();
         let head = rest.find(['{', ';']).unwrap_or(rest.len());
-        let end = match rest[head..].starts_with('{') {
-            true => rest.find(&format!("\n{indent}}}")).unwrap_or(rest.len()),
-            false => head,
+        let end = if rest[head..].starts_with('{') {
+            rest.find(&format!("\n{indent}}}")).unwrap_or(rest.len())
+        } else {
+            head
         };
         found.push((name, attributes.to_owned(), rest[..end].to_owned()));
     }

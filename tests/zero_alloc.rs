@@ -72,7 +72,7 @@ fn cluster() -> Outcome {
         }
     }
     free_of_charge("slot", || {
-        let place = SlotRule::REDIS.place(b"{foo}1");
+        let place = SlotRule::REDIS.key_slot(b"{foo}1");
         black_box((
             table.owner(place.slot),
             map.owner(place.slot),

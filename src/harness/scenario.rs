@@ -173,7 +173,7 @@ impl Assignment {
     ///
     /// ```
     /// # use hashroute::{Node, Ring, harness::{Keys, Assignment}};
-    /// let assignment = Assignment::of(&Ring::new([])?, &Keys::template("{i}", 0..3)?);
+    /// let assignment = Assignment::of(&Ring::new([] as [Node; 0])?, &Keys::template("{i}", 0..3)?);
     /// assert!(assignment.owners().all(|owner| owner.is_none()));
     /// # Ok::<(), hashroute::Error>(())
     /// ```

@@ -472,6 +472,10 @@ impl KeyHasher {
         self.spread_any(key)
     }
 
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "made here it costs the least, as above"
+    )]
     #[inline(never)]
     fn spread_any(&self, key: &[u8]) -> Option<KeyHash> {
         Some(self.mixed(key))
@@ -487,6 +491,10 @@ impl KeyHasher {
         self.raw_any(key)
     }
 
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "made here it costs the least, as above"
+    )]
     #[inline(never)]
     fn raw_any(&self, key: &[u8]) -> Option<KeyHash> {
         let part = self.part(key);
@@ -533,6 +541,10 @@ impl Default for KeyHasher {
     }
 }
 
+#[expect(
+    clippy::missing_fields_in_debug,
+    reason = "`plain` follows from the others"
+)]
 impl fmt::Debug for KeyHasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut hasher = f.debug_struct("KeyHasher");

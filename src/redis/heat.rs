@@ -125,7 +125,7 @@ impl Heat {
     /// assert_eq!(bytes.of_slot(12_182), 512);
     /// ```
     pub fn feed(&mut self, key: &[u8], amount: u64) {
-        let key_slot = self.rule.place(key);
+        let key_slot = self.rule.key_slot(key);
         if let Some(count) = self.slots.get_mut(key_slot.slot as usize) {
             *count = count.saturating_add(amount);
         }

@@ -27,9 +27,9 @@ pub struct SlotRule {
 /// ```
 /// use hashroute::redis::SlotRule;
 ///
-/// let found = SlotRule::REDIS.place(b"{user1000}.cart");
+/// let found = SlotRule::REDIS.key_slot(b"{user1000}.cart");
 /// assert_eq!((found.slot, found.tag), (3443, Some(&b"user1000"[..])));
-/// assert_eq!(SlotRule::REDIS.place(b"foo{}{bar}").tag, None);
+/// assert_eq!(SlotRule::REDIS.key_slot(b"foo{}{bar}").tag, None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -131,9 +131,9 @@ impl SlotRule {
     /// ```
     /// use hashroute::redis::SlotRule;
     ///
-    /// assert_eq!(SlotRule::REDIS.place(b"foo{{bar}}zap").tag, Some(&b"{bar"[..]));
+    /// assert_eq!(SlotRule::REDIS.key_slot(b"foo{{bar}}zap").tag, Some(&b"{bar"[..]));
     /// ```
-    pub fn place<'k>(&self, key: &'k [u8]) -> KeySlot<'k> {
+    pub fn key_slot<'k>(&self, key: &'k [u8]) -> KeySlot<'k> {
         let part = self.hasher.part(key);
         KeySlot {
             slot: self.slot(key),

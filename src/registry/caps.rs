@@ -80,7 +80,7 @@ pub enum Leave {
 ///
 /// ```
 /// # use hashroute::registry::Agree;
-/// assert_eq!(strategy::find("slots")?.caps.agree, Agree::Table);
+/// assert_eq!(hashroute::strategy::find("slots")?.agree(), Agree::Table);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

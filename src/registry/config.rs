@@ -113,13 +113,11 @@ impl Config {
     /// # Errors
     /// What [`error`](Self::error) has.
     pub fn setup(&self) -> Result<Setup, Error> {
-        match &self.error {
-            Some(error) => Err(error.clone()),
-            None => {
-                let servers = self.servers.iter().cloned();
-                Ok(Setup::new(self.scheme, servers, self.params.clone()))
-            }
+        if let Some(error) = &self.error {
+            return Err(error.clone());
         }
+        let servers = self.servers.iter().cloned();
+        Ok(Setup::new(self.scheme, servers, self.params.clone()))
     }
 
     /// Builds the router.

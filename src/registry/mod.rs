@@ -25,7 +25,10 @@ mod setup;
 pub use caps::{Agree, Caps, Excess, Leave, Weights};
 pub use config::{Config, ConfigReader, Unknown};
 pub use params::{Param, Params};
-pub use scheme::{Build, KeyForm, Kind, Origin, Proof, Restore, Scheme, TableForm};
+pub use scheme::{
+    Build, BuildOfNodes, BuildOfServers, KeyForm, Kind, Origin, Proof, Restore, Save, Scheme,
+    TableForm,
+};
 pub use setup::Setup;
 
 pub(crate) use scheme::find_in;

@@ -91,14 +91,20 @@ impl Proof {
     }
 }
 
+/// Builds a router of nodes and parameters.
+pub type BuildOfNodes = fn(Vec<Node>, &Params) -> Result<Box<dyn Router>, Error>;
+
+/// Builds a router of servers, in the order of the system's configuration, and parameters.
+pub type BuildOfServers = fn(Vec<Server>, &Params) -> Result<Box<dyn Router>, Error>;
+
 /// How a row makes a router of its members and parameters.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Build {
     /// Of nodes, as strategies are.
-    Nodes(fn(Vec<Node>, &Params) -> Result<Box<dyn Router>, Error>),
+    Nodes(BuildOfNodes),
     /// Of servers in the order of the system's configuration, as dialects are.
-    Servers(fn(Vec<Server>, &Params) -> Result<Box<dyn Router>, Error>),
+    Servers(BuildOfServers),
 }
 
 /// Which keys a row routes.
@@ -126,14 +132,18 @@ impl KeyForm {
             Self::Bytes => format!("user:{i}").into(),
             Self::Number => (u64::from(i) * 0x1234_5678_9abc).to_string().into(),
             Self::Flow(length) => {
-                let [a, b, c, d] = i.to_be_bytes();
-                let flow = [192, b, c, d, 0x9c, a, 0, 80, 6];
+                // Source address and port from the number, then port 80 over TCP.
+                let [port, net, subnet, host] = i.to_be_bytes();
+                let flow = [192, net, subnet, host, 0x9c, port, 0, 80, 6];
                 let flow = flow.into_iter().chain(core::iter::repeat(0));
                 flow.take(length.into()).collect()
             }
         }
     }
 }
+
+/// Returns the owner of each cell of a router, in order.
+pub type Save = fn(&dyn Router, &Params) -> Result<Vec<Option<NodeId>>, Error>;
 
 /// How the table of a row is saved and restored, where somebody writes a table that peers share.
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +152,7 @@ pub struct TableForm {
     /// The parameter that gives the number of cells.
     pub cells: &'static str,
     /// Returns the owner of each cell, in order.
-    pub save: fn(&dyn Router, &Params) -> Result<Vec<Option<NodeId>>, Error>,
+    pub save: Save,
     /// Builds the router of these nodes in which each owns the cells that are given with its name.
     pub restore: Restore,
 }
@@ -153,11 +163,7 @@ pub type Restore =
 
 impl TableForm {
     /// Describes the table of a row.
-    pub const fn new(
-        cells: &'static str,
-        save: fn(&dyn Router, &Params) -> Result<Vec<Option<NodeId>>, Error>,
-        restore: Restore,
-    ) -> Self {
+    pub const fn new(cells: &'static str, save: Save, restore: Restore) -> Self {
         Self {
             cells,
             save,
@@ -172,7 +178,7 @@ impl Scheme {
         name: &'static str,
         about: &'static str,
         caps: Caps,
-        build: fn(Vec<Node>, &Params) -> Result<Box<dyn Router>, Error>,
+        build: BuildOfNodes,
     ) -> Self {
         Self {
             name,
@@ -191,7 +197,7 @@ impl Scheme {
         name: &'static str,
         about: &'static str,
         origin: Origin,
-        build: fn(Vec<Server>, &Params) -> Result<Box<dyn Router>, Error>,
+        build: BuildOfServers,
     ) -> Self {
         Self {
             name,

@@ -2,7 +2,7 @@
 //!
 //! | lookup | memory | change |
 //! |---|---|---|
-//! | that of the ring, and a few steps of its walk | 40 B a node more than the ring | that of the ring |
+//! | that of the ring, and a few steps of its walk | 16 B a node more than the ring | that of the ring |
 //!
 //! Peers must share the set of nodes and the loads of the moment, which in practice means one
 //! router for all.

@@ -6,7 +6,7 @@
 //!
 //! | lookup | memory | change |
 //! |---|---|---|
-//! | that of the router, and a few steps of its walk | 40 B a node | that of the router |
+//! | that of the router, and a few steps of its walk | 16 B a node | that of the router |
 //!
 //! Peers must share the set of nodes and the loads of the moment, which in practice means one
 //! router for all.
@@ -25,6 +25,7 @@ use core::sync::atomic::Ordering::SeqCst;
 
 use crate::load::Counters;
 use crate::sync::atomic::AtomicUsize;
+use crate::wrap::check_uncounted;
 use crate::{Change, Error, Explanation, KeyHash, Lease, Loads, NodeId, Router};
 
 /// Counts loads over any router.
@@ -91,7 +92,8 @@ impl<R: Router> BoundedLoad<R> {
     /// share. The factor is taken to six decimals.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a factor that is not between 1.000001 and 1,000,000.
+    /// [`Error::Parameter`] for a factor that is not between 1.000001 and 1,000,000;
+    /// [`Error::Unsupported`] over a router that counts loads itself.
     ///
     /// ```
     /// # use hashroute::{BoundedLoad, Jump, Node};
@@ -100,6 +102,7 @@ impl<R: Router> BoundedLoad<R> {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn new(router: R, factor: f64) -> Result<Self, Error> {
+        check_uncounted(&router)?;
         let millionths = factor * MILLION as f64 + 0.5;
         if !(millionths >= (MILLION + 1) as f64 && factor <= MILLION as f64) {
             return Err(Error::parameter(
@@ -316,6 +319,7 @@ impl<R: Router> BoundedLoad<R> {
         self.settled(|| self.search(key, |id| self.has_room(id).then_some(id)))
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "as the trait's method has it")]
     fn counted(&self) -> Option<&dyn Loads> {
         Some(self)
     }

@@ -8,3 +8,15 @@ pub mod hot;
 mod interleavings;
 #[cfg(feature = "shared")]
 pub mod shared;
+
+/// Refuses a router that counts loads: two counters of one key would not know of each other, and
+/// the preference lists inside would follow loads.
+fn check_uncounted<R: crate::Router>(router: &R) -> Result<(), crate::Error> {
+    match router.loads() {
+        None => Ok(()),
+        Some(_) => Err(crate::Error::Unsupported {
+            what: "the router inside counts loads already",
+            advice: "wrap the router below it: one wrapper counts",
+        }),
+    }
+}

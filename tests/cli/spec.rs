@@ -158,7 +158,7 @@ fn fingerprints_are_compared() {
         same.display()
     ));
     assert_eq!(
-        (&check["fingerprint"], &check["live"]),
+        (&check["fingerprint"], &check["weighted"]),
         (&print.as_str().into(), &2.into())
     );
     let output = run(&format!(

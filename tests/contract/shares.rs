@@ -59,7 +59,7 @@ fn exact_shares_sum_to_one_and_leave_out_the_drained() {
                 "{}",
                 strategy.name
             );
-            for (id, node) in router.nodes().iter() {
+            for (id, node) in router.nodes() {
                 let owns = shares[id.index()] > 0.0;
                 assert_eq!(owns, node.weight() > 0, "{} {weights:?}", strategy.name);
             }
@@ -166,7 +166,7 @@ fn shortlist_shares_vary_by_less_than_a_hundredth() -> Outcome {
         let (counts, shares) = (counts(&router, &keys), fair_shares(&router));
         let mut chi2 = 0.0;
         let mut by_weight = BTreeMap::<_, (u64, f64)>::new();
-        for (id, node) in router.nodes().iter() {
+        for (id, node) in router.nodes() {
             let (count, share) = (counts[id.index()], shares[id.index()]);
             let expected = share * keys.len() as f64;
             let off = count as f64 - expected;

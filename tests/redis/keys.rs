@@ -71,7 +71,7 @@ fn key() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn the_tag_is_the_one_of_the_specification(key in key()) {
-        let place = SlotRule::REDIS.place(&key);
+        let place = SlotRule::REDIS.key_slot(&key);
         let tag = tag_by_the_specification(&key);
         prop_assert_eq!(place.tag, tag);
         prop_assert_eq!(place.slot, crc16(tag.unwrap_or(&key)) % 16_384);

@@ -89,8 +89,8 @@ impl Choice {
         }
     }
 
-    pub(crate) fn build(&self, nodes: Vec<Node>) -> Result<Box<dyn Router>, Failure> {
-        self.setup(&nodes)
+    pub(crate) fn build(&self, nodes: &[Node]) -> Result<Box<dyn Router>, Failure> {
+        self.setup(nodes)
             .build()
             .map_err(|error| self.refusal(&error))
     }
@@ -140,13 +140,11 @@ impl Choice {
 
     /// All of it as a spec, with these nodes unless it has its own.
     pub(crate) fn spec(&self, nodes: &[Node]) -> Result<Spec, Failure> {
-        match &self.own {
-            Some(spec) => Ok((**spec).clone()),
-            None => {
-                let spec = Spec::new(self.scheme, nodes.iter().cloned(), &self.params);
-                spec.map_err(|error| self.refusal(&error))
-            }
+        if let Some(spec) = &self.own {
+            return Ok((**spec).clone());
         }
+        let spec = Spec::new(self.scheme, nodes.iter().cloned(), &self.params);
+        spec.map_err(|error| self.refusal(&error))
     }
 
     /// The error with the option that caused it.

@@ -80,7 +80,7 @@ impl Setups {
             ));
         }
         changes::check(&nodes, &changes)?;
-        let old = choice.build(nodes.clone())?;
+        let old = choice.build(&nodes)?;
         let mut told: Vec<_> = changes.iter().map(change_text).collect();
         let other = second(&choice, old.hash_id().hasher(), target)?;
         if let Some(other) = other.as_ref().filter(|_| target.is_other_setup()) {
@@ -95,7 +95,7 @@ impl Setups {
         });
         let new = if let Some(anew) = other.as_ref().filter(|other| !other.has_nodes()) {
             told.extend(beside);
-            anew.build(list.unwrap_or_else(|| changes::after(nodes, &changes)))
+            anew.build(&list.unwrap_or_else(|| changes::after(nodes, &changes)))
         } else {
             changes::note_unseen(&beside);
             other.as_ref().unwrap_or(&choice).after(&nodes, &changes)

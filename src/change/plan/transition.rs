@@ -412,7 +412,7 @@ impl Transition {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        let routers = self.routers.iter().map(|router| router.heap_bytes());
+        let routers = self.routers.iter().map(Router::heap_bytes);
         routers.sum::<usize>() + self.ranges.capacity() * size_of::<(u64, u64, u32)>()
     }
 

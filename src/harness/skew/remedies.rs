@@ -379,6 +379,7 @@ impl<'a> Trial<'a> {
     fn strategies(&mut self) {
         let hasher = self.router.hash_id().hasher().cloned();
         let params = Params::default().with_hasher(hasher.unwrap_or_default());
+        let first = self.found.len();
         for scheme in strategy::ALL {
             let shares = matches!(scheme.agree(), Agree::Set | Agree::Count);
             let settled = !matches!(
@@ -395,5 +396,6 @@ impl<'a> Trial<'a> {
                 self.with_router(format!("strategy {}, hash {hash}", scheme.name), &*router);
             }
         }
+        self.found[first..].sort_by(|a, b| a.cv.total_cmp(&b.cv));
     }
 }

@@ -448,9 +448,9 @@ impl<'a> Counter<'a> {
         router.route_batch(&self.hashes, &mut self.owners);
         if self.hashes.len() < keys.len() {
             // Some keys are not routed: they have no owner, and the others' move behind them.
-            let mut routed = core::mem::take(&mut self.owners).into_iter();
-            let owner = |hash: Option<KeyHash>| hash.and_then(|_| routed.next().flatten());
-            self.owners.extend(hashes.map(owner));
+            let mut batch = core::mem::take(&mut self.owners).into_iter();
+            let owned = |hash: Option<KeyHash>| hash.and_then(|_| batch.next().flatten());
+            self.owners.extend(hashes.map(owned));
         }
     }
 

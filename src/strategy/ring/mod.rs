@@ -344,7 +344,7 @@ fn lay_out(nodes: &Nodes, labels: &Labels) -> Points {
     let total: u64 = nodes.iter().map(|(_, node)| count(node)).sum();
     // Checked before: at most 2^26.
     let mut entries = Vec::with_capacity(usize::try_from(total).unwrap_or(0));
-    for (id, node) in nodes.iter() {
+    for (id, node) in nodes {
         labels.each(node.name(), 0..count(node), |point| {
             entries.push((point, id));
         });

@@ -26,6 +26,7 @@ use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
 use crate::load::SharedCounters;
+use crate::wrap::check_uncounted;
 use crate::{
     Change, Error, Explanation, HashRanges, KeyHash, Lease, Loads, NodeId, NodeList, Router,
     RouterExt, Spread, replicas,
@@ -108,7 +109,8 @@ impl<R: Router> HotKeys<R> {
     ///
     /// # Errors
     /// [`Error::Parameter`] for copies not from 2 to [`MAX_COPIES`](HotKeys::MAX_COPIES), or a
-    /// share not from 0.0001 to 1, the least that [`HeavyHitters`] can tell.
+    /// share not from 0.0001 to 1, the least that [`HeavyHitters`] can tell; [`Error::Unsupported`] over
+    /// a router that counts loads itself.
     ///
     /// ```
     /// # use hashroute::{Jump, Node, hot::HotKeys};
@@ -117,6 +119,7 @@ impl<R: Router> HotKeys<R> {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn new(router: R, copies: usize, share: f64) -> Result<Self, Error> {
+        check_uncounted(&router)?;
         if !(2..=HotKeys::MAX_COPIES).contains(&copies) {
             let expected = alloc::format!("2 to {}", HotKeys::MAX_COPIES);
             return Err(Error::parameter("copies", copies, expected));
@@ -309,53 +312,30 @@ impl<R: Router> HotKeys<R> {
     }
 }
 
-/// The loads of the router inside, where it counts some: every key is counted once. Its own
-/// otherwise.
 impl<R: Router> Loads for HotKeys<R> {
     fn acquire(&self, key: &[u8]) -> Option<Lease> {
         self.acquire_hash(self.router.hash_key(key)?)
     }
 
     fn acquire_hash(&self, key: KeyHash) -> Option<Lease> {
-        match self.router.loads() {
-            Some(loads) if !self.is_hot(key) => loads.acquire_hash(key),
-            // A node that shares the key may have filled up since.
-            Some(loads) => {
-                let first = loads.acquire_on(self.least_loaded(key)?);
-                let mut rest = self.copies_hash(key).into_iter();
-                first.or_else(|| rest.find_map(|id| loads.acquire_on(id)))
-            }
-            None => self.acquire_on(self.owner(key)?),
-        }
+        self.acquire_on(self.owner(key)?)
     }
 
     fn acquire_on(&self, id: NodeId) -> Option<Lease> {
         self.router.nodes().get(id)?;
-        match self.router.loads() {
-            Some(loads) => loads.acquire_on(id),
-            None => self.counters.acquire(id, usize::MAX),
-        }
+        self.counters.acquire(id, usize::MAX)
     }
 
     fn release(&self, lease: Lease) -> bool {
-        match self.router.loads() {
-            Some(loads) => loads.release(lease),
-            None => self.counters.release(lease),
-        }
+        self.counters.release(lease)
     }
 
     fn load(&self, id: NodeId) -> u64 {
-        match self.router.loads() {
-            Some(loads) => loads.load(id),
-            None => self.counters.load(id) as u64,
-        }
+        self.counters.load(id) as u64
     }
 
     fn total_load(&self) -> u64 {
-        match self.router.loads() {
-            Some(loads) => loads.total_load(),
-            None => self.counters.total(),
-        }
+        self.counters.total()
     }
 }
 
@@ -382,8 +362,7 @@ impl<R: Router> HotKeys<R> {
     }
 
     fn loads_if_they_matter(&self) -> Option<&dyn Loads> {
-        let matter = !self.hot.is_empty() || self.router.loads().is_some();
-        matter.then_some(self as &dyn Loads)
+        (!self.hot.is_empty()).then_some(self as &dyn Loads)
     }
 
     fn change(&mut self, change: &Change) -> Result<(), Error> {

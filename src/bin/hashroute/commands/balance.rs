@@ -20,7 +20,7 @@ const SOME: usize = 10;
 pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
     partial::check(args.partial.partial.as_ref(), keys::file(&args.keys)?)?;
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
-    let router = choice.build(nodes)?;
+    let router = choice.build(&nodes)?;
     let name = choice.name();
     let in_order = router.loads().is_some() && args.partial.partial.is_none();
     let counter = if in_order {

@@ -33,7 +33,7 @@ impl Setting {
         // Parameters that cannot work are wrong for any nodes; what a strategy refuses of these is told in its row.
         choices
             .iter()
-            .try_for_each(|choice| choice.build(Vec::new()).map(drop))?;
+            .try_for_each(|choice| choice.build(&[]).map(drop))?;
         let nodes = nodes::read(&args.nodes)?;
         let add = Change::Add(args.add.clone().map_or_else(|| next(&nodes), Ok)?);
         let last = || nodes.last().map_or("", Node::name);

@@ -19,7 +19,7 @@ const NAMED: usize = 10;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
-    let router = choice.build(nodes)?;
+    let router = choice.build(&nodes)?;
     if keys::are_given(&args.keys) {
         for key in keys::read(&args.keys)?.iter() {
             assign(&*router, key);

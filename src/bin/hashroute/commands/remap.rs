@@ -43,7 +43,7 @@ pub(crate) fn measure(args: &MoveArgs, quiet: bool) -> Result<Moves, Failure> {
         &args.changes,
         args.to_nodes_file.as_deref(),
     )?;
-    let before = choice.build(nodes.clone())?;
+    let before = choice.build(&nodes)?;
     let progress = Progress::start(quiet, "reading keys");
     let keys = keys::read(&args.keys)?;
     progress.message("placing keys");

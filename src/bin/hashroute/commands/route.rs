@@ -15,7 +15,7 @@ use crate::strategy::{Choice, replicas};
 
 pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
-    let router = choice.build(nodes)?;
+    let router = choice.build(&nodes)?;
     let mut lines = Routes::new(&*router, &args.replicas, args.output.format);
     if args.key.is_empty() {
         keys::stream(&args.keys, &mut |keys| lines.write(keys))?;

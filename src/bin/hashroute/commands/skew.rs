@@ -24,7 +24,7 @@ const ROWS: usize = 10;
 
 pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
-    let router = choice.build(nodes.clone())?;
+    let router = choice.build(&nodes)?;
     let setup = choice.setup(&nodes);
     let counts = args.node_counts.as_ref();
     let diagnosis =

@@ -147,7 +147,7 @@ fn report(spec: &Spec, router: &dyn Router) -> Result<Report, Failure> {
         kind: spec.name(),
         "hash": hash,
         "nodes": nodes.len(),
-        "live": weighted,
+        "weighted": weighted,
         "total_weight": weight,
         "epoch": spec.epoch(),
         "fingerprint": print,

@@ -106,7 +106,7 @@ impl Comparison {
     /// What moved from the set-up of then, or why that cannot be told.
     fn moved(&self, set_up: &SetUp, old: &Measured, now: &Now) -> Result<Remap, String> {
         let choice = set_up.choice(now.args.strategy.tuning.hash_key.as_ref())?;
-        let router = choice.build(old.nodes.clone());
+        let router = choice.build(&old.nodes);
         let router = router.map_err(|error| error.to_string())?;
         let keys = set_up.keys_before(&self.now, now.keys)?;
         let before = Assignment::of(&*router, keys.as_ref().unwrap_or(now.keys));

@@ -85,7 +85,7 @@ fn streamed(
     choice: &Choice,
     nodes: &[Node],
 ) -> Result<(SetUp, Findings), Failure> {
-    let router = choice.build(nodes.to_vec())?;
+    let router = choice.build(nodes)?;
     let consumer = (
         Fingerprint::default(),
         Counter::in_order(choice.name(), &*router),
@@ -144,7 +144,7 @@ fn measure(
     before: Option<&Baseline>,
     findings: &mut Findings,
 ) -> Result<(), Failure> {
-    let router = choice.build(nodes.to_vec())?;
+    let router = choice.build(nodes)?;
     let mut counter = Counter::in_order(choice.name(), &*router);
     counter.add(keys);
     findings.add(args, limits, choice, counter.into_tally().balance()?)?;
@@ -153,7 +153,7 @@ fn measure(
         (before, &mut findings.comparison, balance)
     {
         // Another router, since one that keeps loads is full by now.
-        let router = choice.build(nodes.to_vec())?;
+        let router = choice.build(nodes)?;
         let assignment = Assignment::of(&*router, keys);
         let now = Now {
             args,

@@ -28,7 +28,7 @@ pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
     // Of a number that the strategy refuses there is no row.
     for &count in &counts.numbers {
         if rows.iter().all(|row| row.nodes != count as u64) {
-            choice.build(nodes::counted(count))?;
+            choice.build(&nodes::counted(count))?;
         }
     }
     drop(progress);

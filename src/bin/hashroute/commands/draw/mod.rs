@@ -31,7 +31,7 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let changes = choice.resolve(&args.changes.0);
     crate::changes::check(&nodes, &changes)?;
-    let router = choice.build(nodes.clone())?;
+    let router = choice.build(&nodes)?;
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let keys = keys::read(&args.keys)?;
     progress.message("placing keys");
@@ -62,7 +62,7 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
 fn bars(args: &BalanceCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
-    let router = choice.build(nodes)?;
+    let router = choice.build(&nodes)?;
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let keys = keys::read(&args.keys)?;
     progress.message("placing keys");

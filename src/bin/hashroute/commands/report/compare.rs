@@ -173,7 +173,7 @@ impl View<'_> {
             nodes, add, keys, ..
         } = self.setting;
         let after = choice.after(nodes, core::slice::from_ref(add));
-        let routers = choice.build(nodes.clone()).ok().zip(after.ok());
+        let routers = choice.build(nodes).ok().zip(after.ok());
         let shown: Vec<_> = keys.iter().take(SHOWN).collect();
         let picture = routers.and_then(|(before, after)| {
             let scene = RingScene::new(&*before, balance).with_changed(&*after, remap);

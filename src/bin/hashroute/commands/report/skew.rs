@@ -27,7 +27,7 @@ const WORST: usize = 20;
 pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
     let strategy = args.strategy()?;
     let (choice, nodes) = Choice::read(&strategy, &args.contest.nodes)?;
-    let router = choice.build(nodes.clone())?;
+    let router = choice.build(&nodes)?;
     let progress = Progress::start(args.page.quiet, "reading keys");
     let keys = keys::read(&args.contest.keys)?;
     progress.message("looking for what is uneven");

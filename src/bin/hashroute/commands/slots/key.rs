@@ -38,7 +38,7 @@ fn all(args: &KeyCommand) -> Result<Keys, Failure> {
 }
 
 fn json(key: &[u8], table: Option<&Table>) -> Value {
-    let found = SlotRule::REDIS.place(key);
+    let found = SlotRule::REDIS.key_slot(key);
     let (field, text) = key_text::field(key);
     let mut fields = Map::new();
     fields.insert(field.into(), text.into());
@@ -67,7 +67,7 @@ fn lines(keys: &Keys, table: Option<&Table>) -> Lines {
     }
     let names = table.map(Names::of);
     Lines::new(columns).with_rows(keys.iter().map(|key| {
-        let found = SlotRule::REDIS.place(key);
+        let found = SlotRule::REDIS.key_slot(key);
         let tag = found.tag.map(key_text::shown);
         let mut row = vec![
             Cell::text(key_text::shown(key)),

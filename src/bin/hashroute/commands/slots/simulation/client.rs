@@ -172,20 +172,17 @@ impl Client {
             _ => Outcome::Refused,
         };
         let is_done = outcome == Outcome::Answer;
-        match self.map.after(&mut job.call, outcome) {
-            Next::Send { wait } => {
-                self.wakes = world.now + wait.div_ceil(STEP);
-                self.job = Some(job);
-            }
-            _ => {
-                *counts.attempts.entry(job.call.sent()).or_default() += 1;
-                counts.gave_up += u64::from(!is_done);
-                let sent = job.call.sent();
-                world
-                    .laws
-                    .answered
-                    .check(is_done, || format!("a command was sent {sent} times"));
-            }
+        if let Next::Send { wait } = self.map.after(&mut job.call, outcome) {
+            self.wakes = world.now + wait.div_ceil(STEP);
+            self.job = Some(job);
+        } else {
+            *counts.attempts.entry(job.call.sent()).or_default() += 1;
+            counts.gave_up += u64::from(!is_done);
+            let sent = job.call.sent();
+            world
+                .laws
+                .answered
+                .check(is_done, || format!("a command was sent {sent} times"));
         }
         Ok(())
     }
