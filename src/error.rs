@@ -49,7 +49,7 @@ pub enum Error {
     /// Something would grow beyond a stated limit; no memory was taken.
     Capacity {
         /// What would grow.
-        what: &'static str,
+        what: Limit,
         /// How much was asked for.
         wanted: u64,
         /// The most there may be.
@@ -82,6 +82,7 @@ pub enum Error {
         /// What is wrong, and what would be right.
         reason: String,
     },
+    #[cfg(feature = "redis")]
     /// Keys of one request that do not share a slot.
     CrossSlot {
         /// The first key.
@@ -93,6 +94,7 @@ pub enum Error {
         /// Its slot.
         other_slot: u32,
     },
+    #[cfg(feature = "redis")]
     /// A reply of a server that is not of the form it should have.
     Reply {
         /// Where in the reply, such as `[0].nodes[1].port`; empty for all of it.
@@ -110,7 +112,7 @@ pub enum Error {
     /// A change that this router does not take.
     Unsupported {
         /// What was asked.
-        what: &'static str,
+        what: Refusal,
         /// What to do instead.
         advice: &'static str,
     },
@@ -189,6 +191,7 @@ impl fmt::Display for Error {
             } => {
                 write!(f, "{name} = {value:?} cannot be used: expected {expected}")
             }
+            #[cfg(feature = "redis")]
             Self::CrossSlot {
                 first,
                 first_slot,
@@ -200,9 +203,11 @@ impl fmt::Display for Error {
                 Quoted(first),
                 Quoted(other)
             ),
+            #[cfg(feature = "redis")]
             Self::Reply { at, expected } if at.is_empty() => {
                 write!(f, "the reply cannot be read: expected {expected}")
             }
+            #[cfg(feature = "redis")]
             Self::Reply { at, expected } => {
                 write!(f, "the reply cannot be read at {at}: expected {expected}")
             }
@@ -218,9 +223,108 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
+/// Writes an enum whose variants stand for words of a message, and [`Display`](fmt::Display) for it.
+macro_rules! words {
+    ($(#[$attribute:meta])* $name:ident { $($variant:ident = $words:literal,)+ }) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name {
+            $(#[doc = concat!("\"", $words, "\".")] $variant,)+
+            /// Words of another crate.
+            Other(&'static str),
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(match self {
+                    $(Self::$variant => $words,)+
+                    Self::Other(words) => words,
+                })
+            }
+        }
+    };
+}
+
+words! {
+    /// What would grow beyond its limit, in an [`Error::Capacity`].
+    ///
+    /// ```
+    /// use hashroute::{Error, Limit, Ring};
+    ///
+    /// let error = Ring::with_points(["a", "b"], u32::MAX).unwrap_err();
+    /// assert!(matches!(error, Error::Capacity { what: Limit::Points, .. }));
+    /// assert_eq!(Limit::Points.to_string(), "points on the ring");
+    /// ```
+    Limit {
+        Nodes = "nodes",
+        WeightedNodes = "nodes with weight",
+        Points = "points on the ring",
+        PointsOrCells = "points or cells",
+        Slots = "slots",
+        Masters = "masters",
+        WeightUnits = "units of weight",
+        TurnsToFill = "turns to fill the table",
+        StepsToMap = "steps to make the map",
+        ServersWithoutKetama = "servers without ketama_points",
+        Epochs = "epochs",
+        HotKeys = "hot keys",
+        Steps = "steps",
+        MovedRanges = "ranges that move",
+        RangesInSteps = "ranges in all steps",
+        SpecBytes = "bytes of a spec",
+        ClusterNodes = "cluster nodes",
+        LoadUnits = "units of load",
+        TextBytes = "bytes of text",
+        Keys = "keys",
+        KeyBytes = "bytes of keys",
+    }
+}
+
+words! {
+    /// What is not supported, in an [`Error::Unsupported`].
+    ///
+    /// ```
+    /// use hashroute::{Change, Error, Refusal, Ring, Router};
+    ///
+    /// let mut ring = Ring::from_tokens(["a"], [(7, "a")])?;
+    /// let error = ring.apply(&Change::add("b")).unwrap_err();
+    /// assert!(matches!(error, Error::Unsupported { what: Refusal::RingOfTokens, .. }));
+    /// # Ok::<(), Error>(())
+    /// ```
+    Refusal {
+        SharedRouter = "a shared router takes no change",
+        RingDrawsPoints = "this ring draws its own points",
+        RingOfTokens = "a ring of explicit tokens cannot choose tokens for a new node",
+        NodeWithoutToken = "a node has no token",
+        NothingToDiff = "neither router gives any of these keys an owner, so that nothing can be told",
+        PlanByLoads = "a plan between routers whose loads decide who owns a key",
+        PlanWithoutOwners = "the new router gives keys no owner, so that nobody could hold them",
+        NothingToPlan = "neither router gives an owner to any key of text, so that nothing can be planned",
+        PlanOfOthers = "the plan is of other routers than these",
+        ChangeOnItsWay = "a change on its way takes no other",
+        NoConfig = "this system has no configuration file that is read here",
+        History = "a history of changes cannot be saved yet",
+        ServersOfRouter = "the servers of a dialect hold more than its router tells",
+        OtherRouter = "the router is not of this strategy with these parameters",
+        HashWithoutKey = "a keyed hash function without its key",
+        CassandraWithoutToken = "a node without a token owns nothing in Cassandra",
+        JumpServerDown = "a server is down that others follow, and jump knows servers by their number",
+        SlotsOnTheMove = "a plan while slots are on the move",
+        AtomicMoveBegun = "an atomic move of a slot that is on the move already",
+        PromotionWithoutMajority = "a promotion without a majority of the primaries that own slots",
+        NoVote = "no vote",
+        UnknownMeasure = "what these keys hold is not known by this measure",
+        NoCircle = "this router has no circle of hashes to draw",
+        NoPixels = "this picture cannot be rendered",
+    }
+}
+
 /// Bytes for a message: what cannot be printed escaped, what is long cut.
+#[cfg(feature = "redis")]
 struct Quoted<'a>(&'a [u8]);
 
+#[cfg(feature = "redis")]
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = self.0.get(..64).unwrap_or(self.0);

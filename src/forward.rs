@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use crate::{Change, Error, Router};
+use crate::{Change, Error, Refusal, Router};
 
 /// Writes the methods of [`Router`] for a wrapper: a router around a router.
 ///
@@ -260,7 +260,7 @@ impl<R: Router + ?Sized> Router for Arc<R> {
 trait Refuse {
     fn refuse(&mut self, _: &Change) -> Result<(), Error> {
         Err(Error::Unsupported {
-            what: "a shared router takes no change",
+            what: Refusal::SharedRouter,
             advice: "change a clone and share that, or hold the router in `shared::Shared`",
         })
     }

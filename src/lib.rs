@@ -38,7 +38,7 @@ pub mod harness;
 pub mod plot;
 
 pub use change::{Basis, Diff, Flow, MovedRange, Ramp, diff, diff_keys, plan};
-pub use error::Error;
+pub use error::{Error, Limit, Refusal};
 pub use key::hash::{self, HashFunction};
 pub use key::{HashId, HashTag, KeyHash, KeyHasher, SystemHash};
 pub use load::{Lease, Loads};

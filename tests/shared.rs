@@ -13,7 +13,7 @@ use hashroute::health::{Liveness, Policy};
 use hashroute::hot::HotKeys;
 use hashroute::shared::{Shared, Version};
 use hashroute::strategy::ALL;
-use hashroute::{BoundedLoad, Change, Error, KeyHash, Loads, Node, Ring, Router};
+use hashroute::{BoundedLoad, Change, Error, KeyHash, Limit, Loads, Node, Ring, Router};
 
 const SWAPS: u64 = 2000;
 
@@ -180,7 +180,13 @@ fn what_cannot_be_swaps_nothing() -> Outcome {
     assert!(Arc::ptr_eq(&before, &shared.pin()));
     shared.publish(ring(u64::MAX)?, u64::MAX)?;
     let last = shared.update(&[Change::remove("node-0")]);
-    assert!(matches!(last, Err(Error::Capacity { what: "epochs", .. })));
+    assert!(matches!(
+        last,
+        Err(Error::Capacity {
+            what: Limit::Epochs,
+            ..
+        })
+    ));
     assert_eq!(shared.pin().nodes().len(), 6);
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::change::flows::Flows;
 use crate::change::union::{Pair, Union};
 use crate::hash::mix64;
 use crate::space::{HashSpace, overlay};
-use crate::{Error, Router, RouterExt};
+use crate::{Error, Refusal, Router, RouterExt};
 
 /// What moves from one router to another.
 ///
@@ -378,6 +378,6 @@ fn counted<K: AsRef<[u8]>>(
 }
 
 const NOT_ROUTED: Error = Error::Unsupported {
-    what: "neither router gives any of these keys an owner, so that nothing can be told",
+    what: Refusal::NothingToDiff,
     advice: "give keys such as the systems hash: a flow's bytes, a number",
 };

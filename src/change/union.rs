@@ -139,7 +139,7 @@ mod tests {
     }
 
     const LOST: Error = Error::Unsupported {
-        what: "a node is lost",
+        what: crate::Refusal::Other("a node is lost"),
         advice: "",
     };
 }

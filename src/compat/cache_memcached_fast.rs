@@ -22,7 +22,7 @@ use super::nginx::{chain, crc32, middle};
 use super::parts::servers::down;
 use super::{Layout, Pool, Rule, Server, System, boxed};
 use crate::registry::{Origin, Param, Params, Scheme};
-use crate::{Error, NodeId, SystemHash};
+use crate::{Error, Limit, NodeId, SystemHash};
 
 pub(super) const DIALECT: Scheme = Scheme::dialect(
     "cache-memcached-fast",
@@ -208,7 +208,7 @@ fn check_servers(count: usize) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Capacity {
-        what: "servers without ketama_points",
+        what: Limit::ServersWithoutKetama,
         wanted: count as u64,
         limit: MOST_SERVERS as u64,
         advice: "set ketama_points",

@@ -27,7 +27,7 @@ use super::parts::servers::{unweighted, up};
 use super::{Layout, Pool, Server, System, boxed};
 use crate::registry::{KeyForm, Origin, Param, Params, Scheme};
 use crate::strategy::{jump_hash, jump_hash_guava};
-use crate::{Error, HashFunction, NodeId};
+use crate::{Error, HashFunction, NodeId, Refusal};
 
 pub(super) const JUMP: Scheme = Scheme::dialect(
     "jump",
@@ -189,7 +189,7 @@ impl System for JumpFamily {
         let first = servers.iter().take_while(|(_, server)| !server.is_down());
         if up(servers).count() != first.count() {
             return Err(Error::Unsupported {
-                what: "a server is down that others follow, and jump knows servers by their number",
+                what: Refusal::JumpServerDown,
                 advice: "let another take its place in the list, or remove it and renumber the rest",
             });
         }

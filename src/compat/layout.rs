@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
 use crate::strategy::{Points, Ring};
-use crate::{Error, Explanation, HashRanges, KeyHash, NodeId};
+use crate::{Error, Explanation, HashRanges, KeyHash, Limit, NodeId};
 
 /// Where the servers of a [`Pool`](super::Pool) are.
 ///
@@ -384,7 +384,7 @@ pub(super) fn check_capacity(points: u64) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Capacity {
-        what: "points or cells",
+        what: Limit::PointsOrCells,
         wanted: points,
         limit: Ring::MAX_POINTS,
         advice: "divide all weights by a common factor",

@@ -15,7 +15,7 @@ mod server;
 pub use self::change::Change;
 use self::locations::LocationIds;
 pub use self::server::Server;
-use crate::Error;
+use crate::{Error, Limit};
 
 /// A member that keys can go to: a name, a weight and, optionally, a zone and a rack.
 ///
@@ -653,7 +653,7 @@ fn name_in(slots: &[Option<Node>], id: NodeId) -> &str {
 
 fn too_many() -> Error {
     Error::Capacity {
-        what: "nodes",
+        what: Limit::Nodes,
         wanted: u64::from(u32::MAX) + 1,
         limit: u64::from(u32::MAX),
         advice: "split the cluster",

@@ -9,8 +9,8 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::canvas::{Anchor, Canvas, Pen};
 use super::{Picture, text};
-use crate::Error;
 use crate::harness::{Balance, Figures, Measure, NodeBalance};
+use crate::{Error, Refusal};
 
 /// Up to so many nodes have a bar and a name each; more are drawn in order of fullness.
 const NAMED: usize = 40;
@@ -48,7 +48,7 @@ pub fn bars(balance: &Balance, measure: Measure) -> Result<Picture, Error> {
         Measure::Requests => balance.requests.as_ref(),
     };
     let figures = figures.ok_or(Error::Unsupported {
-        what: "what these keys hold is not known by this measure",
+        what: Refusal::UnknownMeasure,
         advice: "give the keys with their sizes or requests, or draw the keys themselves",
     })?;
     let chart = Chart::new(balance, figures, measure);

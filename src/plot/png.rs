@@ -8,7 +8,7 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 
 use super::Picture;
-use crate::Error;
+use crate::{Error, Refusal};
 
 /// The longest side of a PNG, in pixels: 256 MB of them while it is drawn.
 const MOST: f32 = 8192.0;
@@ -49,7 +49,7 @@ impl Picture {
 }
 
 const UNREADABLE: Error = Error::Unsupported {
-    what: "this picture cannot be rendered",
+    what: Refusal::NoPixels,
     advice: "take the SVG, which a browser shows",
 };
 

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use super::{ClusterNode, Mark, Role, SlotRange, Table};
-use crate::Error;
+use crate::{Error, Limit};
 
 /// What a primary says of itself: its epoch and its slots, as in the header of every message
 /// between servers.
@@ -296,7 +296,7 @@ impl Table {
 
 pub(super) fn next_epoch(epoch: u64) -> Result<u64, Error> {
     epoch.checked_add(1).ok_or(Error::Capacity {
-        what: "epochs",
+        what: Limit::Epochs,
         wanted: u64::MAX,
         limit: u64::MAX,
         advice: "no server counts so far: check where the epoch came from",

@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 
 use super::claims::next_epoch;
 use super::{Claim, ClusterNode, Flags, Mark, Role, SlotRange, Table};
-use crate::Error;
+use crate::{Error, Refusal};
 
 /// How a replica comes to take over.
 ///
@@ -135,7 +135,7 @@ impl Table {
         }
         if how != Promotion::Takeover && !self.votes().is_majority() {
             return Err(Error::Unsupported {
-                what: "a promotion without a majority of the primaries that own slots",
+                what: Refusal::PromotionWithoutMajority,
                 advice: "bring primaries back, or take over if nobody else may serve the slots",
             });
         }
@@ -167,19 +167,21 @@ impl Table {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn vote(&mut self, old: &Claim, epoch: u64) -> Result<(), Error> {
-        let refuse = |what, advice| Err(Error::Unsupported { what, advice });
+        let refuse = |advice| {
+            Err(Error::Unsupported {
+                what: Refusal::NoVote,
+                advice,
+            })
+        };
         let voter = self.myself().filter(|node| node.role() == Role::Primary);
         if voter.is_none_or(|node| self.count(node.id()) == 0) {
-            return refuse("no vote", "only primaries that own slots vote");
+            return refuse("only primaries that own slots vote");
         }
         if epoch < self.current_epoch || epoch <= self.last_vote_epoch {
-            return refuse("no vote", "ask under an epoch that nobody voted in yet");
+            return refuse("ask under an epoch that nobody voted in yet");
         }
         if self.node(&old.id).is_none_or(|node| !node.flags().failed) {
-            return refuse(
-                "no vote",
-                "the primary has not failed, as the voter sees it",
-            );
+            return refuse("the primary has not failed, as the voter sees it");
         }
         let newer = |slot| {
             self.owner(slot)
@@ -191,10 +193,7 @@ impl Table {
             .iter()
             .map(|range| *range.start()..=(*range.end()).min(count));
         if slots.flatten().any(newer) {
-            return refuse(
-                "no vote",
-                "a slot went elsewhere: hear its owner's claim first",
-            );
+            return refuse("a slot went elsewhere: hear its owner's claim first");
         }
         self.current_epoch = epoch;
         self.last_vote_epoch = epoch;

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::{Error, KeyHasher};
+use crate::{Error, KeyHasher, Limit};
 
 /// How a key becomes a slot: a hash function, a tag, and the number of slots.
 ///
@@ -84,7 +84,7 @@ impl SlotRule {
             0 => Err(Error::parameter("slots", slots, "at least 1")),
             1..=Self::MAX_SLOTS => Ok(Self { hasher, slots }),
             _ => Err(Error::Capacity {
-                what: "slots",
+                what: Limit::Slots,
                 wanted: slots.into(),
                 limit: Self::MAX_SLOTS.into(),
                 advice: "take fewer: a few hundred a node are even",

@@ -9,7 +9,7 @@ use core::fmt;
 use core::ops::RangeInclusive;
 
 use super::{ClusterNode, Mark, Role, SlotRule};
-use crate::Error;
+use crate::{Error, Limit};
 
 /// Slots from one to another, both included, as servers write them.
 pub type SlotRange = RangeInclusive<u32>;
@@ -455,7 +455,7 @@ fn check_room(nodes: usize) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Capacity {
-        what: "cluster nodes",
+        what: Limit::ClusterNodes,
         wanted: nodes as u64,
         limit: Table::MAX_NODES as u64,
         advice: "split the cluster, or remove nodes that are gone",

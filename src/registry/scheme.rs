@@ -9,7 +9,7 @@ use core::ops::RangeInclusive;
 
 use super::params::complete;
 use super::{Agree, Caps, Config, ConfigReader, Param, Params};
-use crate::{Error, Node, NodeId, Router, Server};
+use crate::{Error, Node, NodeId, Refusal, Router, Server};
 
 /// A row of the registry: a strategy of ours, or the dialect of a real system.
 ///
@@ -348,7 +348,7 @@ impl Scheme {
     /// error of the first pool when none can be used.
     pub fn read(&'static self, text: &str) -> Result<Vec<Config>, Error> {
         let read = self.reader.ok_or(Error::Unsupported {
-            what: "this system has no configuration file that is read here",
+            what: Refusal::NoConfig,
             advice: "give its servers and options",
         })?;
         let configs = read(self, text)?;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use super::{Agree, Params, Scheme};
-use crate::{Change, Error, Node, NodeId, Router, Server};
+use crate::{Change, Error, Node, NodeId, Refusal, Router, Server};
 
 /// A row with its members and parameters, and its table where it has one: all that is needed to
 /// build a router, and all that peers must share.
@@ -205,11 +205,11 @@ fn by_member(ids: &[NodeId], owners: &[Option<NodeId>]) -> Vec<Vec<RangeInclusiv
 }
 
 const NO_HISTORY: Error = Error::Unsupported {
-    what: "a history of changes cannot be saved yet",
+    what: Refusal::History,
     advice: "take a strategy whose peers share a set, a count or a table",
 };
 
 const NOT_OF_A_ROUTER: Error = Error::Unsupported {
-    what: "the servers of a dialect hold more than its router tells",
+    what: Refusal::ServersOfRouter,
     advice: "keep the servers that it was built of",
 };

@@ -17,7 +17,7 @@ use super::{Spec, VALUES};
 #[cfg(feature = "compat")]
 use crate::compat;
 use crate::registry::{Params, Scheme, Setup};
-use crate::{Error, Node, Router, Server, strategy};
+use crate::{Error, Limit, Node, Router, Server, strategy};
 
 /// The fields in the order in which people read them.
 #[derive(Serialize, Deserialize)]
@@ -81,7 +81,7 @@ impl Spec {
     pub fn read(text: &str) -> Result<(Self, Box<dyn Router>), Error> {
         if text.len() > Self::MAX_TEXT {
             return Err(Error::Capacity {
-                what: "bytes of a spec",
+                what: Limit::SpecBytes,
                 wanted: text.len() as u64,
                 limit: Self::MAX_TEXT as u64,
                 advice: "take fewer nodes, or a table in longer ranges",

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::text::Word;
 use crate::hash::Secret;
-use crate::{Error, HashFunction, HashTag, KeyHasher};
+use crate::{Error, HashFunction, HashTag, KeyHasher, Refusal};
 
 /// How keys are hashed, with what the function takes and nothing else.
 #[derive(Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl Hash {
             Some(Word(text)) => hasher = hasher.with_key(key(text)?)?,
             None if function.secret() == Secret::Key128 => {
                 return Err(Error::Unsupported {
-                    what: "a keyed hash function without its key",
+                    what: Refusal::HashWithoutKey,
                     advice: "give `key` beside `function`: 32 hexadecimal digits, which are 16 bytes",
                 });
             }

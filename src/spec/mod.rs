@@ -18,7 +18,7 @@ mod text;
 
 use self::file::File;
 use crate::registry::{Params, Scheme, Setup};
-use crate::{Change, Error, KeyHasher, Node, Router, Server};
+use crate::{Change, Error, KeyHasher, Limit, Node, Refusal, Router, Server};
 
 /// What peers must share: the strategy with its parameters, the key hash with its seed or key and
 /// tag, the nodes with weights and locations, their order or the table of slots where the strategy
@@ -128,7 +128,7 @@ impl Spec {
         router: &dyn Router,
     ) -> Result<Self, Error> {
         const OTHER: Error = Error::Unsupported {
-            what: "the router is not of this strategy with these parameters",
+            what: Refusal::OtherRouter,
             advice: "give those that it was built with",
         };
         let spec = Self::captured(scheme, params, router)?;
@@ -191,7 +191,7 @@ impl Spec {
     pub fn with_epoch(self, epoch: u64) -> Result<Self, Error> {
         if epoch > Self::MAX_EPOCH {
             return Err(Error::Capacity {
-                what: "epochs",
+                what: Limit::Epochs,
                 wanted: epoch,
                 limit: Self::MAX_EPOCH,
                 advice: "epochs count changes, from 0",

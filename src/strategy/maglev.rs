@@ -32,7 +32,8 @@ use super::{draw, seed};
 use crate::hash::scale;
 use crate::registry::{Caps, Excess, Param, Scheme};
 use crate::{
-    Change, Error, Explanation, HashId, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Router,
+    Change, Error, Explanation, HashId, HashRanges, KeyHash, KeyHasher, Limit, Node, NodeId, Nodes,
+    Router,
 };
 
 pub(super) const STRATEGY: Scheme = Scheme::strategy(
@@ -171,7 +172,7 @@ pub(crate) fn check_table_size(size: u64, nodes: usize) -> Result<usize, Error> 
     let nodes = nodes as u64;
     if nodes > Maglev::MAX_TABLE_SIZE {
         return Err(Error::Capacity {
-            what: "nodes with weight",
+            what: Limit::WeightedNodes,
             wanted: nodes,
             limit: Maglev::MAX_TABLE_SIZE,
             advice: "split the cluster, or use a ring",

@@ -23,7 +23,8 @@ use core::ops::{Range, RangeInclusive};
 
 use crate::registry::{Agree, Caps, Excess, Param, Params, Scheme, TableForm};
 use crate::{
-    Change, Error, Explanation, HashId, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Router,
+    Change, Error, Explanation, HashId, HashRanges, KeyHash, KeyHasher, Limit, Node, NodeId, Nodes,
+    Router,
 };
 
 pub(super) const STRATEGY: Scheme = Scheme::strategy(
@@ -326,7 +327,7 @@ fn check_slots(slots: u32) -> Result<(), Error> {
         0 => Err(Error::parameter("slots", slots, "at least 1")),
         1..=HashSlots::MAX_SLOTS => Ok(()),
         _ => Err(Error::Capacity {
-            what: "slots",
+            what: Limit::Slots,
             wanted: slots.into(),
             limit: HashSlots::MAX_SLOTS.into(),
             advice: "take fewer: a few hundred a node are even",
@@ -339,7 +340,7 @@ fn check_room(nodes: &Nodes, slots: usize) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Capacity {
-        what: "nodes with weight",
+        what: Limit::WeightedNodes,
         wanted: nodes.weighted() as u64,
         limit: slots as u64,
         advice: "each owns at least one slot, so make the table with more slots",

@@ -43,7 +43,7 @@ use std::panic::catch_unwind;
 use arc_swap::{ArcSwap, Cache};
 
 use crate::sync::{Mutex, lock};
-use crate::{Change, Error, Router};
+use crate::{Change, Error, Limit, Router};
 
 /// A router that many threads read while one at a time swaps it. A clone is another handle to
 /// the same.
@@ -398,7 +398,7 @@ impl<R: Router + Clone> Shared<R> {
 }
 
 const NO_EPOCH_LEFT: Error = Error::Capacity {
-    what: "epochs",
+    what: Limit::Epochs,
     wanted: u64::MAX,
     limit: u64::MAX - 1,
     advice: "publish epochs that leave room for those to come",

@@ -36,7 +36,7 @@ use crate::change::diff::sample;
 use crate::change::flows::Flows;
 use crate::change::union::{Pair, Union};
 use crate::space::HashSpace;
-use crate::{Error, NodeId, Router, RouterExt, Spread};
+use crate::{Error, NodeId, Refusal, Router, RouterExt, Spread};
 
 /// How many nodes hold each key, and how far apart they stand.
 ///
@@ -298,7 +298,7 @@ impl Plan {
 fn check_loads(routers: [&dyn Router; 2]) -> Result<(), Error> {
     if routers.iter().any(|router| router.loads().is_some()) {
         return Err(Error::Unsupported {
-            what: "a plan between routers whose loads decide who owns a key",
+            what: Refusal::PlanByLoads,
             advice: "plan for the routers below them",
         });
     }
@@ -314,11 +314,11 @@ fn check_owners(old: &dyn Router, new: &dyn Router) -> Result<(), Error> {
     let is_empty = |router: &dyn Router| router.nodes().weighted() == 0;
     match (routes(old), routes(new)) {
         (true, false) => Err(Error::Unsupported {
-            what: "the new router gives keys no owner, so that nobody could hold them",
+            what: Refusal::PlanWithoutOwners,
             advice: "give a node of the new router weight, or slots",
         }),
         (false, false) if !(is_empty(old) && is_empty(new)) => Err(Error::Unsupported {
-            what: "neither router gives an owner to any key of text, so that nothing can be planned",
+            what: Refusal::NothingToPlan,
             advice: "compare the two for keys of your own with `diff_keys`",
         }),
         _ => Ok(()),

@@ -3,7 +3,9 @@
 use core::ops::ControlFlow;
 
 use super::{Owners, Phase, Transition};
-use crate::{Change, Error, Explanation, HashId, KeyHash, NodeId, NodeList, Nodes, Router, Spread};
+use crate::{
+    Change, Error, Explanation, HashId, KeyHash, NodeId, NodeList, Nodes, Refusal, Router, Spread,
+};
 
 /// A moment of a [`Transition`] as a router: each key to the node that is read.
 ///
@@ -47,7 +49,7 @@ impl Router for Moment<'_> {
 
     fn apply(&mut self, _: &Change) -> Result<(), Error> {
         Err(Error::Unsupported {
-            what: "a change on its way takes no other",
+            what: Refusal::ChangeOnItsWay,
             advice: "finish it, or plan anew from where it stands",
         })
     }

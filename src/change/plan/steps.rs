@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::Budget;
 use super::cut::{Division, Kind, Piece};
 use crate::space::HashSpace;
-use crate::{Error, NodeId};
+use crate::{Error, Limit, NodeId};
 
 const MAX_STEPS: usize = 1 << 16;
 const MAX_RANGES: usize = 1 << 24;
@@ -22,7 +22,7 @@ pub(super) fn pack(
     budget: Budget,
 ) -> Result<Vec<Vec<Piece>>, Error> {
     check(
-        "ranges that move",
+        Limit::MovedRanges,
         division.pieces.len(),
         MAX_RANGES,
         "change fewer nodes at once",
@@ -36,18 +36,13 @@ pub(super) fn pack(
         ranges += step.len();
         steps.push(step);
         let advice = "allow a larger share in each step";
-        check("steps", steps.len(), MAX_STEPS, advice)?;
-        check("ranges in all steps", ranges, MAX_RANGES, advice)?;
+        check(Limit::Steps, steps.len(), MAX_STEPS, advice)?;
+        check(Limit::RangesInSteps, ranges, MAX_RANGES, advice)?;
     }
     Ok(steps)
 }
 
-fn check(
-    what: &'static str,
-    wanted: usize,
-    limit: usize,
-    advice: &'static str,
-) -> Result<(), Error> {
+fn check(what: Limit, wanted: usize, limit: usize, advice: &'static str) -> Result<(), Error> {
     if wanted <= limit {
         return Ok(());
     }

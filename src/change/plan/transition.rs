@@ -11,7 +11,7 @@ use super::identity::identity;
 use super::{Moment, Plan, Replicas, check_loads};
 use crate::change::union::Union;
 use crate::space::HashSpace;
-use crate::{Error, KeyHash, NodeId, NodeList, Nodes, Router, RouterExt};
+use crate::{Error, KeyHash, NodeId, NodeList, Nodes, Refusal, Router, RouterExt};
 
 /// A change on its way: two routers, the plan between them, and how far it has come.
 ///
@@ -176,7 +176,7 @@ impl Transition {
         };
         if !members.same(&plan.members) || !is_known(0, &*old) || !is_known(1, &*new) {
             return Err(Error::Unsupported {
-                what: "the plan is of other routers than these",
+                what: Refusal::PlanOfOthers,
                 advice: "plan anew from the old router to the new one",
             });
         }

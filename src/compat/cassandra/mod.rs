@@ -36,7 +36,7 @@ use super::layout::check_capacity;
 use super::parts::servers::{check_names, unweighted};
 use super::{Layout, Pool, Rule, Server, System, boxed};
 use crate::registry::{Origin, Param, Params, Scheme};
-use crate::{Error, NodeId, SystemHash};
+use crate::{Error, NodeId, Refusal, SystemHash};
 
 pub use self::tokens::{murmur3_token, random_token};
 pub use self::topology::network_topology;
@@ -223,7 +223,7 @@ impl Cassandra {
         for of in servers {
             let tokens = by_name.get(of.1.name()).filter(|tokens| !tokens.is_empty());
             let tokens = tokens.ok_or(Error::Unsupported {
-                what: "a node without a token owns nothing in Cassandra",
+                what: Refusal::CassandraWithoutToken,
                 advice: "give its tokens in the map",
             })?;
             all.extend(tokens.iter().map(|token| (*token, owner(of))));

@@ -24,7 +24,7 @@ use core::str::FromStr;
 use super::layout::check_capacity;
 use super::{Layout, Pool, Rule, Server, System, boxed};
 use crate::registry::{Origin, Param, Params, Scheme};
-use crate::{Error, KeyHash, NodeId, SystemHash};
+use crate::{Error, KeyHash, Limit, NodeId, SystemHash};
 
 #[cfg(feature = "config")]
 mod config;
@@ -355,7 +355,7 @@ fn map(servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
     let steps = total.unsigned_abs().saturating_mul(scores.len() as u64);
     if steps > MAP_STEPS {
         return Err(Error::Capacity {
-            what: "steps to make the map",
+            what: Limit::StepsToMap,
             wanted: steps,
             limit: MAP_STEPS,
             advice: "use fewer servers, or weights with a common factor",

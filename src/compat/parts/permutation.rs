@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::compat::Layout;
 use crate::strategy::check_table_size;
-use crate::{Error, NodeId};
+use crate::{Error, Limit, NodeId};
 
 /// `at`, `at + skip`, `at + 2 skip`, ..., modulo the size of the table.
 #[derive(Clone, Debug)]
@@ -93,7 +93,7 @@ pub(in crate::compat) fn count(turns: &mut u64) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Capacity {
-        what: "turns to fill the table",
+        what: Limit::TurnsToFill,
         wanted: *turns,
         limit: TURNS,
         advice: "use a smaller table, or weights that are closer together",

@@ -8,7 +8,7 @@ use core::fmt::Write;
 use super::servers::up;
 use crate::compat::layout::check_capacity;
 use crate::compat::{Layout, Rule, Server};
-use crate::{Error, NodeId};
+use crate::{Error, Limit, NodeId};
 
 /// The most points of a ring that either system takes.
 pub(in crate::compat) const MAX_SIZE: u64 = 8_388_608;
@@ -26,7 +26,7 @@ pub(in crate::compat) fn shares(servers: &[(NodeId, Server)]) -> Result<Vec<Shar
     let total = total_weight(servers);
     if total > u64::from(u32::MAX) {
         return Err(Error::Capacity {
-            what: "units of weight",
+            what: Limit::WeightUnits,
             wanted: total,
             limit: u32::MAX.into(),
             advice: "divide all weights by a common factor",

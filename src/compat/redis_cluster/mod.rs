@@ -33,7 +33,7 @@ use super::layout::check_capacity;
 use super::parts::servers::{check_names, unweighted};
 use super::{Layout, Pool, Server, System, boxed};
 use crate::registry::{Origin, Param, Params, Scheme};
-use crate::{Error, HashFunction, HashTag, NodeId, SystemHash};
+use crate::{Error, HashFunction, HashTag, Limit, NodeId, SystemHash};
 
 pub(super) const DIALECT: Scheme = Scheme::dialect(
     "redis-cluster",
@@ -195,7 +195,7 @@ impl System for RedisCluster {
         unweighted(servers)?;
         if servers.len() > usize::from(COUNT) {
             return Err(Error::Capacity {
-                what: "masters",
+                what: Limit::Masters,
                 wanted: servers.len() as u64,
                 limit: COUNT.into(),
                 advice: "a master needs a slot",

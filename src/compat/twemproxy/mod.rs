@@ -30,7 +30,7 @@ use super::parts::hashkit::{CHAR, Char, Function};
 use super::parts::ketama::{Ketama, hashes_f32, words};
 use super::{Layout, Pool, Rule, Server, System, boxed};
 use crate::registry::{Origin, Param, Params, Scheme};
-use crate::{Error, HashTag, NodeId, SystemHash};
+use crate::{Error, HashTag, Limit, NodeId, SystemHash};
 
 pub(super) const DIALECT: Scheme = Scheme::dialect(
     "twemproxy",
@@ -256,7 +256,7 @@ fn total(up: &[Named]) -> Result<u64, Error> {
     let total = up.iter().map(|server| u64::from(server.weight)).sum();
     if total > u64::from(u32::MAX) {
         return Err(Error::Capacity {
-            what: "units of weight",
+            what: Limit::WeightUnits,
             wanted: total,
             limit: u32::MAX.into(),
             advice: "divide all weights by a common factor",

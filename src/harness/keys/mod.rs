@@ -13,7 +13,7 @@ use rand_distr::{Distribution, Zipf};
 use rand_pcg::Pcg64Mcg;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::Error;
+use crate::{Error, Limit};
 
 mod dump;
 mod input;
@@ -449,8 +449,8 @@ fn longest(pieces: &[Piece], end: u64) -> u64 {
 fn check_room(count: u64, len: u64) -> Result<(), Error> {
     let most_bytes = 1 << 33;
     let (what, wanted, limit) = match count.saturating_mul(len) {
-        _ if count > Keys::MOST => ("keys", count, Keys::MOST),
-        bytes if bytes > most_bytes => ("bytes of keys", bytes, most_bytes),
+        _ if count > Keys::MOST => (Limit::Keys, count, Keys::MOST),
+        bytes if bytes > most_bytes => (Limit::KeyBytes, bytes, most_bytes),
         _ => return Ok(()),
     };
     let advice = "a million keys are plenty";

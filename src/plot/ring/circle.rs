@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::change::union::Matched;
-use crate::{Error, HashRanges, KeyHash, Node, NodeId, Router};
+use crate::{Error, HashRanges, KeyHash, Node, NodeId, Refusal, Router};
 
 /// Who plays a part: those of the first router in order of name, then those who join.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ impl Circle {
         let ranges = router.ranges();
         let ranges = ranges.filter(|ranges| ranges.modulus().is_none());
         let ranges = ranges.ok_or(Error::Unsupported {
-            what: "this router has no circle of hashes to draw",
+            what: Refusal::NoCircle,
             advice: "take a ring, or a dialect of one",
         })?;
         let whole = 2.0 * (1_u64 << (ranges.bits() - 1)) as f64;

@@ -9,9 +9,9 @@ use core::fmt;
 use core::ops::Range;
 
 use super::{Move, SlotPlan, State};
-use crate::Error;
 use crate::redis::claims::push;
 use crate::redis::{Address, Role, SlotRange, Table};
+use crate::{Error, Refusal};
 
 /// The most ranges in one command, so that no line grows without bound.
 const RANGES: usize = 256;
@@ -155,7 +155,7 @@ impl SlotPlan {
         for step in self.some(table, moves)? {
             if table.marks.contains_key(&step.slot) {
                 return Err(Error::Unsupported {
-                    what: "an atomic move of a slot that is on the move already",
+                    what: Refusal::AtomicMoveBegun,
                     advice: "finish it by the classic commands",
                 });
             }

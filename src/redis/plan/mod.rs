@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 pub use commands::Action;
 
 use super::{ClusterNode, Role, Table};
-use crate::Error;
+use crate::{Error, Limit, Refusal};
 
 /// What a plan should reach: a weight for each primary, and what the slots weigh.
 ///
@@ -245,7 +245,7 @@ impl SlotPlan {
     pub fn new(table: &Table, goal: &Goal) -> Result<Self, Error> {
         if table.marks().next().is_some() {
             return Err(Error::Unsupported {
-                what: "a plan while slots are on the move",
+                what: Refusal::SlotsOnTheMove,
                 advice: "finish the moves that are open first, then plan again",
             });
         }
@@ -527,7 +527,7 @@ fn sum(loads: &[u64]) -> Result<u64, Error> {
         .iter()
         .try_fold(0_u64, |sum, load| sum.checked_add(*load));
     sum.ok_or(Error::Capacity {
-        what: "units of load",
+        what: Limit::LoadUnits,
         wanted: u64::MAX,
         limit: u64::MAX,
         advice: "give loads in larger units: their sum must fit into 64 bits",

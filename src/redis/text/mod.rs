@@ -21,7 +21,7 @@ pub use reply::{Protocol, Reply};
 pub use slots::Endpoint;
 
 use super::{SlotRule, Table};
-use crate::Error;
+use crate::{Error, Limit};
 
 impl Table {
     /// The most bytes of text that are read: what 65,536 nodes need, and no more.
@@ -91,7 +91,7 @@ fn check_size(text: &str) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Capacity {
-        what: "bytes of text",
+        what: Limit::TextBytes,
         wanted: text.len() as u64,
         limit: Table::MAX_TEXT as u64,
         advice: "give what one server printed of its cluster",

@@ -28,8 +28,8 @@ use self::points::CIRCLE;
 pub(crate) use self::points::Points;
 use crate::registry::{Caps, Param, Scheme};
 use crate::{
-    Change, Error, Explanation, HashFunction, HashId, HashRanges, KeyHash, KeyHasher, Node, NodeId,
-    NodeList, Nodes, Router, Spread, replicas,
+    Change, Error, Explanation, HashFunction, HashId, HashRanges, KeyHash, KeyHasher, Limit, Node,
+    NodeId, NodeList, Nodes, Refusal, Router, Spread, replicas,
 };
 
 pub(super) const STRATEGY: Scheme = Scheme::strategy(
@@ -232,7 +232,7 @@ impl Ring {
     pub fn add_with_tokens(&mut self, node: Node, tokens: &[u64]) -> Result<(), Error> {
         let Labels::Tokens(by_name) = &mut self.labels else {
             return Err(Error::Unsupported {
-                what: "this ring draws its own points",
+                what: Refusal::RingDrawsPoints,
                 advice: "apply Change::Add, or build the ring from tokens",
             });
         };
@@ -356,7 +356,7 @@ fn lay_out(nodes: &Nodes, labels: &Labels) -> Points {
 const SHORT_LIST: usize = 8;
 
 const TOKENLESS: Error = Error::Unsupported {
-    what: "a node has no token",
+    what: Refusal::NodeWithoutToken,
     advice: "give every node at least one token",
 };
 
@@ -365,7 +365,7 @@ fn check_capacity(points: u64) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Capacity {
-        what: "points on the ring",
+        what: Limit::Points,
         wanted: points,
         limit: Ring::MAX_POINTS,
         advice: "divide all weights by a common factor, or take fewer points a unit of weight",
@@ -397,7 +397,7 @@ impl Router for Ring {
         if let (Change::Add(_), Labels::Tokens(_)) = (change, &self.labels) {
             self.nodes.check(change)?;
             return Err(Error::Unsupported {
-                what: "a ring of explicit tokens cannot choose tokens for a new node",
+                what: Refusal::RingOfTokens,
                 advice: "use Ring::add_with_tokens",
             });
         }

@@ -28,7 +28,7 @@ use core::ops::ControlFlow;
 use crate::load::SharedCounters;
 use crate::wrap::check_uncounted;
 use crate::{
-    Change, Error, Explanation, HashRanges, KeyHash, Lease, Loads, NodeId, NodeList, Router,
+    Change, Error, Explanation, HashRanges, KeyHash, Lease, Limit, Loads, NodeId, NodeList, Router,
     RouterExt, Spread, replicas,
 };
 
@@ -241,7 +241,7 @@ impl<R: Router> HotKeys<R> {
         let mut hot: Vec<_> = keys.into_iter().take(HotKeys::MAX_HOT + 1).collect();
         if hot.len() > HotKeys::MAX_HOT {
             return Err(Error::Capacity {
-                what: "hot keys",
+                what: Limit::HotKeys,
                 wanted: hot.len() as u64,
                 limit: HotKeys::MAX_HOT as u64,
                 advice: "take a larger share",

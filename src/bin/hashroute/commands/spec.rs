@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use hashroute::{Error, Router, Spec};
+use hashroute::{Error, Limit, Router, Spec};
 use serde_json::json;
 
 use crate::args::{NodeArgs, OutputArgs, StrategyArgs};
@@ -209,7 +209,10 @@ fn write(args: &WriteArgs) -> Result<(), Failure> {
     let mut spec = choice.spec(&nodes)?;
     for change in &changes {
         spec.apply(change).map_err(|error| match error {
-            Error::Capacity { what: "epochs", .. } => Failure::Input(format!("--spec: {error}")),
+            Error::Capacity {
+                what: Limit::Epochs,
+                ..
+            } => Failure::Input(format!("--spec: {error}")),
             _ => choice.refusal(&error),
         })?;
     }
