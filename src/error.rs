@@ -303,6 +303,7 @@ words! {
         NothingToPlan = "neither router gives an owner to any key of text, so that nothing can be planned",
         PlanOfOthers = "the plan is of other routers than these",
         ChangeOnItsWay = "a change on its way takes no other",
+        LoadsInside = "the router inside counts loads already",
         NoConfig = "this system has no configuration file that is read here",
         History = "a history of changes cannot be saved yet",
         ServersOfRouter = "the servers of a dialect hold more than its router tells",

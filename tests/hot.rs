@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 
 use common::{Outcome, build, for_all, keys, walked, weighted};
 use hashroute::hot::{HeavyHitters, HotKeys};
+use hashroute::registry::Agree;
 use hashroute::strategy::ALL;
 use hashroute::{KeyHash, Loads, Node, NodeId, Rendezvous, Ring, Router, RouterExt, Spread};
 use proptest::collection::vec;
@@ -21,7 +22,8 @@ use proptest::prelude::any;
 fn only_hot_keys_are_routed_otherwise() {
     let inputs = (vec(0_u32..5, 0..9), 2_usize..=8, vec(any::<bool>(), 60));
     let keys = keys(80, 60);
-    for strategy in ALL {
+    // Over a router that counts it is refused.
+    for strategy in ALL.iter().filter(|row| row.agree() != Agree::Load) {
         for_all(12, &inputs, |(weights, copies, heat)| {
             let inner = build(strategy, weighted(strategy, &weights));
             let mut router = HotKeys::new(inner, copies, 0.01).expect("in range");

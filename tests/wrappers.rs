@@ -292,6 +292,11 @@ fn wrappers_answer_as_the_router_inside() -> Result<(), Error> {
     assert_eq!(own(&probe, handle), ["apply"]);
     let liveness = Liveness::new(probe.clone(), Policy::default())?;
     assert_eq!(own(&probe, liveness), [""; 0]);
+    // One wrapper counts: these two take no router that does.
+    let probe = Probe {
+        counts: false,
+        ..probe
+    };
     let hot = HotKeys::new(probe.clone(), 2, 0.1)?;
     assert_eq!(own(&probe, hot), [""; 0]);
     // Loads decide, so that only its own answers hold, and nobody owns a range.

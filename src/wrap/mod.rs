@@ -15,7 +15,7 @@ fn check_uncounted<R: crate::Router>(router: &R) -> Result<(), crate::Error> {
     match router.loads() {
         None => Ok(()),
         Some(_) => Err(crate::Error::Unsupported {
-            what: "the router inside counts loads already",
+            what: crate::Refusal::LoadsInside,
             advice: "wrap the router below it: one wrapper counts",
         }),
     }
