@@ -9,6 +9,8 @@ use memchr::memchr;
 
 pub mod hash;
 mod identity;
+#[cfg(feature = "serde")]
+mod number;
 
 pub use identity::{HashId, SystemHash};
 
@@ -25,8 +27,31 @@ use crate::hash::{GOLDEN_GAMMA, HashFunction, Secret, mix64};
 /// assert_eq!(KeyHash::from_bytes(b"user:1"), KeyHasher::default().spread(b"user:1"));
 /// assert_ne!(KeyHash::from_integer(1), KeyHash::from_raw(1));
 /// ```
+///
+/// [`Display`](fmt::Display) writes 16 hexadecimal digits. So does serde (feature `serde`) in
+/// formats for people: JSON readers that keep numbers as doubles lose digits beyond 2^53. Binary
+/// formats get the number.
+///
+/// ```
+/// use hashroute::KeyHash;
+///
+/// let hash = KeyHash::from_raw(0xbeef);
+/// assert_eq!((hash.to_string(), format!("{hash:x}")), ("000000000000beef".into(), "beef".into()));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyHash(u64);
+
+impl fmt::Display for KeyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl fmt::LowerHex for KeyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::LowerHex::fmt(&self.0, f)
+    }
+}
 
 impl KeyHash {
     /// The default hash of a key: XXH3 with seed 0. A few nanoseconds for a short key.
@@ -230,7 +255,10 @@ impl FromStr for HashTag {
 /// assert_eq!(hasher.spread(b"{user:1}:cart"), hasher.spread(b"{user:1}:orders"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+///
+/// Without serde: a key must not end in a log or a file by accident. `Spec` (feature `spec`)
+/// writes hashers where peers need them.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct KeyHasher {
     function: HashFunction,
     /// The seed and 0, or the key as two little-endian words.
