@@ -7,10 +7,11 @@
 
 use core::fmt;
 use core::ops::{ControlFlow, Deref};
+use core::str::FromStr;
 
 use smallvec::SmallVec;
 
-use crate::{KeyHash, NodeId, Router};
+use crate::{Error, KeyHash, NodeId, Router};
 
 /// How far apart the nodes of a preference list should stand.
 ///
@@ -26,6 +27,7 @@ use crate::{KeyHash, NodeId, Router};
 /// let zones: Vec<_> = list.iter().filter_map(|&id| router.nodes().get(id)?.zone()).collect();
 /// assert_ne!(zones[0], zones[1]); // both zones first, then whatever is left
 /// assert_eq!(list.len(), 3);
+/// assert_eq!("zones".parse::<Spread>()?.to_string(), "zones");
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -40,6 +42,29 @@ pub enum Spread {
     Racks,
     /// Distinct zones first, then distinct racks, then any node.
     Zones,
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Nodes => "nodes",
+            Self::Racks => "racks",
+            Self::Zones => "zones",
+        })
+    }
+}
+
+impl FromStr for Spread {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "nodes" => Ok(Self::Nodes),
+            "racks" => Ok(Self::Racks),
+            "zones" => Ok(Self::Zones),
+            _ => Err(Error::parameter("spread", text, "nodes, racks or zones")),
+        }
+    }
 }
 
 /// Distinct nodes in order of preference, the owner first. Dereferences to a slice; up to eight

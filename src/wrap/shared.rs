@@ -421,6 +421,15 @@ impl<R: fmt::Debug> fmt::Debug for Shared<R> {
     }
 }
 
+/// A reader for one thread more, which remembers the same version.
+impl<R> Clone for Reader<R> {
+    fn clone(&self) -> Self {
+        Self {
+            cache: self.cache.clone(),
+        }
+    }
+}
+
 impl<R: fmt::Debug> fmt::Debug for Reader<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reader").finish_non_exhaustive()

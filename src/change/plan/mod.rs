@@ -44,6 +44,8 @@ use crate::{Error, NodeId, Refusal, Router, RouterExt, Spread};
 /// assert_eq!(hashroute::plan::Replicas::default().n, 1);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Replicas {
     /// Nodes for each key, from 1 to [`MAX`](Self::MAX).
@@ -89,6 +91,8 @@ impl Default for Replicas {
 /// assert_eq!((budget.step, budget.node_in), (1.0, 0.01));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Budget {
     /// Keys whose nodes change.

@@ -79,6 +79,8 @@ use crate::{
 /// assert_eq!((patient.hold, patient.max_hold), (Duration::from_secs(30), Duration::from_secs(300)));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Policy {
     /// Failures in a row that put a node down, at least 1; 3 as `HAProxy`'s `fall`.
