@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::scenario::change_text;
 use super::yardstick::Yardstick;
 use super::{Assignment, Balance, Cost, Keys, Remap, Scenario, cost, remap};
 use crate::registry::{Params, Scheme};
@@ -294,8 +293,8 @@ fn summary(contest: &Contest, rows: &[Row]) -> ScenarioSummary {
         keys: contest.keys.len() as u64,
         distinct_keys: contest.keys.distinct() as u64,
         hash: hashes.join(", "),
-        add: contest.add.iter().map(change_text).collect(),
-        remove: contest.remove.iter().map(change_text).collect(),
+        add: change_texts(&contest.add),
+        remove: change_texts(&contest.remove),
     }
 }
 
@@ -383,6 +382,12 @@ fn keep<T>(result: Result<T, Error>, what: &str, refusals: &mut Vec<Refusal>) ->
     result
         .map_err(|error| refusals.push((what.into(), error)))
         .ok()
+}
+
+/// Changes as text, each node that joins with its weight.
+fn change_texts(changes: &[Change]) -> Vec<String> {
+    let texts = changes.iter().map(|change| alloc::format!("{change:#}"));
+    texts.collect()
 }
 
 /// `add, remove: why`: each reason once.

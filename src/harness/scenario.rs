@@ -1,7 +1,6 @@
 //! One scenario for any strategy: nodes, changes, keys; and where the keys are placed.
 
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -257,14 +256,5 @@ impl Assignment {
         self.owners
             .iter()
             .map(|&rank| (rank != NOBODY).then_some(rank as usize))
-    }
-}
-
-/// A change in the words of the command line: `add d=2`, `remove a`, `reweight a=3`.
-pub(super) fn change_text(change: &Change) -> String {
-    match change {
-        Change::Add(node) => alloc::format!("add {}={}", node.name(), node.weight()),
-        Change::Remove(name) => alloc::format!("remove {name}"),
-        Change::Reweight(name, weight) => alloc::format!("reweight {name}={weight}"),
     }
 }

@@ -1,6 +1,7 @@
 //! Changes of membership.
 
 use alloc::boxed::Box;
+use core::fmt;
 
 use super::Node;
 
@@ -16,7 +17,17 @@ use super::Node;
 /// assert_eq!(ring.route(b"any key").map(Node::name), Some("b"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// As text: `add d=2`, `remove a`, `reweight a=3`. A node that joins with weight 1 is `add d`;
+/// the alternate form, `{:#}`, writes its weight as well.
+///
+/// ```
+/// use hashroute::Change;
+///
+/// assert_eq!(Change::reweight("a", 3).to_string(), "reweight a=3");
+/// assert_eq!(format!("{0} {0:#}", Change::add("d")), "add d add d=1");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 #[non_exhaustive]
@@ -56,5 +67,16 @@ impl Change {
     /// ```
     pub fn reweight(name: impl Into<Box<str>>, weight: u32) -> Self {
         Self::Reweight(name.into(), weight)
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Add(node) if f.alternate() => write!(f, "add {node:#}"),
+            Self::Add(node) => write!(f, "add {node}"),
+            Self::Remove(name) => write!(f, "remove {name}"),
+            Self::Reweight(name, weight) => write!(f, "reweight {name}={weight}"),
+        }
     }
 }

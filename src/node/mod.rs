@@ -5,6 +5,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::fmt;
 use core::num::NonZeroU32;
+use core::str::FromStr;
 
 mod change;
 #[cfg(feature = "serde")]
@@ -27,9 +28,21 @@ use crate::{Error, Limit};
 /// assert_eq!((node.name(), node.weight()), ("cache-a", 2));
 /// assert_eq!((node.zone(), node.rack()), (Some("eu-1"), Some("rack-7")));
 /// ```
+///
+/// As text a node is `name` or `name=weight`, without its location. The last `=` divides, so a
+/// name that has one is written with its weight.
+///
+/// ```
+/// use hashroute::Node;
+///
+/// let node: Node = "cache-a=2".parse()?;
+/// assert_eq!((node.name(), node.weight(), node.to_string()), ("cache-a", 2, "cache-a=2".into()));
+/// assert_eq!(Node::new("a=b").to_string(), "a=b=1");
+/// # Ok::<(), hashroute::Error>(())
+/// ```
 // Small, since a lookup ends with reading one of a table of them: half a cache line, with what
 // no lookup reads elsewhere.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(from = "flat::Node", into = "flat::Node"))]
 pub struct Node {
@@ -76,6 +89,18 @@ impl Node {
     pub fn with_zone(self, zone: impl Into<Box<str>>) -> Self {
         let (_, rack) = self.location();
         self.located(Some(zone.into()), rack)
+    }
+
+    /// The same node on this rack, in the zone it had, if any. The empty text is no rack.
+    ///
+    /// ```
+    /// let node = hashroute::Node::new("a").with_zone("eu-1").with_rack("r2");
+    /// assert_eq!((node.zone(), node.rack()), (Some("eu-1"), Some("r2")));
+    /// ```
+    #[must_use]
+    pub fn with_rack(self, rack: impl Into<Box<str>>) -> Self {
+        let (zone, _) = self.location();
+        self.located(zone, Some(rack.into()))
     }
 
     /// The same node in this zone, on this rack of it. The empty text is none.
@@ -126,6 +151,13 @@ impl Node {
         self.location.as_ref()?.1.as_deref()
     }
 
+    fn named(self) -> Result<Self, Error> {
+        if self.name.is_empty() {
+            return Err(Error::EmptyName);
+        }
+        Ok(self)
+    }
+
     fn location(&self) -> Location {
         self.location.as_deref().cloned().unwrap_or_default()
     }
@@ -147,6 +179,30 @@ impl From<&str> for Node {
 impl From<alloc::string::String> for Node {
     fn from(name: alloc::string::String) -> Self {
         Self::new(name)
+    }
+}
+
+impl FromStr for Node {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let Some((name, weight)) = text.rsplit_once('=') else {
+            return Self::new(text).named();
+        };
+        let expected = "a whole number from 0 to 4294967295 after the last \"=\"";
+        let number = weight.parse();
+        let number = number.map_err(|_| Error::parameter("weight", weight, expected))?;
+        Self::new(name).with_weight(number).named()
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if f.alternate() || self.weight != 1 || self.name.contains('=') {
+            write!(f, "={}", self.weight)?;
+        }
+        Ok(())
     }
 }
 
@@ -178,6 +234,13 @@ impl fmt::Debug for Node {
 // One more than the index, so that `Option<NodeId>` takes four bytes in tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(NonZeroU32);
+
+/// The [index](NodeId::index).
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.index().fmt(f)
+    }
+}
 
 impl NodeId {
     /// The index, below [`Nodes::id_bound`].
@@ -410,6 +473,18 @@ impl Nodes {
         }
     }
 
+    /// The ids of all nodes in order of name.
+    ///
+    /// ```
+    /// # use hashroute::Nodes;
+    /// let nodes = Nodes::new(["b", "a"])?;
+    /// assert_eq!(nodes.ids().map(|id| id.index()).collect::<Vec<_>>(), [1, 0]);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + ExactSizeIterator + '_ {
+        self.by_name.iter().copied()
+    }
+
     /// How many zones hold a node with weight. Nodes without a zone count as one unnamed zone,
     /// since nothing says that they would fail apart.
     pub(crate) fn zones(&self) -> usize {
@@ -598,6 +673,24 @@ impl Nodes {
             + self.numbers.capacity() * size_of::<(u32, u32)>()
     }
 }
+
+/// Equal tables have the same nodes under the same ids, however they came to be.
+///
+/// ```
+/// use hashroute::{Change, Nodes};
+///
+/// let mut nodes = Nodes::new(["a"])?;
+/// nodes.apply(&Change::add("b"))?;
+/// assert_eq!(nodes, Nodes::new(["a", "b"])?);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+impl PartialEq for Nodes {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other)
+    }
+}
+
+impl Eq for Nodes {}
 
 impl<'a> IntoIterator for &'a Nodes {
     type Item = (NodeId, &'a Node);

@@ -56,3 +56,46 @@ fn an_empty_zone_or_rack_is_none() {
     assert_eq!((node.zone(), node.rack()), (None, Some("r")));
     assert_eq!(node.with_zone("z").rack(), Some("r"));
 }
+
+#[test]
+fn nodes_and_changes_come_back_from_their_text() -> Result<(), Error> {
+    for name in ["a", "10.0.0.1:6379", "a=b", "=", "a=1", "a=b=", " é\n"] {
+        for weight in [0, 1, 2, u32::MAX] {
+            let node = Node::new(name).with_weight(weight);
+            for text in [node.to_string(), alloc::format!("{node:#}")] {
+                assert_eq!(text.parse::<Node>()?, node, "{text:?}");
+            }
+        }
+    }
+    let weight = |value: &str| {
+        let expected = "a whole number from 0 to 4294967295 after the last \"=\"";
+        Error::parameter("weight", value, expected)
+    };
+    assert_eq!("".parse::<Node>(), Err(Error::EmptyName));
+    assert_eq!("=2".parse::<Node>(), Err(Error::EmptyName));
+    assert_eq!("a=".parse::<Node>(), Err(weight("")));
+    assert_eq!("a=-1".parse::<Node>(), Err(weight("-1")));
+    assert_eq!("a=4294967296".parse::<Node>(), Err(weight("4294967296")));
+    assert_eq!(Change::remove("a=b").to_string(), "remove a=b");
+    assert_eq!(Change::reweight("a", 1).to_string(), "reweight a=1");
+    Ok(())
+}
+
+#[test]
+fn tables_are_equal_by_nodes_and_ids() -> Result<(), Error> {
+    let table = Nodes::new(["a", "b"])?;
+    assert_eq!(table, Nodes::sorted(["b", "a"])?);
+    assert_ne!(table, Nodes::new(["b", "a"])?);
+    assert_ne!(
+        table,
+        Nodes::new([Node::new("a"), Node::new("b").with_rack("r")])?
+    );
+    assert_ne!(table, Nodes::new(["a"])?);
+    assert!(
+        table
+            .ids()
+            .rev()
+            .eq([1, 0].iter().filter_map(|at| NodeId::from_index(*at)))
+    );
+    Ok(())
+}

@@ -75,21 +75,10 @@ fn indexes<'a>(matches: &'a ArgMatches, option: &'static str) -> impl Iterator<I
 pub(crate) fn check(nodes: &[Node], changes: &[Change]) -> Result<(), Failure> {
     let mut nodes = Nodes::new(nodes.iter().cloned())?;
     for change in changes {
-        let wrong = |error: Error| Failure::Input(format!("--{}: {error}", change_text(change)));
+        let wrong = |error: Error| Failure::Input(format!("--{change}: {error}"));
         nodes.apply(change).map_err(wrong)?;
     }
     Ok(())
-}
-
-/// The change as an option: `add d=2`.
-pub(crate) fn change_text(change: &Change) -> String {
-    match change {
-        Change::Add(node) if node.weight() == 1 => format!("add {}", node.name()),
-        Change::Add(node) => format!("add {}={}", node.name(), node.weight()),
-        Change::Remove(name) => format!("remove {name}"),
-        Change::Reweight(name, weight) => format!("reweight {name}={weight}"),
-        other => format!("{other:?}"),
-    }
 }
 
 /// From one list of nodes to another: who leaves, the last first, so that strategies which let

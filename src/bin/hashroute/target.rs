@@ -9,7 +9,7 @@ use hashroute::strategy::Params;
 use hashroute::{Error, HashFunction, KeyHasher, Router, compat, strategy};
 
 use crate::args::{NodeArgs, StrategyArgs, dialect_names, hash_names, strategy_names};
-use crate::changes::{self, ChangeArgs, change_text};
+use crate::changes::{self, ChangeArgs};
 use crate::failure::Failure;
 use crate::nodes;
 use crate::strategy::{Choice, key_bytes, settings};
@@ -81,7 +81,7 @@ impl Setups {
         }
         changes::check(&nodes, &changes)?;
         let old = choice.build(&nodes)?;
-        let mut told: Vec<_> = changes.iter().map(change_text).collect();
+        let mut told: Vec<_> = changes.iter().map(ToString::to_string).collect();
         let other = second(&choice, old.hash_id().hasher(), target)?;
         if let Some(other) = other.as_ref().filter(|_| target.is_other_setup()) {
             told.insert(

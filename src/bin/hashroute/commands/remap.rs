@@ -6,7 +6,7 @@ use hashroute::harness::{self, Assignment, KeyFlow, Remap};
 use hashroute::{Change, Node, Nodes};
 
 use crate::args::{MoveArgs, RemapArgs};
-use crate::changes::{self, ChangeArgs, change_text};
+use crate::changes::{self, ChangeArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
@@ -98,7 +98,7 @@ fn changes(
 
 fn report(remap: &Remap, changes: &[Change]) -> Result<Report, Failure> {
     let report = Report::new(remap, flow_table(remap, &remap.flows))?;
-    let changes: Vec<_> = changes.iter().map(change_text).collect();
+    let changes: Vec<_> = changes.iter().map(ToString::to_string).collect();
     let changes = if changes.is_empty() {
         "no change".into()
     } else {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::args::CheckArgs;
 use super::baseline::{Baseline, Measured, SetUp};
 use super::limits::{Check, measured};
-use crate::changes::{between, change_text};
+use crate::changes::between;
 use crate::failure::Failure;
 
 /// How many flows are kept for each number of nodes.
@@ -94,7 +94,7 @@ impl Comparison {
             nodes,
             changes: between(&old.nodes, now.nodes)
                 .iter()
-                .map(change_text)
+                .map(ToString::to_string)
                 .collect(),
             figures: differences(&old.balance, now.balance)?,
             moved_unknown: moved.as_ref().err().cloned(),
