@@ -17,7 +17,7 @@ fn main() -> Result<(), Error> {
 
     let plain = Rendezvous::new(nodes())?;
     let mut hitters = HeavyHitters::new(2000)?;
-    for key in yesterday.iter() {
+    for key in &yesterday {
         if let Some(hash) = plain.hash_key(key) {
             hitters.feed(hash, 1);
         }
@@ -54,7 +54,7 @@ fn main() -> Result<(), Error> {
 /// The requests of the busiest node over those of the mean.
 fn busiest(router: &dyn Router, requests: &Keys) -> f64 {
     let mut loads = vec![0_u32; router.nodes().id_bound()];
-    for key in requests.iter() {
+    for key in requests {
         if let Some(id) = assign(router, key) {
             loads[id.index()] += 1;
         }

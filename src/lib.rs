@@ -46,7 +46,7 @@ pub use node::{Change, Node, NodeId, Nodes, NodesIter, Server};
 pub use replicas::{NodeList, NodeListIter, RouterExt, Spread};
 pub use router::{Explanation, Router};
 pub use schemes::{scheme, schemes};
-pub use space::{HashRanges, OwnedRange};
+pub use space::{HashRanges, HashRangesIter, OwnedRange};
 #[cfg(feature = "spec")]
 pub use spec::Spec;
 pub use strategy::{HashSlots, Jump, Maglev, Modulo, Rendezvous, Ring, Shortlist};

@@ -2,6 +2,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::{KeyHash, NodeId};
 
@@ -200,8 +201,11 @@ impl HashRanges {
     /// let only = HashRanges::arcs(64, []).iter().next().expect("always one");
     /// assert_eq!((only.first, only.last, only.owner), (0, u64::MAX, None));
     /// ```
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = OwnedRange> + '_ {
-        (0..self.starts.len()).map(|at| self.range(at))
+    pub fn iter(&self) -> HashRangesIter<'_> {
+        HashRangesIter {
+            ranges: self,
+            indexes: 0..self.starts.len(),
+        }
     }
 
     /// The position of a hash; `None` when it is wider than the hashes here.
@@ -252,7 +256,7 @@ impl HashRanges {
     /// ```
     pub fn shares(&self, id_bound: usize) -> Vec<f64> {
         let mut counts = vec![0_u128; id_bound];
-        for range in self.iter() {
+        for range in self {
             let own = range.owner.and_then(|id| counts.get_mut(id.index()));
             if let Some(count) = own {
                 *count += self.space.count(range.first, range.last);
@@ -275,6 +279,48 @@ impl HashRanges {
         }
     }
 }
+
+/// The ranges in order.
+///
+/// ```
+/// let ranges = hashroute::HashRanges::arcs(64, []);
+/// assert_eq!((&ranges).into_iter().count(), 1);
+/// ```
+impl<'a> IntoIterator for &'a HashRanges {
+    type Item = OwnedRange;
+    type IntoIter = HashRangesIter<'a>;
+
+    fn into_iter(self) -> HashRangesIter<'a> {
+        self.iter()
+    }
+}
+
+/// The ranges of [`HashRanges::iter`].
+#[derive(Clone, Debug)]
+pub struct HashRangesIter<'a> {
+    ranges: &'a HashRanges,
+    indexes: Range<usize>,
+}
+
+impl Iterator for HashRangesIter<'_> {
+    type Item = OwnedRange;
+
+    fn next(&mut self) -> Option<OwnedRange> {
+        self.indexes.next().map(|at| self.ranges.range(at))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.indexes.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for HashRangesIter<'_> {
+    fn next_back(&mut self) -> Option<OwnedRange> {
+        self.indexes.next_back().map(|at| self.ranges.range(at))
+    }
+}
+
+impl ExactSizeIterator for HashRangesIter<'_> {}
 
 /// Hashes of so many bits, and the positions at which they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

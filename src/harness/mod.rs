@@ -37,7 +37,7 @@ pub use balance::{
 };
 pub use cost::{Cost, cost};
 pub use keys::{
-    BadLine, Dump, DumpFormat, DumpReader, DumpRow, DumpSource, InputError, Keys, Rows,
+    BadLine, Dump, DumpFormat, DumpReader, DumpRow, DumpSource, InputError, Keys, KeysIter, Rows,
 };
 pub use noise::Noise;
 pub use remap::{KeyFlow, MovedBytes, Remap, Undo, remap, round_trip};

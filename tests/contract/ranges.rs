@@ -54,7 +54,7 @@ fn ranges_have_the_shares() {
         };
         let mut shares = vec![0.0; router.nodes().id_bound()];
         let mut next = Some(0);
-        for range in ranges.iter() {
+        for range in &ranges {
             assert_eq!(Some(range.first), next, "{}", strategy.name);
             next = range.last.checked_add(1);
             let id = range.owner.expect("a node has weight");

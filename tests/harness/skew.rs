@@ -519,7 +519,7 @@ fn what_is_slight_is_even_however_many_keys_prove_it() -> Outcome {
     let router = strategy::find("modulo")?.build(nodes(2), &Params::default())?;
     let mut left = [100_800, 99_200]; // a cv of 0.008, with a p of 3 in 10,000
     let mut keys = Keys::default();
-    for key in Keys::template("slight:{i}", 0..220_000)?.iter() {
+    for key in &Keys::template("slight:{i}", 0..220_000)? {
         let first = router.route(key).is_some_and(|node| node.name() == "n0");
         let left = &mut left[usize::from(!first)];
         if *left > 0 {

@@ -290,11 +290,12 @@ impl Keys {
     /// assert_eq!(Keys::template("k{i}", 0..5)?.iter().count(), 5);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        let mut start = 0;
-        self.ends
-            .iter()
-            .map(move |&end| &self.bytes[core::mem::replace(&mut start, end)..end])
+    pub fn iter(&self) -> KeysIter<'_> {
+        KeysIter {
+            bytes: &self.bytes,
+            ends: self.ends.iter(),
+            start: 0,
+        }
     }
 
     /// The bytes that each key stores, where known.
@@ -379,6 +380,47 @@ impl Keys {
         })
     }
 }
+
+/// The keys in their order.
+///
+/// ```
+/// let keys = hashroute::harness::Keys::template("{i}", 0..3)?;
+/// assert_eq!((&keys).into_iter().last(), Some(&b"2"[..]));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+impl<'a> IntoIterator for &'a Keys {
+    type Item = &'a [u8];
+    type IntoIter = KeysIter<'a>;
+
+    fn into_iter(self) -> KeysIter<'a> {
+        self.iter()
+    }
+}
+
+/// The keys of [`Keys::iter`].
+#[derive(Clone, Debug)]
+pub struct KeysIter<'a> {
+    bytes: &'a [u8],
+    ends: core::slice::Iter<'a, usize>,
+    start: usize,
+}
+
+impl<'a> Iterator for KeysIter<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let end = *self.ends.next()?;
+        let start = core::mem::replace(&mut self.start, end);
+        Some(&self.bytes[start..end])
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.ends.size_hint()
+    }
+}
+
+impl ExactSizeIterator for KeysIter<'_> {}
 
 fn check_sum<'n>(name: &str, numbers: impl Iterator<Item = &'n u64>) -> Result<(), Error> {
     let total: u128 = numbers.copied().map(u128::from).sum();

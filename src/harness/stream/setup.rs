@@ -87,7 +87,7 @@ impl CountSetup {
             return Err(Error::parameter("strategy", strategy, expected));
         }
         let mut digest = Xxh3::new();
-        for key in probes()?.iter() {
+        for key in &probes()? {
             let node = assign(router, key).and_then(|id| router.nodes().name(id));
             digest.update(node.unwrap_or_default().as_bytes());
             digest.update(b"\0");

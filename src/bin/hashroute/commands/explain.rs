@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let router = choice.build(&nodes)?;
     if keys::are_given(&args.keys) {
-        for key in keys::read(&args.keys)?.iter() {
+        for key in &keys::read(&args.keys)? {
             assign(&*router, key);
         }
     }
