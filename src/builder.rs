@@ -7,7 +7,7 @@ macro_rules! builder {
     ($name:ident $(<$life:lifetime>)?: $($with:ident($field:ident: $type:ty)),+ $(,)?) => {
         impl $(<$life>)? $name $(<$life>)? {
             $(
-                #[doc = concat!("Sets [`", stringify!($field), "`](Self::", stringify!($field), ").")]
+                #[doc = concat!("Sets `", stringify!($field), "`.")]
                 #[must_use]
                 pub fn $with(mut self, $field: $type) -> Self {
                     self.$field = $field.into();

@@ -45,7 +45,7 @@ pub use load::{Lease, Loads};
 pub use node::{Change, Node, NodeId, Nodes, NodesIter, Server};
 pub use replicas::{NodeList, NodeListIter, RouterExt, Spread};
 pub use router::{Explanation, Router};
-pub use schemes::{scheme, schemes};
+pub use schemes::{scheme, scheme_name, schemes};
 pub use space::{HashRanges, HashRangesIter, OwnedRange};
 #[cfg(feature = "spec")]
 pub use spec::Spec;

@@ -1,6 +1,7 @@
 //! All rows of the registry, strategies and dialects alike.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::registry::Scheme;
@@ -47,4 +48,21 @@ pub fn scheme(name: &str) -> Result<&'static Scheme, Error> {
         let names: Vec<_> = schemes().map(|row| row.name).collect();
         Error::parameter("strategy", name, format!("one of: {}", names.join(", ")))
     })
+}
+
+/// Returns the name by which [`scheme`] finds a row: `dialect:jump` for the dialect of that name,
+/// since `jump` is the strategy.
+///
+/// ```
+/// use hashroute::{scheme, scheme_name};
+/// assert_eq!(scheme_name(scheme("jump")?), "jump");
+/// # #[cfg(feature = "compat")]
+/// assert_eq!(scheme_name(scheme("dialect:jump")?), "dialect:jump");
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+pub fn scheme_name(row: &Scheme) -> String {
+    match scheme(row.name) {
+        Ok(first) if first.is_dialect() != row.is_dialect() => format!("dialect:{}", row.name),
+        _ => row.name.into(),
+    }
 }

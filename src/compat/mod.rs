@@ -2,7 +2,7 @@
 //!
 //! A dialect is one file here and one line in [`ALL`]; the golden tests, the harness and the
 //! command line then have it. Each is a [`System`] with the options of the real one as fields; a
-//! [`Pool`] of it and of [`Server`]s is a [`Router`](crate::Router).
+//! [`Pool`] of it and of [`Server`]s is a [`Router`].
 //!
 //! ```
 //! use hashroute::{Node, Router, compat, strategy::Params};

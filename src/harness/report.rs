@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::yardstick::Yardstick;
 use super::{Assignment, Balance, Cost, Keys, Remap, Scenario, cost, remap};
 use crate::registry::{Params, Scheme};
-use crate::{Change, Error, Node};
+use crate::{Change, Error, Node, scheme_name};
 
 /// What to compare: strategies, each with its parameters, on the same nodes and keys, when some
 /// nodes are added and when some are removed.
@@ -191,7 +191,7 @@ impl Row {
     /// A row with nothing measured yet.
     fn of(scheme: &Scheme) -> Self {
         Self {
-            strategy: scheme.name.into(),
+            strategy: scheme_name(scheme),
             state: scheme.agree().name().into(),
             balance: None,
             add: None,

@@ -124,6 +124,7 @@ route --dialect nginx --config DIR/missing.conf k => --config | missing.conf | o
 route --config DIR/missing.conf k => --dialect
 route --dialect dalli --config DIR/lines.csv k => no configuration file
 compare --strategy ring,ngnix => 'ngnix' | nginx
+compare --strategy nginx,haproxy --hash md5 => --hash | a dialect hashes as its system does
 # Keys.
 balance --keys DIR/missing.txt => --keys | missing.txt | os error
 balance --keys DIR => --keys | os error

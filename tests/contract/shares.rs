@@ -319,7 +319,7 @@ fn modulo_shares_are_the_weights_exactly() -> Outcome {
         let router = build(find("modulo")?, named(weights));
         // To a hash a number: 2^64 of them do not divide evenly.
         let shares = shares(&*router).expect("a modulo has cells");
-        let odd = router.nodes().total_weight() as f64 / 2_f64.powi(64) + f64::EPSILON;
+        let odd = router.nodes().total_weight() as f64 / u64::MAX as f64 + f64::EPSILON;
         for (share, fair) in shares.iter().zip(fair_shares(&*router)) {
             assert!((share - fair).abs() <= odd, "{weights:?}: {share} {fair}");
         }

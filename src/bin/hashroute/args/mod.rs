@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use hashroute::{HashFunction, Spread, compat, scheme, schemes, strategy};
+use hashroute::{HashFunction, Spread, compat, scheme_name, schemes, strategy};
 
 use self::examples::{
     BALANCE, CHECK, COMPARE, DIFF, DRAW, EXPLAIN, MERGE, PLAN, REMAP, REPORT, ROUTE, SKEW, SLOTS,
@@ -340,6 +340,20 @@ pub(crate) struct TuningArgs {
     pub(crate) dialect: Option<String>,
 }
 
+impl TuningArgs {
+    /// The first option that says how keys are hashed.
+    pub(crate) fn hash_option(&self) -> Option<&'static str> {
+        let given = [
+            (&self.hash, "--hash"),
+            (&self.hash_seed, "--hash-seed"),
+            (&self.hash_key, "--hash-key"),
+            (&self.hash_tag, "--hash-tag"),
+        ];
+        let mut given = given.into_iter();
+        given.find_map(|(value, option)| value.as_ref().map(|_| option))
+    }
+}
+
 /// The options that name where keys come from.
 pub(crate) const KEY_SOURCES: [&str; 10] = [
     "keys_file",
@@ -479,11 +493,8 @@ fn replicas(text: &str) -> Result<u32, String> {
 
 /// The names of all rows; `jump` is the strategy, `dialect:jump` the dialect.
 fn scheme_names() -> impl Iterator<Item = &'static str> {
-    schemes().map(|row| match scheme(row.name) {
-        Ok(first) if first.is_dialect() == row.is_dialect() => row.name,
-        // Made once, and needed until the program ends.
-        _ => &*format!("dialect:{}", row.name).leak(),
-    })
+    // Made once, and needed until the program ends.
+    schemes().map(|row| &*scheme_name(row).leak())
 }
 
 pub(crate) fn strategy_names() -> impl Iterator<Item = &'static str> {

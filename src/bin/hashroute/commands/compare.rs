@@ -6,7 +6,7 @@ use hashroute::harness::{
 use hashroute::registry::Scheme;
 use hashroute::{Change, Node, Nodes, compat, scheme, strategy};
 
-use crate::args::{CompareArgs, ContestArgs};
+use crate::args::{CompareArgs, ContestArgs, TuningArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
@@ -29,7 +29,9 @@ pub(crate) struct Setting {
 
 impl Setting {
     pub(crate) fn read(args: &ContestArgs, quiet: bool) -> Result<Self, Failure> {
-        let choices = choose(&schemes(args)?, &args.tuning)?;
+        let schemes = schemes(args)?;
+        tell_of_hash(&schemes, &args.tuning)?;
+        let choices = choose(&schemes, &args.tuning)?;
         // Parameters that cannot work are wrong for any nodes; what a strategy refuses of these is told in its row.
         choices
             .iter()
@@ -79,6 +81,25 @@ fn schemes(args: &ContestArgs) -> Result<Vec<&'static Scheme>, Failure> {
     })
 }
 
+/// A dialect hashes as its system does, whatever hash is asked for.
+fn tell_of_hash(schemes: &[&Scheme], args: &TuningArgs) -> Result<(), Failure> {
+    let dialects: Vec<_> = schemes.iter().filter(|row| row.is_dialect()).collect();
+    let Some(option) = args.hash_option().filter(|_| !dialects.is_empty()) else {
+        return Ok(());
+    };
+    if dialects.len() == schemes.len() {
+        return Err(Failure::Input(format!(
+            "{option}: a dialect hashes as its system does; expected a strategy beside it"
+        )));
+    }
+    let names: Vec<_> = dialects.iter().map(|row| row.name).collect();
+    eprintln!(
+        "note: {option}: not of {}, which hash as their systems do",
+        names.join(", ")
+    );
+    Ok(())
+}
+
 /// A node that is not there yet: `node-N` of N, mostly.
 fn next(nodes: &[Node]) -> Result<Node, Failure> {
     let table = Nodes::new(nodes.iter().cloned())?;
@@ -121,7 +142,11 @@ fn report(comparison: &Comparison) -> Result<Report, Failure> {
         }
     }
     let refusals: Vec<_> = comparison.rows.iter().filter_map(refusal).collect();
-    let notes = refusals.into_iter().chain(matter(comparison));
+    let unplaced = comparison.rows.iter().filter_map(unplaced);
+    let notes = refusals
+        .into_iter()
+        .chain(unplaced)
+        .chain(matter(comparison));
     Ok(report.with_text(LEGEND.lines()).with_text(notes))
 }
 
@@ -308,6 +333,18 @@ pub(crate) fn scenario(comparison: &Comparison) -> [String; 2] {
         format!("{keys} ({distinct} distinct) hashed by {hash} on {nodes}."),
         format!("What moves when: {changes}."),
     ]
+}
+
+/// Keys that a row gave no node: its figures are of the others.
+fn unplaced(row: &Row) -> Option<String> {
+    let balance = row
+        .balance
+        .as_ref()
+        .filter(|balance| balance.unplaced > 0)?;
+    let weight = balance.nodes.iter().any(|node| node.weight > 0);
+    let is_dialect = scheme(&row.strategy).is_ok_and(Scheme::is_dialect);
+    let why = crate::strategy::unplaced(is_dialect, balance.unplaced, weight);
+    Some(format!("{}: {why}", row.strategy))
 }
 
 fn refusal(row: &Row) -> Option<String> {
