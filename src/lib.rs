@@ -11,6 +11,7 @@ mod builder;
 pub mod change;
 #[cfg(feature = "compat")]
 pub mod compat;
+mod digest;
 mod error;
 #[macro_use]
 mod forward;

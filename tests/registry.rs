@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use common::{Outcome, build, fit, keys, nodes, owners, state};
 use hashroute::strategy::{ALL, Params, find};
-use hashroute::{HashFunction, KeyHasher, Node};
+use hashroute::{Change, HashFunction, KeyHasher, Node, Router};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -92,6 +92,21 @@ fn the_stated_defaults_are_the_defaults() -> Outcome {
             "{}",
             strategy.name
         );
+    }
+    Ok(())
+}
+
+/// Services derive `Debug` and log it; tests compare states by it.
+#[test]
+fn a_router_is_a_line_in_a_log_and_every_change_shows() -> Outcome {
+    for strategy in ALL {
+        for count in [5, 1000] {
+            let mut router = build(strategy, nodes(count));
+            let before = state(&*router);
+            assert!(before.len() < 1500, "{}: {before}", strategy.name);
+            router.apply(&Change::add("new"))?;
+            assert_ne!(state(&*router), before, "{}", strategy.name);
+        }
     }
     Ok(())
 }

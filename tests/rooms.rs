@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 /// room stand together.
 const FLOORS: &[&[&str]] = &[
     &["builder"],
+    &["digest"],
     &["error"],
     &["sync"],
     &["text"],

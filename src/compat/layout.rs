@@ -3,8 +3,10 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
+use core::fmt;
 use core::ops::ControlFlow;
 
+use crate::digest::Digest;
 use crate::strategy::{Points, Ring};
 use crate::{Error, Explanation, HashRanges, KeyHash, Limit, NodeId};
 
@@ -20,8 +22,16 @@ use crate::{Error, Explanation, HashRanges, KeyHash, Limit, NodeId};
 /// assert_eq!([100, 101, 201].map(|hash| circle.owner(hash)), [Some(a), Some(b), Some(a)]);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Layout(Kind);
+
+impl fmt::Debug for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Layout")
+            .field(&Digest(self.len(), &self.0))
+            .finish()
+    }
+}
 
 #[derive(Clone, Debug)]
 enum Kind {

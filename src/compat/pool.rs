@@ -2,10 +2,11 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt::Debug;
+use core::fmt::{self, Debug};
 use core::ops::ControlFlow;
 
 use super::Layout;
+use crate::digest::Digest;
 use crate::load::Counters;
 use crate::{
     Change, Error, Explanation, HashId, HashRanges, KeyHash, Lease, Loads, NodeId, Nodes, Router,
@@ -143,7 +144,6 @@ pub trait System: Debug + Send + Sync + 'static {
 /// assert_eq!(pool.route(b"key").map(Node::name), Some("10.0.0.2:80"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Pool {
     system: Box<dyn System>,
     nodes: Nodes,
@@ -152,6 +152,25 @@ pub struct Pool {
     layout: Layout,
     /// The keys on each server; empty where the system does not look at loads.
     loads: Counters,
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            system,
+            nodes,
+            servers,
+            layout,
+            loads,
+        } = self;
+        f.debug_struct("Pool")
+            .field("system", system)
+            .field("nodes", nodes)
+            .field("servers", &Digest(servers.len(), servers))
+            .field("layout", layout)
+            .field("loads", loads)
+            .finish()
+    }
 }
 
 impl Pool {

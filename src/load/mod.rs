@@ -10,6 +10,7 @@ use core::sync::atomic::Ordering::SeqCst;
 
 pub(crate) use hitters::Hitters;
 
+use crate::digest::Digest;
 use crate::sync::atomic::AtomicUsize;
 use crate::{KeyHash, NodeId};
 
@@ -83,8 +84,18 @@ impl Lease {
 /// Everything is sequentially consistent. A bound compares counters of several nodes with a total
 /// and relies on one order of all changes; the other users do not need it and pay nothing for it
 /// on x86, where each of these operations is one locked instruction anyway.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Counters<C = Counter>(Vec<C>);
+
+/// The first loads by index, and the number of all with a digest.
+impl<C: fmt::Debug> fmt::Debug for Counters<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Counters")
+            .field("first", &self.0.get(..8).unwrap_or(&self.0))
+            .field("all", &Digest(self.0.len(), &self.0))
+            .finish()
+    }
+}
 
 /// Counters that clones share.
 pub(crate) type SharedCounters = Counters<Arc<Counter>>;

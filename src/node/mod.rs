@@ -16,6 +16,7 @@ mod server;
 pub use self::change::Change;
 use self::locations::LocationIds;
 pub use self::server::Server;
+use crate::digest::Digest;
 use crate::{Error, Limit};
 
 /// A member that keys can go to: a name, a weight and, optionally, a zone and a rack.
@@ -287,7 +288,7 @@ impl NodeId {
 /// assert_eq!(names, ["a", "b", "c"]);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Nodes {
     slots: Vec<Option<Node>>,
     by_name: Vec<NodeId>,
@@ -299,6 +300,33 @@ pub struct Nodes {
     racks: LocationIds<Location>,
     /// By index: the numbers of the zone and the rack, while the node has weight.
     numbers: Vec<(u32, u32)>,
+}
+
+/// The first nodes by name, and the number of all with a digest of the whole table.
+impl fmt::Debug for Nodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first = self
+            .iter()
+            .take(8)
+            .map(|(_, node)| alloc::format!("{node}"));
+        let first: Vec<_> = first.collect();
+        let Self {
+            slots,
+            by_name,
+            free,
+            total_weight,
+            weighted,
+            zones,
+            racks,
+            numbers,
+        } = self;
+        let table = (slots, by_name, free, total_weight, weighted);
+        let state = (table, zones, racks, numbers);
+        f.debug_struct("Nodes")
+            .field("first", &first)
+            .field("all", &Digest(self.len(), state))
+            .finish()
+    }
 }
 
 impl Nodes {

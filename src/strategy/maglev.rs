@@ -26,9 +26,11 @@ use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::{Ordering, Reverse};
+use core::fmt;
 use core::ops::ControlFlow;
 
 use super::{draw, seed};
+use crate::digest::Digest;
 use crate::hash::scale;
 use crate::registry::{Caps, Excess, Param, Scheme};
 use crate::{
@@ -62,11 +64,26 @@ pub(super) const STRATEGY: Scheme = Scheme::strategy(
 /// assert!(shares.iter().all(|share| (share - 1.0 / 3.0).abs() < 1e-4));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Maglev {
     nodes: Nodes,
     hasher: KeyHasher,
     cells: Vec<Option<NodeId>>,
+}
+
+impl fmt::Debug for Maglev {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            nodes,
+            hasher,
+            cells,
+        } = self;
+        f.debug_struct("Maglev")
+            .field("nodes", nodes)
+            .field("hasher", hasher)
+            .field("cells", &Digest(cells.len(), cells))
+            .finish()
+    }
 }
 
 impl Maglev {

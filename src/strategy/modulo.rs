@@ -11,7 +11,9 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt;
 
+use crate::digest::Digest;
 use crate::registry::{Caps, Excess, Scheme};
 use crate::{
     Change, Error, Explanation, HashId, HashRanges, KeyHash, KeyHasher, Node, NodeId, Nodes, Router,
@@ -36,13 +38,29 @@ pub(super) const STRATEGY: Scheme = Scheme::strategy(
 /// assert_eq!(router.nodes().name(owner), Some("b"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Modulo {
     nodes: Nodes,
     hasher: KeyHasher,
     // Members with weight in order of name, and where the numbers of each end.
     owners: Vec<NodeId>,
     ends: Vec<u64>,
+}
+
+impl fmt::Debug for Modulo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            nodes,
+            hasher,
+            owners,
+            ends,
+        } = self;
+        f.debug_struct("Modulo")
+            .field("nodes", nodes)
+            .field("hasher", hasher)
+            .field("owners", &Digest(owners.len(), (owners, ends)))
+            .finish()
+    }
 }
 
 impl Modulo {

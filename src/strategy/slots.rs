@@ -19,8 +19,10 @@ use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::fmt;
 use core::ops::{Range, RangeInclusive};
 
+use crate::digest::Digest;
 use crate::registry::{Agree, Caps, Excess, Param, Params, Scheme, TableForm};
 use crate::{
     Change, Error, Explanation, HashId, HashRanges, KeyHash, KeyHasher, Limit, Node, NodeId, Nodes,
@@ -75,11 +77,26 @@ fn restore(
 /// assert_eq!(table.slot(b"foo"), 12_182);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct HashSlots {
     nodes: Nodes,
     hasher: KeyHasher,
     owners: Vec<Option<NodeId>>,
+}
+
+impl fmt::Debug for HashSlots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            nodes,
+            hasher,
+            owners,
+        } = self;
+        f.debug_struct("HashSlots")
+            .field("nodes", nodes)
+            .field("hasher", hasher)
+            .field("owners", &Digest(owners.len(), owners))
+            .finish()
+    }
 }
 
 impl HashSlots {

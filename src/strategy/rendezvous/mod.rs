@@ -19,6 +19,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::fmt;
 use core::ops::ControlFlow;
 
 mod lanes;
@@ -26,6 +27,7 @@ pub(super) mod scores;
 
 use self::scores::{Best, Candidate, Draws, LONG_STRIDE, halves};
 use super::seed;
+use crate::digest::Digest;
 use crate::registry::{Caps, Scheme};
 use crate::{Change, Error, Explanation, HashId, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
 
@@ -55,13 +57,29 @@ pub(super) const STRATEGY: Scheme = Scheme::strategy(
 /// assert_eq!(router.owner(b"user:42"), Some(list[1]));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Rendezvous {
     nodes: Nodes,
     hasher: KeyHasher,
     // Those with weight, in their `order`, and what they draw their scores from.
     members: Vec<NodeId>,
     draws: Draws,
+}
+
+impl fmt::Debug for Rendezvous {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            nodes,
+            hasher,
+            members,
+            draws,
+        } = self;
+        f.debug_struct("Rendezvous")
+            .field("nodes", nodes)
+            .field("hasher", hasher)
+            .field("members", &Digest(members.len(), (members, draws)))
+            .finish()
+    }
 }
 
 impl Rendezvous {

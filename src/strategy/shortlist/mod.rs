@@ -32,6 +32,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cmp::{Ordering, Reverse};
+use core::fmt;
 
 mod blocks;
 mod class;
@@ -40,6 +41,7 @@ mod order;
 use self::class::Class;
 use super::rendezvous::scores::{halves, score as hash};
 use super::seed;
+use crate::digest::Digest;
 use crate::hash::log2::neg_log2;
 use crate::hash::mix64;
 use crate::registry::{Caps, Scheme};
@@ -83,12 +85,27 @@ const ORDERS: u64 = 8;
 /// assert!(after == before.as_deref() || after == Some("one more"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Shortlist {
     nodes: Nodes,
     hasher: KeyHasher,
     /// That with the most weight first: its best node is the best of all, most of the time.
     classes: Vec<Class>,
+}
+
+impl fmt::Debug for Shortlist {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            nodes,
+            hasher,
+            classes,
+        } = self;
+        f.debug_struct("Shortlist")
+            .field("nodes", nodes)
+            .field("hasher", hasher)
+            .field("classes", &Digest(classes.len(), classes))
+            .finish()
+    }
 }
 
 /// A node with weight.

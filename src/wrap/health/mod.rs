@@ -57,11 +57,13 @@ mod state;
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 use core::ops::ControlFlow;
 use core::sync::atomic::Ordering::SeqCst;
 use core::time::Duration;
 
 use self::state::State;
+use crate::digest::Digest;
 use crate::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::{
     Change, Error, Explanation, HashRanges, KeyHash, Lease, Loads, NodeId, NodeList, Router,
@@ -171,7 +173,6 @@ impl Policy {
 /// assert!(router.nodes().name(id) == Some("d") && !router.is_down(id));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Liveness<R> {
     router: R,
     policy: Policy,
@@ -181,6 +182,25 @@ pub struct Liveness<R> {
     flips: Arc<AtomicUsize>,
     /// Whether to skip, in the lowest bit, as it was after so many flips.
     skips: AtomicUsize,
+}
+
+impl<R: fmt::Debug> fmt::Debug for Liveness<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            router,
+            policy,
+            states,
+            flips,
+            skips,
+        } = self;
+        f.debug_struct("Liveness")
+            .field("router", router)
+            .field("policy", policy)
+            .field("states", &Digest(states.len(), states))
+            .field("flips", flips)
+            .field("skips", skips)
+            .finish()
+    }
 }
 
 /// In [`Liveness::skips`]: after no number of flips.

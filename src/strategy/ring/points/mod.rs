@@ -10,9 +10,11 @@
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::fmt;
 use core::ops::ControlFlow;
 
 use crate::NodeId;
+use crate::digest::Digest;
 use crate::hash::scale;
 
 /// The number of points that a block has room for.
@@ -30,7 +32,7 @@ type Entry = (u64, NodeId);
 type Item = (i32, u32, Option<NodeId>);
 
 /// Points with their owners, in order of (point, name).
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Points {
     /// An odd number of them.
     blocks: Vec<Block>,
@@ -43,6 +45,19 @@ pub(crate) struct Points {
     len: usize,
     /// What turns a distance back into its point.
     inverse: u64,
+}
+
+impl fmt::Debug for Points {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = (
+            &self.blocks,
+            &self.lower,
+            &self.taken,
+            &self.rest,
+            self.inverse,
+        );
+        Digest(self.len, state).fmt(f)
+    }
 }
 
 #[derive(Clone, Debug)]
