@@ -145,6 +145,7 @@ impl ClusterClient {
                         longest = longest.max(wait);
                         left.push((index, call));
                     }
+                    next => panic!("{next:?}"),
                 }
             }
         }

@@ -95,7 +95,9 @@ fn configuration(random: &mut Random, backends: &Backends) -> Fallible<(String, 
             fetch,
             "  if (bereq.url == \"/d{i}\") {{ set bereq.backend = d{i}.backend(by=KEY, key=d{i}.key(bereq.http.x-key)); }}"
         );
-        let system = Varnish::default().with_replicas(replicas).with_weight_scale(10);
+        let system = Varnish::default()
+            .with_replicas(replicas)
+            .with_weight_scale(10);
         pools.push(Pool::new(system, servers)?);
     }
     _ = write!(

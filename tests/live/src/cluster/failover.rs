@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::sleep;
 use std::time::Duration;
 
-use hashroute::redis::{ClusterNode, CoverageRule, Flags, Promotion, Table};
+use hashroute::redis::{ClusterNode, CoverageRule, Promotion, Table};
 
 use super::data::Data;
 use super::servers::{Servers, owners};

@@ -145,7 +145,10 @@ fn keys_in(data: &Data, slots: &BTreeSet<u32>) -> Vec<usize> {
 /// Reads keys of one tag together while their slot moves; gives how many groups a client with
 /// little patience gave up on.
 fn try_again(servers: &Servers, data: &Data, moving: &[usize]) -> Fallible<u64> {
-    let patience = Patience::default().with_sends(3).with_first(1).with_longest(1);
+    let patience = Patience::default()
+        .with_sends(3)
+        .with_first(1)
+        .with_longest(1);
     let mut client = ClusterClient::new(servers.addresses())?.with_pause(NEVER);
     client.map = client.map.with_patience(patience);
     let groups = moving.chunk_by(|a, b| a / GROUP == b / GROUP);

@@ -39,7 +39,7 @@ pub(super) fn perform(
                     migrate: command(migrate),
                     count: command(count),
                 }),
-                Action::Import { .. } => return Err("these servers have no atomic move".into()),
+                _ => return Err("these servers have no atomic move".into()),
             }
         }
         servers.pipelines(sends)?;
