@@ -18,6 +18,10 @@ pub struct Caps {
     pub agree: Agree,
     /// How many keys a change may move between nodes that it is not about.
     pub excess: Excess,
+    /// How far shares may lie from the weights, where [`Router::ranges`](crate::Router::ranges)
+    /// does not give them: the coefficient of variation of (share / fair share) over the nodes,
+    /// given their number. 0 without a statement: only the sample of keys varies.
+    pub share_cv: fn(usize) -> f64,
 }
 
 impl Caps {
@@ -28,6 +32,7 @@ impl Caps {
         leave: Leave::Any,
         agree: Agree::Set,
         excess: Excess::None,
+        share_cv: exact,
     };
 
     /// Sets the weights that it takes.
@@ -53,6 +58,23 @@ impl Caps {
     pub const fn with_excess(self, excess: Excess) -> Self {
         Self { excess, ..self }
     }
+
+    /// Sets how far shares may lie from the weights.
+    ///
+    /// ```
+    /// use hashroute::registry::Caps;
+    /// let caps = Caps::SET.with_share_cv(|_| 0.05);
+    /// assert_eq!(((Caps::SET.share_cv)(10), (caps.share_cv)(10)), (0.0, 0.05));
+    /// ```
+    #[must_use]
+    pub const fn with_share_cv(self, share_cv: fn(usize) -> f64) -> Self {
+        Self { share_cv, ..self }
+    }
+}
+
+/// Shares are the weights'.
+fn exact(_: usize) -> f64 {
+    0.0
 }
 
 /// Which weights a strategy takes.
