@@ -126,11 +126,16 @@ impl KeyForm {
     /// use hashroute::registry::KeyForm;
     /// assert_eq!(KeyForm::Bytes.sample(7), b"user:7");
     /// assert_eq!(KeyForm::Flow(9).sample(7).len(), 9);
+    /// assert_eq!(KeyForm::Number.sample(u32::MAX), b"6230880200713266500");
     /// ```
     pub fn sample(self, i: u32) -> Vec<u8> {
         match self {
             Self::Bytes => format!("user:{i}").into(),
-            Self::Number => (u64::from(i) * 0x1234_5678_9abc).to_string().into(),
+            // An odd multiple of 4 modulo 2^64: no two of 2^32 numbers meet.
+            Self::Number => u64::from(i)
+                .wrapping_mul(0x1234_5678_9abc)
+                .to_string()
+                .into(),
             Self::Flow(length) => {
                 // Source address and port from the number, then port 80 over TCP.
                 let [port, net, subnet, host] = i.to_be_bytes();
