@@ -5,6 +5,9 @@
 //! beside each figure, [`remap()`] with the share that had to move, [`cost()`] in nanoseconds and
 //! bytes, and [`compare()`], which does all of it for many strategies on the same scenario.
 //!
+//! Whether a row of the registry, of this crate or of another, keeps the laws that all promise is
+//! what [`laws`] checks.
+//!
 //! All but the timings is deterministic: the same input gives the same numbers.
 //!
 //! ```
@@ -22,6 +25,7 @@
 mod balance;
 mod cost;
 mod keys;
+pub mod laws;
 mod noise;
 mod remap;
 mod report;
