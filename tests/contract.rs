@@ -1,29 +1,77 @@
-//! The laws of DESIGN.md over the whole registry: a strategy that joins it is held to them with
-//! no line written here, and differs only by what its `Caps` say.
+//! The laws of DESIGN.md over the whole registry: a row that joins it is held to them with no line
+//! written here, and differs only by what it promises. The laws are the library's own,
+//! `harness::laws`, so that rows of other crates can be held to them as well.
 //!
-//! | law | where |
+//! | what | where |
 //! |---|---|
-//! | 1 the same input gives the same answer | `agreement`, `ranges`, and the constants of `values.rs` |
-//! | 2 the order of insertion does not matter to a set | `agreement` |
-//! | 3 a change moves only keys of the node it is about | `moves` |
-//! | 4 and as many as its share | `moves` |
-//! | 5 shares follow the weights | `shares` |
-//! | 6 add, then remove, restores every route | `moves` |
-//! | 7 a failed change changes nothing, nothing panics | `refusals` |
-//! | 8 lookups do not allocate; routers are Send and Sync | `zero_alloc.rs`, `refusals` |
-//! | 9 replicas and the walk they come from | `replicas` |
+//! | laws 1 to 12, over every row | here |
+//! | that each law catches who breaks it | `laws.rs` |
+//! | law 1 across versions and platforms | `values.rs`, `golden.rs` |
+//! | law 5 where a strategy's theory says more | `theory` |
+//! | law 8: lookups do not allocate | `zero_alloc.rs` |
+//! | laws of types and tables, not of rows | `types` |
 
 mod common;
 
-#[path = "contract/agreement.rs"]
-mod agreement;
-#[path = "contract/moves.rs"]
-mod moves;
-#[path = "contract/ranges.rs"]
-mod ranges;
-#[path = "contract/refusals.rs"]
-mod refusals;
-#[path = "contract/replicas.rs"]
-mod replicas;
-#[path = "contract/shares.rs"]
-mod shares;
+#[path = "contract/theory.rs"]
+mod theory;
+#[path = "contract/types.rs"]
+mod types;
+
+use hashroute::harness::laws::{LAWS, check};
+use hashroute::registry::{Excess, Scheme};
+use hashroute::{compat, strategy};
+
+fn hold(rows: &'static [Scheme]) {
+    let breaches: Vec<_> = rows.iter().flat_map(check).collect();
+    let lines: Vec<_> = breaches.iter().map(ToString::to_string).collect();
+    assert!(lines.is_empty(), "{}", lines.join("\n"));
+}
+
+#[test]
+fn every_strategy_keeps_the_laws() {
+    hold(strategy::ALL);
+}
+
+#[test]
+fn every_dialect_keeps_the_laws() {
+    hold(compat::ALL);
+}
+
+/// The clauses that a row is not held to.
+fn waived(row: &Scheme) -> Vec<(u8, &'static str)> {
+    let clauses = LAWS.iter().flat_map(|law| {
+        let of = law.clauses.iter();
+        of.map(|clause| (law.number, clause))
+    });
+    let waived = clauses.filter(|(_, clause)| clause.waiver(row).is_some());
+    waived.map(|(law, clause)| (law, clause.name())).collect()
+}
+
+/// Nothing is left out in silence.
+#[test]
+fn a_row_is_held_to_all_that_it_promises() {
+    const BOUND: &str = "a stated bound at any size, with keys assigned one after the other";
+    const LOADS: &str = "no node holds more than the bound on loads";
+    for row in strategy::ALL {
+        let waived = waived(row);
+        let plain = row
+            .caps()
+            .is_some_and(|caps| matches!(caps.excess, Excess::None) && !row.minds_order());
+        if plain {
+            assert_eq!(waived, [(3, BOUND), (5, LOADS)], "{}", row.name);
+        }
+        let always = [1, 7, 8, 9, 10, 11, 12];
+        let held = waived.iter().all(|(law, _)| !always.contains(law));
+        assert!(held, "{}: {waived:?}", row.name);
+    }
+    for row in compat::ALL {
+        let waived = waived(row);
+        let held = waived.iter().all(|(law, _)| (2..=6).contains(law));
+        assert!(
+            held && waived.len() < LAWS.len() + 4,
+            "{}: {waived:?}",
+            row.name
+        );
+    }
+}

@@ -186,13 +186,6 @@ pub(crate) fn owners<R: Router + ?Sized>(router: &R, keys: &[KeyHash]) -> Vec<Bo
         .collect()
 }
 
-/// The names of the nodes that keys are placed on, which fills a router that keeps loads.
-pub(crate) fn placed<R: Router + ?Sized>(router: &R, keys: &[KeyHash]) -> Vec<Box<str>> {
-    keys.iter()
-        .map(|&key| name_of(router, place(router, key)).unwrap_or("-").into())
-        .collect()
-}
-
 /// The whole walk of a key.
 pub(crate) fn walked<R: Router + ?Sized>(router: &R, key: KeyHash) -> Vec<NodeId> {
     let mut ids = Vec::new();
@@ -221,14 +214,6 @@ pub(crate) fn counts<R: Router + ?Sized>(router: &R, keys: &[KeyHash]) -> Vec<u6
 /// The part of the hash space that each node owns, by index; `None` where it has no form.
 pub(crate) fn shares<R: Router + ?Sized>(router: &R) -> Option<Vec<f64>> {
     Some(router.ranges()?.shares(router.nodes().id_bound()))
-}
-
-/// The share of a name, 0 of strangers.
-pub(crate) fn share_of<R: Router + ?Sized>(router: &R, shares: &[f64], name: &str) -> f64 {
-    let id = router.nodes().id(name);
-    id.and_then(|id| shares.get(id.index()))
-        .copied()
-        .unwrap_or(0.0)
 }
 
 /// What each node should own: its weight over the total, by index.
