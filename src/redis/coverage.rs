@@ -119,7 +119,7 @@ pub struct Votes {
 }
 
 impl Votes {
-    /// So many primaries, and so many of them in reach.
+    /// Votes of `primaries` in all, `reachable` of which can be reached.
     ///
     /// ```
     /// assert!(hashroute::redis::Votes::new(3, 2).is_majority());

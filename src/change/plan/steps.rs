@@ -57,7 +57,7 @@ fn check(what: Limit, wanted: usize, limit: usize, advice: &'static str) -> Resu
 /// What a step may move, a node take in and hand out, in hashes.
 type Limits = [u128; 3];
 
-/// The budget in hashes, of which every kind must be able to move one position.
+/// The budget in hashes. Each limit must allow at least one position.
 fn limits(division: &Division, budget: Budget) -> Result<Limits, Error> {
     let &Division {
         space,

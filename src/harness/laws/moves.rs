@@ -103,7 +103,8 @@ impl<'s> Watched<'s> {
         })
     }
 
-    /// Makes a change, and refuses an excess that is as unlikely as one in so many tests.
+    /// Makes a change. It is a breach if more keys move in vain than chance explains, given how many
+    /// such `tests` there are.
     fn apply(&mut self, change: &Change, tests: usize) -> Held {
         let input = format!("{}, {change:?}", members(&*self.cluster.router));
         let rises = rises(&self.cluster, change);
@@ -171,7 +172,7 @@ fn large_cluster(subject: &Subject) -> Held {
     same_owners(input, &keys, &owners(&*fresh, &keys), &watched.owners)
 }
 
-/// Two routers of the same members, one of which takes a change.
+/// A cluster before and after a change.
 struct Pair<'s> {
     before: Cluster<'s>,
     after: Cluster<'s>,

@@ -256,7 +256,7 @@ impl HashFunction {
         }
     }
 
-    /// The longest key, in bytes, of which XXH3 inlines.
+    /// The longest key, in bytes, whose XXH3 is inlined.
     pub(crate) const SHORT: usize = 16;
 
     #[inline(never)]
