@@ -3,16 +3,15 @@
 use alloc::format;
 use alloc::string::String;
 use core::fmt;
-use core::str::FromStr;
-
-use memchr::memchr;
 
 pub mod hash;
 mod identity;
 #[cfg(feature = "serde")]
 mod number;
+mod tag;
 
 pub use identity::{HashId, SystemHash};
+pub use tag::HashTag;
 
 use crate::error::Error;
 use crate::hash::{GOLDEN_GAMMA, HashFunction, Secret, mix64};
@@ -127,119 +126,6 @@ impl KeyHash {
         // those of Fibonacci hashing do, would share their rounds.
         let start = mix64(self.0.wrapping_add(GOLDEN_GAMMA));
         Self(mix64(start.wrapping_add(round.wrapping_mul(GOLDEN_GAMMA))))
-    }
-}
-
-/// Which part of a key is hashed: what stands between two given bytes, so that related keys can
-/// share a node.
-///
-/// The rule of Redis Cluster and twemproxy: from the first `open`, the first `close` after it. If
-/// at least one byte lies between, those bytes; else the whole key.
-///
-/// ```
-/// use hashroute::HashTag;
-///
-/// let tag = HashTag::BRACES;
-/// assert_eq!(tag.part(b"{user1000}.following"), b"user1000");
-/// assert_eq!(tag.part(b"foo{}{bar}"), b"foo{}{bar}");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct HashTag {
-    open: u8,
-    close: u8,
-}
-
-impl HashTag {
-    /// `{` and `}`, the pair of Redis Cluster.
-    pub const BRACES: Self = Self::new(b'{', b'}');
-
-    /// A tag between two bytes, which may be the same.
-    ///
-    /// ```
-    /// use hashroute::HashTag;
-    ///
-    /// assert_eq!(HashTag::new(b'$', b'$').part(b"a$bc$d"), b"bc");
-    /// ```
-    pub const fn new(open: u8, close: u8) -> Self {
-        Self { open, close }
-    }
-
-    /// The two bytes.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::HashTag::BRACES.pair(), *b"{}");
-    /// ```
-    pub const fn pair(self) -> [u8; 2] {
-        [self.open, self.close]
-    }
-
-    /// The part of `key` that is hashed. Linear in the key.
-    ///
-    /// ```
-    /// use hashroute::HashTag;
-    ///
-    /// assert_eq!(HashTag::BRACES.part(b"foo{bar}{zap}"), b"bar");
-    /// assert_eq!(HashTag::BRACES.part(b"no tag"), b"no tag");
-    /// ```
-    pub fn part<'k>(&self, key: &'k [u8]) -> &'k [u8] {
-        self.inside(key)
-            .filter(|part| !part.is_empty())
-            .unwrap_or(key)
-    }
-
-    #[inline]
-    fn inside(self, key: &[u8]) -> Option<&[u8]> {
-        let open = find(self.open, key)?;
-        let rest = key.get(open + 1..)?;
-        let close = find(self.close, rest)?;
-        rest.get(..close)
-    }
-}
-
-/// Where `byte` first is, eight bytes at a step: most keys are too short for `memchr`'s vectors to
-/// pay.
-#[inline]
-fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
-    const LOW: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGH: u64 = LOW << 7;
-    if bytes.len() > 32 {
-        return memchr(byte, bytes);
-    }
-    let mut rest = bytes;
-    while let Some((step, after)) = rest.split_first_chunk::<8>() {
-        // The lowest high bit is that of the first byte that is 0, which are those we look for.
-        let zero = u64::from_le_bytes(*step) ^ (LOW * u64::from(byte));
-        let found = zero.wrapping_sub(LOW) & !zero & HIGH;
-        if found != 0 {
-            return Some(bytes.len() - rest.len() + found.trailing_zeros() as usize / 8);
-        }
-        rest = after;
-    }
-    let at = rest.iter().position(|other| *other == byte)?;
-    Some(bytes.len() - rest.len() + at)
-}
-
-/// Parses exactly two bytes, such as `{}`.
-///
-/// ```
-/// use hashroute::HashTag;
-///
-/// assert_eq!("{}".parse::<HashTag>()?, HashTag::BRACES);
-/// assert!("{".parse::<HashTag>().is_err());
-/// # Ok::<(), hashroute::Error>(())
-/// ```
-impl FromStr for HashTag {
-    type Err = Error;
-
-    fn from_str(pair: &str) -> Result<Self, Error> {
-        match *pair.as_bytes() {
-            [open, close] => Ok(Self::new(open, close)),
-            _ => Err(Error::parameter(
-                "hash-tag",
-                pair,
-                "exactly two bytes, such as {}",
-            )),
-        }
     }
 }
 

@@ -217,25 +217,27 @@ fn spread_is_raw_or_mixed_raw() {
 #[test]
 fn tags_of_any_length_are_found_as_byte_by_byte() {
     let textbook = |tag: HashTag, key: &[u8]| -> Vec<u8> {
+        let [open, close] = tag.pair();
         let inside = || {
-            let rest = &key[key.iter().position(|byte| *byte == tag.open)? + 1..];
-            Some(rest[..rest.iter().position(|byte| *byte == tag.close)?].to_vec())
+            let rest = &key[key.iter().position(|byte| *byte == open)? + 1..];
+            Some(rest[..rest.iter().position(|byte| *byte == close)?].to_vec())
         };
         inside()
             .filter(|part| !part.is_empty())
             .unwrap_or(key.into())
     };
     for tag in [HashTag::BRACES, HashTag::new(0, 0x80), HashTag::new(1, 1)] {
+        let [open, close] = tag.pair();
         // Neighbours of the two and of 0, where borrows of one byte from the next would show.
-        let others = [tag.open ^ 1, tag.close ^ 1, tag.open ^ 0x80, 0, 0xff];
+        let others = [open ^ 1, close ^ 1, open ^ 0x80, 0, 0xff];
         for seed in 0..20_000 {
             let mut random = mix64(seed + 1);
             let key: Vec<u8> = (0..random % 48)
                 .map(|_| {
                     random = mix64(random + 1);
                     match random % 24 {
-                        0 => tag.open,
-                        1 => tag.close,
+                        0 => open,
+                        1 => close,
                         other => others[usize::from(other.to_le_bytes()[0]) % others.len()],
                     }
                 })
