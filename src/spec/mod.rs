@@ -85,7 +85,8 @@ impl Spec {
     /// so: jump, and the dialects, whose members stand in the order of the system's configuration.
     ///
     /// # Errors
-    /// As [`Scheme::build`].
+    /// As [`Scheme::build`]. [`Error::Parameter`] for a row that is none of
+    /// [`schemes()`](crate::schemes): its readers find it there, by name.
     ///
     /// ```
     /// use hashroute::{Node, Spec, strategy::{self, Params}};
@@ -144,10 +145,11 @@ impl Spec {
     /// # Errors
     /// As [`Setup::build`].
     pub fn of_setup(setup: Setup) -> Result<(Self, Box<dyn Router>), Error> {
-        let params = given(setup.scheme(), setup.params())?;
+        let scheme = setup.scheme();
+        let params = given(scheme, setup.params())?;
         let setup = setup.with_params(params)?;
         let router = setup.build()?;
-        let spec = if setup.scheme().is_dialect() {
+        let spec = if scheme.is_dialect() {
             Self::normal(setup)?
         } else {
             Self::captured(setup.scheme(), setup.params(), &*router)?
@@ -169,6 +171,11 @@ impl Spec {
     /// A setup in its one form.
     fn normal(setup: Setup) -> Result<Self, Error> {
         let scheme = setup.scheme();
+        if !crate::schemes().any(|row| core::ptr::eq(row, scheme)) {
+            let expected =
+                "a row of hashroute::schemes(), where readers of the spec find it by name";
+            return Err(Error::parameter("strategy", scheme.name, expected));
+        }
         let params = given(scheme, setup.params())?;
         Ok(Self {
             epoch: 0,

@@ -1,6 +1,7 @@
 //! What cannot be a spec is refused in words, and never with a panic.
 
-use hashroute::{Error, Spec};
+use hashroute::registry::{Caps, Params, Scheme};
+use hashroute::{Error, Rendezvous, Spec};
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::sample::Index;
@@ -259,4 +260,18 @@ fn damaged_texts_never_panic() {
             }
         });
     }
+}
+
+#[test]
+fn a_row_of_another_crate_cannot_be_read_back_and_is_refused() {
+    static OURS: Scheme = Scheme::strategy("ring", "our own", Caps::SET, |nodes, _| {
+        Ok(Box::new(Rendezvous::new(nodes)?))
+    });
+    let error = Spec::new(&OURS, ["a", "b"], &Params::default()).expect_err("another ring");
+    assert!(
+        error.to_string().contains("hashroute::schemes()"),
+        "{error}"
+    );
+    let ring = Rendezvous::new(["a", "b"]).expect("nodes");
+    assert!(Spec::of(&OURS, &Params::default(), &ring).is_err());
 }
