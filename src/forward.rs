@@ -8,41 +8,50 @@ use crate::{Change, Error, Refusal, Router};
 /// Writes the methods of [`Router`] for a wrapper: a router around a router.
 ///
 /// The first argument is the router inside: a field, as `self.router`, or `*self` for a pointer.
+/// The first argument is the router inside: a field, as `self.router`, or `*self` for a pointer.
 /// After a semicolon come the methods in which a wrapper may differ, **all nine and in this order**,
 /// so that a forgotten one does not compile. Each is `inner` (forwarded), `default` (the trait's
-/// own, which follows from the wrapper's other methods) or the path of a function that takes
+/// own, which follows from the wrapper's other methods) or `Self::name`, a function that takes
 /// `&self` (`&mut self` for `apply`) and the method's arguments. `hash_key`, `nodes` and `hash_id`
 /// always come from inside. Without a list everything is forwarded.
 ///
+/// A wrapper that sends keys elsewhere than the router inside has a `route_hash` and a `walk` of its
+/// own, which begins with that owner; `route_batch`, `replicas_into`, `ranges` and `explain` are
+/// then its own or `default`. `loads` is `default` where the router inside must not count, as
+/// [`BoundedLoad`](crate::BoundedLoad) sees to, else `inner` or its own.
+///
 /// ```
+/// use core::sync::atomic::{AtomicU64, Ordering};
 /// use hashroute::{KeyHash, NodeId, Ring, Router, forward_router};
 ///
-/// /// Routes nothing while it is closed.
+/// /// Counts the keys that it routes.
 /// #[derive(Debug)]
-/// struct Gate<R> { router: R, open: bool }
+/// struct Counted<R> { router: R, keys: AtomicU64 }
 ///
-/// impl<R: Router> Gate<R> {
-///     fn owner(&self, key: KeyHash) -> Option<NodeId> {
-///         self.router.route_hash(key).filter(|_| self.open)
+/// impl<R: Router> Counted<R> {
+///     fn count(&self, key: KeyHash) -> Option<NodeId> {
+///         self.keys.fetch_add(1, Ordering::Relaxed);
+///         self.router.route_hash(key)
 ///     }
 /// }
 ///
-/// impl<R: Router> Router for Gate<R> {
+/// impl<R: Router> Router for Counted<R> {
 ///     forward_router! { self.router;
-///         route_hash: Self::owner,
+///         route_hash: Self::count,
 ///         route_batch: default,
 ///         walk: inner,
 ///         replicas_into: inner,
 ///         apply: inner,
-///         ranges: default,
-///         loads: default,
+///         ranges: inner,
+///         loads: inner,
 ///         explain: inner,
 ///         heap_bytes: inner,
 ///     }
 /// }
 ///
-/// let gate = Gate { router: Ring::new(["a"])?, open: false };
-/// assert_eq!(gate.route(b"user:42"), None);
+/// let counted = Counted { router: Ring::new(["a"])?, keys: AtomicU64::new(0) };
+/// assert!(counted.route(b"user:42").is_some());
+/// assert_eq!(counted.keys.into_inner(), 1);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[macro_export]

@@ -27,7 +27,7 @@ use crate::{KeyHash, NodeId};
 /// assert_eq!(router.total_load(), 0);
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-pub trait Loads {
+pub trait Loads: Send + Sync {
     /// Places a key on the node that the router chooses now, and counts it there until the lease
     /// is released. `None` for a key that the router does not route, and where no node can take
     /// it.
