@@ -300,6 +300,7 @@ words! {
         NothingToDiff = "neither router gives any of these keys an owner, so that nothing can be told",
         PlanByLoads = "a plan between routers whose loads decide who owns a key",
         PlanWithoutOwners = "the new router gives keys no owner, so that nobody could hold them",
+        NoKeyPlaced = "no key has a node",
         NothingToPlan = "neither router gives an owner to any key of text, so that nothing can be planned",
         PlanOfOthers = "the plan is of other routers than these",
         ChangeOnItsWay = "a change on its way takes no other",

@@ -10,7 +10,7 @@ use super::{Assignment, Balance, Cost, Keys, Remap, Scenario, cost, remap};
 use crate::registry::{Params, Scheme};
 use crate::{Change, Error, Node, scheme_name};
 
-/// What to compare: strategies, each with its parameters, on the same nodes and keys, when some
+/// What to compare: rows of the registry, each with its parameters, on the same nodes and keys, when some
 /// nodes are added and when some are removed.
 ///
 /// ```
@@ -163,7 +163,7 @@ pub struct ScenarioSummary {
 pub struct Row {
     /// Its name.
     pub strategy: String,
-    /// What peers must share to agree: set, count, history, table or load.
+    /// What peers must share to agree: set, list, count, history, table or load.
     pub state: String,
     /// On the nodes at the start.
     pub balance: Option<Balance>,
@@ -347,8 +347,15 @@ impl Entrant<'_> {
             .scheme
             .build(self.contest.nodes.iter().cloned(), self.params)?;
         let assignment = Assignment::of(&*router, keys);
-        let name = self.scheme.name;
+        let name = &scheme_name(self.scheme);
         let balance = self.yardstick.balance(name, &*router, keys, &assignment);
+        if balance.unplaced > 0 && balance.nodes.iter().all(|node| node.keys == 0) {
+            // Figures of nothing would look like those of a perfect strategy.
+            return Err(Error::Unsupported {
+                what: crate::Refusal::NoKeyPlaced,
+                advice: "give keys that it routes, and a node with weight",
+            });
+        }
         Ok((balance, assignment))
     }
 

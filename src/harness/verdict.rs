@@ -229,6 +229,9 @@ fn line(measure: Measure, measured: &Measured) -> String {
         carriers,
         ..
     } = measured;
+    if *carriers == 0 {
+        return format!("{measure}: none lie on any node");
+    }
     let why = match evenness.cause {
         Cause::Even => String::from("even"),
         Cause::FewKeys => {

@@ -139,3 +139,24 @@ fn explain_tells_who_was_passed_over() {
         json("explain --strategy bounded --nodes a,b,c=0 user:0")[0]["owner"]["name"]
     );
 }
+
+#[test]
+fn a_row_that_places_no_key_has_no_figures() {
+    let line =
+        "compare --strategy jump,dialect:jump --count 5 --template 'user:{i}' --range 0..500";
+    let comparison = json(line);
+    let [ours, theirs] = [0, 1].map(|i| &comparison["rows"][i]);
+    assert_eq!(
+        (&ours["strategy"], &theirs["strategy"]),
+        (&"jump".into(), &"dialect:jump".into())
+    );
+    assert!(ours["balance"].is_object() && theirs["balance"].is_null());
+    let refused = theirs["refused"].as_str().unwrap_or_default();
+    assert!(refused.contains("no key has a node"), "{refused}");
+    let balance = stdout("balance --dialect jump --count 5 --template 'user:{i}' --range 0..500");
+    assert!(balance.contains("keys: none lie on any node"), "{balance}");
+    assert!(
+        balance.contains("does not route them by their bytes"),
+        "{balance}"
+    );
+}

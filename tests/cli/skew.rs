@@ -246,3 +246,25 @@ fn parts_of_another_kind_are_refused() {
         assert!(output.stdout.is_empty(), "{line}");
     }
 }
+
+#[test]
+fn refused_keys_are_no_part_of_the_judgement() {
+    let numbers: Vec<_> = (0..300).map(|i| i.to_string()).collect();
+    let words: Vec<_> = (0..3000).map(|i| format!("user:{i}")).collect();
+    let alone = file("numbers.txt", numbers.join("\n"));
+    let mixed = file("mixed.txt", [numbers, words].concat().join("\n"));
+    let [alone, mixed] = [alone, mixed].map(|path| {
+        json(&format!(
+            "skew --dialect guava --count 10 --keys {}",
+            path.display()
+        ))
+    });
+    assert_eq!(
+        (&alone["unplaced"], &mixed["unplaced"]),
+        (&0.into(), &3000.into())
+    );
+    for field in ["distinct_keys", "measures", "stages"] {
+        assert!(!alone[field].is_null(), "{field}");
+        assert_eq!(alone[field], mixed[field], "{field}");
+    }
+}

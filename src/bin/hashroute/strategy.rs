@@ -73,8 +73,8 @@ impl Choice {
         }
     }
 
-    pub(crate) fn name(&self) -> &'static str {
-        self.scheme.name
+    pub(crate) fn name(&self) -> String {
+        hashroute::scheme_name(self.scheme)
     }
 
     pub(crate) fn params(&self) -> &Params {

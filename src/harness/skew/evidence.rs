@@ -88,8 +88,8 @@ impl AddAssign for Load {
 
 /// Everything that a judgement on skew needs to know of the keys, gathered in one pass.
 ///
-/// The loads of the nodes are of all keys. What asks for the keys themselves looks at a sample:
-/// all distinct keys while there are at most [`MOST`](Self::MOST), of at most
+/// The loads of the nodes are of all keys. What asks for the keys themselves looks at a sample of
+/// those that have a node: all distinct keys while there are at most [`MOST`](Self::MOST), of at most
 /// [`MOST_BYTES`](Self::MOST_BYTES), else those whose own hash
 /// (XXH3-128, which routes nothing) is smallest. That is a fair sample of distinct keys, whatever
 /// their order and however often each comes, and what a sampled key carries is exact. So two
@@ -205,7 +205,10 @@ impl Evidence {
         let mut beyond = Vec::with_capacity(BLOCK);
         for (index, key) in keys.iter().enumerate() {
             let (size, requests) = (at(keys.sizes(), index), at(keys.requests(), index));
-            let (number, load) = (xxh3_128(key), self.count(router, key, size, requests));
+            let Some(load) = self.count(router, key, size, requests) else {
+                continue;
+            };
+            let number = xxh3_128(key);
             if number <= self.limit {
                 self.take(number, load, || key.into());
                 continue;
@@ -237,18 +240,20 @@ impl Evidence {
         size: Option<u64>,
         requests: Option<u64>,
     ) {
-        let load = self.count(router, key, size, requests);
-        self.take(xxh3_128(key), load, || key.into());
+        if let Some(load) = self.count(router, key, size, requests) {
+            self.take(xxh3_128(key), load, || key.into());
+        }
     }
 
-    /// On the nodes.
+    /// Adds what a key carries to its node and returns it; `None` for a key without a node, which is
+    /// no part of the sample.
     fn count(
         &mut self,
         router: &dyn Router,
         key: &[u8],
         size: Option<u64>,
         requests: Option<u64>,
-    ) -> Load {
+    ) -> Option<Load> {
         let load = Load {
             keys: 1,
             bytes: size.unwrap_or(0),
@@ -257,11 +262,10 @@ impl Evidence {
         self.sizes |= size.is_some();
         self.requests |= requests.is_some();
         let rank = assign(router, key).and_then(|id| self.ranks.get(id.index()).copied());
-        match rank.and_then(|rank| self.nodes.get_mut(rank)) {
-            Some((_, on_node)) => *on_node += load,
-            None => self.unplaced += load,
-        }
-        load
+        let node = rank.and_then(|rank| self.nodes.get_mut(rank));
+        let placed = node.is_some();
+        *node.map_or(&mut self.unplaced, |(_, on_node)| on_node) += load;
+        placed.then_some(load)
     }
 
     /// Into the sample, or the sketch.
@@ -339,9 +343,16 @@ impl Evidence {
 
     /// Returns what all keys carry together, those without a node included.
     pub fn total(&self) -> Load {
-        let mut total = self.unplaced;
-        self.nodes.iter().for_each(|(_, load)| total += *load);
+        let mut total = self.placed();
+        total += self.unplaced;
         total
+    }
+
+    /// What the nodes carry together.
+    pub(super) fn placed(&self) -> Load {
+        let mut placed = Load::default();
+        self.nodes.iter().for_each(|(_, load)| placed += *load);
+        placed
     }
 
     /// What lies on each node, in order of name.
@@ -392,7 +403,7 @@ impl Evidence {
         self.limit == u128::MAX
     }
 
-    /// How many distinct keys there are: exact while all are in the sample, else estimated with a
+    /// Returns the number of distinct keys that have a node: exact while all are in the sample, else estimated with a
     /// relative standard error of 1 / sqrt(sampled keys): a thousandth unless keys are long.
     ///
     /// ```
@@ -427,7 +438,7 @@ impl Evidence {
         let mark = if self.is_whole() {
             0
         } else {
-            self.total().of(measure).div_ceil(LISTED)
+            self.placed().of(measure).div_ceil(LISTED)
         };
         let heavy = self.sample().filter(|one| amount(one) >= mark).count();
         let listed = self.beyond.listed(measure as usize);

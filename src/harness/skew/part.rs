@@ -196,7 +196,7 @@ fn sample(rows: Vec<RowPaper>, limit: u128) -> Result<BTreeMap<u128, Sampled>, S
 fn check_sums(evidence: &Evidence) -> Result<(), String> {
     let mut carried = Load::from(evidence.beyond.totals());
     evidence.sample().for_each(|one| carried += one.load);
-    if carried == evidence.total() {
+    if carried == evidence.placed() {
         Ok(())
     } else {
         Err("what the keys carry is not what the nodes hold".into())

@@ -2,6 +2,7 @@
 
 use hashroute::harness::stream::{Counter, Tally};
 use hashroute::harness::{Balance, DumpSource, Estimated, Figures, NodeBalance};
+use hashroute::registry::Scheme;
 use serde::Serialize;
 
 use crate::args::{BalanceArgs, OutputArgs};
@@ -24,9 +25,9 @@ pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
     let name = choice.name();
     let in_order = router.loads().is_some() && args.partial.partial.is_none();
     let counter = if in_order {
-        Counter::in_order(name, &*router)
+        Counter::in_order(&name, &*router)
     } else {
-        Counter::new(name, &*router)?
+        Counter::new(&name, &*router)?
     };
     let counting = Counting {
         in_order,
@@ -115,7 +116,7 @@ fn notes(balance: &Balance) -> Vec<String> {
     }
     if balance.unplaced > 0 {
         // Counts of parts know the name alone.
-        let is_dialect = hashroute::strategy::find(&balance.strategy).is_err();
+        let is_dialect = hashroute::scheme(&balance.strategy).is_ok_and(Scheme::is_dialect);
         notes.push(strategy::unplaced(
             is_dialect,
             balance.unplaced,

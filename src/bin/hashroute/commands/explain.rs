@@ -65,7 +65,7 @@ struct Explained {
     /// The number that the strategy routes by.
     routed: Option<u64>,
     routed_hex: Option<String>,
-    strategy: &'static str,
+    strategy: String,
     facts: Vec<Fact>,
     owner: Option<Node>,
     /// What the system calls the owner, where that is not its name.
@@ -145,7 +145,7 @@ impl Explained {
         let row = |(fact, value): (&str, String)| {
             [key.as_str(), fact, value.as_str()].map(Cell::text).into()
         };
-        let strategy = core::iter::once(("strategy", self.strategy.to_owned()));
+        let strategy = core::iter::once(("strategy", self.strategy.clone()));
         let facts = self
             .facts
             .iter()

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
     let counts = args.node_counts.as_ref();
     let diagnosis =
         Diagnosis::new(&setup).with_node_counts(counts.map_or(&[], |counts| &counts.numbers));
-    let Some(evidence) = gather(args, choice.name(), &*router)? else {
+    let Some(evidence) = gather(args, &choice.name(), &*router)? else {
         return Ok(());
     };
     let progress = Progress::start(args.output.quiet, "looking for what is uneven");

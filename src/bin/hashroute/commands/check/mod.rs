@@ -88,7 +88,7 @@ fn streamed(
     let router = choice.build(nodes)?;
     let consumer = (
         Fingerprint::default(),
-        Counter::in_order(choice.name(), &*router),
+        Counter::in_order(&choice.name(), &*router),
     );
     let counting = Counting::of(&*router, args.output.quiet);
     let ((keys, counter), read) = keys::count(&args.keys, &consumer, counting)?;
@@ -145,7 +145,7 @@ fn measure(
     findings: &mut Findings,
 ) -> Result<(), Failure> {
     let router = choice.build(nodes)?;
-    let mut counter = Counter::in_order(choice.name(), &*router);
+    let mut counter = Counter::in_order(&choice.name(), &*router);
     counter.add(keys);
     findings.add(args, limits, choice, counter.into_tally().balance()?)?;
     let balance = findings.balances.last();

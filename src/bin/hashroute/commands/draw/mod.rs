@@ -48,7 +48,7 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
         0 => keys.iter().take(usize::from(args.shown)).collect(),
         _ => named.collect(),
     };
-    let balance = balance(choice.name(), &*router, &keys, &before);
+    let balance = balance(&choice.name(), &*router, &keys, &before);
     let mut scene = RingScene::new(&*router, &balance).with_keys(&shown);
     if let Some((after, remap)) = &moved {
         scene = scene.with_changed(&**after, remap);
@@ -67,7 +67,7 @@ fn bars(args: &BalanceCommand) -> Result<(), Failure> {
     let keys = keys::read(&args.keys)?;
     progress.message("placing keys");
     let assignment = Assignment::of(&*router, &keys);
-    let balance = balance(choice.name(), &*router, &keys, &assignment);
+    let balance = balance(&choice.name(), &*router, &keys, &assignment);
     drop(progress);
     let measure = match args.by {
         By::Keys => Measure::Keys,

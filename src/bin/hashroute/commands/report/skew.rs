@@ -39,7 +39,7 @@ pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
     let skew = skew.map_err(|error| choice.refusal(&error))?;
     refuse_none(&skew, &choice)?;
     let assignment = Assignment::of(&*router, &keys);
-    let balance = balance(choice.name(), &*router, &keys, &assignment);
+    let balance = balance(&choice.name(), &*router, &keys, &assignment);
     drop(progress);
     let json = Value::from_iter([
         ("skew", serde_json::to_value(&skew)?),
@@ -119,7 +119,7 @@ impl View<'_> {
                 p { (printable(&skew.advice)) }
                 @if skew.unplaced > 0 { p { (choice.unplaced(skew.unplaced, skew.nodes > 0)) } }
             }
-            @if !others.is_empty() { (table(self.json, "Is it real, and of what", &others, &MEASURES)) }
+            @if !others.is_empty() { (table(self.json, "More than chance, and of what", &others, &MEASURES)) }
             @if !few.is_empty() {
                 (table(self.json, "Few keys carry much: held against as many equal keys", &few, &FEW))
             }
