@@ -126,8 +126,8 @@ impl HashRanges {
         }
     }
 
-    /// The same ranges, in each of which all hashes share their whole
-    /// [walk](crate::Router::walk), not only their owner.
+    /// Marks that all hashes of a range share their whole [walk](crate::Router::walk), not only their
+    /// owner.
     ///
     /// ```
     /// # use hashroute::{HashSlots, Node, Ring, Router};
@@ -143,7 +143,7 @@ impl HashRanges {
         }
     }
 
-    /// The same ranges, of which these nodes own none.
+    /// Takes all ranges from these nodes.
     #[cfg(feature = "compat")]
     pub(crate) fn without(mut self, absent: &[NodeId]) -> Self {
         for (_, owner) in &mut self.starts {
@@ -322,7 +322,7 @@ impl DoubleEndedIterator for HashRangesIter<'_> {
 
 impl ExactSizeIterator for HashRangesIter<'_> {}
 
-/// Hashes of so many bits, and the positions at which they stand.
+/// A space of hashes: their number of bits, and the positions they can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HashSpace {
     /// From 1 to 64.

@@ -11,7 +11,7 @@ use crate::{Error, Refusal, Router, RouterExt};
 
 /// What moves from one router to another.
 ///
-/// Both routers answer as they stand now; nodes are told apart by name. Where the two hash keys
+/// Both routers answer as they stand now; nodes are matched by name. Where the two hash keys
 /// alike and both have [ranges](Router::ranges) of one kind (ring and Maglev; slots and modulo;
 /// two pools of one system whose options hash alike), the answer is exact, with the ranges of hashes
 /// that move; else it is of keys.

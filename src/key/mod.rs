@@ -412,6 +412,7 @@ impl KeyHasher {
     #[inline(never)]
     fn raw_any(&self, key: &[u8]) -> Option<KeyHash> {
         let part = self.part(key);
+        // Named, so that the function of Redis is inlined: the other arm calls by a table.
         Some(KeyHash(match self.function {
             HashFunction::Crc16 => HashFunction::Crc16.value(self.secret, part),
             other => other.value(self.secret, part),

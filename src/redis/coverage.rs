@@ -119,7 +119,7 @@ pub struct Votes {
 }
 
 impl Votes {
-    /// Votes of `primaries` in all, `reachable` of which can be reached.
+    /// Counts `primaries` in all, and those that can be reached.
     ///
     /// ```
     /// assert!(hashroute::redis::Votes::new(3, 2).is_majority());

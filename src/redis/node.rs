@@ -354,7 +354,7 @@ impl ClusterNode {
         self.extra.iter().map(|(name, value)| (&**name, &**value))
     }
 
-    /// The same with that said.
+    /// Adds an auxiliary field, such as `shard-id=...`.
     ///
     /// ```
     /// # use hashroute::redis::ClusterNode;

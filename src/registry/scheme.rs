@@ -115,7 +115,7 @@ pub enum KeyForm {
     Bytes,
     /// Decimal numbers as text.
     Number,
-    /// A flow: so many bytes of addresses, ports and protocol.
+    /// A flow: addresses, ports and protocol in this number of bytes.
     Flow(u8),
 }
 

@@ -75,7 +75,7 @@ const MILLION: u64 = 1_000_000;
 /// of 32; there is no room for more.
 const RELEASE: usize = 1 << (usize::BITS / 8 * 5);
 
-/// How often a placement that lost every race starts over: each time another thread won.
+/// Retries before `acquire` gives up under contention.
 const TRIES: usize = 1000;
 
 impl BoundedLoad<()> {

@@ -110,8 +110,8 @@ impl Setups {
     }
 }
 
-/// What routes afterwards, if it is not the router that there is, which takes the changes. It is
-/// built over the nodes afterwards, or takes the changes too where it has nodes of its own.
+/// `Some` if the target is a new router; `None` if the old one is changed in place. The new router
+/// is built over the new nodes, or takes the changes too where it has nodes of its own.
 fn second(
     choice: &Choice,
     hasher: Option<&KeyHasher>,

@@ -68,7 +68,7 @@ pub(super) struct Kind {
 pub(super) struct Division {
     pub(super) cut: Cut,
     pub(super) space: HashSpace,
-    /// What the parts of all kinds are of: 1, or the size of the sample.
+    /// Denominator of all fractions: 1 if exact, otherwise the sample size.
     pub(super) whole: u128,
     pub(super) kinds: Vec<Kind>,
     pub(super) pieces: Vec<Piece>,

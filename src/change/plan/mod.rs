@@ -134,7 +134,7 @@ pub struct Plan {
     cut: Cut,
     space: HashSpace,
     replicas: Replicas,
-    /// What the parts of all kinds are of.
+    /// Denominator of all fractions: 1 if exact, otherwise the sample size.
     whole: u128,
     kinds: Vec<Kind>,
     steps: Vec<Vec<Piece>>,

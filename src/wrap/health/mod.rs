@@ -28,7 +28,8 @@
 //! again, down or not, as with Envoy's panic threshold.
 //!
 //! There is no clock inside. Times are durations since any one start, such as that of the
-//! process, taken to whole milliseconds. A report that is older than the last takes no time back.
+//! process, taken to whole milliseconds. Out-of-order reports never move the
+//! clock backwards.
 //!
 //! ```
 //! use core::time::Duration;

@@ -356,7 +356,7 @@ fn refusal(row: &Row) -> Option<String> {
 const LEGEND: &str = "\
 peers share: what two processes must have in common to send every key to the same node.
 cv, max/mean: how uneven the nodes are: stddev / mean, and the most loaded / mean.
-moved: keys that moved / keys that had to; excess: keys that moved in vain, of all keys.
+moved: keys that moved, relative to the minimum possible; excess: moved in vain, of all keys.
 by chance: what an ideal router would show on these keys. That much is noise, at any strategy.
 route, batch: ns to hash and route a key, alone and 1024 at a time; alloc: allocations for it.
 build, change: time to make the router, and for one node to join or leave it; heap: its memory.

@@ -138,7 +138,7 @@ fn room_of<T>(items: &mut [T; ROOM + 1]) -> &mut [T; ROOM] {
 }
 
 impl Points {
-    /// Of entries in order of their owners' names. O(points).
+    /// Builds the index from entries sorted by owner name. O(points).
     pub(crate) fn new(entries: Vec<Entry>) -> Self {
         let len = entries.len();
         let count = if len == 0 { 0 } else { (len * 2 / ROOM) | 1 };
