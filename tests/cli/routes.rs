@@ -153,6 +153,11 @@ fn a_row_that_places_no_key_has_no_figures() {
     assert!(ours["balance"].is_object() && theirs["balance"].is_null());
     let refused = theirs["refused"].as_str().unwrap_or_default();
     assert!(refused.contains("no key has a node"), "{refused}");
+    let full = line.replace(
+        "jump,dialect:jump",
+        "strategy:jump,dialect:jump,dialect:nginx",
+    );
+    assert_eq!(json(&full)["rows"][2]["strategy"], "nginx");
     let balance = stdout("balance --dialect jump --count 5 --template 'user:{i}' --range 0..500");
     assert!(balance.contains("keys: none lie on any node"), "{balance}");
     assert!(

@@ -5,7 +5,7 @@ mod examples;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hashroute::{HashFunction, Spread, compat, scheme_name, schemes, strategy};
 
@@ -492,9 +492,19 @@ fn replicas(text: &str) -> Result<u32, String> {
 }
 
 /// The names of all rows; `jump` is the strategy, `dialect:jump` the dialect.
-fn scheme_names() -> impl Iterator<Item = &'static str> {
-    // Made once, and needed until the program ends.
-    schemes().map(|row| &*scheme_name(row).leak())
+/// Each is also known by its kind and name.
+fn scheme_names() -> impl Iterator<Item = PossibleValue> {
+    schemes().map(|row| {
+        let kind = if row.is_dialect() {
+            "dialect"
+        } else {
+            "strategy"
+        };
+        // Made once, and needed until the program ends.
+        let name: &'static str = scheme_name(row).leak();
+        let full: &'static str = format!("{kind}:{}", row.name).leak();
+        PossibleValue::new(name).alias(full)
+    })
 }
 
 pub(crate) fn strategy_names() -> impl Iterator<Item = &'static str> {
