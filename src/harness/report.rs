@@ -239,7 +239,7 @@ pub struct Comparison {
 }
 
 /// Compare strategies. Every state is a fresh router, so that loads start from nothing. Before
-/// each stage `progress` is told the strategy's name and the stage.
+/// each activity `progress` is told the strategy's name and the activity.
 ///
 /// ```
 /// use hashroute::harness::{Contest, Keys, compare};
@@ -312,13 +312,13 @@ struct Entrant<'a> {
 impl Entrant<'_> {
     fn row(&self, progress: &mut dyn FnMut(&str, Activity)) -> Row {
         let mut refusals = Vec::new();
-        let mut stage = |stage: Activity| progress(self.scheme.name, stage);
-        stage(Activity::Balance);
+        let mut start = |activity: Activity| progress(self.scheme.name, activity);
+        start(Activity::Balance);
         let base = keep(self.base(), "nodes", &mut refusals);
         let before = base.as_ref().map(|(_, assignment)| assignment);
         let mut moved = |kind: Activity, changes: &[Change]| {
             let before = before.filter(|_| !changes.is_empty())?;
-            stage(kind);
+            start(kind);
             keep(
                 self.moved(before, changes),
                 &kind.to_string(),
@@ -328,7 +328,7 @@ impl Entrant<'_> {
         let add = moved(Activity::Add, &self.contest.add);
         let remove = moved(Activity::Remove, &self.contest.remove);
         let costs = base.as_ref().filter(|_| self.contest.costs).and_then(|_| {
-            stage(Activity::Cost);
+            start(Activity::Cost);
             keep(self.cost(), "cost", &mut refusals)
         });
         let row = Row {

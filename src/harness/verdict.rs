@@ -99,7 +99,7 @@ pub struct Evenness {
 /// let router = Rendezvous::new(["a", "b", "c"].map(Node::new))?;
 /// let verdict = balance("rendezvous", &router, &keys, &Assignment::of(&router, &keys)).verdict;
 /// assert_eq!((verdict.matter, verdict.cause), (Some(Measure::Bytes), Cause::HeavyKeys));
-/// assert!(verdict.words.contains("user:0 alone holds 33.3 %"));
+/// assert!(verdict.text.contains("user:0 alone holds 33.3 %"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,7 +110,7 @@ pub struct Verdict {
     /// Why it is uneven.
     pub cause: Cause,
     /// A line for each measure, for people.
-    pub words: String,
+    pub text: String,
     /// How even the keys lie.
     pub keys: Evenness,
     /// How even the bytes lie, where sizes are known.
@@ -214,7 +214,7 @@ impl Verdict {
         Self {
             matter: worst.map(|(measure, _)| measure),
             cause: worst.map_or(Cause::Even, |(_, known)| known.evenness.cause),
-            words: lines.join("\n"),
+            text: lines.join("\n"),
             keys: keys.evenness.clone(),
             bytes: evenness(bytes),
             requests: evenness(requests),

@@ -10,7 +10,7 @@ use hashroute::registry::{Param, Scheme};
 use hashroute::strategy::Params;
 use hashroute::{Error, Node, Router};
 
-/// A name that the system takes: an address, of which Katran's have no port.
+/// Returns a server name that the dialect takes: an address, without a port for Katran.
 pub(crate) fn name(dialect: &Scheme, i: usize) -> String {
     let port = if dialect.name == "katran" {
         ""

@@ -205,9 +205,9 @@ fn one_key_a_million_times_is_one_key() -> Result<(), Error> {
         (Some(Measure::Keys), Cause::FewKeys)
     );
     assert!(
-        balance.verdict.words.contains("1 distinct"),
+        balance.verdict.text.contains("1 distinct"),
         "{}",
-        balance.verdict.words
+        balance.verdict.text
     );
     Ok(())
 }
@@ -332,10 +332,10 @@ fn debian_packages_are_even_by_name_and_not_by_size() -> Result<(), Box<dyn core
         );
         assert!(
             verdict
-                .words
+                .text
                 .contains("linux-image-6.12.117+deb12-rt-amd64-dbg 1.3 %"),
             "{}",
-            verdict.words
+            verdict.text
         );
         let bytes = balance.bytes.as_ref().expect("sizes");
         // Seven draws from the same noise, some of them lucky.

@@ -15,7 +15,7 @@ fn one_heavy_key_is_named_alone() -> Result<(), Error> {
         (verdict.matter, verdict.cause),
         (Some(Measure::Bytes), Cause::HeavyKeys)
     );
-    let words = verdict.words.lines().last().unwrap_or_default();
+    let words = verdict.text.lines().last().unwrap_or_default();
     assert!(
         words.starts_with("bytes: uneven since k7 alone holds 20.0 % of them ("),
         "{words}"
@@ -30,11 +30,9 @@ fn few_carriers_are_counted_and_not_all_keys() -> Result<(), Error> {
     let verdict = balance_of(&Rendezvous::new(nodes(10))?, &keys).verdict;
     assert_eq!(verdict.cause, Cause::FewKeys);
     assert!(
-        verdict
-            .words
-            .contains("on 200 distinct keys that carry any"),
+        verdict.text.contains("on 200 distinct keys that carry any"),
         "{}",
-        verdict.words
+        verdict.text
     );
     Ok(())
 }
@@ -47,11 +45,7 @@ fn what_lies_exactly_even_is_even() -> Result<(), Error> {
     let assignment = Assignment::new(router.nodes(), ids.into_iter().cycle().take(50));
     let verdict = balance("test", &router, &keys, &assignment).verdict;
     assert_eq!((verdict.matter, verdict.cause), (None, Cause::Even));
-    assert!(
-        verdict.words.starts_with("keys: even ("),
-        "{}",
-        verdict.words
-    );
+    assert!(verdict.text.starts_with("keys: even ("), "{}", verdict.text);
     Ok(())
 }
 
@@ -63,11 +57,11 @@ fn keys_in_words_stay_on_their_line() -> Result<(), Error> {
     sizes.push(9000);
     let verdict = balance_of(&Rendezvous::new(nodes(3))?, &keys.with_sizes(sizes)?).verdict;
     assert!(
-        verdict.words.contains("\\u{1b}[31m\\n alone holds 90.0 %"),
+        verdict.text.contains("\\u{1b}[31m\\n alone holds 90.0 %"),
         "{}",
-        verdict.words
+        verdict.text
     );
-    assert_eq!(verdict.words.lines().count(), 2);
+    assert_eq!(verdict.text.lines().count(), 2);
     Ok(())
 }
 

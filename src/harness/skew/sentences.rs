@@ -194,7 +194,7 @@ pub(super) fn verdict(skew: &Skew) -> String {
     if sentences.is_empty() && nodes.is_none() {
         sentences.push(even(skew));
     }
-    sentences.extend(nodes.map(|nodes| format!("Weights differ: {}.", nodes.words)));
+    sentences.extend(nodes.map(|nodes| format!("Weights differ: {}.", nodes.text)));
     sentences.join(" ")
 }
 
@@ -216,7 +216,7 @@ fn even(skew: &Skew) -> String {
 fn sentence(skew: &Skew, measure: &MeasureSkew) -> String {
     let cause = |stage: &KeyStage| {
         let finding = skew.stages.iter().find(|finding| finding.stage == *stage)?;
-        let words = &finding.words;
+        let words = &finding.text;
         Some(match stage {
             KeyStage::Keys => format!("few keys carry it: {words}"),
             KeyStage::Tag => format!("hash tags leave few different parts: {words}"),

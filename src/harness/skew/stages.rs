@@ -104,7 +104,7 @@ pub struct Finding {
     /// How often chance alone gives what was found; `None` where chance plays no part.
     pub p_value: Option<f64>,
     /// What was found, for people.
-    pub words: String,
+    pub text: String,
 }
 
 /// A share of neighbours that is worth telling.
@@ -251,7 +251,7 @@ pub(super) fn findings(
             status,
             cv: part.cv,
             p_value: part.p_value,
-            words: sentences.of(part.stage, status, worst.or(measures.first())),
+            text: sentences.of(part.stage, status, worst.or(measures.first())),
         }
     };
     let parts = parts(sentences.tests, heavy, threshold);
@@ -332,7 +332,7 @@ fn nodes(sentences: &sentences::Stages, threshold: f64) -> Finding {
         status,
         cv: tests.weight_cv,
         p_value: Some(tests.p_weight).filter(|_| tests.weight_cv > 0.0),
-        words: sentences.of(KeyStage::Nodes, status, None),
+        text: sentences.of(KeyStage::Nodes, status, None),
     }
 }
 

@@ -136,7 +136,7 @@ fn notes(balance: &Balance) -> Vec<String> {
             None => "All are even.".into(),
         });
     }
-    notes.extend(balance.verdict.words.lines().map(str::to_owned));
+    notes.extend(balance.verdict.text.lines().map(str::to_owned));
     notes
 }
 

@@ -232,7 +232,7 @@ fn stages(skew: &Skew) -> Table {
             one.status.to_string(),
             format!("{:.4}", one.cv),
             one.p_value.map_or_else(|| "-".into(), units::chance),
-            one.words.clone(),
+            one.text.clone(),
         ]
         .map(Cell::text)
         .into()

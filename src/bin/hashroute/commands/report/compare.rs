@@ -123,7 +123,7 @@ impl View<'_> {
             @for (at, (choice, row)) in strategies.enumerate() {
                 h3 { (row.strategy) }
                 @if let Some(balance) = &row.balance {
-                    @for line in balance.verdict.words.lines() { p { (line) } }
+                    @for line in balance.verdict.text.lines() { p { (line) } }
                     (self.bars(&mut gallery, choice, balance))
                     (self.nodes(at, row))
                 }

@@ -240,7 +240,7 @@ const STAGES: [Field; 5] = [
     Field::word("verdict", "/status"),
     Field::number("adds cv", "/cv", four),
     Field::number("p", "/p_value", units::chance),
-    Field::text("what was found", "/words"),
+    Field::text("what was found", "/text"),
 ];
 
 const BALANCE: [Field; 7] = [
