@@ -29,14 +29,8 @@ mod space;
 mod spec;
 pub mod strategy;
 mod sync;
-#[cfg(any(feature = "harness", feature = "redis"))]
-mod text;
-mod wrap;
 
-#[cfg(feature = "harness")]
-pub mod harness;
-#[cfg(feature = "plot")]
-pub mod plot;
+mod wrap;
 
 pub use change::{Basis, Diff, Flow, MovedRange, Ramp, diff, diff_keys, plan};
 pub use error::{Error, Limit, Refusal};

@@ -1,7 +1,6 @@
 //! The hash functions and hash tags against the values of real programs.
 //!
 //! The files in `data/golden` are read as data: any group, any number of vectors.
-#![cfg(feature = "harness")]
 
 use core::error::Error;
 use std::fs;

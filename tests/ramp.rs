@@ -1,16 +1,14 @@
 //! Ramps over the whole registry: each step moves only the keys of its node, and all of them
 //! together what one change of the weight would have moved.
 
-mod common;
-
 use core::time::Duration;
 
-use common::{
-    Outcome, SIGNIFICANCE, at_least, build, caps, for_all, is_set, keys, owners, weighted,
-};
 use hashroute::registry::{Excess, Scheme, Weights};
 use hashroute::strategy::ALL;
 use hashroute::{Change, Error, Node, Ramp, Rendezvous, Router};
+use hashroute_test_support::{
+    Outcome, SIGNIFICANCE, at_least, build, caps, for_all, is_set, keys, owners, weighted,
+};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy as _, any};
 
@@ -192,12 +190,17 @@ fn a_ramp_ends_with_its_node() -> Outcome {
 fn a_strategy_without_weights_says_so_and_stays_as_it_is() -> Outcome {
     for strategy in ALL.iter().filter(|row| caps(row).weights == Weights::One) {
         let mut router = build(strategy, weighted(strategy, &[1; 4]));
-        let before = common::state(&*router);
+        let before = hashroute_test_support::state(&*router);
         let drain = Ramp::linear(NAME, 1, 0, Duration::ZERO..SECOND, 1)?;
         let change = drain.due(SECOND, router.nodes())?.ok_or("due")?;
         let error = router.apply(&change).expect_err("no weights");
         assert!(matches!(error, Error::Weight { .. }), "{error}");
-        assert_eq!(before, common::state(&*router), "{}", strategy.name);
+        assert_eq!(
+            before,
+            hashroute_test_support::state(&*router),
+            "{}",
+            strategy.name
+        );
     }
     Ok(())
 }

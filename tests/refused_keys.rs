@@ -1,12 +1,9 @@
 //! Law 10: a key goes where its hash goes, and one that a system does not route has no hash, hence
 //! no owner, replica, copy or lease, whatever stands around the router.
 
-mod common;
-
 use core::time::Duration;
 use std::sync::Arc;
 
-use common::{Outcome, build, nodes};
 use hashroute::compat;
 use hashroute::health::{Liveness, Policy};
 use hashroute::hot::HotKeys;
@@ -14,6 +11,7 @@ use hashroute::plan::{Budget, Lists, Owners, Plan, Replicas, Transition};
 use hashroute::registry::Scheme;
 use hashroute::strategy::{ALL, Params};
 use hashroute::{BoundedLoad, Change, Error, KeyHash, Loads, Node, Router, RouterExt, Spread};
+use hashroute_test_support::{Outcome, build, nodes};
 
 /// Empty, text, digits, what is not printable, parts of packets of each length, and what is longer
 /// than systems take.

@@ -1,14 +1,12 @@
 //! The registry and what must go with it: files, names, parameters, documents.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Outcome, build, fit, keys, nodes, owners, state};
 use hashroute::strategy::{ALL, Params, find};
 use hashroute::{Change, HashFunction, KeyHasher, Node, Router};
+use hashroute_test_support::{Outcome, build, fit, keys, nodes, owners, state};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -1,19 +1,17 @@
 //! A router that many threads read while writers swap it.
 
-mod common;
-
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
-use common::{Outcome, build, hash, keys, name, nodes, owner};
 use hashroute::health::{Liveness, Policy};
 use hashroute::hot::HotKeys;
 use hashroute::shared::{Shared, Version};
 use hashroute::strategy::ALL;
 use hashroute::{BoundedLoad, Change, Error, KeyHash, Limit, Loads, Node, Ring, Router};
+use hashroute_test_support::{Outcome, build, hash, keys, name, nodes, owner};
 
 const SWAPS: u64 = 2000;
 

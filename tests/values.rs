@@ -7,12 +7,10 @@
 //! To pin a new strategy, or a change that is meant, run `cargo test --test values`; the failure
 //! prints the table as it should be, to be pasted over `PINNED`.
 
-mod common;
-
-use common::{Cluster, Step, keys, name_of};
 use hashroute::registry::Scheme;
 use hashroute::strategy::{ALL, Params};
 use hashroute::{KeyHash, KeyHasher, Node, Router, RouterExt, Spread};
+use hashroute_test_support::{Cluster, Step, keys, name_of};
 
 /// Name; owners by hash with equal weights; owners of byte keys with unequal weights; replicas
 /// over zones; owners after some changes.
@@ -56,18 +54,19 @@ fn zoned(strategy: &Scheme) -> Vec<Node> {
     let located = |(i, node): (usize, Node)| {
         node.with_location(format!("zone-{}", i % 3), format!("rack-{}", i / 3 % 2))
     };
-    let nodes = common::weighted(strategy, &WEIGHTS);
+    let nodes = hashroute_test_support::weighted(strategy, &WEIGHTS);
     nodes.into_iter().enumerate().map(located).collect()
 }
 
 fn values(strategy: &'static Scheme) -> [u64; 4] {
-    let equal = common::build(strategy, common::nodes(10));
-    let unequal = common::build(strategy, zoned(strategy));
-    let texts = (0..10_000).map(|i| common::hash(&*unequal, format!("user:{i}").as_bytes()));
+    let equal = hashroute_test_support::build(strategy, hashroute_test_support::nodes(10));
+    let unequal = hashroute_test_support::build(strategy, zoned(strategy));
+    let texts = (0..10_000)
+        .map(|i| hashroute_test_support::hash(&*unequal, format!("user:{i}").as_bytes()));
     let mut lists = Digest::new();
     for key in keys(1, 1000) {
         for id in unequal.replicas_hash(key, 4, Spread::Zones) {
-            lists.name(Some(common::name(&*unequal, id)));
+            lists.name(Some(hashroute_test_support::name(&*unequal, id)));
         }
     }
     let mut changed = Cluster::new(strategy, &WEIGHTS);
@@ -117,7 +116,7 @@ fn a_hasher_changes_the_hash_and_nothing_else() {
     for strategy in ALL {
         let params = Params::default().with_hasher(hasher.clone());
         let [plain, keyed] = [Params::default(), params].map(|params| {
-            let router = strategy.build(common::nodes(10), &params);
+            let router = strategy.build(hashroute_test_support::nodes(10), &params);
             router.unwrap_or_else(|error| panic!("{}: {error}", strategy.name))
         });
         for key in 0..100 {
@@ -125,8 +124,8 @@ fn a_hasher_changes_the_hash_and_nothing_else() {
             let hash = hasher.raw(&key);
             assert_eq!(keyed.hash_key(&key), Some(hash), "{}", strategy.name);
             assert_eq!(
-                common::owner(&*keyed, hash),
-                common::owner(&*plain, hash),
+                hashroute_test_support::owner(&*keyed, hash),
+                hashroute_test_support::owner(&*plain, hash),
                 "{}",
                 strategy.name
             );

@@ -1,14 +1,11 @@
 //! What a wrapper answers is what the router inside does, or its own for a reason.
 
-mod common;
-
 use core::ops::ControlFlow;
 use core::time::Duration;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{Outcome, build, keys, name, nodes, place, state, walked};
 use hashroute::health::{Liveness, Policy};
 use hashroute::hot::HotKeys;
 use hashroute::plan::{Budget, Plan, Replicas, Transition};
@@ -19,6 +16,7 @@ use hashroute::{
     Lease, Loads, Modulo, Node, NodeId, NodeList, Nodes, Rendezvous, Ring, Router, RouterExt,
     Spread,
 };
+use hashroute_test_support::{Outcome, build, keys, name, nodes, place, state, walked};
 
 /// The methods of the trait, by group and in its order.
 const METHODS: [(&str, &[&str]); 3] = [

@@ -3,15 +3,12 @@
 //! A program of its own, without the test harness, whose main thread takes memory while a test
 //! runs: nothing but the lookups is counted.
 
-mod common;
-
 use core::hint::black_box;
 use core::ops::ControlFlow;
 use core::time::Duration;
 use std::alloc::System;
 use std::sync::Arc;
 
-use common::{Outcome, fit, keys, nodes};
 use hashroute::health::{self, Liveness};
 use hashroute::hot::HotKeys;
 use hashroute::plan::{Budget, Phase, Plan, Replicas, Transition};
@@ -24,6 +21,7 @@ use hashroute::{
     BoundedLoad, HashFunction, HashTag, Jump, KeyHash, KeyHasher, Loads, Node, NodeList,
     Rendezvous, Ring, Router, RouterExt, Spread,
 };
+use hashroute_test_support::{Outcome, fit, keys, nodes};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -91,7 +89,7 @@ fn lookups(name: &str, router: &dyn Router, keys: &[KeyHash]) {
             black_box(router.route_hash(key));
         });
         free_of_charge(name, || {
-            black_box(common::place(router, key));
+            black_box(hashroute_test_support::place(router, key));
         });
         free_of_charge(name, || {
             let mut seen = 0;
@@ -139,7 +137,7 @@ fn leases<R: Router>(name: &str, router: R, keys: &[KeyHash]) -> Outcome {
 
 /// A filter that passes over the first of its nodes, and what reports to it take.
 fn filtered(strategy: &Scheme, count: u32, keys: &[KeyHash]) -> Outcome {
-    let router = common::build(strategy, members(strategy, count));
+    let router = hashroute_test_support::build(strategy, members(strategy, count));
     let filter = Liveness::new(router, health::Policy::default())?;
     if let Some((id, _)) = filter.nodes().iter().find(|(_, node)| node.weight() > 0) {
         free_of_charge(strategy.name, || {
@@ -223,7 +221,7 @@ fn main() -> Outcome {
 
     for strategy in ALL {
         for count in [0, 1, 50, 1000] {
-            let router = common::build(strategy, members(strategy, count));
+            let router = hashroute_test_support::build(strategy, members(strategy, count));
             let few = if count == 1000 { 2 } else { keys.len() };
             lookups(strategy.name, &*router, &keys[..few]);
             filtered(strategy, count, &keys[..few])?;
@@ -252,7 +250,7 @@ fn main() -> Outcome {
     leases("bounded over jump", Jump::new(nodes(30))?, &keys)?;
     #[cfg(feature = "shared")]
     shared(&keys)?;
-    hot(Rendezvous::new(common::nodes(30))?, &keys)?;
+    hot(Rendezvous::new(hashroute_test_support::nodes(30))?, &keys)?;
     println!("lookups allocate nothing: ok");
     Ok(())
 }

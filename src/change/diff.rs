@@ -3,8 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::change::flows::Flows;
-use crate::change::union::{Pair, Union};
+use crate::change::{Flows, Pair, Union};
 use crate::hash::mix64;
 use crate::space::{HashSpace, overlay};
 use crate::{Error, Refusal, Router, RouterExt};

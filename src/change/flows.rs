@@ -5,18 +5,33 @@ use core::cmp::Reverse;
 use core::ops::AddAssign;
 
 use crate::NodeId;
-use crate::change::union::Pair;
+use crate::change::Pair;
 
 /// How many parts are kept before those of one pair are summed: enough that sorting them is rare.
 const ROOM: usize = 1 << 12;
 
-/// Amounts by pair of owner before and after.
+/// Amounts by pair of owner before and after, such as the keys that each node sends to each other.
+///
+/// ```
+/// use hashroute::change::{Flows, Matched};
+/// use hashroute::{Node, Nodes};
+///
+/// let [old, new] = [&["a", "b"][..], &["b", "c"]].map(|names| Nodes::new(names.iter().copied()));
+/// let (old, new) = (old?, new?);
+/// let both = Matched::of(&old, &new);
+/// let [a, c] = [both.ids[0][0], both.ids[1][1]];
+/// let mut moved = Flows::default();
+/// moved.add([a, c], 3_u64);
+/// moved.add([a, c], 4);
+/// assert_eq!(moved.by_name(), [([a, c], 7)]);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
 ///
 /// | [`add`](Self::add) | memory |
 /// |---|---|
 /// | O(log n) amortised | O(pairs), whatever the number of parts |
 #[derive(Clone, Debug)]
-pub(crate) struct Flows<A> {
+pub struct Flows<A> {
     /// By [`rank`] of the pair; the first `summed` are in order, one for each pair.
     parts: Vec<(u64, A)>,
     summed: usize,
@@ -33,7 +48,7 @@ impl<A> Default for Flows<A> {
 
 impl<A: AddAssign + Copy> Flows<A> {
     /// Counts an amount for a pair.
-    pub(crate) fn add(&mut self, pair: Pair, amount: A) {
+    pub fn add(&mut self, pair: Pair, amount: A) {
         self.parts.push((rank(pair), amount));
         // At least as many new parts as pairs: whatever is sorted again is sorted once for each.
         if self.parts.len() >= ROOM.max(2 * self.summed) {
@@ -55,14 +70,14 @@ impl<A: AddAssign + Copy> Flows<A> {
     }
 
     /// Returns each pair with its sum, in order of the names before, then after.
-    pub(crate) fn by_name(mut self) -> Vec<(Pair, A)> {
+    pub fn by_name(mut self) -> Vec<(Pair, A)> {
         self.sum();
         let parts = self.parts.into_iter();
         parts.map(|(rank, sum)| (pair(rank), sum)).collect()
     }
 
     /// Returns each pair with its sum, the largest first, then by name.
-    pub(crate) fn largest_first<S: Ord>(self, size: impl Fn(&A) -> S) -> Vec<(Pair, A)> {
+    pub fn largest_first<S: Ord>(self, size: impl Fn(&A) -> S) -> Vec<(Pair, A)> {
         let mut flows = self.by_name();
         flows.sort_by_key(|(_, sum)| Reverse(size(sum))); // stable: names stay in order
         flows

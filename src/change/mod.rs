@@ -1,10 +1,13 @@
 //! Changes of membership: what moves, in which steps, and who owns a key meanwhile.
 
 pub(crate) mod diff;
-pub(crate) mod flows;
+mod flows;
 pub mod plan;
 mod ramp;
-pub(crate) mod union;
+mod union;
 
 pub use diff::{Basis, Diff, Flow, MovedRange, diff, diff_keys};
+pub use flows::Flows;
 pub use ramp::Ramp;
+pub(crate) use union::Union;
+pub use union::{Matched, Pair};

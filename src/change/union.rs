@@ -5,21 +5,22 @@ use alloc::vec::Vec;
 use crate::{Error, Node, NodeId, Nodes};
 
 /// The owners before and after, by their ids among the members of both routers.
-pub(crate) type Pair = [Option<NodeId>; 2];
+pub type Pair = [Option<NodeId>; 2];
 
 /// The nodes of an old and a new side, matched by name. Ids follow the names, so that both sides'
 /// ids can be compared once they are turned into these.
 #[derive(Clone, Debug)]
-pub(crate) struct Matched<'a> {
+#[non_exhaustive]
+pub struct Matched<'a> {
     /// In order of name, each node as it is on the old side and on the new.
-    pub(crate) pairs: Vec<[Option<&'a Node>; 2]>,
+    pub pairs: Vec<[Option<&'a Node>; 2]>,
     /// By the index on the old side, and on the new: the index in `pairs`.
-    pub(crate) ids: [Vec<Option<NodeId>>; 2],
+    pub ids: [Vec<Option<NodeId>>; 2],
 }
 
 impl<'a> Matched<'a> {
     /// Matches nodes that come with their indices. O(n log n).
-    pub(crate) fn new<I>(sides: [I; 2]) -> Self
+    pub fn new<I>(sides: [I; 2]) -> Self
     where
         I: Iterator<Item = (usize, &'a Node)>,
     {
@@ -43,7 +44,7 @@ impl<'a> Matched<'a> {
     }
 
     /// Matches the members of two routers.
-    pub(crate) fn of(old: &'a Nodes, new: &'a Nodes) -> Self {
+    pub fn of(old: &'a Nodes, new: &'a Nodes) -> Self {
         Self::new([old, new].map(|nodes| nodes.iter().map(|(id, node)| (id.index(), node))))
     }
 }

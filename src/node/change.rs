@@ -68,6 +68,14 @@ impl Change {
     pub fn reweight(name: impl Into<Box<str>>, weight: u32) -> Self {
         Self::Reweight(name.into(), weight)
     }
+
+    /// Returns the name of the node that changes.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Add(node) => node.name(),
+            Self::Remove(name) | Self::Reweight(name, _) => name,
+        }
+    }
 }
 
 impl fmt::Display for Change {

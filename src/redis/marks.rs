@@ -36,6 +36,14 @@ impl Mark {
             Self::Migrating(id) | Self::Importing(id) => id,
         }
     }
+
+    /// Returns the ids of the source and the target of the move, given the node that has the mark.
+    pub fn ends<'a>(&'a self, holder: &'a str) -> (&'a str, &'a str) {
+        match self {
+            Self::Migrating(target) => (holder, target),
+            Self::Importing(source) => (source, holder),
+        }
+    }
 }
 
 impl Table {

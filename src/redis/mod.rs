@@ -76,4 +76,4 @@ pub use plan::{Action, Goal, Move, Progress, SlotBudget, SlotPlan};
 pub use redirect::Redirect;
 pub use server::{Command, Decision, Request};
 pub use table::{SlotRange, Table};
-pub use text::{Endpoint, Protocol, Reply};
+pub use text::{Endpoint, Protocol, Reply, hex, unquote};

@@ -6,8 +6,8 @@ use hashroute::{
 };
 use proptest::prelude::{Strategy as _, any, prop_oneof};
 
-use crate::common::{for_all, state, walked};
 use crate::{Factor, bound_of, ids, sum};
+use hashroute_test_support::{for_all, state, walked};
 
 #[derive(Clone, Debug)]
 enum Step {

@@ -4,7 +4,7 @@ use hashroute::registry::Leave;
 use hashroute::strategy::ALL;
 use hashroute::{Change, Error, Node, Router};
 
-use crate::common::{
+use hashroute_test_support::{
     Cluster, Outcome, Step, build, caps, fit, hash, is_set, keys, name, nodes, owner, owners,
     state, walked, weighted,
 };

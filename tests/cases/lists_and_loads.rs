@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hashroute::strategy::ALL;
 use hashroute::{BoundedLoad, Change, Loads, Node, Rendezvous, Ring, Router, RouterExt, Spread};
 
-use crate::common::{Outcome, build, caps, keys, name, nodes};
+use hashroute_test_support::{Outcome, build, caps, keys, name, nodes};
 
 #[test]
 fn cases_23_89_a_list_is_short_only_when_nodes_are() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hashroute::{Change, HashFunction, KeyHash, KeyHasher, Modulo, Node, Ring, Router, RouterExt};
 
-use crate::common::{
+use hashroute_test_support::{
     Checks, Outcome, chi_square, counts, hash, keys, nodes, normal, owner, owners, shares,
 };
 

@@ -5,7 +5,7 @@ use hashroute::{
     Change, Error, HashSlots, Jump, KeyHash, KeyHasher, Maglev, Node, Rendezvous, Router,
 };
 
-use crate::common::{
+use hashroute_test_support::{
     Checks, Outcome, binomial, cell_count, chi_square, counts, keys, name, nodes, owner, owners,
     shares, state,
 };

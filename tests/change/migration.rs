@@ -10,8 +10,8 @@ use proptest::prelude::RngCore;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use std::sync::Arc;
 
-use crate::common::{Outcome, Step, nodes};
 use crate::{plannable, states};
+use hashroute_test_support::{Outcome, Step, nodes};
 
 /// What a node holds of a key: the version, and whether the key exists or was deleted.
 type Value = (u64, bool);

@@ -11,8 +11,8 @@ use hashroute::{
 use proptest::collection::vec;
 use proptest::prelude::{Just, any, prop_oneof};
 
-use crate::common::{Outcome, Step, for_all, nodes};
 use crate::{plannable, states, texts};
+use hashroute_test_support::{Outcome, Step, for_all, nodes};
 
 /// What rounding in sums of shares may do.
 const ROUNDING: f64 = 1e-9;

@@ -9,7 +9,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample;
 
-use crate::common::for_all;
+use hashroute_test_support::for_all;
 
 /// The functions that both have.
 const SHARED: [Function; 9] = [

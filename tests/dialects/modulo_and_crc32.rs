@@ -6,7 +6,7 @@ use hashroute::{Error, KeyHash, Node, Router};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::{Strategy, any, prop_oneof};
 
-use crate::common::for_all;
+use hashroute_test_support::for_all;
 
 /// An address as both nginx and the memcached clients write it, or without a port.
 fn address() -> impl Strategy<Value = String> {

@@ -7,8 +7,8 @@ use hashroute::compat::{Pool, Server, haproxy};
 use hashroute::strategy::Params;
 use serde_json::Value;
 
-use crate::common::{name, place};
 use crate::{Fallible, bytes, groups, known, routes, small, some};
+use hashroute_test_support::{name, place};
 
 /// Groups of a hash type over the servers of a configuration.
 pub(crate) fn check(file: &Value) -> Fallible<usize> {

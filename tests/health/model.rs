@@ -7,7 +7,7 @@ use hashroute::{Jump, Node, Router};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
 
-use crate::common::for_all;
+use hashroute_test_support::for_all;
 
 /// What a node is by the words of the module, with all that was seen kept, in milliseconds.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use hashroute::hot::HeavyHitters;
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, prop_oneof};
 
-use crate::common::{Outcome, for_all};
+use hashroute_test_support::{Outcome, for_all};
 
 /// A piece of a stream.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use hashroute::{Change, KeyHash, Lease, Loads, Node, Rendezvous, Router, RouterE
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_oneof};
 
-use crate::common::{Outcome, for_all, keys, name};
+use hashroute_test_support::{Outcome, for_all, keys, name};
 
 #[derive(Clone, Debug)]
 enum Step {

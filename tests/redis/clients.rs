@@ -6,8 +6,8 @@ use hashroute::redis::{
 };
 use proptest::prelude::*;
 
-use crate::common::Outcome as Done;
 use crate::table;
+use hashroute_test_support::Outcome as Done;
 
 fn at(host: &str) -> Address {
     Address::new(host, 6379)

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use hashroute::redis::{Command, CoverageRule, Decision, Health, Request, SlotRule, Table};
 use serde_json::Value;
 
-use crate::common::Outcome;
 use crate::printed;
+use hashroute_test_support::Outcome;
 
 #[test]
 fn every_recorded_request_is_answered_as_the_server_did() -> Outcome {

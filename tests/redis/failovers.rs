@@ -5,8 +5,8 @@ use hashroute::redis::{
     Claim, ClusterNode, CoverageRule, Flags, Health, Mark, Promotion, Role, SlotRule, Table,
 };
 
-use crate::common::Outcome;
 use crate::table;
+use hashroute_test_support::Outcome;
 
 const OLD: &str = "f74f986224e92c2ad1325303c6ec5e1f6cee0885";
 const HEIR: &str = "29da391dcc5dfabc063337dad361774ac12f04c8";

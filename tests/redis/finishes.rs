@@ -3,7 +3,7 @@
 use hashroute::Error;
 use hashroute::redis::{Action, Goal, Mark, SlotPlan, SlotRule, Table};
 
-use crate::common::Outcome;
+use hashroute_test_support::Outcome;
 
 const NODES: &str = "\
 a 10.0.0.1:1@2 master - 0 0 1 connected 0-9

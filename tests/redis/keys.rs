@@ -7,8 +7,8 @@ use hashroute::{Error, HashFunction, HashTag, KeyHasher};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::common::Outcome;
 use crate::folder;
+use hashroute_test_support::Outcome;
 
 #[test]
 fn every_vector_of_a_real_server() -> Outcome {

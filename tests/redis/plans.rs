@@ -6,8 +6,8 @@ use hashroute::redis::{
 use hashroute::{Error, HashSlots, KeyHasher, Router};
 use proptest::prelude::*;
 
-use crate::common::Outcome;
 use crate::printed;
+use hashroute_test_support::Outcome;
 
 fn cluster(slots: u32, nodes: usize) -> Result<Table, Error> {
     let nodes: Result<Vec<_>, _> = (0..nodes)

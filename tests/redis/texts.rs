@@ -8,8 +8,8 @@ use hashroute::redis::{
 };
 use proptest::prelude::*;
 
-use crate::common::Outcome;
 use crate::{folder, printed, table};
+use hashroute_test_support::Outcome;
 
 /// Redis's, but smaller, so that a debug build tests many.
 fn small() -> SlotRule {

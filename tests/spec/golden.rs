@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use hashroute::strategy::ALL;
 use hashroute::{Router, Spec};
 
-use crate::common::Outcome;
 use crate::read;
+use hashroute_test_support::Outcome;
 
 /// File; fingerprint; a digest of the owners of 2,000 keys.
 #[rustfmt::skip]

@@ -12,11 +12,11 @@ use hashroute::{
 use proptest::collection::vec;
 use proptest::prelude::{Strategy as _, any, prop_oneof};
 
-use crate::common::{
+use crate::read;
+use hashroute_test_support::{
     Cluster, Outcome, Step, for_all, is_set, keys, name, owners, place, shares, walked_names,
     weighted,
 };
-use crate::read;
 
 fn agree(strategy: &Scheme, one: &dyn Router, other: &dyn Router) {
     let keys = keys(7, 200);

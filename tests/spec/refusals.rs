@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::sample::Index;
 
-use crate::common::for_all;
+use hashroute_test_support::for_all;
 
 fn refused(text: &str, expected: &str) {
     let error = match text.parse::<Spec>() {

@@ -4,8 +4,8 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::Replicas;
+use crate::change::Flows;
 use crate::change::diff::sample;
-use crate::change::flows::Flows;
 use crate::change::union::Union;
 use crate::hash::mix64;
 use crate::space::{HashRanges, HashSpace, overlay};

@@ -33,8 +33,7 @@ use self::identity::identity;
 pub use self::moment::Moment;
 pub use self::transition::{Lists, Owners, Phase, Sources, Transition};
 use crate::change::diff::sample;
-use crate::change::flows::Flows;
-use crate::change::union::{Pair, Union};
+use crate::change::{Flows, Pair, Union};
 use crate::space::HashSpace;
 use crate::{Error, NodeId, Refusal, Router, RouterExt, Spread};
 

@@ -10,6 +10,7 @@
 
 mod nodes;
 mod printed;
+mod quoted;
 mod raw;
 mod reply;
 mod shards;
@@ -17,6 +18,7 @@ mod slots;
 
 use alloc::string::String;
 
+pub use quoted::{hex, unquote};
 pub use reply::{Protocol, Reply};
 pub use slots::Endpoint;
 

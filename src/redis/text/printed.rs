@@ -5,10 +5,10 @@
 
 use alloc::vec::Vec;
 
+use super::quoted::unquote;
 use super::reply::MAX_DEPTH;
 use super::{Reply, check_size, wrong};
 use crate::Error;
-use crate::text::unquote;
 
 impl Reply {
     /// Reads what `redis-cli --no-raw` prints, and [`Display`](core::fmt::Display) writes.

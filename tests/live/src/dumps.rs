@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use hashroute::harness::{Dump, DumpFormat, Keys};
+use hashroute_harness::{Dump, DumpFormat, Keys};
 use hashroute::redis::Address;
 use redis::Connection;
 

@@ -317,7 +317,7 @@ fn hashroute<'a>(args: impl Iterator<Item = &'a str>) -> Fallible<Vec<u8>> {
         Some(program) => Command::new(program),
         None => {
             let mut cargo = Command::new("cargo");
-            cargo.args(["run", "--quiet", "--features", "cli", "--"]);
+            cargo.args(["run", "--quiet", "--"]);
             cargo
         }
     };

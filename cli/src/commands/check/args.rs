@@ -1,0 +1,180 @@
+//! The options of `check`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use hashroute_harness::Measure;
+
+use crate::args::{KeyArgs, NodeArgs, OutputArgs, StrategyArgs};
+use crate::nodes::{self, Counts};
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+    /// What the limits are about (repeatable, or comma separated) [default: all that is known]
+    #[arg(
+        long,
+        value_name = "MEASURE",
+        value_delimiter = ',',
+        help_heading = "Thresholds"
+    )]
+    pub(super) measure: Vec<MeasureArg>,
+    /// Check each of these numbers of nodes, node-0 and so on: 8,16 or 2..=128
+    #[arg(
+        long,
+        value_name = "LIST",
+        help_heading = "Nodes (default: --count 10)"
+    )]
+    #[arg(value_parser = nodes::counts, conflicts_with_all = ["members", "spec"])]
+    pub(super) node_counts: Option<Counts>,
+    /// Write the results as JUnit XML too
+    #[arg(long, value_name = "FILE", help_heading = "Output", value_parser = file)]
+    pub(super) junit: Option<PathBuf>,
+    /// Show the difference of every figure, and the keys that moved, since this baseline
+    #[arg(long, value_name = "FILE", help_heading = "Baseline")]
+    pub(super) baseline: Option<PathBuf>,
+    /// Write figures and set-up to this file, when all limits hold; the hash key is left out
+    #[arg(long, value_name = "FILE", help_heading = "Baseline")]
+    pub(super) save_baseline: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) nodes: NodeArgs,
+    #[command(flatten)]
+    pub(super) strategy: StrategyArgs,
+    #[command(flatten)]
+    pub(super) keys: KeyArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Thresholds")]
+pub(super) struct LimitArgs {
+    /// The coefficient of variation, stddev / mean
+    #[arg(long, value_name = "X", value_parser = amount, allow_negative_numbers = true)]
+    pub(super) max_cv: Option<f64>,
+    /// The fullest node over the mean
+    #[arg(long, value_name = "X", value_parser = amount, allow_negative_numbers = true)]
+    pub(super) max_over_mean: Option<f64>,
+    /// Nodes with weight that hold nothing
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(super) max_empty: Option<u64>,
+    /// The share that the N fullest nodes hold together: 0.2@3 or 20%@3 (repeatable)
+    #[arg(long, value_name = "SHARE@N", value_parser = top, allow_negative_numbers = true)]
+    pub(super) max_top: Vec<Top>,
+    /// Fail when chance alone is as uneven more rarely than this: 0.01 fails one even set in 100
+    #[arg(long, value_name = "P", value_parser = chance, allow_negative_numbers = true)]
+    pub(super) significance: Option<f64>,
+    /// The share of keys whose node is another one than under the baseline
+    #[arg(long, value_name = "SHARE", value_parser = share, requires = "baseline")]
+    #[arg(allow_negative_numbers = true)]
+    pub(super) max_moved: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum MeasureArg {
+    /// Keys
+    Keys,
+    /// The bytes that they store
+    Bytes,
+    /// The requests that they get
+    Requests,
+}
+
+impl From<MeasureArg> for Measure {
+    fn from(measure: MeasureArg) -> Self {
+        match measure {
+            MeasureArg::Keys => Self::Keys,
+            MeasureArg::Bytes => Self::Bytes,
+            MeasureArg::Requests => Self::Requests,
+        }
+    }
+}
+
+/// The share of the so many fullest nodes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Top {
+    pub(super) share: f64,
+    pub(super) n: usize,
+}
+
+fn amount(text: &str) -> Result<f64, String> {
+    let amount = text.parse::<f64>().ok();
+    let amount = amount.filter(|amount| amount.is_finite() && *amount >= 0.0);
+    amount.ok_or_else(|| "expected a number from 0 up".into())
+}
+
+/// A p that another one can be below.
+fn chance(text: &str) -> Result<f64, String> {
+    let chance = share(text)?;
+    let can_fail = Some(chance).filter(|chance| *chance > 0.0);
+    can_fail.ok_or_else(|| "no p is below 0, so this never fails: expected more".into())
+}
+
+/// The table has standard output.
+fn file(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "-" => Err("standard output is taken by the figures: expected the name of a file".into()),
+        _ => Ok(text.into()),
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.parse::<f64>().ok().map(|percent| percent / 100.0),
+        None => text.parse().ok(),
+    };
+    let share = share.filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "expected a share from 0 to 1, or from 0% to 100%".into())
+}
+
+fn top(text: &str) -> Result<Top, String> {
+    let parsed = text.split_once('@').and_then(|(part, count)| {
+        let n = count.parse().ok().filter(|&n| n > 0)?;
+        let share = share(part).ok()?;
+        Some(Top { share, n })
+    });
+    let top: Top = parsed.ok_or("expected SHARE@N, such as 0.2@3 or 20%@3")?;
+    if top.share >= 1.0 {
+        return Err("no share is above 100%, so this never fails: expected less".into());
+    }
+    Ok(top)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn node_counts_are_lists_and_ranges() {
+        let read = |text| nodes::counts(text).map(|counts| counts.numbers);
+        assert_eq!(read("16,8"), Ok(vec![8, 16]));
+        assert_eq!(read("2..=4"), Ok(vec![2, 3, 4]));
+        assert_eq!(read("2..4,9"), Ok(vec![2, 3, 9]));
+        assert_eq!(read("1..=4096").map(|counts| counts.len()), Ok(4096));
+        for wrong in [
+            "", "8,16,8", "2..4,3", "0", "8,", "x", "4..=2", "2..2", "..", "1..", "..=3", "-1",
+            "1..=5000", "1000001",
+        ] {
+            assert!(nodes::counts(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn shares_are_fractions_or_percent() {
+        assert_eq!(
+            [share("0.2"), share("20%"), share("1")],
+            [Ok(0.2), Ok(0.2), Ok(1.0)]
+        );
+        for wrong in ["", "%", "1.1", "-0.1", "101%", "NaN", "inf", "a"] {
+            assert!(
+                share(wrong).is_err() && top(&format!("{wrong}@1")).is_err(),
+                "{wrong}"
+            );
+        }
+        assert!(top("0.2@3").is_ok_and(|top| top.n == 3));
+        for wrong in ["0.2", "0.2@0", "0.2@", "@3", "0.2@x"] {
+            assert!(top(wrong).is_err(), "{wrong}");
+        }
+    }
+}

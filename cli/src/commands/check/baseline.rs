@@ -1,0 +1,281 @@
+//! A baseline: the figures of an earlier run, and the set-up that gave them.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use hashroute::Node;
+use hashroute_harness::stream::Consumer;
+use hashroute_harness::{Balance, Keys};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+use super::args::CheckArgs;
+use crate::args::{StrategyArgs, TuningArgs};
+use crate::failure::Failure;
+use crate::keys;
+use crate::strategy::Choice;
+
+/// The version of the file's form.
+const VERSION: u32 = 1;
+/// The most bytes of a file: far more than 4,096 numbers of nodes take.
+const MOST: u64 = 1 << 30;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Baseline {
+    /// Says what the file is, too.
+    #[serde(rename = "hashroute_baseline")]
+    version: u32,
+    pub(super) set_up: SetUp,
+    pub(super) results: Vec<Measured>,
+}
+
+/// The figures for one set of nodes.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Measured {
+    /// In their order, which some strategies number them by.
+    pub(super) nodes: Vec<Node>,
+    pub(super) balance: Balance,
+}
+
+/// The options that decided routes, as they were typed. A secret hash key is not among them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetUp {
+    strategy: String,
+    dialect: Option<String>,
+    config: Option<PathBuf>,
+    spec: Option<PathBuf>,
+    pool: Option<String>,
+    set: Vec<String>,
+    hash: Option<String>,
+    hash_seed: Option<String>,
+    hash_tag: Option<String>,
+    has_hash_key: bool,
+    pub(super) keys: KeySource,
+}
+
+/// Where the keys came from.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KeySource {
+    from: String,
+    template: Option<String>,
+    range: Option<(u64, u64)>,
+    count: u64,
+    /// Of all keys in any order, in hexadecimal.
+    fingerprint: String,
+}
+
+pub(super) fn set_up(args: &CheckArgs, read: &Fingerprint) -> Result<SetUp, Failure> {
+    let tuning = &args.strategy.tuning;
+    let keys::Origin { from, template } = keys::origin(&args.keys)?;
+    let (template, range) = template.unzip();
+    Ok(SetUp {
+        strategy: args.strategy.strategy.clone(),
+        dialect: tuning.dialect.clone(),
+        config: args.nodes.config.clone(),
+        spec: args.strategy.spec.clone(),
+        pool: args.nodes.pool.clone(),
+        set: tuning.set.clone(),
+        hash: tuning.hash.clone(),
+        hash_seed: tuning.hash_seed.clone(),
+        hash_tag: tuning.hash_tag.clone(),
+        has_hash_key: tuning.hash_key.is_some(),
+        keys: KeySource {
+            from,
+            template,
+            range: range.map(|range| (range.start, range.end)),
+            count: read.keys,
+            fingerprint: format!("{:016x}", read.sum),
+        },
+    })
+}
+
+/// Which keys there are, how often, and what they carry: their number, and the sum of their hashes
+/// and of those of what each carries.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fingerprint {
+    keys: u64,
+    sum: u64,
+}
+
+impl Consumer for Fingerprint {
+    fn add(&mut self, keys: &Keys) {
+        self.keys += keys.len() as u64;
+        for (index, key) in keys.iter().enumerate() {
+            let hash = xxh3_64(key);
+            self.sum = self.sum.wrapping_add(hash);
+            for (kind, amounts) in [(b's', keys.sizes()), (b'r', keys.requests())] {
+                if let Some(amount) = amounts.and_then(|amounts| amounts.get(index)) {
+                    let carried = [&[kind][..], &amount.to_le_bytes()].concat();
+                    self.sum = self.sum.wrapping_add(xxh3_64_with_seed(&carried, hash));
+                }
+            }
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.keys += other.keys;
+        self.sum = self.sum.wrapping_add(other.sum);
+    }
+}
+
+pub(super) fn read(path: &Path) -> Result<Baseline, Failure> {
+    let wrong = |reason: String| Failure::Input(format!("--baseline {}: {reason}", path.display()));
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
+    let read = file.take(MOST + 1).read_to_end(&mut bytes);
+    read.map_err(|error| wrong(error.to_string()))?;
+    if bytes.len() as u64 > MOST {
+        return Err(wrong(format!("over {MOST} bytes, which no baseline has")));
+    }
+    parse(&bytes).map_err(wrong)
+}
+
+#[derive(Deserialize)]
+struct Version {
+    #[serde(rename = "hashroute_baseline")]
+    version: u32,
+}
+
+fn parse(bytes: &[u8]) -> Result<Baseline, String> {
+    let wrong = |error: serde_json::Error| {
+        format!("not a baseline ({error}): expected a file that --save-baseline wrote")
+    };
+    let Version { version } = serde_json::from_slice(bytes).map_err(wrong)?;
+    if version != VERSION {
+        return Err(format!(
+            "a baseline of form {version}: expected {VERSION}, which this version of hashroute writes"
+        ));
+    }
+    serde_json::from_slice(bytes).map_err(wrong)
+}
+
+impl Baseline {
+    pub(super) fn new(set_up: SetUp, sets: Vec<Vec<Node>>, balances: &[Balance]) -> Self {
+        let results = sets.into_iter().zip(balances.iter().cloned());
+        Self {
+            version: VERSION,
+            set_up,
+            results: results
+                .map(|(nodes, balance)| Measured { nodes, balance })
+                .collect(),
+        }
+    }
+
+    pub(super) fn write(&self, path: &Path) -> Result<(), Failure> {
+        let json = serde_json::to_vec(self)?;
+        fs::write(path, json)
+            .map_err(|error| Failure::Input(format!("--save-baseline {}: {error}", path.display())))
+    }
+
+    /// The result to compare one over so many nodes with: the only one of two, or that over as
+    /// many nodes.
+    pub(super) fn beside(&self, nodes: usize, only: bool) -> Option<&Measured> {
+        match self.results.as_slice() {
+            [result] if only => Some(result),
+            results => results.iter().find(|result| result.nodes.len() == nodes),
+        }
+    }
+}
+
+impl SetUp {
+    /// What routed then, or why it cannot be built. A secret hash key is the one given now.
+    pub(super) fn choice(&self, hash_key: Option<&String>) -> Result<Choice, String> {
+        for (file, option) in [(&self.config, "--config"), (&self.spec, "--spec")] {
+            if file.is_some() {
+                return Err(format!(
+                    "its nodes came from a {option}, which a baseline does not hold"
+                ));
+            }
+        }
+        if self.has_hash_key && hash_key.is_none() {
+            return Err("it was made with a --hash-key, which a baseline does not hold".into());
+        }
+        let tuning = TuningArgs {
+            set: self.set.clone(),
+            hash: self.hash.clone(),
+            hash_seed: self.hash_seed.clone(),
+            hash_key: hash_key.filter(|_| self.has_hash_key).cloned(),
+            hash_tag: self.hash_tag.clone(),
+            dialect: self.dialect.clone(),
+        };
+        let strategy = self.strategy.clone();
+        let args = StrategyArgs {
+            strategy,
+            tuning,
+            spec: None,
+        };
+        Choice::of(&args).map_err(|error| error.to_string())
+    }
+
+    /// The keys of then beside those of now, one by one; `None` where they are the same.
+    pub(super) fn keys_before(&self, now: &Self, keys: &Keys) -> Result<Option<Keys>, String> {
+        let (before, now) = (&self.keys, &now.keys);
+        let (Some(template), Some((start, end))) = (&before.template, before.range) else {
+            return Ok(None);
+        };
+        if now.template.is_none() || now.template.as_ref() == Some(template) {
+            return Ok(None);
+        }
+        if end.checked_sub(start) != Some(keys.len() as u64) {
+            return Err(format!(
+                "the template is another one, and made {} keys; there are {} now",
+                before.count,
+                keys.len()
+            ));
+        }
+        let keys = Keys::template(template, start..end);
+        keys.map(Some).map_err(|error| error.to_string())
+    }
+
+    /// What is set up in another way, in words.
+    pub(super) fn changes(&self, now: &Self) -> Vec<String> {
+        let option = |text: &Option<String>| text.clone().unwrap_or_else(|| "default".into());
+        let file = |path: &Option<PathBuf>| option(&path.as_ref().map(|p| p.display().to_string()));
+        let routes = |one: &Self| one.dialect.clone().unwrap_or_else(|| one.strategy.clone());
+        let set = |one: &Self| option(&Some(one.set.join(" ")).filter(|set| !set.is_empty()));
+        let given = |known: bool| if known { "given" } else { "none" }.to_owned();
+        let pairs = [
+            ("strategy", routes(self), routes(now)),
+            ("config", file(&self.config), file(&now.config)),
+            ("pool", option(&self.pool), option(&now.pool)),
+            ("spec", file(&self.spec), file(&now.spec)),
+            ("parameters", set(self), set(now)),
+            ("hash", option(&self.hash), option(&now.hash)),
+            ("hash seed", option(&self.hash_seed), option(&now.hash_seed)),
+            ("hash tag", option(&self.hash_tag), option(&now.hash_tag)),
+            (
+                "hash key",
+                given(self.has_hash_key),
+                given(now.has_hash_key),
+            ),
+        ];
+        let differ = pairs.into_iter().filter(|(_, before, now)| before != now);
+        let mut changes: Vec<_> = differ
+            .map(|(name, before, now)| format!("{name}: {before} -> {now}"))
+            .collect();
+        changes.extend(self.keys.change(&now.keys));
+        changes
+    }
+}
+
+impl KeySource {
+    fn change(&self, now: &Self) -> Option<String> {
+        let told = |one: &Self| match one.range {
+            Some((start, end)) => format!("{} {start}..{end}", one.from),
+            None => format!("{} ({} keys)", one.from, one.count),
+        };
+        let (before, after) = (told(self), told(now));
+        match self.fingerprint == now.fingerprint {
+            true => None,
+            false if before == after => Some(format!(
+                "keys: {before} has other keys, sizes or requests than then"
+            )),
+            false => Some(format!("keys: {before} -> {after}")),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! A baseline and now: every figure, and the keys that moved.
+
+use hashroute::Node;
+use hashroute_harness::{Assignment, Balance, Figures, Keys, Measure, Remap, remap};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::args::CheckArgs;
+use super::baseline::{Baseline, Measured, SetUp};
+use super::limits::{Check, measured};
+use crate::changes::between;
+use crate::failure::Failure;
+
+/// How many flows are kept for each number of nodes.
+const FLOWS: usize = 20;
+
+/// All that differs.
+#[derive(Debug, Serialize)]
+pub(super) struct Comparison {
+    /// What is set up in another way, in words.
+    pub(super) changes: Vec<String>,
+    /// For each number of nodes that both have.
+    pub(super) results: Vec<Difference>,
+    /// The numbers of nodes that the baseline does not have.
+    pub(super) missing: Vec<usize>,
+    #[serde(skip)]
+    now: SetUp,
+}
+
+/// What differs over one set of nodes.
+#[derive(Debug, Serialize)]
+pub(super) struct Difference {
+    pub(super) nodes: usize,
+    /// How the nodes changed, in words.
+    pub(super) changes: Vec<String>,
+    pub(super) figures: Vec<FigureChange>,
+    /// What moved; none where it cannot be told.
+    pub(super) moved: Option<Remap>,
+    pub(super) moved_unknown: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct FigureChange {
+    pub(super) measure: Measure,
+    pub(super) figure: String,
+    pub(super) before: f64,
+    pub(super) after: f64,
+    pub(super) difference: f64,
+}
+
+/// What is measured now over one set of nodes.
+pub(super) struct Now<'a> {
+    pub(super) args: &'a CheckArgs,
+    pub(super) nodes: &'a [Node],
+    pub(super) keys: &'a Keys,
+    pub(super) assignment: &'a Assignment,
+    pub(super) balance: &'a Balance,
+}
+
+impl Comparison {
+    pub(super) fn new(before: &Baseline, now: &SetUp) -> Self {
+        Self {
+            changes: before.set_up.changes(now),
+            results: Vec::new(),
+            missing: Vec::new(),
+            now: now.clone(),
+        }
+    }
+
+    /// Compares one set of nodes; gives the check of what moved, if there is a limit to it.
+    pub(super) fn add(&mut self, before: &Baseline, now: &Now) -> Result<Option<Check>, Failure> {
+        let only = now
+            .args
+            .node_counts
+            .as_ref()
+            .is_none_or(|counts| counts.numbers.len() == 1);
+        let nodes = now.nodes.len();
+        let Some(old) = before.beside(nodes, only) else {
+            self.missing.push(nodes);
+            return match now.args.limits.max_moved {
+                None => Ok(None),
+                Some(_) => Err(unknown(&format!(
+                    "the baseline has no result for {nodes} nodes"
+                ))),
+            };
+        };
+        let moved = self.moved(&before.set_up, old, now);
+        let check = match (now.args.limits.max_moved, &moved) {
+            (None, _) => None,
+            (Some(limit), Ok(remap)) => Some(check(limit, nodes, remap)),
+            (Some(_), Err(reason)) => return Err(unknown(reason)),
+        };
+        self.results.push(Difference {
+            nodes,
+            changes: between(&old.nodes, now.nodes)
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            figures: differences(&old.balance, now.balance)?,
+            moved_unknown: moved.as_ref().err().cloned(),
+            moved: moved.ok(),
+        });
+        Ok(check)
+    }
+
+    /// What moved from the set-up of then, or why that cannot be told.
+    fn moved(&self, set_up: &SetUp, old: &Measured, now: &Now) -> Result<Remap, String> {
+        let choice = set_up.choice(now.args.strategy.tuning.hash_key.as_ref())?;
+        let router = choice.build(&old.nodes);
+        let router = router.map_err(|error| error.to_string())?;
+        let keys = set_up.keys_before(&self.now, now.keys)?;
+        let before = Assignment::of(&*router, keys.as_ref().unwrap_or(now.keys));
+        let mut remap = remap(&before, now.assignment, now.keys);
+        remap.flows_omitted = remap.flows.len().saturating_sub(FLOWS) as u64;
+        remap.flows.truncate(FLOWS);
+        Ok(remap)
+    }
+}
+
+fn unknown(reason: &str) -> Failure {
+    Failure::Input(format!("--max-moved: what moved cannot be told: {reason}"))
+}
+
+fn check(limit: f64, nodes: usize, remap: &Remap) -> Check {
+    Check {
+        nodes,
+        measure: Measure::Keys,
+        figure: "moved_share".into(),
+        value: remap.moved_share,
+        limit,
+        by_chance: Some(remap.ideal_share),
+        passed: remap.moved_share <= limit,
+    }
+}
+
+/// Every figure of the measures that both know.
+fn differences(before: &Balance, now: &Balance) -> Result<Vec<FigureChange>, Failure> {
+    let mut all = Vec::new();
+    for (measure, after) in measured(now, &[])? {
+        let before = measured(before, &[])?;
+        let Some((_, before)) = before.into_iter().find(|(known, _)| *known == measure) else {
+            continue;
+        };
+        let (before, after) = (numbers(before)?, numbers(after)?);
+        for (figure, after) in after {
+            let old = before.iter().find(|(name, _)| *name == figure);
+            all.extend(old.map(|&(_, before)| FigureChange {
+                measure,
+                figure,
+                before,
+                after,
+                difference: after - before,
+            }));
+        }
+    }
+    Ok(all)
+}
+
+/// The figures by name, the noise aside; shares of the largest nodes as `top_1`, `top_2` and so on.
+fn numbers(figures: &Figures) -> Result<Vec<(String, f64)>, Failure> {
+    let Value::Object(fields) = serde_json::to_value(figures)? else {
+        return Ok(Vec::new());
+    };
+    let plain = fields
+        .into_iter()
+        .filter(|(name, _)| !name.starts_with("noise_"));
+    let numbers = plain.filter_map(|(name, value)| Some((name, value.as_f64()?)));
+    let tops = figures
+        .top
+        .iter()
+        .map(|top| (format!("top_{}", top.n), top.share));
+    Ok(numbers.chain(tops).collect())
+}

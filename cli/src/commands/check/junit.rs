@@ -1,0 +1,70 @@
+//! The checks as JUnit XML: a suite for each number of nodes, a case for each limit.
+
+use std::fs;
+use std::path::Path;
+
+use hashroute_harness::text::printable;
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use super::Findings;
+use super::limits::Check;
+use super::report::shown;
+use crate::failure::Failure;
+
+pub(super) fn write(path: &Path, strategy: &str, findings: &Findings) -> Result<(), Failure> {
+    let wrong = |reason: String| Failure::Input(format!("--junit {}: {reason}", path.display()));
+    let xml = report(strategy, findings).to_string();
+    let xml = xml.map_err(|error| wrong(error.to_string()))?;
+    fs::write(path, xml).map_err(|error| wrong(error.to_string()))
+}
+
+fn report(strategy: &str, findings: &Findings) -> Report {
+    let mut report = Report::new("hashroute check");
+    for checks in findings.checks.chunk_by(|a, b| a.nodes == b.nodes) {
+        let nodes = checks.first().map_or(0, |check| check.nodes);
+        let mut suite = TestSuite::new(format!("{strategy}, {nodes} nodes"));
+        suite.add_test_cases(checks.iter().map(|check| case(strategy, check)));
+        let unreadable = findings.read.unreadable;
+        if unreadable > 0 {
+            suite.add_property(("unreadable", unreadable.to_string().as_str()));
+        }
+        report.add_test_suite(suite);
+    }
+    report
+}
+
+fn case(strategy: &str, check: &Check) -> TestCase {
+    let status = if check.passed {
+        TestCaseStatus::success()
+    } else {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status
+            .set_type(check.figure.as_str())
+            .set_message(message(check));
+        status
+    };
+    let Check {
+        measure,
+        figure,
+        limit,
+        ..
+    } = check;
+    let name = format!("{measure}: {figure} {} {limit}", check.relation());
+    let mut case = TestCase::new(name, status);
+    case.set_classname(format!("hashroute.{strategy}.{}", check.nodes));
+    case
+}
+
+fn message(check: &Check) -> String {
+    let (value, limit) = shown(check);
+    let chance = check.by_chance.map_or_else(String::new, |chance| {
+        format!("; chance alone gives {chance:.4}")
+    });
+    printable(&format!(
+        "{} of {} on {} nodes is {value}, expected {} {limit}{chance}",
+        check.figure,
+        check.measure,
+        check.nodes,
+        check.relation(),
+    ))
+}

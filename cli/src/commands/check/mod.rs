@@ -1,0 +1,189 @@
+//! `check`: the balance against thresholds and a baseline.
+
+pub(crate) mod args;
+mod baseline;
+mod compare;
+mod junit;
+mod limits;
+mod report;
+
+use hashroute::Node;
+use hashroute_harness::stream::{Consumer, Counter};
+use hashroute_harness::{Assignment, Balance, Keys, Measure};
+
+use self::args::CheckArgs;
+use self::baseline::{Baseline, Fingerprint, SetUp};
+use self::compare::{Comparison, Now};
+use self::limits::{Check, Limit};
+use crate::failure::Failure;
+use crate::keys::{self, Counted, Counting};
+use crate::nodes;
+use crate::progress::Progress;
+use crate::strategy::Choice;
+
+/// All that is known at the end.
+#[derive(Debug)]
+struct Findings {
+    balances: Vec<Balance>,
+    checks: Vec<Check>,
+    comparison: Option<Comparison>,
+    read: Counted,
+}
+
+impl Findings {
+    fn of(read: Counted, comparison: Option<Comparison>) -> Self {
+        Self {
+            balances: Vec::new(),
+            checks: Vec::new(),
+            comparison,
+            read,
+        }
+    }
+
+    /// One more balance, and what the limits make of it.
+    fn add(
+        &mut self,
+        args: &CheckArgs,
+        limits: &[Limit],
+        choice: &Choice,
+        balance: Balance,
+    ) -> Result<(), Failure> {
+        if balance.figures.total == 0 {
+            let weight = balance.nodes.iter().any(|node| node.weight > 0);
+            let why = choice.unplaced(balance.unplaced, weight);
+            return Err(Failure::Input(format!("nothing to check: {why}")));
+        }
+        let measures: Vec<Measure> = args.measure.iter().map(|&one| one.into()).collect();
+        self.checks
+            .extend(limits::hold(&balance, &measures, limits)?);
+        self.balances.push(balance);
+        Ok(())
+    }
+
+    fn failed(&self) -> usize {
+        self.checks.iter().filter(|check| !check.passed).count()
+    }
+}
+
+pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
+    let limits = limits::limits(&args.limits);
+    limits::refuse_none(args, &limits)?;
+    let before = args.baseline.as_deref().map(baseline::read).transpose()?;
+    let (choice, sets) = sets(args)?;
+    let (set_up, findings) = match (sets.as_slice(), &before) {
+        ([nodes], None) => streamed(args, &limits, &choice, nodes)?,
+        _ => in_memory(args, &limits, &choice, &sets, before.as_ref())?,
+    };
+    let baseline = Baseline::new(set_up, sets, &findings.balances);
+    finish(args, &baseline, &findings)
+}
+
+/// One set of nodes by itself: any number of keys.
+fn streamed(
+    args: &CheckArgs,
+    limits: &[Limit],
+    choice: &Choice,
+    nodes: &[Node],
+) -> Result<(SetUp, Findings), Failure> {
+    let router = choice.build(nodes)?;
+    let consumer = (
+        Fingerprint::default(),
+        Counter::in_order(&choice.name(), &*router),
+    );
+    let counting = Counting::of(&*router, args.output.quiet);
+    let ((keys, counter), read) = keys::count(&args.keys, &consumer, counting)?;
+    let progress = Progress::start(args.output.quiet, "judging the balance");
+    let balance = counter.into_tally().balance()?;
+    drop(progress);
+    let mut findings = Findings::of(read, None);
+    findings.add(args, limits, choice, balance)?;
+    Ok((baseline::set_up(args, &keys)?, findings))
+}
+
+/// Several sets of nodes, or what moved: that takes all keys more than once.
+fn in_memory(
+    args: &CheckArgs,
+    limits: &[Limit],
+    choice: &Choice,
+    sets: &[Vec<Node>],
+    before: Option<&Baseline>,
+) -> Result<(SetUp, Findings), Failure> {
+    let progress = Progress::steps(args.output.quiet, sets.len());
+    progress.message("reading keys");
+    let (keys, read) = keys::read_all(&args.keys)?;
+    let mut fingerprint = Fingerprint::default();
+    fingerprint.add(&keys);
+    let set_up = baseline::set_up(args, &fingerprint)?;
+    let comparison = before.map(|before| Comparison::new(before, &set_up));
+    let mut findings = Findings::of(read, comparison);
+    for (done, set) in sets.iter().enumerate() {
+        progress.step(done, format!("placing keys on {} nodes", set.len()));
+        measure(args, limits, choice, set, &keys, before, &mut findings)?;
+    }
+    Ok((set_up, findings))
+}
+
+/// What routes, and each set of nodes to check.
+fn sets(args: &CheckArgs) -> Result<(Choice, Vec<Vec<Node>>), Failure> {
+    let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
+    Ok(match &args.node_counts {
+        None => (choice, vec![nodes]),
+        Some(counts) => {
+            let sets = counts.numbers.iter().map(|&count| nodes::counted(count));
+            (choice, sets.collect())
+        }
+    })
+}
+
+fn measure(
+    args: &CheckArgs,
+    limits: &[Limit],
+    choice: &Choice,
+    nodes: &[Node],
+    keys: &Keys,
+    before: Option<&Baseline>,
+    findings: &mut Findings,
+) -> Result<(), Failure> {
+    let router = choice.build(nodes)?;
+    let mut counter = Counter::in_order(&choice.name(), &*router);
+    counter.add(keys);
+    findings.add(args, limits, choice, counter.into_tally().balance()?)?;
+    let balance = findings.balances.last();
+    if let (Some(before), Some(comparison), Some(balance)) =
+        (before, &mut findings.comparison, balance)
+    {
+        // Another router, since one that keeps loads is full by now.
+        let router = choice.build(nodes)?;
+        let assignment = Assignment::of(&*router, keys);
+        let now = Now {
+            args,
+            nodes,
+            keys,
+            assignment: &assignment,
+            balance,
+        };
+        findings.checks.extend(comparison.add(before, &now)?);
+    }
+    Ok(())
+}
+
+/// Writes what is asked for; a check that did not hold is told last.
+fn finish(args: &CheckArgs, baseline: &Baseline, findings: &Findings) -> Result<(), Failure> {
+    if let (Some(path), Some(balance)) = (&args.junit, findings.balances.first()) {
+        junit::write(path, &balance.strategy, findings)?;
+    }
+    let failed = findings.failed();
+    if let Some(path) = args.save_baseline.as_deref().filter(|_| failed == 0) {
+        baseline.write(path)?;
+    }
+    report::report(findings)?.print(args.output.format)?;
+    match failed {
+        0 => Ok(()),
+        failed => {
+            let all = findings.checks.len();
+            Err(Failure::Check(format!(
+                "{failed} of {all} checks did not hold"
+            )))
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What `check` says.
+
+use hashroute_harness::DumpSource;
+use serde::Serialize;
+
+use super::Findings;
+use super::compare::{Comparison, Difference, FigureChange};
+use super::limits::Check;
+use crate::failure::Failure;
+use crate::output::{Cell, Column, Report, Table};
+use crate::units;
+
+/// How many checks people see; programs see all.
+const SHOWN: usize = 50;
+
+/// The answer for programs.
+#[derive(Serialize)]
+struct Answer<'a> {
+    passed: bool,
+    failed: usize,
+    strategy: &'a str,
+    hash: &'a str,
+    /// Keys that no node took, over all numbers of nodes.
+    unplaced: u64,
+    /// Lines that held no key that could be read.
+    #[serde(skip_serializing_if = "is_zero")]
+    unreadable: u64,
+    checks: &'a [Check],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<&'a Comparison>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a DumpSource>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks for it")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+pub(super) fn report(findings: &Findings) -> Result<Report, Failure> {
+    let first = findings.balances.first();
+    let failed = findings.failed();
+    let answer = Answer {
+        passed: failed == 0,
+        failed,
+        strategy: first.map_or("", |balance| &balance.strategy),
+        hash: first.map_or("", |balance| &balance.hash),
+        unplaced: findings
+            .balances
+            .iter()
+            .map(|balance| balance.unplaced)
+            .sum(),
+        unreadable: findings.read.unreadable,
+        checks: &findings.checks,
+        baseline: findings.comparison.as_ref(),
+        source: findings.read.source.as_ref(),
+    };
+    let all = table(findings.checks.iter());
+    let report = Report::new(&answer, all)?;
+    let wanted = |check: &&Check| failed == 0 || !check.passed;
+    let shown: Vec<_> = findings.checks.iter().filter(wanted).collect();
+    let report = match shown.as_slice() {
+        [] => report,
+        shown => report.with_table(table(shown.iter().copied().take(SHOWN))),
+    };
+    let report = report.with_text(verdict(findings, shown.len(), answer.unplaced));
+    Ok(match &findings.comparison {
+        Some(comparison) => with_comparison(report, comparison),
+        None => report,
+    })
+}
+
+fn verdict(findings: &Findings, rows: usize, unplaced: u64) -> Vec<String> {
+    let mut lines = Vec::new();
+    if rows > SHOWN {
+        lines.push(format!(
+            "{SHOWN} of {rows} are shown (--format csv or json has all)."
+        ));
+    }
+    if unplaced > 0 {
+        lines.push(format!(
+            "{} went nowhere and count nowhere.",
+            units::counted(unplaced, "key")
+        ));
+    }
+    lines.extend(units::unreadable(findings.read.unreadable));
+    let all = findings.checks.len();
+    lines.push(match findings.failed() {
+        _ if all == 0 => "No threshold was given.".into(),
+        0 => format!("All hold: {}.", units::counted(all as u64, "check")),
+        failed => format!("{failed} of {all} checks did not hold."),
+    });
+    lines
+}
+
+fn table<'a>(checks: impl Iterator<Item = &'a Check>) -> Table {
+    let table = Table::new([
+        Column::number("nodes", "nodes"),
+        Column::text("measure", "measure"),
+        Column::text("figure", "figure"),
+        Column::number("value", "value"),
+        Column::number("limit", "limit"),
+        Column::number("by_chance", "by chance"),
+        Column::text("passed", "result"),
+    ]);
+    table.with_rows(checks.map(row))
+}
+
+fn row(check: &Check) -> Vec<Cell> {
+    let (value, limit) = shown(check);
+    let result = if check.passed { "ok" } else { "FAILED" };
+    vec![
+        Cell::new(check.nodes, units::count(check.nodes as u64)),
+        Cell::text(check.measure.to_string()),
+        Cell::text(check.figure.as_str()),
+        Cell::new(check.value, value),
+        Cell::new(check.limit, format!("{} {limit}", check.relation())),
+        Cell::number(check.by_chance, |chance| format!("{chance:.4}")),
+        Cell::new(check.passed, result),
+    ]
+}
+
+/// Value and limit as people read them: rounded, but never so far that they look equal.
+pub(super) fn shown(check: &Check) -> (String, String) {
+    let Check { value, limit, .. } = *check;
+    let (short, told) = (number(value), limit.to_string());
+    let looks_equal = short.parse() == Ok(limit) && value.to_bits() != limit.to_bits();
+    let value = if looks_equal {
+        value.to_string()
+    } else {
+        short
+    };
+    (value, told)
+}
+
+fn number(value: f64) -> String {
+    if value.fract() == 0.0 {
+        format!("{value:.0}")
+    } else if value.abs() >= 100.0 {
+        format!("{value:.1}")
+    } else if value.abs() < 0.001 {
+        format!("{value:.2e}")
+    } else {
+        format!("{value:.4}")
+    }
+}
+
+fn with_comparison(report: Report, comparison: &Comparison) -> Report {
+    let mut lines = vec!["Since the baseline:".to_owned()];
+    lines.extend(comparison.changes.iter().cloned());
+    if let [_] = lines.as_slice() {
+        lines.push("strategy, parameters, hash and keys are the same".into());
+    }
+    lines.extend(comparison.results.iter().flat_map(moves));
+    let missing = comparison.missing.iter();
+    lines.extend(missing.map(|nodes| format!("{nodes} nodes: the baseline has no result")));
+    let figures = comparison.results.iter().flat_map(|one| &one.figures);
+    let (all, changed) = figures.fold((0, 0), |(all, changed), figure| {
+        (all + 1, changed + usize::from(figure.is_real()))
+    });
+    let report = report.with_text(lines);
+    if changed == 0 {
+        return report.with_text(["No figure changed."]);
+    }
+    let shown = if changed > SHOWN {
+        format!(" {SHOWN} of {changed} are shown (--format json has all).")
+    } else {
+        String::new()
+    };
+    let said = format!("{} of {all} figures did not change.{shown}", all - changed);
+    report.with_table(differences(comparison)).with_text([said])
+}
+
+fn moves(result: &Difference) -> Vec<String> {
+    let name = units::counted(result.nodes as u64, "node");
+    let mut lines = Vec::new();
+    if !result.changes.is_empty() {
+        lines.push(format!("{name}: {}", result.changes.join(", ")));
+    }
+    lines.extend(result.moved.as_ref().map(|moved| {
+        format!(
+            "{name}: {} of {} moved ({}; {} had to)",
+            units::count(moved.moved),
+            units::counted(moved.keys, "key"),
+            units::percent(moved.moved_share),
+            units::percent(moved.ideal_share)
+        )
+    }));
+    let unknown = result.moved_unknown.as_ref();
+    lines.extend(unknown.map(|reason| format!("{name}: what moved cannot be told: {reason}")));
+    lines
+}
+
+impl FigureChange {
+    fn is_real(&self) -> bool {
+        self.before.to_bits() != self.after.to_bits()
+    }
+}
+
+/// The figures that differ; programs see all.
+fn differences(comparison: &Comparison) -> Table {
+    let table = Table::new([
+        Column::number("nodes", "nodes"),
+        Column::text("measure", "measure"),
+        Column::text("figure", "figure"),
+        Column::number("before", "before"),
+        Column::number("after", "after"),
+        Column::number("difference", "difference"),
+    ]);
+    let rows = comparison.results.iter().flat_map(|result| {
+        let changed = result.figures.iter().filter(|change| change.is_real());
+        changed.map(|change| difference(result.nodes, change))
+    });
+    table.with_rows(rows.take(SHOWN))
+}
+
+fn difference(nodes: usize, change: &FigureChange) -> Vec<Cell> {
+    let sign = if change.difference > 0.0 { "+" } else { "" };
+    vec![
+        Cell::new(nodes, units::count(nodes as u64)),
+        Cell::text(change.measure.to_string()),
+        Cell::text(change.figure.as_str()),
+        Cell::new(change.before, number(change.before)),
+        Cell::new(change.after, number(change.after)),
+        Cell::new(
+            change.difference,
+            format!("{sign}{}", number(change.difference)),
+        ),
+    ]
+}

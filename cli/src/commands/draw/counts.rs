@@ -1,0 +1,39 @@
+//! `draw node-counts`: how even each number of nodes is.
+
+use hashroute_harness::plot::{self, CountPoint};
+use hashroute_harness::skew::Diagnosis;
+
+use super::args::CountsCommand;
+use super::out;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::strategy::Choice;
+use crate::{keys, nodes, units};
+
+pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
+    out::check(&args.picture)?;
+    let (choice, _) = Choice::read(&args.strategy, &args.nodes)?;
+    let progress = Progress::start(args.picture.quiet, "reading keys");
+    let keys = keys::read(&args.keys)?;
+    progress.message("placing keys");
+    let counts = &args.node_counts;
+    let first = nodes::counted(counts.numbers.first().copied().unwrap_or(1));
+    let setup = choice.setup(&first);
+    let diagnosis = Diagnosis::new(&setup).with_node_counts(&counts.numbers);
+    let skew = diagnosis.analyse(&keys);
+    let rows = skew
+        .map_err(|error| choice.refusal(&error))?
+        .node_counts
+        .rows;
+    // Of a number that the strategy refuses there is no row.
+    for &count in &counts.numbers {
+        if rows.iter().all(|row| row.nodes != count as u64) {
+            choice.build(&nodes::counted(count))?;
+        }
+    }
+    drop(progress);
+    let points: Vec<_> = rows.iter().map(CountPoint::from).collect();
+    let (way, number) = (choice.name(), units::counted(keys.len() as u64, "key"));
+    let what = format!("{way}, {number}, {}", keys::named(&args.keys)?);
+    out::write(&plot::counts(&what, &points), &args.picture)
+}

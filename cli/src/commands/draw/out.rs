@@ -1,0 +1,92 @@
+//! Where pictures go.
+
+use core::fmt::Display;
+use std::fs;
+use std::io::Write;
+
+use hashroute_harness::plot::Picture;
+
+use super::args::PictureArgs;
+use crate::failure::Failure;
+use crate::output::{self, stdout};
+
+/// Pixels of a PNG for each of the SVG's, where nothing is said.
+const SCALE: f32 = 2.0;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Stdout,
+    Svg,
+    Png,
+}
+
+/// Refuse what cannot be written before the work is done.
+pub(super) fn check(args: &PictureArgs) -> Result<(), Failure> {
+    let kind = kind(args)?;
+    match args.scale {
+        Some(scale) if kind != Kind::Png => {
+            return Err(Failure::Input(format!(
+                "--scale {scale}: an SVG has no pixels, expected --out with a name that ends in .png"
+            )));
+        }
+        _ if kind == Kind::Stdout => return Ok(()),
+        _ => {}
+    }
+    output::check(&args.out).map_err(|error| refused(args, &error))
+}
+
+pub(super) fn write(picture: &Picture, args: &PictureArgs) -> Result<(), Failure> {
+    let bytes = match kind(args)? {
+        Kind::Stdout => {
+            let mut out = stdout();
+            out.write_all(picture.svg().as_bytes())?;
+            return Ok(out.flush()?);
+        }
+        Kind::Svg => picture.svg().as_bytes().to_vec(),
+        Kind::Png => png(picture, args.scale.unwrap_or(SCALE))?,
+    };
+    fs::write(&args.out, bytes).map_err(|error| refused(args, &error))
+}
+
+fn refused(args: &PictureArgs, why: &dyn Display) -> Failure {
+    Failure::Input(format!("--out {}: {why}", args.out.display()))
+}
+
+fn kind(args: &PictureArgs) -> Result<Kind, Failure> {
+    if args.out.as_os_str() == "-" {
+        return Ok(Kind::Stdout);
+    }
+    let extension = args
+        .out
+        .extension()
+        .and_then(|extension| extension.to_str());
+    match extension.map(str::to_ascii_lowercase).as_deref() {
+        Some("svg") => Ok(Kind::Svg),
+        Some("png") if cfg!(feature = "png") => Ok(Kind::Png),
+        Some("png") => Err(refused(
+            args,
+            &"this program was built without PNG: expected .svg, or a build with --features cli,png",
+        )),
+        _ => Err(refused(
+            args,
+            &"expected a name that ends in .svg or .png, or -",
+        )),
+    }
+}
+
+#[cfg(feature = "png")]
+fn png(picture: &Picture, scale: f32) -> Result<Vec<u8>, Failure> {
+    use hashroute::Error;
+
+    picture.png(scale).map_err(|error| match error {
+        Error::Parameter { expected, .. } => {
+            Failure::Input(format!("--scale {scale}: expected {expected}"))
+        }
+        other => other.into(),
+    })
+}
+
+#[cfg(not(feature = "png"))]
+fn png(_: &Picture, _: f32) -> Result<Vec<u8>, Failure> {
+    Err(Failure::input("--out: this program was built without PNG"))
+}

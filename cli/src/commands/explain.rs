@@ -1,0 +1,231 @@
+//! `explain`: everything that leads from a key to its owner.
+
+use hashroute::{KeyHash, Node, NodeId, Router, Spread};
+use hashroute_harness::{assign, text::printable};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::args::{ExplainArgs, ReplicaArgs};
+use crate::failure::Failure;
+use crate::key_text;
+use crate::output::{Cell, Column, Report, Table};
+use crate::strategy::{Choice, replicas};
+use crate::{keys, units};
+
+/// How many replicas are told unless `--replicas` says otherwise.
+const REPLICAS: u32 = 3;
+/// How many nodes of weight 0 are named.
+const NAMED: usize = 10;
+
+pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
+    let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
+    let router = choice.build(&nodes)?;
+    if keys::are_given(&args.keys) {
+        for key in &keys::read(&args.keys)? {
+            assign(&*router, key);
+        }
+    }
+    let keys = args
+        .key
+        .iter()
+        .map(|key| Explained::of(key.as_encoded_bytes(), &choice, &*router, &args.replicas));
+    report(&keys.collect::<Vec<_>>())?.print(args.output.format)
+}
+
+fn report(keys: &[Explained]) -> Result<Report, Failure> {
+    let columns = [
+        Column::text("key", ""),
+        Column::text("fact", "fact"),
+        Column::text("value", "value"),
+    ];
+    let table =
+        |keys: &[Explained]| Table::new(columns).with_rows(keys.iter().flat_map(Explained::rows));
+    let report = Report::new(&keys, table(keys))?;
+    Ok(keys
+        .chunks(1)
+        .fold(report, |report, key| report.with_table(table(key))))
+}
+
+/// What happens to a key, in order.
+#[derive(Debug, Serialize)]
+struct Explained {
+    /// The key when it is text, else its bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hex: Option<String>,
+    #[serde(skip)]
+    bytes: Vec<u8>,
+    /// The part that is hashed; a dialect does not tell.
+    hashed: Option<Value>,
+    hash: &'static str,
+    /// The function's own number; none where a system does not route the key by its bytes.
+    value: Option<u64>,
+    value_hex: Option<String>,
+    /// The number that the strategy routes by.
+    routed: Option<u64>,
+    routed_hex: Option<String>,
+    strategy: String,
+    facts: Vec<Fact>,
+    owner: Option<Node>,
+    /// What the system calls the owner, where that is not its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner_label: Option<String>,
+    /// Why nobody owns it, if nobody does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nobody: Option<&'static str>,
+    runner_up: Option<Node>,
+    #[serde(skip)]
+    runner_up_label: Option<String>,
+    replicas: Vec<String>,
+    /// Nodes of weight 0, which own nothing.
+    drained: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Fact {
+    name: &'static str,
+    value: String,
+}
+
+impl Explained {
+    fn of(key: &[u8], choice: &Choice, router: &dyn Router, args: &ReplicaArgs) -> Self {
+        let id = router.hash_id();
+        let hasher = id.hasher();
+        let mixed = router.hash_key(key);
+        let nodes = router.nodes();
+        // A system's own hash may belong to nobody though there are nodes with weight.
+        let refused = hasher.is_none() && nodes.weighted() > 0 && router.route(key).is_none();
+        let value = hasher.map_or(mixed, |hasher| Some(hasher.raw(key)));
+        let [value, placed] = [value, mixed].map(|hash| hash.map(KeyHash::get));
+        let hex = |hash: Option<u64>| hash.map(|hash| format!("{hash:#018x}"));
+        let name = |id: NodeId| nodes.name(id).unwrap_or_default().to_owned();
+        let node = |id: Option<&NodeId>| id.and_then(|&id| nodes.get(id)).cloned();
+        let label = |id: Option<&NodeId>| choice.label(nodes.name(*id?)?).map(str::to_owned);
+        let list = |n: u32, spread| replicas(router, key, n, spread);
+        let first = list(2, Spread::Nodes);
+        let drained = nodes.iter().filter(|(_, node)| node.weight() == 0);
+        let text = core::str::from_utf8(key).ok();
+        Self {
+            key: text.map(str::to_owned),
+            hex: text.is_none().then(|| key_text::hex(key)),
+            bytes: key.to_owned(),
+            hashed: hasher.map(|hasher| key_text::json(hasher.part(key))),
+            hash: hasher.map_or("the system's own", |hasher| hasher.function().name()),
+            value,
+            value_hex: hex(value),
+            routed: placed,
+            routed_hex: hex(placed),
+            strategy: choice.name(),
+            facts: mixed
+                .map(|hash| router.explain(hash))
+                .into_iter()
+                .flatten()
+                .map(|(name, value)| Fact { name, value })
+                .collect(),
+            owner: node(first.first()),
+            owner_label: label(first.first()),
+            nobody: first.is_empty().then_some(match (refused, mixed) {
+                (true, None) => "the system does not route this key by its bytes",
+                (true, Some(_)) => "the system routes this key to no node that is up",
+                (false, _) => "no node has weight or room",
+            }),
+            runner_up: node(first.get(1)),
+            runner_up_label: label(first.get(1)),
+            replicas: list(args.replicas.unwrap_or(REPLICAS), args.spread.into())
+                .into_iter()
+                .map(name)
+                .collect(),
+            drained: drained.map(|(_, node)| node.name().to_owned()).collect(),
+        }
+    }
+
+    fn rows(&self) -> Vec<Vec<Cell>> {
+        let key = key_text::shown(&self.bytes);
+        let row = |(fact, value): (&str, String)| {
+            [key.as_str(), fact, value.as_str()].map(Cell::text).into()
+        };
+        let strategy = core::iter::once(("strategy", self.strategy.clone()));
+        let facts = self
+            .facts
+            .iter()
+            .map(|fact| (fact.name, fact.value.clone()));
+        let all = self
+            .hashing()
+            .into_iter()
+            .chain(strategy)
+            .chain(facts)
+            .chain(self.answer());
+        all.map(row).collect()
+    }
+
+    /// Who holds the key, and who does not.
+    fn answer(&self) -> Vec<(&'static str, String)> {
+        let nobody = || format!("nobody: {}", self.nobody.unwrap_or_default());
+        let owner = described(self.owner.as_ref(), self.owner_label.as_deref());
+        let mut facts = vec![("owner", owner.unwrap_or_else(nobody))];
+        let runner_up = described(self.runner_up.as_ref(), self.runner_up_label.as_deref());
+        facts.extend(runner_up.map(|text| ("runner-up", text)));
+        if self.replicas.len() > 1 {
+            facts.push(("replicas", self.replicas.join(", ")));
+        }
+        if !self.drained.is_empty() {
+            let names = listed(&self.drained);
+            facts.push(("passed over", format!("{names}: weight 0 owns nothing")));
+        }
+        facts
+    }
+
+    /// From the bytes to the number that the strategy routes by.
+    fn hashing(&self) -> Vec<(&'static str, String)> {
+        let bytes = units::counted(self.bytes.len() as u64, "byte");
+        let key = key_text::shown(&self.bytes);
+        let mut facts = vec![("key", format!("{key} ({bytes})"))];
+        facts.extend(self.hex.iter().map(|hex| ("bytes", hex.clone())));
+        facts.extend(
+            self.hashed
+                .as_ref()
+                .map(|part| ("hashed", self.hashed_part(part))),
+        );
+        if let (Some(value), Some(hex)) = (self.value, &self.value_hex) {
+            facts.push(("hash", format!("{hex} = {value} ({})", self.hash)));
+        }
+        match (self.routed, &self.routed_hex) {
+            (Some(routed), Some(hex)) if self.routed != self.value => {
+                facts.push(("mixed", format!("{hex} = {routed}")));
+            }
+            _ => {}
+        }
+        facts
+    }
+
+    fn hashed_part(&self, part: &Value) -> String {
+        if *part == key_text::json(&self.bytes) {
+            return "the whole key".into();
+        }
+        match part {
+            Value::String(text) => format!("{}, the hash tag", printable(text)),
+            other => format!("{other}, the hash tag"),
+        }
+    }
+}
+
+/// "a (label), weight 2, zone z1, rack r1".
+fn described(node: Option<&Node>, label: Option<&str>) -> Option<String> {
+    let node = node?;
+    let label = label.map_or_else(String::new, |label| format!(" ({})", printable(label)));
+    let part = |what: &str, name: Option<&str>| {
+        name.map_or_else(String::new, |name| format!(", {what} {name}"))
+    };
+    let (zone, rack) = (part("zone", node.zone()), part("rack", node.rack()));
+    let (name, weight) = (node.name(), node.weight());
+    Some(format!("{name}{label}, weight {weight}{zone}{rack}"))
+}
+
+fn listed(names: &[String]) -> String {
+    let shown = names[..names.len().min(NAMED)].join(", ");
+    match names.len() - names.len().min(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

@@ -1,0 +1,186 @@
+//! `remap`: what moves when the nodes change.
+
+use std::path::Path;
+
+use hashroute::{Change, Node, Nodes};
+use hashroute_harness::{self, Assignment, KeyFlow, Remap};
+
+use crate::args::{MoveArgs, RemapArgs};
+use crate::changes::{self, ChangeArgs};
+use crate::failure::Failure;
+use crate::output::{Cell, Column, Report, Table};
+use crate::progress::Progress;
+use crate::strategy::Choice;
+use crate::{keys, nodes, units};
+
+/// How many flows people see.
+const SHOWN: usize = 20;
+
+pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
+    let moves = measure(&args.moves, args.output.quiet)?;
+    let remap = &moves.remap;
+    let report = report(remap, &moves.changes)?;
+    let report = match remap.unplaced {
+        0 => report,
+        keys => report.with_text([moves.choice.unplaced(keys, moves.any_weight())]),
+    };
+    report.print(args.output.format)
+}
+
+/// What moves, and by which change of what.
+pub(crate) struct Moves {
+    choice: Choice,
+    nodes: Vec<Node>,
+    changes: Vec<Change>,
+    pub(crate) remap: Remap,
+}
+
+pub(crate) fn measure(args: &MoveArgs, quiet: bool) -> Result<Moves, Failure> {
+    let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
+    let changes = changes(
+        &choice,
+        &nodes,
+        &args.changes,
+        args.to_nodes_file.as_deref(),
+    )?;
+    let before = choice.build(&nodes)?;
+    let progress = Progress::start(quiet, "reading keys");
+    let keys = keys::read(&args.keys)?;
+    progress.message("placing keys");
+    let before = Assignment::of(&*before, &keys);
+    let after = Assignment::of(&*choice.after(&nodes, &changes)?, &keys);
+    let remap = hashroute_harness::remap(&before, &after, &keys);
+    Ok(Moves {
+        choice,
+        nodes,
+        changes,
+        remap,
+    })
+}
+
+impl Moves {
+    /// Whether a node has weight after the changes.
+    fn any_weight(&self) -> bool {
+        let nodes = Nodes::new(self.nodes.iter().cloned()).and_then(|mut nodes| {
+            let mut changes = self.changes.iter();
+            changes.try_for_each(|change| nodes.apply(change).map(drop))?;
+            Ok(nodes)
+        });
+        nodes.is_ok_and(|nodes| nodes.weighted() > 0)
+    }
+}
+
+/// What is to happen to the nodes, if it can.
+fn changes(
+    choice: &Choice,
+    nodes: &[Node],
+    changes: &ChangeArgs,
+    to: Option<&Path>,
+) -> Result<Vec<Change>, Failure> {
+    let changes = match to {
+        Some(path) => {
+            let list = nodes::from_file(path, "--to-nodes-file")?;
+            let changes = changes::between(nodes, &list);
+            let beside = changes::beside(nodes, &changes, &list, choice.scheme.minds_order());
+            changes::note_unseen(&beside);
+            changes
+        }
+        None if changes.0.is_empty() => {
+            return Err(Failure::input(
+                "nothing changes: expected --add, --remove, --reweight or --to-nodes-file",
+            ));
+        }
+        None => choice.resolve(&changes.0),
+    };
+    changes::check(nodes, &changes)?;
+    Ok(changes)
+}
+
+fn report(remap: &Remap, changes: &[Change]) -> Result<Report, Failure> {
+    let report = Report::new(remap, flow_table(remap, &remap.flows))?;
+    let changes: Vec<_> = changes.iter().map(ToString::to_string).collect();
+    let changes = if changes.is_empty() {
+        "no change".into()
+    } else {
+        changes.join(", ")
+    };
+    let report = report.with_text([changes]).with_table(figure_table(remap));
+    let shown = &remap.flows[..remap.flows.len().min(SHOWN)];
+    let report = match remap.flows.len() {
+        0 => report,
+        all if all > SHOWN => report
+            .with_text([format!(
+                "The {SHOWN} largest of {all} flows (--format csv or json has all):"
+            )])
+            .with_table(flow_table(remap, shown)),
+        _ => report.with_table(flow_table(remap, shown)),
+    };
+    Ok(report.with_text(verdict(remap).lines()))
+}
+
+fn figure_table(remap: &Remap) -> Table {
+    let line = |name: &str, keys: String, share: f64| {
+        [name.to_owned(), keys, units::percent(share)]
+            .map(Cell::text)
+            .into()
+    };
+    let (none, size) = (String::new, |bytes: u64| units::size(bytes as f64));
+    let mut lines: Vec<Vec<Cell>> = vec![
+        line("all", units::count(remap.keys), 1.0),
+        line("moved", units::count(remap.moved), remap.moved_share),
+        line("had to move", none(), remap.ideal_share),
+        line("by chance, more or less", none(), remap.noise_share),
+        line("excess", units::count(remap.excess), remap.excess_share),
+    ];
+    if let Some(bytes) = &remap.bytes {
+        lines.push(line("all bytes", size(bytes.total), 1.0));
+        lines.push(line("bytes moved", size(bytes.moved), bytes.moved_share));
+    }
+    let [keys, share] = ["keys", "of all"].map(|title| Column::number("", title));
+    Table::new([Column::text("", "figure"), keys, share]).with_rows(lines)
+}
+
+fn flow_table(remap: &Remap, flows: &[KeyFlow]) -> Table {
+    let table = Table::new([
+        Column::text("from", "from"),
+        Column::text("to", "to"),
+        Column::number("keys", "keys"),
+        Column::number("", "of all"),
+        Column::number("bytes", if remap.bytes.is_some() { "bytes" } else { "" }),
+    ]);
+    let node = |name: &Option<String>| {
+        name.as_deref()
+            .map_or_else(|| Cell::new((), "(nobody)"), Cell::text)
+    };
+    table.with_rows(flows.iter().map(|flow| {
+        vec![
+            node(&flow.from),
+            node(&flow.to),
+            Cell::new(flow.keys, units::count(flow.keys)),
+            Cell::text(units::percent(flow.keys as f64 / remap.keys as f64)),
+            flow.bytes.map_or_else(Cell::missing, |bytes| {
+                Cell::new(bytes, units::size(bytes as f64))
+            }),
+        ]
+    }))
+}
+
+fn verdict(remap: &Remap) -> String {
+    let vain = match remap.excess {
+        0 => "No key moved in vain.".into(),
+        keys => format!(
+            "{} keys moved in vain: between nodes that the change is not about.",
+            units::count(keys)
+        ),
+    };
+    let called_for = remap.moved_share - remap.excess_share;
+    // Three standard errors: chance alone goes beyond them three times in a thousand.
+    if (called_for - remap.ideal_share).abs() <= 3.0 * remap.noise_share {
+        return vain;
+    }
+    let shares = [called_for, remap.ideal_share].map(units::percent);
+    format!(
+        "{vain}\nOf the others, {} of all keys moved where {} had to, which is not chance: the shares are uneven.",
+        shares[0], shares[1]
+    )
+}

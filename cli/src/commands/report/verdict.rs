@@ -1,0 +1,182 @@
+//! What a comparison comes to, in words.
+
+use hashroute_harness::{
+    Cause, Comparison, Evenness, Figures, Measure, Remap, Row, text::printable,
+};
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::table::{figure, four};
+use crate::units;
+
+/// The verdict, the most important first: who is even and moves no key in vain, who is not, why;
+/// then those of whom these keys cannot tell.
+pub(super) fn verdict(json: &Value, comparison: &Comparison) -> Markup {
+    let rows = || comparison.rows.iter().enumerate();
+    let uneven = most_uneven(comparison, &[Cause::Structure, Cause::Placement]);
+    let few = most_uneven(comparison, &[Cause::FewKeys]);
+    let heavy = most_uneven(comparison, &[Cause::HeavyKeys]);
+    let vain: Vec<_> = rows().filter(|(_, row)| in_vain(row)).collect();
+    let groups = [
+        ("Uneven, the most uneven first:", uneven),
+        (
+            "Too few keys to say how even; chance alone makes nodes as rough:",
+            few,
+        ),
+        ("Few keys carry much, which no strategy can split:", heavy),
+    ];
+    html! {
+        div.verdict {
+            p { (lead(&comparison.rows)) }
+            @for (what, found) in groups { @if !found.is_empty() { p { (what) } ul {
+                @for one in found { li { (unevenness(json, &one)) } }
+            } } }
+            @if !vain.is_empty() { p { "Moving keys in vain:" } ul {
+                @for (at, row) in vain { li { (moves(json, at, row)) } }
+            } }
+            @for (_, row) in rows() { @if let Some(why) = &row.refused {
+                p { (row.strategy) " refused: " (printable(why)) }
+            } }
+        }
+    }
+}
+
+fn lead(rows: &[Row]) -> String {
+    let names = |of: fn(&Row) -> bool| {
+        let rows = rows.iter().filter(|row| of(row));
+        rows.map(|row| row.strategy.as_str()).collect::<Vec<_>>()
+    };
+    let (even, unknown) = (names(is_even), names(is_unknown));
+    match (even.as_slice(), unknown.as_slice()) {
+        ([only], _) => format!("{only} is even but for chance, and moves no key in vain."),
+        ([_, ..], _) => format!(
+            "{} are even but for chance, and move no key in vain.",
+            list(&even)
+        ),
+        ([], [only]) => {
+            format!("{only} shows no fault, but these keys cannot tell how even it is.")
+        }
+        ([], [_, ..]) => format!(
+            "{} show no fault, but these keys cannot tell how even they are.",
+            list(&unknown)
+        ),
+        _ if rows.len() == 1 => "It is uneven, moves keys in vain or refuses a change.".into(),
+        _ => format!(
+            "Each of the {} is uneven, moves keys in vain or refuses a change.",
+            rows.len()
+        ),
+    }
+}
+
+/// `ring, jump and modulo`, of two or more.
+fn list(names: &[&str]) -> String {
+    match names {
+        [start @ .., last] => format!("{} and {last}", start.join(", ")),
+        [] => String::new(),
+    }
+}
+
+fn is_even(row: &Row) -> bool {
+    is_free_of(row, |cause| cause == Cause::Even)
+}
+
+/// No fault is known of it, though it is not known to be even.
+fn is_unknown(row: &Row) -> bool {
+    let no_fault = [Cause::Even, Cause::FewKeys, Cause::HeavyKeys];
+    !is_even(row) && is_free_of(row, |cause| no_fault.contains(&cause))
+}
+
+fn is_free_of(row: &Row, fine: impl Fn(Cause) -> bool) -> bool {
+    let placed = row.balance.is_some() && row.refused.is_none() && !in_vain(row);
+    placed && measures(row).all(|(_, evenness, _)| fine(evenness.cause))
+}
+
+/// What is known of each measure.
+fn measures(row: &Row) -> impl Iterator<Item = (Measure, &Evenness, &Figures)> {
+    row.balance.iter().flat_map(|balance| {
+        let verdict = &balance.verdict;
+        let (bytes, requests) = (verdict.bytes.as_ref(), verdict.requests.as_ref());
+        let others = [
+            (Measure::Bytes, bytes.zip(balance.bytes.as_ref())),
+            (Measure::Requests, requests.zip(balance.requests.as_ref())),
+        ];
+        let others = others.into_iter().filter_map(|(measure, known)| {
+            known.map(|(evenness, figures)| (measure, evenness, figures))
+        });
+        core::iter::once((Measure::Keys, &verdict.keys, &balance.figures)).chain(others)
+    })
+}
+
+/// The measure of a row that is most uneven for one of these causes.
+struct Uneven<'a> {
+    at: usize,
+    row: &'a Row,
+    measure: Measure,
+    cv: f64,
+}
+
+/// The rows where a measure is uneven for one of these causes, the most uneven first.
+fn most_uneven<'a>(comparison: &'a Comparison, causes: &[Cause]) -> Vec<Uneven<'a>> {
+    let worst = |(at, row): (usize, &'a Row)| {
+        let of = measures(row).filter(|(_, evenness, _)| causes.contains(&evenness.cause));
+        let (measure, _, figures) = of.max_by(|a, b| a.2.cv.total_cmp(&b.2.cv))?;
+        let cv = figures.cv;
+        Some(Uneven {
+            at,
+            row,
+            measure,
+            cv,
+        })
+    };
+    let mut all: Vec<_> = comparison
+        .rows
+        .iter()
+        .enumerate()
+        .filter_map(worst)
+        .collect();
+    all.sort_by(|a, b| b.cv.total_cmp(&a.cv));
+    all
+}
+
+fn in_vain(row: &Row) -> bool {
+    changes(row).any(|(_, remap)| remap.excess > 0)
+}
+
+fn changes(row: &Row) -> impl Iterator<Item = (&'static str, &Remap)> {
+    let both = [("add", &row.add), ("remove", &row.remove)];
+    both.into_iter()
+        .filter_map(|(which, remap)| Some((which, remap.as_ref()?)))
+}
+
+fn unevenness(json: &Value, one: &Uneven) -> Markup {
+    let (at, measure, row) = (one.at, one.measure, one.row);
+    let balance = format!("/comparison/rows/{at}/balance");
+    let of = match measure {
+        Measure::Keys => balance,
+        _ => format!("{balance}/{measure}"),
+    };
+    let of = |name: &str, show| figure(json, &format!("{of}/{name}"), show);
+    html! {
+        (row.strategy) ", by " (measure) ": cv " (of("cv", four)) " where chance gives " (of("noise_cv", four))
+        "; the fullest node has " (of("max_over_mean", units::ratio)) " times its part"
+    }
+}
+
+fn moves(json: &Value, at: usize, row: &Row) -> Markup {
+    let share = |which: &str, name: &str| {
+        let pointer = format!("/comparison/rows/{at}/{which}/{name}");
+        figure(json, &pointer, units::percent)
+    };
+    html! {
+        (row.strategy) ": "
+        @for (index, (which, _)) in changes(row).filter(|(_, remap)| remap.excess > 0).enumerate() {
+            @if index > 0 { "; " }
+            (share(which, "excess_share")) " of all keys when a node " (verb(which))
+            ", where " (share(which, "ideal_share")) " had to move"
+        }
+    }
+}
+
+fn verb(which: &str) -> &'static str {
+    if which == "add" { "joins" } else { "leaves" }
+}

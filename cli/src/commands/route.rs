@@ -1,0 +1,169 @@
+//! `route`: where each key goes.
+
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+use hashroute::{NodeId, Router, Spread};
+use hashroute_harness::{Keys, assign, text::printable};
+use serde_json::json;
+
+use crate::args::{ReplicaArgs, RouteArgs};
+use crate::failure::Failure;
+use crate::key_text;
+use crate::keys;
+use crate::output::{self, Format};
+use crate::strategy::{Choice, replicas};
+
+pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
+    let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
+    let router = choice.build(&nodes)?;
+    let mut lines = Routes::new(&*router, &args.replicas, args.output.format);
+    if args.key.is_empty() {
+        keys::stream(&args.keys, &mut |keys| lines.write(keys))?;
+        return Ok(());
+    }
+    let mut keys = Keys::default();
+    args.key
+        .iter()
+        .for_each(|key| keys.push(key.as_encoded_bytes()));
+    lines.write(&keys)
+}
+
+/// A writer of a line a key.
+struct Routes<'a> {
+    router: &'a dyn Router,
+    replicas: u32,
+    spread: Spread,
+    out: Out,
+    /// Whether the header is written: not before there are keys, since reading them may fail.
+    begun: bool,
+}
+
+/// Standard output, by what is written to it.
+enum Out {
+    Tabs(Stdout),
+    Json(Stdout),
+    Csv(Box<csv::Writer<Stdout>>),
+    Markdown(Stdout),
+}
+
+type Stdout = BufWriter<StdoutLock<'static>>;
+
+impl Out {
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Tabs(out) | Self::Json(out) | Self::Markdown(out) => out.flush(),
+            Self::Csv(out) => out.flush(),
+        }
+    }
+}
+
+impl<'a> Routes<'a> {
+    fn new(router: &'a dyn Router, args: &ReplicaArgs, format: Format) -> Self {
+        let replicas = args.replicas.unwrap_or(1);
+        Self {
+            router,
+            replicas,
+            spread: args.spread.into(),
+            out: match format {
+                Format::Table => Out::Tabs(output::stdout()),
+                Format::Json => Out::Json(output::stdout()),
+                Format::Csv => Out::Csv(Box::new(csv::Writer::from_writer(output::stdout()))),
+                Format::Markdown => Out::Markdown(output::stdout()),
+            },
+            begun: false,
+        }
+    }
+
+    fn begin(&mut self) -> Result<(), Failure> {
+        if core::mem::replace(&mut self.begun, true) {
+            return Ok(());
+        }
+        let width = self.width();
+        let node = |i| {
+            if width == 1 {
+                "node".into()
+            } else {
+                format!("node_{i}")
+            }
+        };
+        let titles = core::iter::once("key".to_owned()).chain((1..=width).map(node));
+        match &mut self.out {
+            Out::Tabs(_) | Out::Json(_) => {}
+            Out::Csv(out) => out.write_record(titles)?,
+            Out::Markdown(out) => {
+                output::markdown_row(out, titles)?;
+                output::markdown_row(out, (0..=width).map(|_| "---".into()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many nodes a line may have.
+    fn width(&self) -> usize {
+        self.router
+            .nodes()
+            .weighted()
+            .min(self.replicas as usize)
+            .max(1)
+    }
+
+    /// A line for each key, and out with them, since the next keys may be long in coming.
+    fn write(&mut self, keys: &Keys) -> Result<(), Failure> {
+        self.begin()?;
+        keys.iter().try_for_each(|key| self.write_key(key))?;
+        Ok(self.out.flush()?)
+    }
+
+    fn write_key(&mut self, key: &[u8]) -> Result<(), Failure> {
+        let router = self.router;
+        if self.replicas == 1 {
+            let owner = assign(router, key);
+            return self.write_line(key, owner.as_slice());
+        }
+        let list = replicas(router, key, self.replicas, self.spread);
+        assign(router, key);
+        self.write_line(key, &list)
+    }
+
+    fn write_line(&mut self, key: &[u8], list: &[NodeId]) -> Result<(), Failure> {
+        let nodes = self.router.nodes();
+        let names = list.iter().map(|&id| nodes.name(id).unwrap_or_default());
+        let missing = core::iter::repeat_n("", self.width() - list.len());
+        match &mut self.out {
+            Out::Tabs(out) => write_tabs(out, key, names)?,
+            Out::Json(out) => {
+                let (field, text) = key_text::field(key);
+                let line = json!({ field: text, "nodes": names.collect::<Vec<_>>() });
+                serde_json::to_writer(&mut *out, &line)?;
+                out.write_all(b"\n")?;
+            }
+            Out::Csv(out) => {
+                let names = names.chain(missing).map(str::as_bytes);
+                out.write_record(core::iter::once(key).chain(names))?;
+            }
+            Out::Markdown(out) => {
+                let names = names.chain(missing).map(printable);
+                let cells = core::iter::once(key_text::shown(key)).chain(names);
+                output::markdown_row(out, cells)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The key as the bytes it is, and each name behind a tab; a tab alone when there is none.
+fn write_tabs<'a>(
+    out: &mut dyn Write,
+    key: &[u8],
+    names: impl ExactSizeIterator<Item = &'a str>,
+) -> io::Result<()> {
+    out.write_all(key)?;
+    if names.len() == 0 {
+        out.write_all(b"\t")?;
+    }
+    for name in names {
+        out.write_all(b"\t")?;
+        out.write_all(name.as_bytes())?;
+    }
+    out.write_all(b"\n")
+}

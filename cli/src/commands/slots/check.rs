@@ -1,0 +1,389 @@
+//! `slots check`: requests that cross slots, and tags and slots that hold too much.
+
+use std::io::BufRead;
+use std::path::Path;
+
+use hashroute::redis::{Heat, HotSlot, HotTag, SlotRule};
+use hashroute::{Error, redis};
+use hashroute_harness::Keys;
+use serde_json::{Value, json};
+
+use super::args::{CheckCommand, Limits, Measure};
+use crate::args::KeyArgs;
+use crate::failure::Failure;
+use crate::output::{Cell, Column, Report, Table};
+use crate::progress::Progress;
+use crate::{key_text, keys, units};
+
+/// Tags that are counted: none with more than a 65,536th of all is missed.
+const COUNTERS: usize = Heat::MAX_COUNTERS;
+
+pub(crate) fn run(args: &CheckCommand) -> Result<(), Failure> {
+    let progress = Progress::start(args.output.quiet, "reading keys");
+    let mut found = Found::new(args.top);
+    match (&args.csv, &args.file) {
+        (Some(csv), _) => found.read_csv(csv)?,
+        (None, Some(file)) => found.read_lines(file)?,
+        (None, None) => return Err(Failure::input("no keys: expected KEYS-FILE or --csv")),
+    }
+    drop(progress);
+    let failures = found.failures(&args.limits);
+    report(&found, args.top, &failures)?.print(args.output.format)?;
+    if failures.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Check(failures.join("; ")))
+}
+
+/// What was read, and counted.
+struct Found {
+    heats: Vec<(Measure, Heat)>,
+    lines: u64,
+    keys: u64,
+    /// Lines with several keys.
+    groups: u64,
+    /// Of them, those that fall into several slots.
+    cross: u64,
+    /// The first of these, with their lines.
+    examples: Vec<(u64, Error)>,
+    top: usize,
+}
+
+impl Found {
+    fn new(top: usize) -> Self {
+        Self {
+            heats: vec![(Measure::Keys, Heat::new(SlotRule::REDIS, COUNTERS))],
+            lines: 0,
+            keys: 0,
+            groups: 0,
+            cross: 0,
+            examples: Vec::new(),
+            top,
+        }
+    }
+
+    fn read_lines(&mut self, path: &Path) -> Result<(), Failure> {
+        let wrong =
+            |problem: String| Failure::Input(format!("KEYS-FILE {}: {problem}", path.display()));
+        let mut input = keys::open(path).map_err(|error| wrong(error.to_string()))?;
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = input.read_until(b'\n', &mut line);
+            if read.map_err(|error| wrong(error.to_string()))? == 0 {
+                break;
+            }
+            self.group(line.strip_suffix(b"\n").unwrap_or(&line));
+        }
+        if self.keys == 0 {
+            return Err(wrong("no keys, expected at least one".into()));
+        }
+        Ok(())
+    }
+
+    /// The keys of one line.
+    fn group(&mut self, line: &[u8]) {
+        self.lines += 1;
+        let keys: Vec<_> = line.split(|byte| *byte == b'\t').collect();
+        self.keys += keys.len() as u64;
+        self.groups += u64::from(keys.len() > 1);
+        for key in &keys {
+            self.heats[0].1.feed(key, 1);
+        }
+        if let Err(error) = SlotRule::REDIS.same_slot(keys) {
+            self.cross += 1;
+            if self.examples.len() < self.top {
+                self.examples.push((self.lines, error));
+            }
+        }
+    }
+
+    fn read_csv(&mut self, path: &Path) -> Result<(), Failure> {
+        let source = KeyArgs::csv(path);
+        keys::stream(&source, &mut |keys| {
+            self.lines += keys.len() as u64;
+            self.keys += keys.len() as u64;
+            for measure in [Measure::Keys, Measure::Bytes, Measure::Requests] {
+                self.feed(measure, keys);
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    fn feed(&mut self, measure: Measure, keys: &Keys) {
+        let Some(amounts) = amounts(measure, keys) else {
+            return;
+        };
+        let index = self.heats.iter().position(|(known, _)| *known == measure);
+        let index = index.unwrap_or_else(|| {
+            self.heats
+                .push((measure, Heat::new(SlotRule::REDIS, COUNTERS)));
+            self.heats.len() - 1
+        });
+        for (key, amount) in keys.iter().zip(amounts) {
+            self.heats[index].1.feed(key, amount);
+        }
+    }
+
+    /// What is beyond a limit, in words.
+    fn failures(&self, limits: &Limits) -> Vec<String> {
+        let mut failures = Vec::new();
+        if self.cross > limits.max_cross {
+            failures.push(format!(
+                "{} into several slots: give their keys the same {{tag}} (--max-cross {})",
+                units::counted(self.cross, "group")
+                    + if self.cross == 1 { " falls" } else { " fall" },
+                limits.max_cross
+            ));
+        }
+        // Whoever gives one line asks about that line alone.
+        if self.lines > 1 {
+            let held = self.heats.iter().flat_map(|heat| too_much(heat, limits));
+            failures.extend(held);
+        }
+        failures
+    }
+}
+
+/// What each key counts for; nothing where that is not known.
+pub(super) fn amounts(measure: Measure, keys: &Keys) -> Option<Vec<u64>> {
+    match measure {
+        Measure::Keys => Some(vec![1; keys.len()]),
+        Measure::Bytes => keys.sizes().map(<[u64]>::to_vec),
+        Measure::Requests => keys.requests().map(<[u64]>::to_vec),
+    }
+}
+
+pub(super) const fn name(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Keys => "keys",
+        Measure::Bytes => "bytes",
+        Measure::Requests => "requests",
+    }
+}
+
+fn too_much((measure, heat): &(Measure, Heat), limits: &Limits) -> Vec<String> {
+    let (what, tag) = (name(*measure), heat.dominant(limits.max_tag));
+    let mut failures: Vec<_> = tag.iter().map(|tag| {
+        format!(
+            "tag {{{}}} holds {} of the {what}, all in slot {} (--max-tag {}): spread them over several tags",
+            key_text::shown(&tag.tag),
+            units::percent(share(tag.at_least, heat)),
+            tag.slot,
+            limits.max_tag
+        )
+    }).collect();
+    let slot = heat.top_slots(1).pop();
+    let slot = slot.filter(|slot| share(slot.count, heat) > limits.max_slot);
+    // A tag that was told of is why.
+    let slot = slot.filter(|slot| tag.is_none_or(|tag| tag.slot != slot.slot));
+    failures.extend(slot.map(|slot| {
+        format!(
+            "slot {} holds {} of the {what} (--max-slot {})",
+            slot.slot,
+            units::percent(share(slot.count, heat)),
+            limits.max_slot
+        )
+    }));
+    failures
+}
+
+fn share(count: u64, heat: &Heat) -> f64 {
+    if heat.total() == 0 {
+        0.0
+    } else {
+        count as f64 / heat.total() as f64
+    }
+}
+
+fn report(found: &Found, top: usize, failures: &[String]) -> Result<Report, Failure> {
+    let json = json!({
+        "lines": found.lines,
+        "keys": found.keys,
+        "groups": found.groups,
+        "cross_slot": found.cross,
+        "cross_slot_examples": found.examples.iter().map(example_json).collect::<Value>(),
+        "measures": found.heats.iter().map(|heat| heat_json(heat, top)).collect::<Value>(),
+        "failures": failures,
+        "ok": failures.is_empty(),
+    });
+    let mut report = Report::new(&json, for_programs(found, top))?.with_text([summary(found)]);
+    if !found.examples.is_empty() {
+        report = report.with_table(cross_table(found));
+    }
+    for (measure, heat) in &found.heats {
+        let tags = heat.top_tags(top);
+        if !tags.is_empty() {
+            report = report.with_table(tag_table(*measure, heat, &tags));
+        }
+        report = report.with_table(slot_table(*measure, heat, &heat.top_slots(top)));
+    }
+    let verdict = if failures.is_empty() {
+        vec!["All within the limits.".to_owned()]
+    } else {
+        failures
+            .iter()
+            .map(|failure| format!("Beyond a limit: {failure}."))
+            .collect()
+    };
+    Ok(report.with_text(verdict))
+}
+
+fn summary(found: &Found) -> String {
+    let keys = units::counted(found.keys, "key");
+    let used = found.heats[0].1.loads().iter().filter(|count| **count > 0);
+    let used = units::counted(used.count() as u64, "slot");
+    let groups = match found.groups {
+        0 => String::new(),
+        groups => format!(
+            "; {} of several keys, {} of them across slots",
+            units::counted(groups, "group"),
+            units::count(found.cross)
+        ),
+    };
+    format!("{keys} in {used} of 16,384{groups}.")
+}
+
+fn example_json((line, error): &(u64, Error)) -> Value {
+    match error {
+        Error::CrossSlot {
+            first,
+            first_slot,
+            other,
+            other_slot,
+        } => json!({
+            "line": line,
+            "first": key_text::json(first),
+            "first_slot": first_slot,
+            "other": key_text::json(other),
+            "other_slot": other_slot,
+        }),
+        _ => json!({ "line": line }),
+    }
+}
+
+fn cross_table(found: &Found) -> Table {
+    let columns = [
+        Column::number("line", "line"),
+        Column::text("first", "key"),
+        Column::number("first_slot", "slot"),
+        Column::text("other", "another key"),
+        Column::number("other_slot", "slot"),
+    ];
+    let number = |value: u64| Cell::new(value, value.to_string());
+    Table::new(columns).with_rows(found.examples.iter().filter_map(|(line, error)| {
+        let Error::CrossSlot {
+            first,
+            first_slot,
+            other,
+            other_slot,
+        } = error
+        else {
+            return None;
+        };
+        Some(vec![
+            number(*line),
+            Cell::text(key_text::shown(first)),
+            number((*first_slot).into()),
+            Cell::text(key_text::shown(other)),
+            number((*other_slot).into()),
+        ])
+    }))
+}
+
+fn heat_json((measure, heat): &(Measure, Heat), top: usize) -> Value {
+    let slots = heat.top_slots(top).into_iter().map(
+        |hot| json!({ "slot": hot.slot, "amount": hot.count, "share": share(hot.count, heat) }),
+    );
+    let tags = heat.top_tags(top).into_iter().map(|hot| {
+        json!({
+            "tag": key_text::json(&hot.tag),
+            "slot": hot.slot,
+            "at_least": hot.at_least,
+            "at_most": hot.at_most,
+            "share": share(hot.at_least, heat),
+        })
+    });
+    json!({
+        "measure": name(*measure),
+        "total": heat.total(),
+        "tagged": heat.tagged(),
+        "slots_used": heat.loads().iter().filter(|load| **load > 0).count(),
+        "slots": slots.collect::<Value>(),
+        "tags": tags.collect::<Value>(),
+    })
+}
+
+fn shown(measure: Measure, amount: u64) -> Cell {
+    Cell::new(
+        amount,
+        match measure {
+            Measure::Bytes => units::size(amount as f64),
+            Measure::Keys | Measure::Requests => units::count(amount),
+        },
+    )
+}
+
+fn slot_table(measure: Measure, heat: &Heat, slots: &[HotSlot]) -> Table {
+    let columns = [
+        Column::number("", "largest slots"),
+        Column::number("", name(measure)),
+        Column::number("", "share"),
+    ];
+    Table::new(columns).with_rows(slots.iter().map(|hot| {
+        let share = units::percent(share(hot.count, heat));
+        vec![
+            Cell::text(hot.slot.to_string()),
+            shown(measure, hot.count),
+            Cell::text(share),
+        ]
+    }))
+}
+
+fn tag_table(measure: Measure, heat: &Heat, tags: &[HotTag]) -> Table {
+    let columns = [
+        Column::text("", "largest tags"),
+        Column::number("", "slot"),
+        Column::number("", name(measure)),
+        Column::number("", "share"),
+    ];
+    Table::new(columns).with_rows(tags.iter().map(|hot| {
+        vec![
+            Cell::text(key_text::shown(&hot.tag)),
+            Cell::text(hot.slot.to_string()),
+            shown(measure, hot.at_least),
+            Cell::text(units::percent(share(hot.at_least, heat))),
+        ]
+    }))
+}
+
+/// A line for each slot and tag, under each measure.
+fn for_programs(found: &Found, top: usize) -> Table {
+    let columns = ["measure", "tag", "slot", "amount", "share"];
+    let mut table = Table::new(columns.map(|key| Column::text(key, key)));
+    for (measure, heat) in &found.heats {
+        let mut push = |tag: Cell, slot: u32, amount: u64| {
+            table.push([
+                Cell::text(name(*measure)),
+                tag,
+                Cell::new(slot, slot.to_string()),
+                shown(*measure, amount),
+                Cell::new(share(amount, heat), ""),
+            ]);
+        };
+        for redis::HotTag {
+            tag,
+            slot,
+            at_least,
+            ..
+        } in heat.top_tags(top)
+        {
+            push(Cell::text(key_text::shown(&tag)), slot, at_least);
+        }
+        for hot in heat.top_slots(top) {
+            push(Cell::missing(), hot.slot, hot.count);
+        }
+    }
+    table
+}

@@ -1,0 +1,93 @@
+//! `slots key`: which slot, and why.
+
+use hashroute::redis::{ClusterNode, SlotRule, Table};
+use hashroute_harness::Keys;
+use serde_json::{Map, Value};
+
+use super::args::KeyCommand;
+use super::table::{self, Names};
+use crate::failure::Failure;
+use crate::output::{Cell, Column, Report, Table as Lines};
+use crate::{key_text, keys};
+
+pub(crate) fn run(args: &KeyCommand) -> Result<(), Failure> {
+    let table = args.table.as_deref().map(table::read).transpose()?;
+    let keys = all(args)?;
+    let json: Vec<_> = keys.iter().map(|key| json(key, table.as_ref())).collect();
+    let lines = lines(&keys, table.as_ref());
+    let report = Report::new(&json, lines.clone())?.with_table(lines);
+    let together = args.key.len() > 1;
+    let note = together.then(|| note(&keys));
+    report.with_text(note).print(args.output.format)
+}
+
+fn all(args: &KeyCommand) -> Result<Keys, Failure> {
+    if args.key.is_empty() && !keys::are_given(&args.keys) {
+        return Err(Failure::input(
+            "no keys: expected KEY, --keys, --csv, --jsonl, --template or --range",
+        ));
+    }
+    if args.key.is_empty() {
+        return keys::read(&args.keys);
+    }
+    let mut keys = Keys::default();
+    args.key
+        .iter()
+        .for_each(|key| keys.push(key.as_encoded_bytes()));
+    Ok(keys)
+}
+
+fn json(key: &[u8], table: Option<&Table>) -> Value {
+    let found = SlotRule::REDIS.key_slot(key);
+    let (field, text) = key_text::field(key);
+    let mut fields = Map::new();
+    fields.insert(field.into(), text.into());
+    fields.insert("slot".into(), found.slot.into());
+    fields.insert("tag".into(), found.tag.map_or(Value::Null, key_text::json));
+    if let Some(table) = table {
+        let owner = table.owner(found.slot);
+        fields.insert("node".into(), owner.map(ClusterNode::id).into());
+        let address = owner.map(|node| node.address().to_string());
+        fields.insert("address".into(), address.into());
+    }
+    Value::Object(fields)
+}
+
+fn lines(keys: &Keys, table: Option<&Table>) -> Lines {
+    let mut columns = vec![
+        Column::text("key", "key"),
+        Column::number("slot", "slot"),
+        Column::text("tag", "tag"),
+    ];
+    if table.is_some() {
+        columns.extend([
+            Column::text("node", "node"),
+            Column::text("address", "address"),
+        ]);
+    }
+    let names = table.map(Names::of);
+    Lines::new(columns).with_rows(keys.iter().map(|key| {
+        let found = SlotRule::REDIS.key_slot(key);
+        let tag = found.tag.map(key_text::shown);
+        let mut row = vec![
+            Cell::text(key_text::shown(key)),
+            Cell::new(found.slot, found.slot.to_string()),
+            Cell::optional(tag.as_deref()),
+        ];
+        if let (Some(table), Some(names)) = (table, &names) {
+            let owner = table.owner(found.slot);
+            let address = owner.map(|node| node.address().to_string());
+            row.push(owner.map_or_else(Cell::missing, |node| names.cell(node.id())));
+            row.push(Cell::optional(address.as_deref()));
+        }
+        row
+    }))
+}
+
+/// Whether one request may have all of them.
+fn note(keys: &Keys) -> String {
+    match SlotRule::REDIS.same_slot(keys.iter()) {
+        Ok(_) => "One request may have all these keys: they share a slot.".into(),
+        Err(error) => format!("One request may not have all these keys: {error}."),
+    }
+}

@@ -1,0 +1,72 @@
+//! The configuration file of a real system.
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::Path;
+
+use hashroute::registry::{Config, Scheme};
+use hashroute_harness::text::printable;
+
+use crate::failure::Failure;
+
+/// The pool of this name, or the only one. What the file says and nobody here knows is told.
+pub(crate) fn read(
+    dialect: &'static Scheme,
+    path: &Path,
+    pool: Option<&str>,
+) -> Result<Config, Failure> {
+    let wrong = |reason: String| Failure::Input(format!("--config {}: {reason}", path.display()));
+    let bytes = fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    // Comments are in whatever encoding, and no reason to refuse the rest.
+    let text = String::from_utf8_lossy(&bytes);
+    let pools = dialect
+        .read(&text)
+        .map_err(|error| wrong(error.to_string()))?;
+    let config = choose(pools, pool).map_err(wrong)?;
+    if let Some(error) = config.error() {
+        return Err(wrong(error.to_string()));
+    }
+    if let (Cow::Owned(text), Some(part)) = (&text, replaced(&config)) {
+        let line = text.lines().position(|line| line.contains(part));
+        let line = line.map_or_else(String::new, |at| format!("line {}: ", at + 1));
+        let part = printable(part);
+        return Err(wrong(format!("{line}{part:?} is not UTF-8")));
+    }
+    for unknown in config.unknown() {
+        let text = printable(&unknown.text);
+        eprintln!(
+            "note: {}, line {}: {text} is unknown here; it may change routes",
+            path.display(),
+            unknown.line,
+        );
+    }
+    Ok(config)
+}
+
+/// What of a pool stands in the file in bytes that are not UTF-8.
+fn replaced(config: &Config) -> Option<&str> {
+    let servers = config.servers().iter();
+    let mut texts = servers.flat_map(|server| [server.name(), server.label()]);
+    let bad = |text: &&str| text.contains(char::REPLACEMENT_CHARACTER);
+    texts.find(bad).or(Some(config.name()).filter(bad))
+}
+
+fn choose(pools: Vec<Config>, pool: Option<&str>) -> Result<Config, String> {
+    let names: Vec<_> = pools
+        .iter()
+        .map(|config| config.name().to_owned())
+        .collect();
+    let names = names.join(", ");
+    let mut fitting = pools
+        .into_iter()
+        .filter(|config| pool.is_none_or(|name| config.name() == name));
+    match (fitting.next(), fitting.next(), pool) {
+        (Some(config), None, _) => Ok(config),
+        (None, _, None) => Err("no pool in it".into()),
+        (None, _, Some(name)) => Err(format!("no pool {name:?}: expected one of: {names}")),
+        (Some(_), Some(_), None) => Err(format!(
+            "several pools: expected --pool with one of: {names}"
+        )),
+        (Some(_), Some(_), Some(name)) => Err(format!("several pools are called {name:?}")),
+    }
+}

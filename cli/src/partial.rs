@@ -1,0 +1,91 @@
+//! Counts in files, for `merge`.
+
+use core::fmt::Display;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use hashroute::Error;
+use hashroute_harness::InputError;
+
+use crate::args::KEY_SOURCES;
+use crate::failure::Failure;
+use crate::keys::{self, Input};
+use crate::output;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Counts")]
+pub(crate) struct PartialArgs {
+    /// Write the counts as well, for `hashroute merge`; - writes them in place of the report
+    #[arg(long, value_name = "FILE")]
+    pub(crate) partial: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Parts of the keys")]
+pub(crate) struct PartsArgs {
+    /// Write what was found in these keys as well; - writes it in place of the report
+    #[arg(long, value_name = "FILE")]
+    pub(crate) partial: Option<PathBuf>,
+    /// What --partial wrote with these nodes and strategy, in place of keys; - is standard input
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = KEY_SOURCES)]
+    pub(crate) parts: Vec<PathBuf>,
+}
+
+/// Refuse what cannot be written before all keys are read, and what they are read from. Nothing is
+/// made or changed.
+pub(crate) fn check(path: Option<&PathBuf>, keys: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
+        return Ok(());
+    };
+    let [target, source] = [Some(path.as_path()), keys].map(|path| fs::canonicalize(path?).ok());
+    if target.is_some() && target == source {
+        let path = path.display();
+        return Err(Failure::Input(format!(
+            "--partial {path}: the keys come from it, expected another file"
+        )));
+    }
+    output::check(path).map_err(|error| refused(path, &error))
+}
+
+fn refused(path: &Path, error: &io::Error) -> Failure {
+    Failure::Input(format!("--partial {}: {error}", path.display()))
+}
+
+/// What all files hold, each at least one; `add` takes one more.
+pub(crate) fn read_all<T, I: Iterator<Item = Result<T, InputError>>>(
+    files: &[PathBuf],
+    option: &str,
+    read: impl Fn(Input) -> I,
+    mut add: impl FnMut(T) -> Result<(), Error>,
+) -> Result<(), Failure> {
+    for path in files {
+        let wrong =
+            |error: &dyn Display| Failure::Input(format!("{option}{}: {error}", path.display()));
+        let mut papers = read(keys::open(path).map_err(|error| wrong(&error))?).peekable();
+        if papers.peek().is_none() {
+            return Err(wrong(&"it is empty: expected what --partial wrote"));
+        }
+        for paper in papers {
+            let paper = paper.map_err(|error| wrong(&error))?;
+            add(paper).map_err(|error| wrong(&error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Write counts. Whether that was to standard output, so that nothing else may follow.
+pub(crate) fn write(
+    path: &Path,
+    counts: impl Fn(&mut dyn Write) -> io::Result<()>,
+) -> Result<bool, Failure> {
+    if path.as_os_str() == "-" {
+        counts(&mut output::stdout())?;
+        return Ok(true);
+    }
+    let mut text = Vec::new();
+    let written = counts(&mut text).and_then(|()| fs::write(path, text));
+    written.map_err(|error| refused(path, &error))?;
+    Ok(false)
+}

@@ -1,0 +1,13 @@
+//! Figures as people read them.
+
+pub(crate) use hashroute_harness::text::{
+    chance, count, counted, percent, ratio, rounded, short_duration, short_size, significant, size,
+};
+
+/// A sentence on lines that were passed over, if there are any.
+pub(crate) fn unreadable(lines: u64) -> Option<String> {
+    (lines > 0).then(|| {
+        let lines = counted(lines, "line");
+        format!("{lines} could not be read and are not counted.")
+    })
+}

@@ -1,0 +1,77 @@
+//! The command line as scripts see it: options, output, exit codes.
+
+mod changes;
+mod check;
+mod dialects;
+mod diffs_and_plans;
+mod draw;
+mod dumps;
+mod inputs;
+mod messages;
+mod pages;
+mod reports;
+mod routes;
+mod scale;
+mod skew;
+mod slots;
+mod slots_messages;
+mod slots_plans;
+mod spec;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hashroute"));
+    command.args(args);
+    command
+}
+
+fn run(line: &str) -> Output {
+    command(words(line))
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary runs")
+}
+
+/// The words of a line; those in single quotes stay together.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (index, piece) in line.split('\'').enumerate() {
+        if index % 2 == 1 {
+            words.push(piece.to_owned());
+        } else {
+            words.extend(piece.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}
+
+/// Standard output of a run that must succeed and say nothing else.
+fn stdout(line: &str) -> String {
+    let output = run(line);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && errors.is_empty(),
+        "{line}: {errors}"
+    );
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn json(line: &str) -> Value {
+    serde_json::from_str(&stdout(&format!("{line} --format json"))).expect("JSON")
+}
+
+/// Whole at once: several tests may write the same file at the same time.
+fn file(name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let thread = format!("{:?}", std::thread::current().id());
+    let draft = path.with_file_name(format!("{thread}-{name}"));
+    fs::write(&draft, content).expect("a file in the directory for tests");
+    fs::rename(&draft, &path).expect("a file in the directory for tests");
+    path
+}

@@ -1,0 +1,89 @@
+//! How fast `hashroute balance --keys FILE` reads, routes and counts, on how much memory.
+//!
+//! ```text
+//! cargo run --release -p hashroute-harness --example stream_benchmark [KEYS] [THREADS]
+//! ```
+//!
+//! Writes KEYS lines (a million unless given) below `target/` once, then does what the command
+//! does: a ring of 100 nodes with 160 points each, keys hashed by xxh3, counted by THREADS threads
+//! (as many as there are cores unless given). Processor time is told beside the time on the clock,
+//! which other work on the machine lengthens. Both, and the peak of memory, come from Linux's
+//! `/proc`; elsewhere they are missing.
+
+use core::error::Error;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use hashroute::{Node, Ring};
+use hashroute_harness::stream::{Counter, KeySource, Reading, read};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut args = std::env::args().skip(1);
+    let keys = args.next().map_or(Ok(1_000_000), |text| text.parse())?;
+    let threads = args.next().map(|text| text.parse()).transpose()?;
+    let path = input(keys)?;
+    let ring = Ring::new((0..100).map(|i| Node::new(format!("node-{i}"))))?;
+    let counter = Counter::new("ring", &ring)?;
+    let how = Reading::default().with_threads(threads);
+    let (start, before) = (Instant::now(), processor_seconds());
+    let (counter, _) = read(KeySource::lines(File::open(path)?), &counter, &how)?;
+    let (wall, after) = (start.elapsed().as_secs_f64(), processor_seconds());
+    let tally = counter.into_tally();
+    let whole = start.elapsed().as_secs_f64();
+
+    let rate = |seconds: f64| tally.keys() as f64 / seconds / 1e6;
+    println!("{} keys, {} distinct", tally.keys(), tally.distinct());
+    println!(
+        "read and counted in {wall:.2} s: {:.1} million keys a second",
+        rate(wall)
+    );
+    if let Some(cpu) = after.zip(before).map(|(after, before)| after - before) {
+        let each = cpu * 1e9 / tally.keys() as f64;
+        println!(
+            "processor time {cpu:.2} s: {each:.0} ns a key, {:.1} million keys a second on two cores of their own",
+            rate(cpu / 2.0)
+        );
+    }
+    println!(
+        "settled after {whole:.2} s; cv {:.4}",
+        tally.balance()?.figures.cv
+    );
+    if let Some(peak) = field("/proc/self/status", "VmHWM:") {
+        println!("peak memory {} MiB", peak / 1024);
+    }
+    Ok(())
+}
+
+/// A file with a key a line, made unless it is there.
+fn input(keys: u64) -> Result<PathBuf, Box<dyn Error>> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("target");
+    let path = directory.join(format!("stream-{keys}.txt"));
+    if !path.exists() {
+        fs::create_dir_all(&directory)?;
+        let mut out = BufWriter::with_capacity(1 << 20, File::create(&path)?);
+        for i in 0..keys {
+            writeln!(out, "user:{i}")?;
+        }
+        out.flush()?;
+    }
+    Ok(path)
+}
+
+/// User and system time of this process: the 14th and 15th fields, in hundredths of a second.
+fn processor_seconds() -> Option<f64> {
+    let text = fs::read_to_string("/proc/self/stat").ok()?;
+    let (_, rest) = text.rsplit_once(") ")?;
+    let ticks = rest.split(' ').skip(11).take(2);
+    ticks
+        .map(|ticks| ticks.parse::<f64>().ok())
+        .sum::<Option<f64>>()
+        .map(|ticks| ticks / 100.0)
+}
+
+fn field(path: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(path).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}

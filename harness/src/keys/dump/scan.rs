@@ -1,0 +1,160 @@
+//! `redis-cli --scan`, and the replies to `SCAN` as `redis-cli` prints them: numbered and quoted
+//! on a terminal or with `--no-raw`, else raw, a key a line.
+//!
+//! The first line tells which. Where the replies are raw, a line of digits alone is a cursor:
+//! nothing tells it from a key of digits. Raw keys are whole where they hold neither line feeds nor,
+//! with `--scan` of Redis 7.0, zero bytes; quoted ones always are.
+
+use std::format;
+use std::string::String;
+use std::vec::Vec;
+
+use super::{DumpRow, Parsed, Whole, digits, shown, trimmed};
+use hashroute::redis::unquote;
+
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    shape: Option<Shape>,
+    /// How many cursors came, and the last.
+    cursors: u64,
+    last: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    /// Replies: `1) "62"`, then `2)  1) "user:34"`.
+    Numbered,
+    /// `--scan` on a terminal: each key in quotes.
+    Quoted,
+    /// `--scan` in a pipe: each line is a key.
+    Plain,
+    /// Replies in a pipe: a cursor, then each line is a key.
+    Cursors,
+}
+
+impl Scan {
+    pub(super) fn line(&mut self, line: &[u8]) -> Parsed {
+        let shape = match self.shape {
+            Some(shape) => shape,
+            None if trimmed(line).is_empty() || is_prompt(line) => return Ok(None),
+            None if is_json(trimmed(line)) => return Err(JSON.into()),
+            None => *self.shape.insert(Shape::of(trimmed(line))),
+        };
+        match shape {
+            Shape::Plain => key(Some(line.to_vec()), line),
+            Shape::Quoted if trimmed(line).is_empty() => Ok(None),
+            Shape::Quoted => key(unquote(trimmed(line)), line),
+            Shape::Cursors => self.raw(line),
+            Shape::Numbered => self.numbered(trimmed(line)),
+        }
+    }
+
+    fn raw(&mut self, line: &[u8]) -> Parsed {
+        match digits(line) {
+            Some(cursor) => self.cursor(cursor),
+            // An empty list is an empty line.
+            None if line.is_empty() => {}
+            None => return key(Some(line.to_vec()), line),
+        }
+        Ok(None)
+    }
+
+    fn numbered(&mut self, line: &[u8]) -> Parsed {
+        if line.is_empty() || is_prompt(line) {
+            return Ok(None);
+        }
+        let Some((number, value)) = label(line) else {
+            return Err(wrong(line));
+        };
+        let within = line.starts_with(b" ");
+        match (label(value), number) {
+            (Some((_, value)), 2) if !within => key(unquote(value), line),
+            (None, _) if within => key(unquote(value), line),
+            (None, 1) => {
+                let cursor = unquote(value).as_deref().and_then(digits);
+                self.cursor(cursor.ok_or_else(|| wrong(line))?);
+                Ok(None)
+            }
+            (None, 2) if value.starts_with(b"(empty ") => Ok(None),
+            _ => Err(wrong(line)),
+        }
+    }
+
+    fn cursor(&mut self, cursor: u64) {
+        self.cursors += 1;
+        self.last = Some(cursor);
+    }
+
+    pub(super) fn finish(self) -> Whole {
+        let mut whole = Whole::default();
+        if matches!(self.shape, Some(Shape::Cursors)) {
+            let count = self.cursors;
+            whole.limits.push(format!(
+                "the first line is a cursor, so lines of digits alone ({count}) are cursors, not keys; redis-cli --no-raw tells them apart"
+            ));
+        }
+        if let Some(last) = self.last.filter(|&last| last != 0) {
+            whole.partial = true;
+            whole.limits.push(format!(
+                "the last cursor is {last}, not 0: the scan did not go through all keys"
+            ));
+        }
+        whole
+    }
+}
+
+impl Shape {
+    fn of(first: &[u8]) -> Self {
+        if first.starts_with(b"1)") {
+            Self::Numbered
+        } else if first.starts_with(b"\"") {
+            Self::Quoted
+        } else if digits(first).is_some() {
+            Self::Cursors
+        } else {
+            Self::Plain
+        }
+    }
+}
+
+fn key(key: Option<Vec<u8>>, line: &[u8]) -> Parsed {
+    match key {
+        Some(key) => Ok(Some(DumpRow { key, size: None })),
+        None => Err(wrong(line)),
+    }
+}
+
+/// What `redis-cli --json` and `--quoted-json` print.
+const JSON: &str = "this is JSON of a cursor and keys: expected redis-cli without --json";
+
+/// Whether it is an array of a cursor and an array.
+fn is_json(line: &[u8]) -> bool {
+    let cursor = line.strip_prefix(b"[\"");
+    let after = cursor.and_then(|rest| {
+        let end = rest.iter().position(|byte| !byte.is_ascii_digit())?;
+        rest[end..].strip_prefix(b"\",").filter(|_| end > 0)
+    });
+    after.is_some_and(|rest| rest.trim_ascii_start().starts_with(b"[") && line.ends_with(b"]]"))
+}
+
+fn wrong(line: &[u8]) -> String {
+    format!(
+        "\"{}\" is neither a cursor nor a key: expected 1) \"62\", 2) 1) \"key\" or \"key\"",
+        shown(line)
+    )
+}
+
+/// The number of `  12) value`, and the value.
+fn label(line: &[u8]) -> Option<(u64, &[u8])> {
+    let line = line.trim_ascii_start();
+    let end = line.iter().position(|byte| !byte.is_ascii_digit())?;
+    let value = line[end..].strip_prefix(b") ")?;
+    Some((digits(&line[..end])?, value))
+}
+
+/// `127.0.0.1:6379> scan 0`, as it stands on a terminal.
+fn is_prompt(line: &[u8]) -> bool {
+    let command = super::split(line, "> ").map(|(_, command)| command);
+    let name = command.and_then(|command| command.get(..5));
+    name.is_some_and(|name| name.eq_ignore_ascii_case(b"scan "))
+}

@@ -1,0 +1,78 @@
+//! Pictures of what the harness measures: a ring with its tokens, bars with the noise band, what
+//! moves, who owns the slots, how even each number of nodes is.
+//!
+//! Every function takes results and gives a [`Picture`]: SVG that stands alone or inside a page,
+//! light and dark, with a title and a description for screen readers; with the feature `png`, the
+//! same as PNG. No picture needs a font of the machine, and the same input gives the same bytes.
+//!
+//! Colours are those of Okabe and Ito, "Color Universal Design" (2008), which people with any kind
+//! of colour vision can tell apart; beyond eight nodes, stripes and dots, and numbers throughout.
+//!
+//! ```
+//! use hashroute_harness::{Keys, Assignment, balance};
+//! use hashroute::{Maglev, Node};
+//! use hashroute_harness::plot;
+//!
+//! let keys = Keys::template("user:{i}", 0..10_000)?;
+//! let router = Maglev::new(["a", "b", "c"].map(Node::new))?;
+//! let balance = balance("maglev", &router, &keys, &Assignment::of(&router, &keys));
+//! let picture = plot::bars(&balance, hashroute_harness::Measure::Keys)?;
+//! assert!(picture.svg().starts_with("<svg") && picture.svg().contains("<title>"));
+//! # Ok::<(), hashroute::Error>(())
+//! ```
+
+mod bars;
+mod canvas;
+mod counts;
+mod matrix;
+#[cfg(feature = "png")]
+mod png;
+mod ring;
+mod slots;
+mod text;
+
+use std::string::String;
+
+pub use bars::bars;
+pub use counts::{CountPoint, counts};
+pub use matrix::matrix;
+pub use ring::{RingScene, ring};
+pub use slots::slots;
+
+/// A drawing.
+///
+/// ```
+/// use hashroute::redis::{SlotRule, Table};
+/// let picture = hashroute_harness::plot::slots(&Table::new(SlotRule::REDIS));
+/// assert_eq!(picture.title(), "Slots: nobody owns any of 16,384");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    title: String,
+    svg: String,
+}
+
+impl Picture {
+    /// What it shows, in words.
+    ///
+    /// ```
+    /// # use hashroute::redis::{SlotRule, Table};
+    /// # use hashroute_harness::plot;
+    /// assert!(!plot::slots(&Table::new(SlotRule::REDIS)).title().is_empty());
+    /// ```
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// An `<svg>` element, to write into a file or inside a page. Its classes and ids begin with
+    /// `hr-` and mean the same in every picture.
+    ///
+    /// ```
+    /// # use hashroute::redis::{SlotRule, Table};
+    /// # use hashroute_harness::plot;
+    /// assert!(plot::slots(&Table::new(SlotRule::REDIS)).svg().ends_with("</svg>\n"));
+    /// ```
+    pub fn svg(&self) -> &str {
+        &self.svg
+    }
+}

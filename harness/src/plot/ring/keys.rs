@@ -1,0 +1,119 @@
+//! Keys at their hashes, each with an arrow to its owner, if it has one.
+
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+use super::{RADII, RingScene, Stage};
+use crate::assign;
+use crate::plot::canvas::{Anchor, Canvas, Pen, around};
+
+/// As many as there are letters.
+const MOST: usize = 26;
+/// Where the outermost keys stand, in density and in tokens alike.
+const OUTERMOST: f64 = RADII.0 - 44.0;
+/// How much further in a key stands that would cover another or its way.
+const LEVEL: f64 = 24.0;
+const LEVELS: usize = 6;
+/// How far apart keys of a level are, in turns: two of their dots on the innermost.
+const APART: f64 = 0.045;
+
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub(super) letter: char,
+    pub(super) text: String,
+    /// Where it is.
+    turn: Option<f64>,
+    /// Where its arc ends: past 1 it is around the top. `None` where nobody owns it.
+    end: Option<f64>,
+    pub(super) owners: [Option<usize>; 2],
+}
+
+impl Shown {
+    pub(super) fn moves(&self) -> bool {
+        self.owners[0] != self.owners[1]
+    }
+}
+
+pub(super) fn shown(stage: &Stage, scene: &RingScene) -> Vec<Shown> {
+    let letters = 'a'..='z';
+    let keys = scene.keys.iter().take(MOST).zip(letters);
+    keys.map(|(key, letter)| {
+        let now = scene.changed.map_or(scene.router, |(router, _)| router);
+        let owners = [(0, scene.router), (1, now)];
+        let owners = owners.map(|(side, router)| stage.cast.index_of(side, assign(router, key)?));
+        let found = now.hash_key(key).and_then(|hash| stage.now().find(hash));
+        let owned = found.filter(|(_, arc)| arc.owner.is_some());
+        let text = core::str::from_utf8(key);
+        Shown {
+            letter,
+            text: text.map_or_else(|_| key.escape_ascii().to_string(), String::from),
+            turn: found.map(|(turn, _)| turn),
+            end: owned.map(|(_, arc)| stage.now().end(&arc)),
+            owners,
+        }
+    })
+    .collect()
+}
+
+pub(super) fn draw(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
+    let mut levels: [Vec<(f64, f64)>; LEVELS] = Default::default();
+    let mut dots = Vec::new();
+    for key in &stage.keys {
+        let Some(turn) = key.turn else {
+            continue;
+        };
+        let way = (turn, key.end.unwrap_or(turn));
+        let radius = OUTERMOST - LEVEL * free_level(&mut levels, way) as f64;
+        dots.push((key.letter, around(centre, radius, turn)));
+        if key.end.is_some() {
+            arrow(canvas, centre, radius, way, key.moves());
+        }
+    }
+    // Above all arrows, so that every letter can be read.
+    for (letter, at) in dots {
+        canvas.circle("hr-ink", at, 9.0);
+        let below = (at.0, at.1 + 4.0);
+        let letter = letter.to_string();
+        canvas.text(below, "hr-small hr-on", Anchor::Middle, &letter);
+    }
+}
+
+/// The outermost level where a key and its way cover no other's; it is taken then.
+fn free_level(levels: &mut [Vec<(f64, f64)>; LEVELS], way: (f64, f64)) -> usize {
+    let covers = |other: &(f64, f64)| {
+        let shifts = [-1.0, 0.0, 1.0].into_iter();
+        let mut shifted = shifts.map(|shift| (other.0 + shift, other.1 + shift));
+        shifted.any(|(from, to)| from - APART < way.1 && way.0 - APART < to)
+    };
+    let mut free = (0..LEVELS).filter(|level| !levels[*level].iter().any(covers));
+    let level = free.next().unwrap_or(LEVELS - 1);
+    levels[level].push(way);
+    level
+}
+
+/// Clockwise at the key's radius, then out to the token.
+fn arrow(
+    canvas: &mut Canvas,
+    centre: (f64, f64),
+    radius: f64,
+    (turn, end): (f64, f64),
+    dashed: bool,
+) {
+    let mut pen = Pen::default();
+    pen.start(around(centre, radius, turn));
+    if end - turn > 0.4 {
+        pen.arc(radius, true, around(centre, radius, turn.midpoint(end)));
+    }
+    pen.arc(radius, true, around(centre, radius, end));
+    pen.to(around(centre, RADII.0 - 1.0, end));
+    let class = if dashed { "hr-line hr-dash" } else { "hr-line" };
+    canvas.path(class, &pen);
+    let mut head = Pen::default();
+    let back = RADII.0 - 9.0;
+    let wing = 4.0 / (back * core::f64::consts::TAU);
+    head.start(around(centre, RADII.0, end))
+        .to(around(centre, back, end - wing))
+        .to(around(centre, back, end + wing))
+        .close();
+    canvas.path("hr-ink", &head);
+}

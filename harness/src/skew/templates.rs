@@ -1,0 +1,172 @@
+//! What keys are made of: a text with gaps for numbers, and the gap that varies.
+
+use core::ops::Range;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::format;
+use std::string::String;
+use std::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+/// Keys of one form, and the share that they carry.
+///
+/// ```
+/// # use hashroute_harness::skew::TemplateShare;
+/// let text = r#"{"template":"user:{i}","keys":10,"share":0.5}"#;
+/// let share: TemplateShare = serde_json::from_str(text)?;
+/// assert_eq!(serde_json::to_string(&share)?, text);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TemplateShare {
+    /// The form: each run of digits is `{i}`.
+    pub template: String,
+    /// How many distinct keys have it and carry any, of those looked at.
+    pub keys: u64,
+    /// What these carry of all: estimated where not all keys are in the sample.
+    pub share: f64,
+}
+
+/// The form of a key: each run of digits becomes `{i}`.
+pub(super) fn of(key: &[u8]) -> String {
+    let text = text(key);
+    let mut template = String::with_capacity(text.len());
+    let mut rest: &str = &text;
+    while let Some(start) = rest.find(is_digit) {
+        template.push_str(&rest[..start]);
+        template.push_str("{i}");
+        rest = rest[start..].trim_start_matches(is_digit);
+    }
+    template.push_str(rest);
+    template
+}
+
+pub(super) fn text(key: &[u8]) -> Cow<'_, str> {
+    core::str::from_utf8(key).map_or_else(
+        |_| Cow::Owned(format!("{}", key.escape_ascii())),
+        Cow::Borrowed,
+    )
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+/// Where the runs of digits of a key are.
+fn runs(key: &[u8]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for (at, _) in key.iter().enumerate().filter(|(_, b)| b.is_ascii_digit()) {
+        match runs.last_mut() {
+            Some(run) if run.end == at => run.end += 1,
+            _ => runs.push(at..at + 1),
+        }
+    }
+    runs
+}
+
+/// How the part of a key that varies could stand elsewhere in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// `metric:demo:7` is `7:metric:demo`.
+    Front,
+    /// `metric:demo:7` is `metric:7:demo`.
+    Middle,
+    /// `metric:demo:7` is `metric:demo:007`.
+    Padded,
+}
+
+impl Shape {
+    pub(super) const ALL: [Self; 3] = [Self::Front, Self::Middle, Self::Padded];
+}
+
+/// Which run of digits varies in the keys of each template, and how long it gets.
+#[derive(Debug)]
+pub(super) struct Varying(BTreeMap<String, (usize, usize)>);
+
+impl Varying {
+    /// Learned from these keys: of each template the run with most values, of equal ones the
+    /// last.
+    pub(super) fn of<'k>(keys: impl Iterator<Item = &'k [u8]>) -> Self {
+        let mut values: BTreeMap<String, Vec<BTreeSet<&[u8]>>> = BTreeMap::new();
+        for key in keys {
+            let runs = runs(key);
+            let seen = values.entry(of(key)).or_default();
+            seen.resize_with(seen.len().max(runs.len()), BTreeSet::new);
+            for (seen, run) in seen.iter_mut().zip(runs) {
+                seen.insert(&key[run]);
+            }
+        }
+        let varying = values.into_iter().filter_map(|(template, runs)| {
+            let (gap, values) = runs
+                .iter()
+                .enumerate()
+                .max_by_key(|(_, values)| values.len())?;
+            let longest = values.iter().map(|value| value.len()).max()?;
+            (values.len() > 1).then_some((template, (gap, longest)))
+        });
+        Self(varying.collect())
+    }
+
+    /// The key in another shape; as it is where nothing varies or the shape is its own.
+    pub(super) fn reshape(&self, key: &[u8], shape: Shape) -> Vec<u8> {
+        let known = self.0.get(&of(key));
+        let run = known.and_then(|&(gap, _)| runs(key).get(gap).cloned());
+        let (Some(run), Some(&(_, longest))) = (run, known) else {
+            return key.to_vec();
+        };
+        let (before, digits, after) = (&key[..run.start], &key[run.clone()], &key[run.end..]);
+        if shape == Shape::Padded {
+            let zeros = longest.saturating_sub(digits.len());
+            return [before, &b"0".repeat(zeros), digits, after].concat();
+        }
+        // The mark that stood beside the digits goes with them.
+        let is_mark = |byte: &&u8| !byte.is_ascii_alphanumeric();
+        let (rest, mark) = match (before.last().filter(is_mark), after.first().filter(is_mark)) {
+            (Some(&mark), _) => ([&before[..before.len() - 1], after].concat(), Some(mark)),
+            (None, Some(&mark)) => ([before, &after[1..]].concat(), Some(mark)),
+            (None, None) => ([before, after].concat(), None),
+        };
+        let at = if shape == Shape::Front {
+            0
+        } else {
+            middle(&rest, mark)
+        };
+        let mark = mark.as_slice();
+        [&rest[..at], digits, mark, &rest[at..]].concat()
+    }
+}
+
+/// Behind the mark nearest to the middle, or the middle.
+fn middle(rest: &[u8], mark: Option<u8>) -> usize {
+    let half = rest.len() / 2;
+    let marks = rest.iter().enumerate().filter(|(_, b)| Some(**b) == mark);
+    marks
+        .map(|(at, _)| at + 1)
+        .min_by_key(|at| at.abs_diff(half))
+        .unwrap_or(half)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_have_places_for_digits() {
+        assert_eq!(of(b"user:12:v2"), "user:{i}:v{i}");
+        assert_eq!(of(b"\xff7"), "\\xff{i}"); // the escape holds no digits
+        assert_eq!(of(b""), "");
+    }
+
+    #[test]
+    fn what_varies_moves_with_its_mark() {
+        let keys: Vec<_> = (5..15).map(|i| format!("metric:demo:{i}:v2")).collect();
+        let varying = Varying::of(keys.iter().map(String::as_bytes));
+        let shaped = Shape::ALL.map(|shape| varying.reshape(b"metric:demo:7:v2", shape));
+        assert_eq!(shaped[0], b"7:metric:demo:v2");
+        assert_eq!(shaped[1], b"metric:7:demo:v2");
+        assert_eq!(shaped[2], b"metric:demo:07:v2");
+        assert_eq!(varying.reshape(b"other", Shape::Front), b"other");
+    }
+}

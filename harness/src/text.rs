@@ -1,0 +1,216 @@
+//! Figures and names as people read them: in tables, sentences and pictures.
+//!
+//! ```
+//! use hashroute_harness::text;
+//!
+//! assert_eq!(text::counted(1_234_567, "key"), "1,234,567 keys");
+//! assert_eq!(text::percent(0.0909), "9.09%");
+//! ```
+
+use std::format;
+use std::string::{String, ToString};
+
+const TIMES: &[&str] = &["ns", "µs", "ms", "s"];
+const SIZES: &[&str] = &["B", "KiB", "MiB", "GiB", "TiB"];
+
+/// Writes a whole number with its thousands apart.
+///
+/// ```
+/// assert_eq!(hashroute_harness::text::count(1_234_567), "1,234,567");
+/// ```
+pub fn count(value: u64) -> String {
+    grouped(&value.to_string())
+}
+
+/// Writes a number of things, with an s behind all but one.
+///
+/// ```
+/// # use hashroute_harness::text::counted;
+/// assert_eq!([counted(1, "node"), counted(2000, "node")], ["1 node", "2,000 nodes"]);
+/// ```
+pub fn counted(value: u64, what: &str) -> String {
+    let s = if value == 1 { "" } else { "s" };
+    format!("{} {what}{s}", count(value))
+}
+
+/// Writes a figure that may have a fraction, to the whole from 100 on.
+///
+/// ```
+/// # use hashroute_harness::text::rounded;
+/// assert_eq!([rounded(16.66), rounded(12.0), rounded(1234.5)], ["16.7", "12", "1,234"]);
+/// ```
+pub fn rounded(value: f64) -> String {
+    if value < 100.0 {
+        significant(value)
+    } else {
+        grouped(&format!("{value:.0}"))
+    }
+}
+
+/// Writes a ratio with three decimals, a large one with one.
+///
+/// ```
+/// # use hashroute_harness::text::ratio;
+/// assert_eq!([ratio(0.9981), ratio(12.3456), ratio(1000.03)], ["0.998", "12.346", "1000.0"]);
+/// ```
+pub fn ratio(value: f64) -> String {
+    let decimals = if value < 99.95 { 3 } else { 1 };
+    format!("{value:.decimals$}")
+}
+
+/// Writes a number of bytes in three digits.
+///
+/// ```
+/// # use hashroute_harness::text::size;
+/// assert_eq!([size(512.0), size(1536.0)], ["512 B", "1.50 KiB"]);
+/// ```
+pub fn size(bytes: f64) -> String {
+    let (value, unit) = in_units(bytes, 1024.0, SIZES);
+    format!("{} {unit}", significant(value))
+}
+
+/// Writes nanoseconds where there is little room.
+///
+/// ```
+/// # use hashroute_harness::text::short_duration;
+/// assert_eq!([short_duration(0.5), short_duration(12_345.0)], ["0.5ns", "12µs"]);
+/// ```
+pub fn short_duration(ns: f64) -> String {
+    short(ns, 1000.0, TIMES)
+}
+
+/// Writes a number of bytes where there is little room.
+///
+/// ```
+/// # use hashroute_harness::text::short_size;
+/// assert_eq!([short_size(876.0), short_size(43_929.0)], ["876B", "43KiB"]);
+/// ```
+pub fn short_size(bytes: f64) -> String {
+    short(bytes, 1024.0, SIZES)
+}
+
+/// Writes a share in percent, with two decimals.
+///
+/// ```
+/// assert_eq!(hashroute_harness::text::percent(0.0909), "9.09%");
+/// ```
+pub fn percent(share: f64) -> String {
+    // A sum of nothing is -0.
+    format!("{:.2}%", share * 100.0 + 0.0)
+}
+
+/// Writes a share in percent, with one decimal: what a sentence has room for.
+///
+/// ```
+/// assert_eq!(hashroute_harness::text::rough_percent(0.0909), "9.1%");
+/// ```
+pub fn rough_percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0 + 0.0)
+}
+
+/// Writes a probability.
+///
+/// ```
+/// # use hashroute_harness::text::chance;
+/// assert_eq!([chance(0.042), chance(0.0004)], ["0.042", "< 0.001"]);
+/// ```
+pub fn chance(p: f64) -> String {
+    if p < 0.0005 {
+        "< 0.001".into()
+    } else {
+        format!("{p:.3}")
+    }
+}
+
+/// Writes a figure in three digits, or all digits of its whole part.
+///
+/// ```
+/// # use hashroute_harness::text::significant;
+/// assert_eq!([significant(1.0), significant(1.234), significant(1234.5)], ["1", "1.23", "1234"]);
+/// ```
+pub fn significant(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        _ => 2,
+    };
+    let whole = value.fract() == 0.0;
+    format!("{value:.*}", if whole { 0 } else { decimals })
+}
+
+/// Writes a text on one line that reads as it is stored: control characters, and those that have
+/// no width or turn the order of letters around, as escapes.
+///
+/// ```
+/// use hashroute_harness::text::printable;
+///
+/// assert_eq!(printable("bell\u{7}\n"), "bell\\u{7}\\n");
+/// assert_eq!(printable("\u{202e}evil"), "\\u{202e}evil");
+/// ```
+pub fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() || is_unseen(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Marks of direction and width, separators of lines: text that holds them reads as another.
+fn is_unseen(c: char) -> bool {
+    matches!(c,
+        '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+fn grouped(digits: &str) -> String {
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn short(value: f64, step: f64, units: &[&'static str]) -> String {
+    let (value, unit) = in_units(value, step, units);
+    let decimals = usize::from(value < 9.95 && value.fract() != 0.0);
+    format!("{value:.decimals$}{unit}")
+}
+
+fn in_units(mut value: f64, step: f64, units: &[&'static str]) -> (f64, &'static str) {
+    let mut units = units.iter();
+    let mut unit = units.next().copied().unwrap_or_default();
+    // 999.5 would be written as a thousand of its unit.
+    while value >= step - 0.5 {
+        let Some(larger) = units.next() else { break };
+        (value, unit) = (value / step, larger);
+    }
+    (value, unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_keep_three_digits() {
+        assert_eq!([count(7), count(999), count(1000)], ["7", "999", "1,000"]);
+        assert_eq!(
+            [short_duration(999.7), short_duration(1543.0)],
+            ["1.0µs", "1.5µs"]
+        );
+        assert_eq!([size(0.0), size(1_048_576.0)], ["0 B", "1 MiB"]);
+        assert_eq!([rounded(99.94), rounded(99.96)], ["99.9", "100"]);
+        assert_eq!([ratio(99.949), ratio(99.951)], ["99.949", "100.0"]);
+    }
+
+    #[test]
+    fn nothing_has_no_sign() {
+        assert_eq!([percent(-0.0), rough_percent(-0.0)], ["0.00%", "0.0%"]);
+    }
+}

@@ -1,0 +1,29 @@
+//! The harness against what is known by other ways: arithmetic, simulation, planted faults.
+#![expect(clippy::float_cmp, reason = "figures that are exact by arithmetic")]
+
+mod dumps;
+mod figures;
+mod inputs;
+mod moves;
+mod reports;
+mod skew;
+mod stream;
+mod verdicts;
+
+use hashroute::hash::mix64;
+use hashroute::{Node, Router};
+use hashroute_harness::{Assignment, Balance, Keys, balance};
+
+/// `n0`, `n1` … of weight 1.
+fn nodes(count: usize) -> Vec<Node> {
+    (0..count).map(|i| Node::new(format!("n{i}"))).collect()
+}
+
+fn balance_of(router: &dyn Router, keys: &Keys) -> Balance {
+    balance("test", router, keys, &Assignment::of(router, keys))
+}
+
+/// Fair numbers that owe nothing to the harness's own generator.
+fn draws(seed: u64) -> impl Iterator<Item = u64> {
+    (0..).map(move |i: u64| mix64(mix64(seed) ^ mix64(i.wrapping_add(0x9e37_79b9_7f4a_7c15))))
+}

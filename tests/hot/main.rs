@@ -1,0 +1,317 @@
+//! Hot keys: they alone are spread, over the first of their preference lists, by load.
+
+mod hitters;
+mod leases;
+
+use core::time::Duration;
+use std::collections::BTreeSet;
+
+use hashroute::hot::{HeavyHitters, HotKeys};
+use hashroute::registry::Agree;
+use hashroute::strategy::ALL;
+use hashroute::{KeyHash, Loads, Node, NodeId, Rendezvous, Ring, Router, RouterExt, Spread};
+use hashroute_test_support::{Outcome, build, for_all, keys, walked, weighted};
+use proptest::collection::vec;
+use proptest::prelude::any;
+
+#[test]
+fn only_hot_keys_are_routed_otherwise() {
+    let inputs = (vec(0_u32..5, 0..9), 2_usize..=8, vec(any::<bool>(), 60));
+    let keys = keys(80, 60);
+    // Over a router that counts it is refused.
+    for strategy in ALL.iter().filter(|row| row.agree() != Agree::Load) {
+        for_all(12, &inputs, |(weights, copies, heat)| {
+            let inner = build(strategy, weighted(strategy, &weights));
+            let mut router = HotKeys::new(inner, copies, 0.01).expect("in range");
+            let hot = keys.iter().zip(&heat).filter(|(_, hot)| **hot);
+            router.set_hot(hot.map(|(&key, _)| key)).expect("few");
+            let mut batch = vec![None; keys.len()];
+            router.route_batch(&keys, &mut batch);
+            for ((&key, &hot), &routed) in keys.iter().zip(&heat).zip(&batch) {
+                let inner = router.router();
+                let list = inner.replicas_hash(key, copies, Spread::Nodes);
+                assert_eq!((router.is_hot(key), router.route_hash(key)), (hot, routed));
+                if hot {
+                    // Without load it is the heaviest that has the least of it, the first at ties.
+                    let weight = |id: &NodeId| inner.nodes().weight(*id);
+                    let heaviest = list.iter().rev().max_by_key(|id| weight(id));
+                    assert_eq!(routed.as_ref(), heaviest, "{}", strategy.name);
+                    assert_eq!(router.copies_hash(key), list, "{}", strategy.name);
+                    let offered: BTreeSet<_> = walked(&router, key).into_iter().collect();
+                    assert_eq!(
+                        offered.len(),
+                        router.nodes().weighted(),
+                        "{}",
+                        strategy.name
+                    );
+                } else {
+                    assert_eq!(routed, inner.route_hash(key), "{}", strategy.name);
+                    assert!(router.copies_hash(key).into_iter().eq(routed));
+                    assert_eq!(walked(&router, key), walked(inner, key));
+                }
+            }
+        });
+    }
+}
+
+/// The highest of these loads once `more` are poured onto the lowest.
+fn filled(loads: &[u64], more: u64) -> u64 {
+    let room = |level: u64| {
+        loads
+            .iter()
+            .map(|load| level.saturating_sub(*load))
+            .sum::<u64>()
+    };
+    let highest = loads.iter().copied().fold(more, u64::max);
+    let level = (0..=2 * highest)
+        .find(|&level| room(level) >= more)
+        .unwrap_or(0);
+    loads.iter().copied().fold(level, u64::max)
+}
+
+#[test]
+fn the_busiest_node_has_what_arithmetic_says() -> Outcome {
+    for copies in 2..=8 {
+        let nodes = (0..20).map(|i| Node::new(format!("node-{i}")));
+        let mut router = HotKeys::new(Ring::new(nodes)?, copies, 0.01)?;
+        let hot = KeyHash::from_bytes(b"hot");
+        let plain: Vec<_> = keys(81, 8000)
+            .into_iter()
+            .filter_map(|key| router.acquire_hash(key))
+            .collect();
+        let before: Vec<_> = router
+            .copies_hash(hot)
+            .iter()
+            .map(|&id| router.load(id))
+            .collect();
+        router.set_hot([hot])?;
+        let shared = router.copies_hash(hot);
+        let loads: Vec<_> = shared.iter().map(|&id| router.load(id)).collect();
+        assert_eq!((before[0], shared.len()), (loads[0], copies));
+        let requests = 2000; // a fifth of all
+        let leases: Vec<_> = (0..requests)
+            .filter_map(|_| router.acquire_hash(hot))
+            .collect();
+        let busiest = shared.iter().map(|&id| router.load(id)).max();
+        assert_eq!(busiest, Some(filled(&loads, requests)), "{copies} copies");
+        assert!(busiest < Some(loads[0] + requests));
+        assert_eq!((plain.len(), leases.len() as u64), (8000, requests));
+    }
+    Ok(())
+}
+
+#[test]
+fn loads_follow_the_weights() -> Outcome {
+    let nodes = [("a", 1), ("b", 3)].map(|(name, weight)| Node::new(name).with_weight(weight));
+    let mut router = HotKeys::new(Rendezvous::new(nodes)?, 2, 0.01)?;
+    let hot = KeyHash::from_bytes(b"hot");
+    router.set_hot([hot])?;
+    let leases: Vec<_> = (0..4000).filter_map(|_| router.acquire_hash(hot)).collect();
+    let load = |name| router.nodes().id(name).map(|id| router.load(id));
+    assert_eq!(
+        (load("a"), load("b"), leases.len()),
+        (Some(1000), Some(3000), 4000)
+    );
+    Ok(())
+}
+
+/// Counts in which a key has this many of a thousand parts.
+fn counts(key: KeyHash, part: u64) -> Result<HeavyHitters, hashroute::Error> {
+    let mut hitters = HeavyHitters::new(1000)?;
+    hitters.feed(key, 100 * part);
+    for other in keys(82, 100) {
+        hitters.feed(other, 1000 - part);
+    }
+    Ok(hitters)
+}
+
+#[test]
+fn a_share_that_wavers_does_not_make_a_key_flap() -> Outcome {
+    let mut router = HotKeys::new(Rendezvous::new([Node::new("a")])?, 2, 0.04)?;
+    let key = KeyHash::from_bytes(b"hot");
+    let mut flips = 0;
+    let mut was = false;
+    // Up to just below the share, across it, down to just above its half, across that.
+    for (part, hot) in [
+        (39, false),
+        (21, false),
+        (39, false),
+        (41, true),
+        (39, true),
+        (21, true),
+        (41, true),
+        (21, true),
+        (19, false),
+        (21, false),
+        (39, false),
+        (19, false),
+    ] {
+        router.set_hot(router.due(&counts(key, part)?)?)?;
+        assert_eq!(router.is_hot(key), hot, "{part}");
+        assert_eq!(
+            router.due(&counts(key, part)?)?,
+            router.hot(),
+            "once is enough"
+        );
+        flips += usize::from(was != hot);
+        was = hot;
+    }
+    assert_eq!(flips, 2);
+    // What counts too little says nothing.
+    router.set_hot([key])?;
+    assert_eq!(router.due(&HeavyHitters::new(100)?)?, [key]);
+    Ok(())
+}
+
+/// What may still be above half of the share by the counts' bound stays.
+#[test]
+fn a_key_stays_while_the_counts_leave_it_open() -> Outcome {
+    let mut router = HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.5)?;
+    let key = KeyHash::from_bytes(b"hot");
+    let mut hitters = HeavyHitters::new(8)?;
+    for i in 0..2000 {
+        let is_key = i % 16 < 4; // a quarter, half of the share
+        let other = KeyHash::from_integer(i);
+        hitters.feed(if is_key { key } else { other }, 1);
+    }
+    let count = hitters.count(key);
+    assert!(*count.start() < 500 && *count.end() >= 500, "{count:?}");
+    assert_eq!(router.due(&hitters)?, []);
+    router.set_hot([key])?;
+    assert_eq!(router.due(&hitters)?, [key]);
+    Ok(())
+}
+
+#[test]
+fn a_hundred_requests_are_evidence() -> Outcome {
+    let router = HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.5)?;
+    let key = KeyHash::from_bytes(b"hot");
+    let mut hitters = HeavyHitters::new(8)?;
+    hitters.feed(key, 199);
+    assert_eq!(router.due(&hitters)?, []);
+    hitters.feed(key, 1);
+    assert_eq!(router.due(&hitters)?, [key]);
+    Ok(())
+}
+
+/// At the least share, with the least capacity and the worst of streams.
+#[test]
+fn a_key_above_its_share_is_found_and_let_go_again() -> Outcome {
+    let (share, capacity) = (0.01, 400);
+    let mut router = HotKeys::new(Ring::new([Node::new("a")])?, 2, share)?;
+    let key = KeyHash::from_bytes(b"hot");
+    let second = Duration::from_secs(1);
+    let mut hitters = HeavyHitters::new(capacity)?.with_half_life(second)?;
+    hitters.advance(Duration::ZERO);
+    // Others that come as often as each other, more of them than are counted.
+    let others = |hitters: &mut HeavyHitters, turns: u64| {
+        for i in 0..turns * 801 {
+            hitters.feed(KeyHash::from_integer(i % 801), 1);
+        }
+    };
+    others(&mut hitters, 20);
+    let part = hitters.total() * 13 / 987; // 1.3 of the share, with these
+    hitters.feed(key, part);
+    others(&mut hitters, 1);
+    router.set_hot(router.due(&hitters)?)?;
+    assert_eq!(router.hot(), [key]);
+    for turn in 1..=3 {
+        hitters.advance(turn * second);
+        others(&mut hitters, 20);
+    }
+    assert_eq!(router.due(&hitters)?, []);
+    Ok(())
+}
+
+#[test]
+fn counts_too_few_for_the_share_are_refused() -> Outcome {
+    let router = HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.003)?;
+    let refused = |hitters: &HeavyHitters| router.due(hitters).map_err(|error| error.to_string());
+    let error = "capacity = \"1333\" cannot be used: expected at least 1334, to tell which keys have 0.003 of all";
+    let few = HeavyHitters::new(1333)?;
+    assert_eq!(refused(&few), Err(error.into()));
+    let mut enough = HeavyHitters::new(1334)?;
+    assert_eq!(refused(&enough), Ok(vec![]));
+    enough.merge(&few); // and is as coarse as the lesser
+    assert_eq!(refused(&enough), Err(error.into()));
+    let least = HotKeys::new(Ring::new([] as [Node; 0])?, 2, 0.0001)?;
+    assert!(least.due(&HeavyHitters::new(40_000)?).is_ok());
+    Ok(())
+}
+
+/// Only where counts stop at the largest number can more keys be due than may be hot.
+#[test]
+fn of_too_many_keys_those_with_the_most_are_due() -> Outcome {
+    let mut router = HotKeys::new(Ring::new([] as [Node; 0])?, 2, 0.0001)?;
+    let mut hitters = HeavyHitters::new(HotKeys::MAX_HOT)?;
+    let keys = keys(85, HotKeys::MAX_HOT + 500);
+    let (most, less) = keys.split_at(500);
+    for (keys, amount) in [(less, u64::MAX / 2), (most, u64::MAX)] {
+        for &key in keys {
+            hitters.feed(key, amount);
+        }
+    }
+    let due = router.due(&hitters)?;
+    assert_eq!(due.len(), HotKeys::MAX_HOT);
+    assert!(most.iter().all(|key| due.binary_search(key).is_ok()));
+    router.set_hot(due)?;
+    Ok(())
+}
+
+#[test]
+fn copies_lie_in_zones_where_they_should() -> Outcome {
+    let nodes = (0..6).map(|i| Node::new(format!("node-{i}")).with_zone(["x", "y"][i % 2]));
+    let ring = Ring::new(nodes)?;
+    let mut router = HotKeys::new(ring, 2, 0.01)?.with_spread(Spread::Zones);
+    let keys = keys(86, 50);
+    router.set_hot(keys.iter().copied())?;
+    let zoned = |key: &&KeyHash| {
+        let lists =
+            [Spread::Zones, Spread::Nodes].map(|by| router.router().replicas_hash(**key, 2, by));
+        assert_eq!(router.copies_hash(**key), lists[0]);
+        lists[0] != lists[1]
+    };
+    let other = keys.iter().filter(zoned).count();
+    assert!(other > 0, "a spread that changes nothing");
+    Ok(())
+}
+
+/// The walk begins where the next reader goes, and goes on in order of preference.
+#[test]
+fn the_least_loaded_is_offered_first() -> Outcome {
+    let nodes = (0..6).map(|i| Node::new(format!("node-{i}")));
+    let mut router = HotKeys::new(Rendezvous::new(nodes)?, 3, 0.01)?;
+    let hot = KeyHash::from_bytes(b"hot");
+    router.set_hot([hot])?;
+    let shared = router.copies_hash(hot);
+    for turn in 0..6 {
+        let offered = walked(&router, hot);
+        assert_eq!(offered[0], shared[turn % 3]);
+        assert_eq!(Some(offered[0]), router.route_hash(hot));
+        assert_eq!(offered[1..], walked(router.router(), hot));
+        let lease = router.acquire_hash(hot).ok_or("a node")?;
+        assert_eq!(lease.node(), offered[0]);
+    }
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_words() -> Outcome {
+    let new = |copies, share| HotKeys::new(Ring::new([] as [Node; 0])?, copies, share);
+    for (copies, share, part) in [
+        (1, 0.1, "copies = \"1\" cannot be used: expected 2 to 8"),
+        (9, 0.1, "2 to 8"),
+        (2, 0.0, "0.0001 to 1"),
+        (2, 0.000_09, "0.0001 to 1"),
+        (2, 1.1, "0.0001 to 1"),
+        (2, f64::NAN, "0.0001 to 1"),
+    ] {
+        let error = new(copies, share).expect_err("out of range").to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    let mut empty = new(2, 1.0)?;
+    let key = KeyHash::from_bytes(b"key");
+    empty.set_hot([key])?;
+    assert!(empty.copies_hash(key).is_empty() && empty.acquire_hash(key).is_none());
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! Redis Cluster's slots, against what real servers printed and answered (`data/redis`) and
+//! against models.
+//!
+//! | subject | where |
+//! |---|---|
+//! | keys, tags, slots | `keys` |
+//! | what servers print, read and written | `texts` |
+//! | a server's decisions, request by request | `decisions` |
+//! | a client's decisions | `clients` |
+//! | failover, claims, coverage | `failovers` |
+//! | plans: the fewest moves, budgets, going on, commands | `plans` |
+//! | what a resharding that stopped has left | `finishes` |
+//! | all of it together: moves, failovers, stale clients | `model` |
+//! | hot slots and tags | `heats` |
+
+mod clients;
+mod decisions;
+mod failovers;
+mod finishes;
+mod heats;
+mod keys;
+mod model;
+mod plans;
+mod texts;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hashroute::redis::{SlotRule, Table};
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
+/// What a real server printed.
+fn printed(file: &str) -> Result<String, std::io::Error> {
+    fs::read_to_string(folder("redis").join(file))
+}
+
+fn table(file: &str) -> Result<Table, Box<dyn core::error::Error>> {
+    Ok(Table::from_text(&printed(file)?, SlotRule::REDIS)?)
+}
