@@ -24,7 +24,6 @@ use alloc::vec::Vec;
 use core::hash::Hasher;
 use core::str::FromStr;
 
-use memchr::memchr;
 use siphasher::sip::SipHasher24;
 
 use super::layout::check_capacity;
@@ -162,9 +161,9 @@ impl System for TrafficServer {
     }
 
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
-        let (path, query) = key.split_at(memchr(b'?', key).unwrap_or(key.len()));
+        let (path, query) = key.split_at(position(b'?', key).unwrap_or(key.len()));
         let path = path.strip_prefix(b"/").unwrap_or(path);
-        let path = &path[..memchr(b';', path).unwrap_or(path.len())];
+        let path = &path[..position(b';', path).unwrap_or(path.len())];
         let query = match self.query {
             Query::Consider => query,
             Query::Ignore => &[],
@@ -192,6 +191,11 @@ fn sip(parts: &[&[u8]]) -> u64 {
         hasher.write(part);
     }
     hasher.finish()
+}
+
+/// The index of the first `byte`.
+fn position(byte: u8, bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|other| *other == byte)
 }
 
 #[cfg(test)]

@@ -2,8 +2,6 @@
 
 use core::str::FromStr;
 
-use memchr::memchr;
-
 use crate::Error;
 
 /// Which part of a key is hashed: what stands between two given bytes, so that related keys can
@@ -78,8 +76,9 @@ impl HashTag {
 fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
     const LOW: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = LOW << 7;
+    #[cfg(feature = "simd")]
     if bytes.len() > 32 {
-        return memchr(byte, bytes);
+        return memchr::memchr(byte, bytes);
     }
     let mut rest = bytes;
     while let Some((step, after)) = rest.split_first_chunk::<8>() {

@@ -152,19 +152,19 @@ fn each_function_takes_its_own_secret_and_no_other() {
 
 #[test]
 fn refusals_name_the_option_and_what_would_be_right() {
-    let error = KeyHasher::new(HashFunction::Murmur3_32)
-        .with_seed(1 << 32)
+    let error = KeyHasher::new(HashFunction::Fnv1a32)
+        .with_seed(1)
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "hash-seed = \"4294967296\" cannot be used: expected what murmur3-32 takes: a seed of 32 bits"
+        "hash-seed = \"1\" cannot be used: expected what fnv1a-32 takes: neither seed nor key"
     );
-    let error = KeyHasher::new(HashFunction::Crc32)
+    let error = KeyHasher::new(HashFunction::Crc16)
         .with_key([0x41; 16])
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "hash-key = \"..\" cannot be used: expected what crc32 takes: neither seed nor key"
+        "hash-key = \"..\" cannot be used: expected what crc16 takes: neither seed nor key"
     );
 }
 

@@ -13,6 +13,9 @@
 //! | `md5` | 64 | nothing | yes | to agree with others; slow |
 //! | `fnv…`, `crc…`, `murmur3-32`, `twemproxy…` | 16 to 64 | nothing, or a 32-bit seed | no | to agree with others |
 //!
+//! The features `md5`, `crc` (for `crc32` and `crc64`) and `murmur` bring in the functions that
+//! other crates compute; `compat` brings in all three.
+//!
 //! ```
 //! use hashroute::{HashFunction, KeyHasher};
 //!
@@ -32,7 +35,9 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
+#[cfg(feature = "crc")]
 use crc::{CRC_32_ISO_HDLC, CRC_64_XZ, Crc, Table};
+#[cfg(feature = "md5")]
 use md5::{Digest, Md5};
 use siphasher::sip::{SipHasher13, SipHasher24};
 use xxhash_rust::{xxh3, xxh64};
@@ -82,7 +87,7 @@ impl fmt::Display for Secret {
 
 /// The one table of functions. A new one is a row here and an arm in `HashFunction::named`.
 macro_rules! functions {
-    ($($function:ident $name:literal $bits:literal $secret:ident spread:$spread:literal $about:literal $source:literal)+) => {
+    ($($(#[$cfg:meta])? $function:ident $name:literal $bits:literal $secret:ident spread:$spread:literal $about:literal $source:literal)+) => {
         /// A named hash function; the table is in the [module's documentation](self).
         ///
         /// Parses from its name and prints as it; with `serde` it is that string.
@@ -101,6 +106,7 @@ macro_rules! functions {
         #[non_exhaustive]
         pub enum HashFunction {
             $(
+                $(#[$cfg])?
                 #[doc = concat!($about, ".\n\nSource: ", $source, ".")]
                 #[cfg_attr(feature = "serde", serde(rename = $name))]
                 $function,
@@ -115,11 +121,11 @@ macro_rules! functions {
             ///
             /// assert_eq!(HashFunction::ALL[0], HashFunction::Xxh3);
             /// ```
-            pub const ALL: &'static [Self] = &[$(Self::$function),+];
+            pub const ALL: &'static [Self] = &[$($(#[$cfg])? Self::$function),+];
 
             const fn row(self) -> Row {
                 match self {
-                    $(Self::$function => Row {
+                    $($(#[$cfg])? Self::$function => Row {
                         name: $name,
                         about: $about,
                         bits: $bits,
@@ -131,6 +137,16 @@ macro_rules! functions {
         }
     };
 }
+
+/// The functions that another crate computes, each with the feature that brings it in. Only asked
+/// for a name that no function of this build has.
+const BEHIND: [(&str, &str); 5] = [
+    ("md5", "md5"),
+    ("crc32", "crc"),
+    ("crc64", "crc"),
+    ("murmur3-32", "murmur"),
+    ("murmur3-128", "murmur"),
+];
 
 struct Row {
     name: &'static str,
@@ -153,6 +169,7 @@ functions! {
     Sip24 "sip24" 64 Key128 spread:true
         "SipHash-2-4: keyed, the form of the paper"
         "Aumasson and Bernstein, \"SipHash: a fast short-input PRF\", INDOCRYPT 2012"
+    #[cfg(feature = "md5")]
     Md5 "md5" 64 None spread:true
         "MD5: the first 8 bytes of the digest, big-endian"
         "RFC 1321"
@@ -168,15 +185,19 @@ functions! {
     Crc16 "crc16" 16 None spread:false
         "CRC-16/XMODEM: Redis Cluster's key hash"
         "Redis Cluster specification, appendix A"
+    #[cfg(feature = "crc")]
     Crc32 "crc32" 32 None spread:false
         "CRC-32/ISO-HDLC: that of zlib, gzip and Ethernet"
         "RFC 1952, section 8"
+    #[cfg(feature = "crc")]
     Crc64 "crc64" 64 None spread:false
         "CRC-64/XZ: Go's crc64 with the ECMA table"
         "The .xz file format, section 6"
+    #[cfg(feature = "murmur")]
     Murmur3_32 "murmur3-32" 32 Seed32 spread:false
         "MurmurHash3_x86_32"
         "<https://github.com/aappleby/smhasher>"
+    #[cfg(feature = "murmur")]
     Murmur3_128 "murmur3-128" 64 Seed32 spread:true
         "MurmurHash3_x64_128: the first 64 bits"
         "<https://github.com/aappleby/smhasher>"
@@ -261,21 +282,25 @@ impl HashFunction {
 
     #[inline(never)]
     fn named(self, [k0, k1]: [u64; 2], bytes: &[u8]) -> u64 {
-        let seed32 = (k0 & 0xffff_ffff) as u32;
         match self {
             Self::Xxh3 => xxh3_seeded(bytes, k0),
             Self::Xxh64 => xxh64::xxh64(bytes, k0),
             Self::Sip13 => SipHasher13::new_with_keys(k0, k1).hash(bytes),
             Self::Sip24 => SipHasher24::new_with_keys(k0, k1).hash(bytes),
+            #[cfg(feature = "md5")]
             Self::Md5 => md5_64(bytes),
             Self::Fnv1a64 => fnv::fnv1a_64(bytes),
             Self::Fnv1_64 => fnv::fnv1_64(bytes),
             Self::Fnv1a32 => fnv::fnv1a_32(bytes).into(),
             Self::Crc16 => crc16::crc16(bytes),
+            #[cfg(feature = "crc")]
             Self::Crc32 => CRC32.checksum(bytes).into(),
+            #[cfg(feature = "crc")]
             Self::Crc64 => CRC64.checksum(bytes),
-            Self::Murmur3_32 => mur3::murmurhash3_x86_32(bytes, seed32).into(),
-            Self::Murmur3_128 => mur3::murmurhash3_x64_128(bytes, seed32).0,
+            #[cfg(feature = "murmur")]
+            Self::Murmur3_32 => mur3::murmurhash3_x86_32(bytes, seed32(k0)).into(),
+            #[cfg(feature = "murmur")]
+            Self::Murmur3_128 => mur3::murmurhash3_x64_128(bytes, seed32(k0)).0,
             Self::TwemproxyFnv1a64 => twemproxy::fnv1a_64(bytes).into(),
             Self::TwemproxyFnv1a64Signed => twemproxy::fnv1a_64_signed(bytes).into(),
         }
@@ -299,9 +324,17 @@ fn xxh3_of_more(bytes: &[u8], seed: u64) -> u64 {
     xxh3::xxh3_64_with_seed(bytes, seed)
 }
 
+#[cfg(feature = "crc")]
 static CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
+#[cfg(feature = "crc")]
 static CRC64: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64_XZ);
 
+#[cfg(feature = "murmur")]
+fn seed32(secret: u64) -> u32 {
+    (secret & 0xffff_ffff) as u32
+}
+
+#[cfg(feature = "md5")]
 fn md5_64(bytes: &[u8]) -> u64 {
     let digest: [u8; 16] = Md5::digest(bytes).into();
     (u128::from_be_bytes(digest) >> 64) as u64
@@ -319,6 +352,10 @@ impl FromStr for HashFunction {
     fn from_str(name: &str) -> Result<Self, Error> {
         let found = Self::ALL.iter().find(|function| function.name() == name);
         found.copied().ok_or_else(|| {
+            if let Some((_, feature)) = BEHIND.iter().find(|(behind, _)| *behind == name) {
+                let wanted = format!("the feature {feature} of hashroute, which has this function");
+                return Error::parameter("hash", name, wanted);
+            }
             let names: Vec<_> = Self::ALL.iter().map(|function| function.name()).collect();
             Error::parameter("hash", name, format!("one of {}", names.join(", ")))
         })

@@ -10,6 +10,7 @@
     reason = "each CPU's copy must hold the whole loop"
 )]
 
+#[cfg(feature = "simd")]
 use multiversion::multiversion;
 
 use super::step;
@@ -28,7 +29,7 @@ const MORE: u32 = 3;
 const INTEGERS: f64 = 4_503_599_627_370_496.0;
 
 /// The node of each key among `buckets`, of which there must be some; `out` is as long as `keys`.
-#[multiversion(targets("x86_64+avx2"))]
+#[cfg_attr(feature = "simd", multiversion(targets("x86_64+avx2")))]
 pub(super) fn route(keys: &[KeyHash], buckets: u32, out: &mut [Option<NodeId>]) {
     // The mean is about 0.7 a doubling.
     let first = 1 + buckets.max(1).ilog2() * 3 / 4;

@@ -14,6 +14,7 @@
 
 use alloc::vec::Vec;
 
+#[cfg(feature = "simd")]
 use multiversion::multiversion;
 
 /// Zeros that stand behind the last node, so that lanes may begin at every node.
@@ -113,7 +114,7 @@ impl Tops {
 }
 
 /// The highest score of the first `len` nodes, and the first of the nodes that have it.
-#[multiversion(targets("x86_64+avx2"))]
+#[cfg_attr(feature = "simd", multiversion(targets("x86_64+avx2")))]
 pub(super) fn highest(low: &[u32], high: &[u32], len: usize, key: (u32, u32)) -> (u32, usize) {
     let mut indexes = FIRST;
     let mut tops = Tops {
@@ -238,7 +239,7 @@ fn estimates(rows: &Rows, start: usize, key: (u32, u32)) -> Lanes<f32> {
 }
 
 /// The node of the least estimated cost, if that leaves no other in question.
-#[multiversion(targets("x86_64+avx2"))]
+#[cfg_attr(feature = "simd", multiversion(targets("x86_64+avx2")))]
 pub(super) fn least(rows: &Rows, len: usize, key: (u32, u32)) -> Option<usize> {
     let mut at = FIRST;
     let mut indexes = FIRST;
@@ -282,7 +283,7 @@ fn bits(costs: Lanes<f32>) -> Lanes {
 }
 
 /// The estimated costs of the nodes from `start` on, as many as there is room for.
-#[multiversion(targets("x86_64+avx2"))]
+#[cfg_attr(feature = "simd", multiversion(targets("x86_64+avx2")))]
 pub(super) fn costs(rows: &Rows, start: usize, key: (u32, u32), costs: &mut Costs) {
     let starts = (start..rows.low.len() - LANES).step_by(WIDTH);
     for (costs, start) in costs.iter_mut().zip(starts) {

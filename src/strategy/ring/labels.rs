@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+#[cfg(feature = "md5")]
 use md5::{Digest, Md5};
 
 use crate::strategy::{draw, seed};
@@ -15,20 +16,41 @@ pub(super) enum Labels {
     /// A sequence seeded by the hash of the name.
     Drawn { points: u32 },
     /// MD5 of "name#i"; the owner of a hash is the first point beyond it.
+    #[cfg(feature = "md5")]
     Tutorial { points: u32 },
     /// Given, by name.
     Tokens(BTreeMap<Box<str>, Vec<u64>>),
 }
 
 impl Labels {
-    /// How many points a node of this weight has.
-    pub(super) fn count(&self, name: &str, weight: u32) -> u64 {
+    /// Returns the number of points for each unit of weight; `None` where tokens are given.
+    pub(super) fn per_weight(&self) -> Option<u32> {
         match self {
-            Self::Drawn { points } | Self::Tutorial { points } => {
-                u64::from(*points) * u64::from(weight)
+            Self::Drawn { points } => Some(*points),
+            #[cfg(feature = "md5")]
+            Self::Tutorial { points } => Some(*points),
+            Self::Tokens(_) => None,
+        }
+    }
+
+    /// Returns whether the owner of a hash is the first point beyond it, not the first at it.
+    #[inline]
+    pub(super) fn beyond(&self) -> bool {
+        match self {
+            #[cfg(feature = "md5")]
+            Self::Tutorial { .. } => true,
+            Self::Drawn { .. } | Self::Tokens(_) => false,
+        }
+    }
+
+    /// Returns the number of points of a node of this weight.
+    pub(super) fn count(&self, name: &str, weight: u32) -> u64 {
+        match (self, self.per_weight()) {
+            (_, Some(points)) => u64::from(points) * u64::from(weight),
+            (Self::Tokens(by_name), _) if weight > 0 => {
+                by_name.get(name).map_or(0, |tokens| tokens.len() as u64)
             }
-            Self::Tokens(_) if weight == 0 => 0,
-            Self::Tokens(by_name) => by_name.get(name).map_or(0, |tokens| tokens.len() as u64),
+            _ => 0,
         }
     }
 
@@ -39,6 +61,7 @@ impl Labels {
                 let seed = seed(name);
                 range.for_each(|index| point(draw(seed, index)));
             }
+            #[cfg(feature = "md5")]
             Self::Tutorial { .. } => range.for_each(|index| {
                 let digest = Md5::digest(alloc::format!("{name}#{index}"));
                 point(

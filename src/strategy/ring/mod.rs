@@ -28,8 +28,8 @@ use self::points::CIRCLE;
 pub(crate) use self::points::Points;
 use crate::registry::{Caps, Param, Scheme};
 use crate::{
-    Change, Error, Explanation, HashFunction, HashId, HashRanges, KeyHash, KeyHasher, Limit, Node,
-    NodeId, NodeList, Nodes, Refusal, Router, Spread, replicas,
+    Change, Error, Explanation, HashId, HashRanges, KeyHash, KeyHasher, Limit, Node, NodeId,
+    NodeList, Nodes, Refusal, Router, Spread, replicas,
 };
 
 pub(super) const STRATEGY: Scheme = Scheme::strategy(
@@ -43,7 +43,13 @@ pub(super) const STRATEGY: Scheme = Scheme::strategy(
             .as_str()
         {
             "drawn" => Ring::with_points(nodes, points)?,
+            #[cfg(feature = "md5")]
             "tutorial" => Ring::tutorial(nodes, points)?,
+            #[cfg(not(feature = "md5"))]
+            "tutorial" => {
+                let wanted = "drawn; tutorial needs the feature md5 of hashroute";
+                return Err(Error::parameter(LABELS.name, "tutorial", wanted));
+            }
             other => return Err(Error::parameter(LABELS.name, other, "drawn or tutorial")),
         };
         let hasher = params.hasher_or(&ring.hasher);
@@ -148,6 +154,7 @@ impl Ring {
     /// assert_eq!(ring.hash_key(b""), Some(KeyHash::from_raw(0xd41d_8cd9_8f00_b204)));
     /// # Ok::<(), hashroute::Error>(())
     /// ```
+    #[cfg(feature = "md5")]
     pub fn tutorial(
         nodes: impl IntoIterator<Item = impl Into<Node>>,
         points: u32,
@@ -155,7 +162,7 @@ impl Ring {
         Self::build(
             nodes,
             Labels::Tutorial { points },
-            KeyHasher::new(HashFunction::Md5),
+            KeyHasher::new(crate::HashFunction::Md5),
         )
     }
 
@@ -272,7 +279,7 @@ impl Ring {
         labels: Labels,
         hasher: KeyHasher,
     ) -> Result<Self, Error> {
-        if let Labels::Drawn { points: 0 } | Labels::Tutorial { points: 0 } = labels {
+        if labels.per_weight() == Some(0) {
             return Err(Error::parameter(POINTS.name, 0, "at least 1"));
         }
         let nodes = Nodes::sorted(nodes)?;
@@ -330,11 +337,8 @@ impl Ring {
     /// Returns the position from which the first point on the circle is that of the key's owner.
     #[inline]
     fn position(&self, key: KeyHash) -> u64 {
-        match self.labels {
-            // Strictly beyond h is at or beyond h + 1; beyond the largest is the first.
-            Labels::Tutorial { .. } => key.get().wrapping_add(1),
-            _ => key.get(),
-        }
+        // Strictly beyond h is at or beyond h + 1; beyond the largest is the first.
+        key.get().wrapping_add(self.labels.beyond().into())
     }
 }
 
@@ -420,11 +424,8 @@ impl Router for Ring {
     }
 
     fn ranges(&self) -> Option<HashRanges> {
-        let before = match self.labels {
-            // Strictly beyond a hash: a point's arc ends before it.
-            Labels::Tutorial { .. } => 1,
-            _ => 0,
-        };
+        // A point that owns only the hashes below it: its arc ends one before it.
+        let before = self.labels.beyond().into();
         let ends = self.points.iter();
         let ends = ends.map(|(point, id)| (point.wrapping_sub(before), id));
         Some(HashRanges::arcs(64, ends).with_lists())
@@ -468,6 +469,7 @@ mod tests {
             .and_then(|id| ring.nodes.name(id))
     }
 
+    #[cfg(feature = "md5")]
     #[test]
     fn the_tutorial_ring_goes_strictly_beyond() -> Result<(), Error> {
         let ring = Ring::tutorial(["a", "b"].map(Node::new), 20)?;

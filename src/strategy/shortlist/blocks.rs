@@ -11,6 +11,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+#[cfg(feature = "simd")]
 use multiversion::multiversion;
 
 use crate::strategy::rendezvous::scores::{LANES, halves, score};
@@ -122,7 +123,7 @@ impl Seeds {
     }
 }
 
-#[multiversion(targets("x86_64+avx2"))]
+#[cfg_attr(feature = "simd", multiversion(targets("x86_64+avx2")))]
 fn masks(low: &[u32], high: &[u32], blocks: &[Block], key: (u32, u32), floor: u32) -> [u32; BATCH] {
     let mut masks = [0; BATCH];
     for (mask, block) in masks.iter_mut().zip(blocks) {
