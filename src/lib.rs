@@ -15,6 +15,8 @@ mod digest;
 mod error;
 #[macro_use]
 mod forward;
+#[cfg(doc)]
+pub mod guide;
 mod key;
 mod load;
 mod node;

@@ -14,6 +14,8 @@ const HOUSE: House = House {
 
 /// The rooms, the lowest first.
 const FLOORS: &[&[&str]] = &[
+    // Pages of the documentation.
+    &["guide"],
     &["builder"],
     &["digest"],
     &["error"],

@@ -26,6 +26,8 @@
 mod builder;
 mod balance;
 mod cost;
+#[cfg(doc)]
+pub mod guide;
 mod keys;
 pub mod laws;
 mod noise;
