@@ -9,8 +9,9 @@ use hashroute_test_support::{
     state, walked, weighted,
 };
 
+/// Reported in cloudflare/pingora#1006 and bnoguchi/node-hash-ring#5.
 #[test]
-fn cases_20_22_all_weights_zero_is_a_cluster_without_an_owner() {
+fn keys_have_no_owner_where_all_weights_are_zero() {
     for strategy in ALL.iter().filter(|strategy| fit(strategy, 0) == 0) {
         let router = build(strategy, weighted(strategy, &[0, 0, 0]));
         assert_eq!(router.route(b"key"), None, "{}", strategy.name);
@@ -19,8 +20,9 @@ fn cases_20_22_all_weights_zero_is_a_cluster_without_an_owner() {
     }
 }
 
+/// Reported in cloudflare/pingora#1006.
 #[test]
-fn case_20_a_drained_node_stays_known() -> Outcome {
+fn a_node_of_weight_zero_stays_a_member_and_may_take_weight_again() -> Outcome {
     for strategy in ALL.iter().filter(|strategy| fit(strategy, 0) == 0) {
         let mut router = build(strategy, nodes(2));
         router.apply(&Change::reweight("node-0", 0))?;
@@ -43,8 +45,9 @@ fn case_20_a_drained_node_stays_known() -> Outcome {
     Ok(())
 }
 
+/// Reported in envoyproxy/envoy#22558.
 #[test]
-fn case_27_removing_c_moves_no_key_of_a_to_b() -> Outcome {
+fn removing_a_node_moves_no_key_between_the_others() -> Outcome {
     let keys = keys(30, 20_000);
     for strategy in ALL
         .iter()
@@ -64,8 +67,9 @@ fn case_27_removing_c_moves_no_key_of_a_to_b() -> Outcome {
     Ok(())
 }
 
+/// Reported in haproxytech/kubernetes-ingress#574 and jcmoraisjr/haproxy-ingress#798.
 #[test]
-fn case_50_a_node_in_the_middle_shifts_nobody() -> Outcome {
+fn a_name_sorted_between_others_changes_no_id() -> Outcome {
     for strategy in ALL {
         let mut router = build(strategy, ["a", "c", "e"].map(Node::new));
         let ids = |router: &dyn Router| ["a", "c", "e"].map(|name| router.nodes().id(name));
@@ -81,8 +85,9 @@ fn case_50_a_node_in_the_middle_shifts_nobody() -> Outcome {
     Ok(())
 }
 
+/// Reported in Effect-TS/effect#6911.
 #[test]
-fn case_55_a_name_joins_once_and_is_weighted_anew() -> Outcome {
+fn a_member_cannot_join_again_but_can_be_reweighted() -> Outcome {
     for strategy in ALL.iter().filter(|strategy| fit(strategy, 7) == 7) {
         let mut router = build(strategy, nodes(3));
         let error = router.apply(&Change::Add(Node::new("node-1").with_weight(7)));
@@ -105,8 +110,9 @@ fn case_55_a_name_joins_once_and_is_weighted_anew() -> Outcome {
     Ok(())
 }
 
+/// Reported in envoyproxy/envoy#45212.
 #[test]
-fn case_56_the_second_node_gets_keys_at_once() -> Outcome {
+fn a_second_node_gets_keys_as_soon_as_it_joins() -> Outcome {
     for strategy in ALL {
         let mut router = build(strategy, nodes(1));
         router.apply(&Change::Add(Node::new("second")))?;
@@ -120,8 +126,9 @@ fn case_56_the_second_node_gets_keys_at_once() -> Outcome {
     Ok(())
 }
 
+/// Reported in twitter/twemproxy#80 and twitter/twemproxy#604.
 #[test]
-fn case_57_a_node_that_fails_and_returns_finds_its_keys() {
+fn a_walk_past_a_failed_node_moves_no_key_of_the_others() {
     // Liveness is no membership: walk past the dead, change nothing. What the others own stays.
     let down = "node-2";
     for strategy in ALL {
@@ -150,8 +157,9 @@ fn case_57_a_node_that_fails_and_returns_finds_its_keys() {
     }
 }
 
+/// Reported in zonyitoo/conhash-rs#4.
 #[test]
-fn case_113_removing_the_absent_says_so_and_hurts_nothing() -> Outcome {
+fn removing_an_unknown_node_is_an_error_and_changes_nothing() -> Outcome {
     for strategy in ALL {
         let mut router = build(strategy, nodes(2));
         let error = router.apply(&Change::remove("absent"));
@@ -170,8 +178,9 @@ fn case_113_removing_the_absent_says_so_and_hurts_nothing() -> Outcome {
     Ok(())
 }
 
+/// Reported in apache/dubbo#12946, zalando/skipper#2081, apache/brpc#3526 and apache/apisix#13941.
 #[test]
-fn case_115_a_new_node_may_be_ramped_up() {
+fn raising_the_weight_of_a_new_node_moves_keys_only_to_it() {
     let keys = keys(34, 5000);
     for strategy in ALL.iter().filter(|strategy| fit(strategy, 2) == 2) {
         let mut cluster = Cluster::new(strategy, &[10; 5]);
@@ -197,8 +206,9 @@ fn case_115_a_new_node_may_be_ramped_up() {
     }
 }
 
+/// Reported in redis/redis#11545, twitter/twemproxy#554 and cilium/cilium#32064.
 #[test]
-fn case_116_a_router_can_explain_itself() {
+fn every_strategy_can_explain_where_a_key_goes() {
     for strategy in ALL {
         let router = build(strategy, nodes(3));
         let facts = router.explain(hash(&*router, b"user:42"));

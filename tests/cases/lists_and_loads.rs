@@ -7,8 +7,9 @@ use hashroute::{BoundedLoad, Change, Loads, Node, Rendezvous, Ring, Router, Rout
 
 use hashroute_test_support::{Outcome, build, caps, keys, name, nodes};
 
+/// Reported in coreos/torus#246 and thanos-io/thanos#7054.
 #[test]
-fn cases_23_89_a_list_is_short_only_when_nodes_are() {
+fn a_list_of_replicas_is_short_only_where_nodes_are_few() {
     for strategy in ALL {
         for count in 0..5 {
             let router = build(strategy, nodes(count));
@@ -20,8 +21,9 @@ fn cases_23_89_a_list_is_short_only_when_nodes_are() {
     }
 }
 
+/// Reported in thanos-io/thanos#5427.
 #[test]
-fn case_88_a_new_node_enters_lists_and_pushes_nobody_else_around() -> Outcome {
+fn a_new_node_enters_lists_of_replicas_without_reordering_them() -> Outcome {
     // The next replica is the next on the ring, not in a list of nodes.
     let routers: [Box<dyn Router>; 2] = [
         Box::new(Ring::new(nodes(8))?),
@@ -49,8 +51,10 @@ fn case_88_a_new_node_enters_lists_and_pushes_nobody_else_around() -> Outcome {
     Ok(())
 }
 
+/// Reported in thanos-io/thanos#3820, thanos-io/thanos#6369, thanos-io/thanos#8642,
+/// serialx/hashring#11 and coreos/torus#298.
 #[test]
-fn cases_90_98_three_zones_or_racks_three_copies() {
+fn three_replicas_stand_in_three_zones_or_racks() {
     for strategy in ALL {
         let locations = [("z1", "r1"), ("z2", "r2"), ("z3", "r3")];
         let list = nodes(9).into_iter().zip(locations.into_iter().cycle());
@@ -71,8 +75,10 @@ fn cases_90_98_three_zones_or_racks_three_copies() {
     }
 }
 
+/// Reported in prestodb/presto#17228, jeromefroe/hashring-rs#31, jeromefroe/hashring-rs#18 and
+/// bushidocodes/chord-grpc#155.
 #[test]
-fn cases_91_92_97_no_node_twice_however_many_points() {
+fn a_list_of_replicas_names_no_node_twice() {
     for strategy in ALL {
         let router = build(strategy, nodes(4));
         for key in keys(43, 500) {
@@ -83,8 +89,9 @@ fn cases_91_92_97_no_node_twice_however_many_points() {
     }
 }
 
+/// Reported in mattbostock/timbala#127.
 #[test]
-fn case_93_a_walk_ends_although_a_name_owns_nothing() {
+fn a_walk_ends_although_a_member_owns_nothing() {
     for strategy in ALL
         .iter()
         .filter(|strategy| caps(strategy).excess.is_none())
@@ -104,8 +111,9 @@ fn case_93_a_walk_ends_although_a_name_owns_nothing() {
     }
 }
 
+/// Reported in buraksezer/consistent#16.
 #[test]
-fn cases_79_84_the_bound_is_the_ceiling_of_the_ratio_and_holds() -> Outcome {
+fn the_bound_is_the_ceiling_of_the_fair_share_times_the_factor() -> Outcome {
     let bounded = BoundedLoad::new(Ring::new(nodes(10))?, 1.25)?;
     let first = bounded.nodes().id("node-0").ok_or("a member")?;
     assert_eq!(bounded.capacity(first), 1); // ceil(1.25 / 10), where integers gave 0
@@ -120,8 +128,9 @@ fn cases_79_84_the_bound_is_the_ceiling_of_the_ratio_and_holds() -> Outcome {
     Ok(())
 }
 
+/// Reported in buraksezer/consistent#8, buraksezer/consistent#5 and buraksezer/consistent#15.
 #[test]
-fn case_80_a_bound_on_loads_of_the_moment_is_not_one_on_keys() -> Outcome {
+fn a_released_lease_no_longer_counts_towards_the_bound() -> Outcome {
     // What is released no longer counts: the same key may be placed for ever.
     let bounded = BoundedLoad::new(Ring::new(nodes(3))?, 1.25)?;
     let home = bounded.router().owner(b"key");
@@ -133,8 +142,9 @@ fn case_80_a_bound_on_loads_of_the_moment_is_not_one_on_keys() -> Outcome {
     Ok(())
 }
 
+/// Reported in lafikl/consistent#13, lafikl/consistent#7 and apache/brpc#3502.
 #[test]
-fn cases_81_82_86_a_node_that_leaves_takes_its_load_with_it() -> Outcome {
+fn a_node_that_leaves_takes_its_load_with_it() -> Outcome {
     let mut bounded = BoundedLoad::new(Ring::new(nodes(3))?, 1.25)?;
     let keys = keys(45, 90);
     let leases: Vec<_> = keys
@@ -157,8 +167,9 @@ fn cases_81_82_86_a_node_that_leaves_takes_its_load_with_it() -> Outcome {
     Ok(())
 }
 
+/// Reported in apache/brpc#3502.
 #[test]
-fn case_86_leases_of_another_router_give_nothing_back() -> Outcome {
+fn a_lease_of_another_router_cannot_be_released() -> Outcome {
     let [one, two] = [Ring::new(nodes(1))?, Ring::new(nodes(1))?];
     let (one, two) = (BoundedLoad::new(one, 1.25)?, BoundedLoad::new(two, 1.25)?);
     let (mine, theirs) = (one.acquire(b"key"), two.acquire(b"key"));

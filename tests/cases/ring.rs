@@ -8,8 +8,9 @@ use hashroute_test_support::{
     Checks, Outcome, chi_square, counts, hash, keys, nodes, normal, owner, owners, shares,
 };
 
+/// Reported in apache/pekko#3279.
 #[test]
-fn case_1_names_that_share_a_token_elsewhere_keep_all_points() -> Outcome {
+fn names_that_share_a_32_bit_token_keep_all_their_points() -> Outcome {
     let names = ["node-4230", "node-14323"];
     let one = Ring::new(names.map(Node::new))?;
     let two = Ring::new([names[1], names[0]].map(Node::new))?;
@@ -18,8 +19,10 @@ fn case_1_names_that_share_a_token_elsewhere_keep_all_points() -> Outcome {
     Ok(())
 }
 
+/// Reported in zeromicro/go-zero#5595, stathat/consistent#5, lafikl/consistent#10,
+/// awesomized/libmemcached#41 and grafana/dskit#438.
 #[test]
-fn cases_3_6_7_12_13_a_shared_token_survives_whoever_leaves() -> Outcome {
+fn a_shared_token_stays_when_either_of_its_nodes_leaves() -> Outcome {
     let mut ring = Ring::from_tokens([Node::new("a")], [(100, "a"), (200, "a")])?;
     ring.add_with_tokens(Node::new("b"), &[100, 300])?;
     let first = |ring: &Ring| owner(ring, KeyHash::from_raw(50)).map(str::to_owned);
@@ -40,8 +43,9 @@ fn cases_3_6_7_12_13_a_shared_token_survives_whoever_leaves() -> Outcome {
     Ok(())
 }
 
+/// Reported in ultrabug/uhashring#6.
 #[test]
-fn case_4_the_last_node_may_leave() -> Outcome {
+fn a_ring_may_lose_its_last_node_and_take_one_again() -> Outcome {
     let names = ["192.0.2.0", "192.0.2.125", "192.0.2.202"];
     let mut ring = Ring::with_points(names.map(Node::new), 40)?;
     for name in [names[1], names[2], names[0]] {
@@ -65,8 +69,9 @@ fn varies_as_theory_says(ring: &Ring, points: u32) -> f64 {
     normal((relative - 1.0) / (2.0 / (n - 1.0) + 6.0 / (n * v)).sqrt())
 }
 
+/// Reported in uber-node/ringpop-node#241, buraksezer/consistent#17 and lafikl/consistent#11.
 #[test]
-fn cases_9_10_11_names_that_begin_alike_get_even_shares() -> Outcome {
+fn names_that_begin_alike_get_even_shares() -> Outcome {
     // With name + index as the label, 's1:1' + '10' is 's1:11' + '0'.
     let mut checks = Checks::default();
     for names in [
@@ -94,8 +99,10 @@ fn cases_9_10_11_names_that_begin_alike_get_even_shares() -> Outcome {
     Ok(())
 }
 
+/// Reported in graphite-project/carbon#485, open-telemetry/opentelemetry-collector-contrib#41200,
+/// tinode/chat#542, golang/groupcache#29 and gubernator#56.
 #[test]
-fn cases_15_16_66_69_many_sequential_names_share_as_random_ones() -> Outcome {
+fn shares_of_numbered_names_vary_as_those_of_random_points() -> Outcome {
     let mut checks = Checks::default();
     for (pattern, count, points) in [
         ("carbon-", 30, 100),
@@ -126,20 +133,23 @@ fn cases_15_16_66_69_many_sequential_names_share_as_random_ones() -> Outcome {
         );
     }
     checks.judge();
-    assert_eq!(Ring::DEFAULT_POINTS, 160); // not the 1 or 3 of case 69
+    assert_eq!(Ring::DEFAULT_POINTS, 160); // golang/groupcache#29 had 3, gubernator#56 had 1
     Ok(())
 }
 
+/// Reported in open-telemetry/opentelemetry-collector-contrib#41200 and 3rd-Eden/node-hashring#44.
 #[test]
-fn cases_16_19_no_index_wraps_and_no_point_is_shared() -> Outcome {
+fn two_thousand_points_of_a_node_are_all_different() -> Outcome {
     let ring = Ring::with_points(nodes(5), 2000)?;
     let distinct: BTreeSet<_> = ring.points().map(|(point, _)| point).collect();
     assert_eq!((distinct.len(), distinct.contains(&0)), (10_000, false));
     Ok(())
 }
 
+/// Reported in RJ/ketama#13, envoyproxy/envoy#22558, istio/istio#41814 and
+/// memcached/memcached#873.
 #[test]
-fn cases_26_27_28_29_a_change_touches_no_point_of_others() -> Outcome {
+fn a_change_of_one_node_leaves_the_points_of_the_others() -> Outcome {
     let list = nodes(5).into_iter().zip([64, 3, 7, 16, 1]);
     let mut ring = Ring::new(list.map(|(node, weight)| node.with_weight(weight)))?;
     let points = |ring: &Ring, except: &str| {
@@ -161,8 +171,9 @@ fn cases_26_27_28_29_a_change_touches_no_point_of_others() -> Outcome {
     Ok(())
 }
 
+/// Reported in sofastack/sofa-rpc#213.
 #[test]
-fn case_30_coprime_weights_cost_their_sum_in_points() -> Outcome {
+fn the_number_of_points_is_proportional_to_the_sum_of_weights() -> Outcome {
     let list = (1..)
         .zip(nodes(5))
         .map(|(weight, node)| node.with_weight(weight));
@@ -170,8 +181,9 @@ fn case_30_coprime_weights_cost_their_sum_in_points() -> Outcome {
     Ok(())
 }
 
+/// Reported in coreos/torus#246.
 #[test]
-fn case_23_a_small_weight_still_has_points() -> Outcome {
+fn a_small_weight_beside_large_ones_still_gets_points() -> Outcome {
     let list = nodes(3).into_iter().zip([1024, 1024, 5]);
     let ring = Ring::with_points(list.map(|(node, weight)| node.with_weight(weight)), 1)?;
     assert_eq!(
@@ -187,8 +199,9 @@ fn case_23_a_small_weight_still_has_points() -> Outcome {
     Ok(())
 }
 
+/// Reported in cilium/cilium#17235.
 #[test]
-fn case_43_ids_beyond_sixteen_bits() -> Outcome {
+fn a_ring_routes_to_ids_beyond_sixteen_bits() -> Outcome {
     let ring = Ring::with_points((0..70_000).map(|i| Node::new(i.to_string())), 1)?;
     let (last, name) = ring.points().last().ok_or("no points")?;
     assert_eq!(owner(&ring, KeyHash::from_raw(last)), Some(name.name()));
@@ -201,8 +214,9 @@ fn case_43_ids_beyond_sixteen_bits() -> Outcome {
     Ok(())
 }
 
+/// Reported in enyim/EnyimMemcached#100 and dakatsuka/node-consistent-hashing#1.
 #[test]
-fn cases_58_110_past_the_last_point_comes_the_first() -> Outcome {
+fn a_hash_above_the_last_point_goes_to_the_first() -> Outcome {
     let ring = Ring::from_tokens(["a", "b"].map(Node::new), [(100, "a"), (200, "b")])?;
     let owners =
         [0, 100, 101, 200, 201, u64::MAX].map(|hash| owner(&ring, KeyHash::from_raw(hash)));
@@ -211,8 +225,9 @@ fn cases_58_110_past_the_last_point_comes_the_first() -> Outcome {
     Ok(())
 }
 
+/// Reported in tailscale/tailscale#20828 and eltmon/overdeck#2055.
 #[test]
-fn case_67_similar_keys_under_a_weak_hash() -> Outcome {
+fn similar_keys_under_a_weak_hash_function_are_spread_evenly() -> Outcome {
     // FNV-1a without a finalizer gave 68, 30 and 2 % of such keys.
     let mut checks = Checks::default();
     let hasher = KeyHasher::new(HashFunction::Fnv1a64);
@@ -231,8 +246,9 @@ fn case_67_similar_keys_under_a_weak_hash() -> Outcome {
     Ok(())
 }
 
+/// Reported in envoyproxy/envoy#31724.
 #[test]
-fn case_111_a_ring_of_no_points_is_refused() {
+fn a_ring_without_points_is_refused() {
     assert!(Ring::with_points(nodes(2), 0).is_err());
     assert!(Ring::tutorial(nodes(2), 0).is_err());
     assert!(Ring::from_tokens(nodes(1), []).is_err());
@@ -284,8 +300,9 @@ fn the_tutorial_ring_is_as_even_as_in_python() -> Outcome {
     Ok(())
 }
 
+/// Reported in apache/gluten#12350 and jaysonsantos/python-binary-memcached#236.
 #[test]
-fn case_17_18_the_name_alone_is_hashed() -> Outcome {
+fn only_the_name_of_a_node_is_hashed() -> Outcome {
     let keys = keys(11, 500);
     let plain = Ring::new(nodes(4))?;
     let dressed = nodes(4)

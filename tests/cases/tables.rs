@@ -15,8 +15,9 @@ fn weighing(weights: &[u32]) -> impl Iterator<Item = Node> {
     nodes(weights.len()).into_iter().zip(weights).map(weigh)
 }
 
+/// Reported in facebookincubator/katran#35 and facebookincubator/katran#95.
 #[test]
-fn case_31_maglev_weights_one_and_ten() -> Outcome {
+fn maglev_shares_follow_weights_of_one_and_ten() -> Outcome {
     let shares = shares(&Maglev::new(weighing(&[1, 10]))?).ok_or("no cells")?;
     assert!(
         (shares[0] - 1.0 / 11.0).abs() < 2.0 / 65_537.0,
@@ -25,21 +26,24 @@ fn case_31_maglev_weights_one_and_ten() -> Outcome {
     Ok(())
 }
 
+/// Reported in envoyproxy/envoy#5982, envoyproxy/envoy#6035 and envoyproxy/envoy#5863.
 #[test]
-fn case_32_maglev_leaves_weight_zero_out() -> Outcome {
+fn maglev_gives_no_cell_to_weight_zero() -> Outcome {
     let shares = shares(&Maglev::new(weighing(&[0, 3, 0]))?).ok_or("no cells")?;
     assert_eq!(shares, [0.0, 1.0, 0.0]);
     assert_eq!(Maglev::new(weighing(&[0, 0]))?.route(b"key"), None);
     Ok(())
 }
 
+/// Reported in grpc/grpc#30079.
 #[test]
-fn case_33_the_weight_of_a_node_is_one_unless_said() {
+fn the_default_weight_of_a_node_is_one() {
     assert_eq!(Node::new("a").weight(), 1);
 }
 
+/// Reported in Nordix/nfqueue-loadbalancer#18.
 #[test]
-fn case_38_maglev_where_32_bits_overflow() -> Outcome {
+fn maglev_fills_tables_whose_products_exceed_32_bits() -> Outcome {
     // Offset + j * skip passes 2^32 at this size: no permutation in 32 bits.
     for (count, size) in [(46, 65_699), (46, 131_071), (46, 655_373)] {
         let router = Maglev::with_table_size(nodes(count), size)?;
@@ -56,8 +60,9 @@ fn case_38_maglev_where_32_bits_overflow() -> Outcome {
     Ok(())
 }
 
+/// Reported in sipb/spike#24, cilium/cilium#35885 and cilium/cilium#35430.
 #[test]
-fn cases_39_42_maglev_refuses_tables_that_cannot_work() {
+fn maglev_refuses_composite_sizes_and_more_nodes_than_cells() {
     for (count, size) in [
         (2, 65_536),
         (2, 100),
@@ -75,16 +80,18 @@ fn cases_39_42_maglev_refuses_tables_that_cannot_work() {
     }
 }
 
+/// Reported in cilium/cilium#35885 and cilium/cilium#35430.
 #[test]
-fn case_42_maglev_keeps_no_matrix() -> Outcome {
+fn maglev_takes_memory_for_cells_and_nodes_but_not_their_product() -> Outcome {
     // Nodes times cells times eight bytes would be a gigabyte here.
     let router = Maglev::with_table_size(nodes(1000), 131_071)?;
     assert!(router.heap_bytes() < 2 << 20, "{}", router.heap_bytes());
     Ok(())
 }
 
+/// Reported in cilium/cilium#35885.
 #[test]
-fn case_42_a_maglev_table_that_is_full_takes_no_more() -> Outcome {
+fn a_maglev_table_with_a_node_for_each_cell_takes_no_more() -> Outcome {
     let mut router = Maglev::with_table_size(nodes(7), 7)?;
     let before = state(&router);
     assert!(router.apply(&Change::Add(Node::new("eighth"))).is_err());
@@ -94,8 +101,10 @@ fn case_42_a_maglev_table_that_is_full_takes_no_more() -> Outcome {
     Ok(())
 }
 
+/// Reported in cilium/cilium#13224, cilium/cilium#13461, serialx/hashring#16 and
+/// 3rd-Eden/node-hashring#11.
 #[test]
-fn cases_41_45_47_lists_in_another_order_give_the_same_table() -> Outcome {
+fn maglev_gives_the_same_table_for_every_order_of_the_nodes() -> Outcome {
     let names = ["NODE_1", "NODE_2", "NODE_3", "NODE_4", "NODE_5"];
     let shuffled = ["NODE_4", "NODE_1", "NODE_5", "NODE_3", "NODE_2"];
     let one = Maglev::new(names.map(Node::new))?;
@@ -105,8 +114,9 @@ fn cases_41_45_47_lists_in_another_order_give_the_same_table() -> Outcome {
     Ok(())
 }
 
+/// Found by comparing Guava's `consistentHash` with the reference code of jump hash.
 #[test]
-fn case_71_guava_is_not_the_reference() -> Outcome {
+fn guava_and_the_reference_differ_where_published() -> Outcome {
     for (key, count, reference, guava) in [
         (7_036_915_148_532_262_134, 1000, 70, 2),
         (17_068_571_456_203_592_619, 10, 3, 0),
@@ -124,8 +134,9 @@ fn case_71_guava_is_not_the_reference() -> Outcome {
     Ok(())
 }
 
+/// Found by comparing jump hash in doubles with jump hash in exact integers.
 #[test]
-fn case_72_jump_divides_in_doubles_in_this_order() {
+fn jump_divides_doubles_in_the_order_of_the_reference() {
     assert_eq!(
         jump_hash(8_816_847_853_880_984_676, i32::MAX as u32),
         Some(747_800_034)
@@ -141,8 +152,9 @@ fn case_72_jump_divides_in_doubles_in_this_order() {
     }
 }
 
+/// Reported in apache/paimon#239.
 #[test]
-fn case_70_hashes_with_the_top_bit_are_not_negative() -> Outcome {
+fn a_hash_with_the_top_bit_set_is_not_negative() -> Outcome {
     let table = HashSlots::new(nodes(3))?;
     let modulo = hashroute::Modulo::new(nodes(3))?;
     for raw in [1 << 63, u64::MAX, (1 << 63) + 1] {
@@ -154,8 +166,9 @@ fn case_70_hashes_with_the_top_bit_are_not_negative() -> Outcome {
     Ok(())
 }
 
+/// Reported in google/guava#3539.
 #[test]
-fn case_73_sequential_integers_over_many_buckets() -> Outcome {
+fn sequential_integers_fill_many_buckets_evenly() -> Outcome {
     let mut checks = Checks::default();
     for count in [980, 981, 1000, 2000, 5000] {
         let shards = Jump::new(nodes(count))?;
@@ -176,8 +189,9 @@ fn case_73_sequential_integers_over_many_buckets() -> Outcome {
     Ok(())
 }
 
+/// Found in `BinomialEngine` of SUPSI's java-consistent-hashing, which was 4.5 % off there.
 #[test]
-fn case_75_five_and_seven_buckets_are_even() -> Outcome {
+fn five_and_seven_buckets_get_even_shares() -> Outcome {
     let mut checks = Checks::default();
     let keys = keys(21, 200_000);
     for count in [5, 7] {
@@ -194,8 +208,9 @@ fn case_75_five_and_seven_buckets_are_even() -> Outcome {
     Ok(())
 }
 
+/// Reported in redis/redis#6027, nebulex_redis_adapter#64 and opensips#3815.
 #[test]
-fn cases_101_103_104_slots_of_tagged_keys() -> Outcome {
+fn keys_with_hash_tags_go_to_the_slots_of_the_redis_specification() -> Outcome {
     let table = HashSlots::new(nodes(3))?.with_hasher(KeyHasher::REDIS);
     for (key, slot) in [
         ("a{'1':{'i32':1}}", 5540),
@@ -219,8 +234,9 @@ fn cases_101_103_104_slots_of_tagged_keys() -> Outcome {
     Ok(())
 }
 
+/// Reported in basho/riak_core#91, basho/riak_core#1001 and basho/riak_core#1003.
 #[test]
-fn case_95_slots_move_no_more_than_they_must() -> Outcome {
+fn a_change_moves_the_fewest_slots_possible() -> Outcome {
     let mut table = HashSlots::new(nodes(4))?;
     let owner_names = |table: &HashSlots| {
         let name = |slot| table.owner(slot).map(|id| name(&table, id).to_owned());
@@ -244,8 +260,9 @@ fn case_95_slots_move_no_more_than_they_must() -> Outcome {
     Ok(())
 }
 
+/// Reported in jacky-xbb/consistent-hash#2.
 #[test]
-fn case_117_slots_may_be_handed_over_by_hand() -> Outcome {
+fn a_range_of_slots_can_be_assigned_by_hand() -> Outcome {
     let mut table = HashSlots::new(nodes(2))?;
     table.assign(0..4096, "node-1")?;
     let names = [0, 4095, 4096].map(|slot| table.owner(slot).map(|id| name(&table, id)));
@@ -253,8 +270,9 @@ fn case_117_slots_may_be_handed_over_by_hand() -> Outcome {
     Ok(())
 }
 
+/// Reported in clohfink/RendezvousHash#1.
 #[test]
-fn case_48_the_order_of_joining_decides_no_tie() -> Outcome {
+fn rendezvous_does_not_depend_on_the_order_of_joining() -> Outcome {
     // Real ties need equal hashes of names: a unit test of rendezvous.rs forces one. Here, that
     // nothing but the names decides, whatever the weights.
     let keys = keys(22, 5000);
@@ -267,8 +285,9 @@ fn case_48_the_order_of_joining_decides_no_tie() -> Outcome {
     Ok(())
 }
 
+/// Reported in pda/flexihash#25.
 #[test]
-fn case_37_weight_one_to_three_of_ten_moves_fifteen_percent() -> Outcome {
+fn raising_one_of_ten_weights_from_one_to_three_moves_fifteen_percent() -> Outcome {
     let keys = keys(23, 100_000);
     let mut checks = Checks::default();
     let mut router = Rendezvous::new(nodes(10))?;
@@ -289,8 +308,9 @@ fn case_37_weight_one_to_three_of_ten_moves_fifteen_percent() -> Outcome {
     Ok(())
 }
 
+/// Reported in ceph/ceph#3057, ceph/ceph#3069, ceph/ceph#2986 and ceph/ceph#10218.
 #[test]
-fn case_105_a_weight_moves_no_key_between_others() -> Outcome {
+fn reweighting_a_node_moves_no_key_between_the_others() -> Outcome {
     let keys = keys(24, 20_000);
     let mut router = Rendezvous::new(weighing(&[1, 5, 9, 200, 3]))?;
     for weight in [4, 6, 1000, 0, 5] {
@@ -303,8 +323,9 @@ fn case_105_a_weight_moves_no_key_between_others() -> Outcome {
     Ok(())
 }
 
+/// Reported in ykayacan/hashing-utils#17.
 #[test]
-fn case_114_weighted_rendezvous_looks_at_the_key() -> Outcome {
+fn weighted_rendezvous_depends_on_the_key() -> Outcome {
     let router = Rendezvous::new(weighing(&[3, 2, 1]))?;
     assert!(
         counts(&router, &keys(25, 100))
