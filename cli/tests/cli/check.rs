@@ -9,7 +9,7 @@ use quick_junit::{NonSuccessKind, Report, TestCaseStatus};
 use serde_json::Value;
 
 use crate::messages::check_messages;
-use crate::{file, json, run, stdout};
+use crate::{directory, file, json, run, stdout};
 
 /// Four nodes that hold 1, 2, 3 and 4 of the keys: modulo over keys whose crc32 is known by trial.
 fn uneven() -> String {
@@ -159,7 +159,7 @@ fn a_dialect_with_dangerous_node_counts_fails_on_those_alone() {
 
 #[test]
 fn junit_says_the_same() {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("check.xml");
+    let path = directory().join("check.xml");
     let line = format!(
         "check {} --max-over-mean 1.7 --max-cv 9 --junit {} --format json",
         uneven(),
@@ -200,7 +200,7 @@ fn junit_says_the_same() {
 
 /// A baseline of these options, in a file of that name.
 fn baseline(name: &str, options: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let path = directory().join(name);
     stdout(&format!(
         "check {options} --save-baseline {}",
         path.display()
@@ -289,7 +289,7 @@ fn a_change_of_strategy_hash_and_parameters_is_told() {
 
 #[test]
 fn a_change_of_sizes_alone_is_told() {
-    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("sizes.csv");
+    let path = directory().join("sizes.csv");
     let options = format!("--csv {}", path.display());
     let write = |rows: &str| fs::write(&path, rows).expect("written");
     write("key,size\na,1\nb,2\n");
@@ -363,7 +363,7 @@ fn a_secret_hash_key_stays_out_of_the_baseline() {
 
 #[test]
 fn a_failed_check_writes_no_baseline() {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("never.json");
+    let path = directory().join("never.json");
     let line = format!(
         "check --range 0..99 --max-cv 0 --save-baseline {}",
         path.display()

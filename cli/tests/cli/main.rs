@@ -9,6 +9,8 @@ mod dumps;
 mod inputs;
 mod messages;
 mod pages;
+#[cfg(unix)]
+mod progress;
 mod reports;
 mod routes;
 mod scale;
@@ -24,6 +26,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hashroute"));
@@ -66,12 +69,20 @@ fn json(line: &str) -> Value {
     serde_json::from_str(&stdout(&format!("{line} --format json"))).expect("JSON")
 }
 
-/// Whole at once: several tests may write the same file at the same time.
+thread_local! {
+    /// The directory of one test, since each test has a thread. Removed when the thread ends.
+    static DIRECTORY: TempDir =
+        TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
+}
+
+/// Returns the directory that this test shares with no other test and no other run.
+fn directory() -> PathBuf {
+    DIRECTORY.with(|directory| directory.path().to_owned())
+}
+
+/// Writes a file of this name into the directory of this test.
 fn file(name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let thread = format!("{:?}", std::thread::current().id());
-    let draft = path.with_file_name(format!("{thread}-{name}"));
-    fs::write(&draft, content).expect("a file in the directory for tests");
-    fs::rename(&draft, &path).expect("a file in the directory for tests");
+    let path = directory().join(name);
+    fs::write(&path, content).expect("the directory of the test can be written");
     path
 }

@@ -2,9 +2,9 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
-use crate::{command, file, run, words};
+use crate::{command, directory, file, run, words};
 
 /// Files for [`every_bad_input_has_one_clear_message`]; `DIR` in its lines is where they are.
 fn bad_files() {
@@ -210,7 +210,7 @@ pub(crate) fn check_messages(lines: &str) {
         let (typed, expected) = line
             .split_once(" => ")
             .expect("what is typed => the message");
-        let output = run(&typed.replace("DIR", env!("CARGO_TARGET_TMPDIR")));
+        let output = run(&typed.replace("DIR", &directory().display().to_string()));
         let message = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{typed}: {message}");
         assert_eq!(output.stdout, b"", "{typed}");
@@ -224,7 +224,7 @@ pub(crate) fn check_messages(lines: &str) {
 #[test]
 #[cfg(unix)]
 fn a_pipe_that_cannot_be_read_is_told() {
-    let directory = File::open(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let directory = File::open(directory()).expect("a directory");
     let output = command(["route", "--keys", "-"])
         .stdin(directory)
         .output()
@@ -301,33 +301,4 @@ fn control_characters_never_reach_a_terminal() {
             }
         }
     }
-}
-
-/// A line of a shell whose keys are more than a second in coming.
-fn slow(options: &str) -> String {
-    let hashroute = env!("CARGO_BIN_EXE_hashroute");
-    format!("(sleep 1.4; echo k) | {hashroute} balance --nodes a --keys - {options} > /dev/null")
-}
-
-#[test]
-#[cfg(unix)]
-fn progress_is_for_terminals_alone() {
-    let piped = Command::new("sh").args(["-c", &slow("")]).output();
-    let piped = piped.expect("a shell");
-    assert!(piped.status.success() && piped.stderr.is_empty());
-    // `script` gives a terminal to what it runs, and copies what is drawn there.
-    let drawn = |options| {
-        let mut script = Command::new("script");
-        script
-            .args(["-qec", &slow(options), "/dev/null"])
-            .stdin(Stdio::null());
-        let output = script
-            .output()
-            .ok()
-            .filter(|output| output.status.success())?;
-        Some(String::from_utf8_lossy(&output.stdout).into_owned())
-    };
-    let Some(shown) = drawn("") else { return };
-    assert!(shown.contains("reading keys"), "{shown:?}");
-    assert_eq!(drawn("--quiet").as_deref(), Some(""));
 }

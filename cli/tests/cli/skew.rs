@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{file, json, run, stdout};
+use crate::{directory, file, json, run, stdout};
 
 const METRIC: &str = "--template 'metric:demo:{i}' --range 0..1000";
 const TWEMPROXY: &str = "--strategy modulo --hash twemproxy-fnv1a-64";
@@ -96,7 +96,7 @@ fn lists_of_node_counts_that_cannot_be_read() {
 
 #[test]
 fn keys_that_go_nowhere_are_not_even() {
-    let page = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("nowhere.html");
+    let page = directory().join("nowhere.html");
     let report = format!("report --skew --out {}", page.display());
     for command in ["skew", &report] {
         let output = run(&format!(

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{file, json, run, stdout};
+use crate::{directory, file, json, run, stdout};
 
 const NODES: &str = "name,weight,zone,rack\na,2,z1,r1\nb,1,z1,r2\nc,1,z2,r1\nd,0,,\n";
 
@@ -44,9 +44,7 @@ fn a_spec_stands_for_nodes_and_strategy() {
         }
         let spec = format!(
             "--spec {}",
-            PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
-                .join(format!("spec-{strategy}.toml"))
-                .display()
+            directory().join(format!("spec-{strategy}.toml")).display()
         );
         for command in [
             "balance --range 0..500",
