@@ -3,6 +3,7 @@
 mod diffs;
 mod migration;
 mod plans;
+mod ramp;
 
 use std::sync::Arc;
 

@@ -11,7 +11,7 @@ use hashroute::{
     Router, Spread, diff,
 };
 
-use crate::rows::{keys, name};
+use crate::dialects::{keys, name};
 
 /// Values of which every option that decides a hash takes some.
 const VALUES: &[&str] = &[

@@ -6,7 +6,7 @@ use hashroute::{
 };
 use proptest::prelude::{Strategy as _, any, prop_oneof};
 
-use crate::{Factor, bound_of, ids, sum};
+use super::{Factor, bound_of, ids, sum};
 use hashroute_test_support::{for_all, state, walked};
 
 #[derive(Clone, Debug)]
