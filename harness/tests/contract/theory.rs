@@ -191,7 +191,7 @@ fn hamilton(nodes: &[Node], slots: u64) -> Vec<u64> {
 }
 
 #[test]
-fn slots_go_by_largest_remainder() -> Outcome {
+fn slots_are_handed_out_by_largest_remainder() -> Outcome {
     for weights in MIXES {
         for slots in [10, 64, 1000, 16_384] {
             let table = HashSlots::with_slots(named(weights), slots)?;

@@ -49,7 +49,7 @@ fn ids_are_dense_after_any_history() {
 
 /// The laws compare answers; of our own strategies the whole state is the same, down to the ids.
 #[test]
-fn equal_lists_give_equal_states() {
+fn equal_lists_of_nodes_give_equal_states() {
     for strategy in ALL {
         let list = weighted(strategy, &[1, 3, 0, 2, 5]);
         let first = state(&*build(strategy, list.clone()));
@@ -104,7 +104,7 @@ fn all_public_types_are_send_sync_and_debug() {
 
 /// Our own strategies route every key, of any bytes.
 #[test]
-fn no_strategy_of_ours_refuses_a_key() {
+fn no_strategy_refuses_a_key() {
     for strategy in ALL {
         let router = build(strategy, nodes(3));
         for key in [&b""[..], b"\xc8", b"{}", b"\0", &[b'k'; 300]] {

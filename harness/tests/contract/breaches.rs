@@ -228,19 +228,19 @@ fn caught(law: usize, clause: &str, row: &'static Scheme) {
 }
 
 #[test]
-fn a_row_without_a_flaw_keeps_them_all() {
+fn a_row_without_a_flaw_keeps_every_law() {
     assert_eq!(laws::check(row!(None)), []);
     laws::assert_holds(row!(None));
 }
 
 #[test]
 #[should_panic(expected = "breaks law 10")]
-fn one_assertion_names_the_breaches() {
+fn assert_holds_names_the_breached_law() {
     laws::assert_holds(row!(StatesAnotherHash));
 }
 
 #[test]
-fn law_1_catches_who_answers_otherwise() {
+fn law_1_catches_routers_that_answer_differently() {
     caught(1, "two routers of one list are alike", row!(OtherEachTime));
     let clause = "a batch, a single question and a handle give one answer";
     caught(1, clause, row!(BatchesElsewhere));
@@ -275,7 +275,7 @@ impl Router for AsListed {
 }
 
 #[test]
-fn law_2_catches_who_depends_on_the_order_of_insertion() {
+fn law_2_catches_routers_that_depend_on_the_order_of_insertion() {
     let row = row!(None, Caps::SET, |nodes, _| Ok(Box::new(AsListed(
         Nodes::new(nodes)?
     ))));
@@ -290,7 +290,7 @@ fn law_2_catches_who_depends_on_the_order_of_insertion() {
 const LOW: Caps = Caps::SET.with_excess(Excess::AtMost(|_| 1e-4));
 
 #[test]
-fn law_3_catches_who_moves_keys_in_vain() {
+fn law_3_catches_routers_that_move_too_many_keys() {
     let row = row!(None, Caps::SET, |nodes, _| flawed(
         Modulo::new(nodes),
         Flaw::None
@@ -340,7 +340,7 @@ impl Router for Squared {
 }
 
 #[test]
-fn laws_4_and_5_catch_who_favours_the_heavy() {
+fn laws_4_and_5_catch_routers_that_favour_heavy_nodes() {
     let row = row!(None, Caps::SET, |nodes, _| {
         Ok(Box::new(Squared::new(Nodes::sorted(nodes)?)?))
     });
@@ -367,7 +367,7 @@ fn law_5_catches_exact_shares_that_are_not_the_weights() {
 }
 
 #[test]
-fn law_5_catches_who_exceeds_its_bound_on_loads() {
+fn law_5_catches_routers_that_exceed_their_bound_on_loads() {
     use hashroute::registry::Param;
     const LOAD: &[Param] = &[Param::new("load", "1.05", "the most a node may hold")];
     static ROW: Scheme = Scheme::strategy(
@@ -381,7 +381,7 @@ fn law_5_catches_who_exceeds_its_bound_on_loads() {
 }
 
 #[test]
-fn law_6_catches_who_does_not_come_back() {
+fn law_6_catches_routers_that_do_not_restore_routes() {
     let row = row!(CountsChanges);
     for clause in [
         "nodes that join and leave",
@@ -394,7 +394,7 @@ fn law_6_catches_who_does_not_come_back() {
 }
 
 #[test]
-fn law_7_catches_failures_that_change_something_and_panics() {
+fn law_7_catches_panics_and_failures_that_change_something() {
     caught(7, "changes that fail", row!(CountsFailures));
     caught(7, "any names, weights and keys", row!(PanicsAtEmptyKeys));
     let row = row!(None, Caps::SET.with_weights(Weights::One), |nodes, _| {
@@ -422,7 +422,7 @@ fn law_8_catches_lookups_that_change_something() {
 }
 
 #[test]
-fn law_9_catches_lists_that_repeat_or_forget() {
+fn law_9_catches_lists_that_repeat_or_omit_nodes() {
     caught(
         9,
         "random clusters in zones and racks",
@@ -434,7 +434,7 @@ fn law_9_catches_lists_that_repeat_or_forget() {
 }
 
 #[test]
-fn law_10_catches_keys_that_go_elsewhere_than_their_hashes() {
+fn law_10_catches_keys_routed_by_another_hash() {
     caught(
         10,
         "a key goes where its hash goes",
@@ -448,7 +448,7 @@ fn law_10_catches_keys_that_go_elsewhere_than_their_hashes() {
 }
 
 #[test]
-fn law_11_catches_ranges_that_lie() {
+fn law_11_catches_ranges_that_differ_from_routes() {
     let row = row!(RangesOfOthers, Caps::SET, |nodes, _| {
         flawed(Modulo::new(nodes), Flaw::RangesOfOthers)
     });
@@ -471,7 +471,7 @@ fn law_12_catches_loads_that_wrappers_cannot_rely_on() {
 
 /// A strategy that does not build is in breach of every law it is held to.
 #[test]
-fn a_row_that_builds_nothing_is_in_breach() {
+fn a_row_that_builds_nothing_breaches_every_law() {
     let row = row!(None, Caps::SET, |_, _| Err(Error::EmptyName));
     for law in LAWS.iter().filter(|law| law.number != 5) {
         let first = law.check(row).into_iter().next();
