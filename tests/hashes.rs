@@ -71,8 +71,9 @@ fn twemproxy(column: &str, signed: bool, key: &[u8]) -> Option<u32> {
 }
 
 #[test]
-fn twemproxy_hashes() -> Outcome {
-    let file: Value = serde_json::from_str(&text("twemproxy_hashes.json")?)?;
+fn hash_functions_give_the_values_of_twemproxy() -> Outcome {
+    let file: Value =
+        serde_json::from_str(&text("hash_functions_give_the_values_of_twemproxy.json")?)?;
     let columns = file["result_columns"]
         .as_array()
         .ok_or("no result_columns")?;
@@ -99,7 +100,7 @@ fn twemproxy_hashes() -> Outcome {
 }
 
 #[test]
-fn redis_cluster_slots() -> Outcome {
+fn recorded_keys_have_the_slots_of_redis() -> Outcome {
     let file: Value = serde_json::from_str(&text("redis_cluster.json")?)?;
     let slots = file["configuration"]["slots"].as_u64().ok_or("no slots")?;
     for (key, slot) in vectors(&file, "vectors")? {
@@ -113,7 +114,7 @@ fn redis_cluster_slots() -> Outcome {
 }
 
 #[test]
-fn redis_cluster_slots_known_by_heart() {
+fn published_keys_have_the_slots_of_the_redis_specification() {
     for (key, slot) in [
         ("", 0),
         ("foo", 12182),
@@ -186,7 +187,7 @@ fn a_file_without_vectors_fails() -> Outcome {
 }
 
 #[test]
-fn serde_uses_the_names() -> Outcome {
+fn serde_writes_functions_by_name() -> Outcome {
     for function in HashFunction::ALL {
         let json = serde_json::to_string(function)?;
         assert_eq!(json, format!("{:?}", function.name()));

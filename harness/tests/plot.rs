@@ -62,7 +62,7 @@ fn draw(
 }
 
 #[test]
-fn a_ring_has_its_tokens_its_keys_and_its_figures() -> Outcome {
+fn a_ring_shows_tokens_keys_and_figures() -> Outcome {
     let keys = Keys::template("user:{i}", 0..5000)?;
     let ring = Ring::with_points(names(4), 8)?;
     let shown: [&[u8]; 2] = [b"user:1", b"user:2"];
@@ -96,7 +96,7 @@ fn a_ring_has_its_tokens_its_keys_and_its_figures() -> Outcome {
 }
 
 #[test]
-fn many_tokens_are_counted_and_not_drawn() -> Outcome {
+fn many_tokens_are_counted_instead_of_drawn() -> Outcome {
     let keys = Keys::template("user:{i}", 0..5000)?;
     for (nodes, points) in [(100, 160), (1000, 160)] {
         let ring = Ring::with_points(names(nodes), points)?;
@@ -108,7 +108,7 @@ fn many_tokens_are_counted_and_not_drawn() -> Outcome {
 }
 
 #[test]
-fn every_picture_is_well_formed_titled_and_the_same_again() -> Outcome {
+fn every_picture_is_well_formed_titled_and_deterministic() -> Outcome {
     let keys = Keys::template("{i}", 0..500)?;
     let nodes = || HOSTILE.iter().map(|name| Node::new(*name));
     let ring = Ring::with_points(nodes(), 4)?;
@@ -185,7 +185,7 @@ fn the_smallest_and_the_emptiest_rings_are_drawn() -> Outcome {
 }
 
 #[test]
-fn a_matrix_of_everything_that_moves_stays_small() -> Outcome {
+fn a_matrix_of_many_moves_stays_small() -> Outcome {
     let keys = Keys::template("user:{i}", 0..50_000)?;
     let mut router = Modulo::new(names(200))?;
     let before = Assignment::of(&router, &keys);
@@ -204,7 +204,7 @@ fn a_matrix_of_everything_that_moves_stays_small() -> Outcome {
 }
 
 #[test]
-fn a_key_that_nobody_owns_has_no_arrow() -> Outcome {
+fn a_key_without_owner_has_no_arrow() -> Outcome {
     let nodes = |weight| [Node::new("a").with_weight(weight)];
     let arrows = |weight| -> Result<usize, Error> {
         let ring = Ring::with_points(nodes(weight), 1)?;
@@ -270,7 +270,7 @@ fn one_large_key_does_not_make_chance_an_alarm() -> Outcome {
 }
 
 #[test]
-fn what_is_beyond_the_band_is_told() -> Outcome {
+fn points_outside_the_band_are_reported() -> Outcome {
     let keys = Keys::template("{i}", 0..3000)?;
     let ring = Ring::with_points(names(10), 2)?;
     let balance_of = |keys: &Keys| balance("r", &ring, keys, &Assignment::of(&ring, keys));
@@ -297,7 +297,7 @@ fn table(slots: &[(&str, core::ops::RangeInclusive<u32>)]) -> Result<Table, Erro
 }
 
 #[test]
-fn slots_are_drawn_each_once() -> Outcome {
+fn each_slot_is_drawn_once() -> Outcome {
     let mut table = table(&[("a", 0..=100), ("b", 101..=16_000)])?;
     for slot in (2000..6000).step_by(2) {
         table.assign(slot..=slot, "a")?;

@@ -223,7 +223,7 @@ fn narrow_hashes_are_counted_as_they_are() -> Result<(), Error> {
 }
 
 #[test]
-fn nobody_is_told_from_somebody() -> Result<(), Error> {
+fn a_diff_counts_keys_without_owner_apart() -> Result<(), Error> {
     let (none, some) = (
         Rendezvous::new([] as [Node; 0])?,
         Rendezvous::new([Node::new("a")])?,

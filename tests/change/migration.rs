@@ -147,7 +147,7 @@ fn migrate_all(n: usize) -> Outcome {
 /// While phases spread, one client writes both nodes and then another the old one alone. So a copy
 /// compares versions, those of deletions too: to copy what is missing keeps the first write.
 #[test]
-fn a_copy_of_what_is_missing_is_not_enough() -> Outcome {
+fn copying_only_missing_keys_loses_writes() -> Outcome {
     let [old, new] = ["a", "b"].map(|name| Ring::new([Node::new(name)]));
     let (old, new) = (Arc::new(old?), Arc::new(new?));
     let plan = Plan::new(&*old, &*new, Replicas::default(), Budget::default())?;
@@ -187,7 +187,7 @@ fn a_migration_of_three_replicas_loses_nothing() -> Outcome {
 
 /// From twemproxy's ring to ours: other points, other hashes, another set of nodes.
 #[test]
-fn a_migration_between_hash_functions() -> Outcome {
+fn a_migration_between_hash_functions_loses_nothing() -> Outcome {
     let twemproxy = compat::find("twemproxy")?;
     for n in [1, 2] {
         let pool = twemproxy.build(nodes(5), &Params::default())?;

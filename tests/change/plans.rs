@@ -53,7 +53,7 @@ fn check_steps(what: &str, plan: &Plan, budget: Budget) -> f64 {
 }
 
 #[test]
-fn steps_keep_the_budget_and_make_up_the_whole() {
+fn steps_keep_the_budget_and_add_up_to_the_diff() {
     let share = || prop_oneof![Just(1.0), 0.03..1.0_f64];
     let weights = vec(0_u32..4, 1..8);
     let steps = (any::<usize>(), 0_u32..4);
@@ -252,7 +252,7 @@ fn a_node_without_weight_on_one_side_serves_on_the_other() -> Outcome {
 
 /// So few keys move that a sample sees none: they are on their way nevertheless, for whoever asks.
 #[test]
-fn what_a_sample_does_not_see_moves_all_the_same() -> Outcome {
+fn keys_outside_the_sample_move_as_well() -> Outcome {
     let heavy = |name: &str| Node::new(name).with_weight(10_000);
     let old: Arc<dyn Router> = Arc::new(Rendezvous::new(["a", "b", "c"].map(heavy))?);
     let joined = [heavy("a"), heavy("b"), heavy("c"), Node::new("d")];
@@ -294,7 +294,7 @@ fn what_a_sample_does_not_see_moves_all_the_same() -> Outcome {
 
 /// A plan that was made for others would leave keys behind.
 #[test]
-fn a_plan_is_for_its_own_routers() -> Outcome {
+fn a_plan_is_refused_for_other_routers() -> Outcome {
     let ring = |points| -> Result<Arc<dyn Router>, Error> {
         Ok(Arc::new(Ring::with_points(nodes(5), points)?))
     };
@@ -379,7 +379,7 @@ fn a_range_is_kept_while_a_new_list_needs_it() -> Result<(), Error> {
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_words() -> Outcome {
+fn impossible_plans_are_refused_with_a_reason() -> Outcome {
     let table = |count| {
         Ok::<_, Error>(HashSlots::with_slots(nodes(count), 100)?.with_hasher(KeyHasher::REDIS))
     };

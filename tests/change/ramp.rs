@@ -70,7 +70,7 @@ fn follow(strategy: &Scheme, ramp: &Ramp, router: &mut dyn Router, times: &[u32]
 }
 
 #[test]
-fn steps_move_only_what_they_must_and_compose_to_the_whole() {
+fn ramp_steps_move_only_their_node_and_add_up_to_one_change() {
     const CASES: u32 = 6;
     const STEPS: usize = 12;
     let shapes = (any::<bool>(), 9_u32..30, 1_u32..=3);
@@ -145,7 +145,7 @@ fn drive(ramps: &mut Vec<Ramp>, now: Duration, router: &mut dyn Router) -> usize
 }
 
 #[test]
-fn what_is_over_leaves_the_weight_to_others() -> Outcome {
+fn a_finished_ramp_leaves_the_weight_alone() -> Outcome {
     for strategy in with_weights() {
         let mut router = build(strategy, weighted(strategy, &[0, 10, 10]));
         let weight = |router: &dyn Router| router.nodes().weight(router.nodes().id(NAME)?);

@@ -144,7 +144,7 @@ fn crossed_slots_are_never_tried_again() -> Done {
 }
 
 #[test]
-fn circles_are_found_and_end() -> Done {
+fn a_circle_of_redirections_ends() -> Done {
     let mut map = map()?;
     let mut call = map.start(["foo"])?;
     let mut waits = 0;
@@ -206,7 +206,7 @@ fn every_server_is_asked_in_turn_with_the_owner() -> Done {
 }
 
 #[test]
-fn servers_that_do_not_help_are_left() -> Done {
+fn a_server_that_does_not_help_is_left() -> Done {
     let mut map = map()?;
     let mut call = map.start(["foo"])?;
     assert_eq!(
@@ -243,7 +243,7 @@ fn servers_that_do_not_help_are_left() -> Done {
 
 /// A dead owner, and others that still send there: half of the tries wait.
 #[test]
-fn a_failover_is_outlasted() -> Done {
+fn a_client_outlasts_a_failover() -> Done {
     let mut map = map()?;
     let (mut call, mut waited) = (map.start(["foo"])?, 0);
     loop {
@@ -262,7 +262,7 @@ fn a_failover_is_outlasted() -> Done {
 }
 
 #[test]
-fn what_may_have_been_done_is_not_done_twice() -> Done {
+fn a_request_that_may_have_been_done_is_not_sent_again() -> Done {
     let mut map = map()?;
     let mut call = map.start(["foo"])?;
     assert_eq!(
@@ -275,7 +275,7 @@ fn what_may_have_been_done_is_not_done_twice() -> Done {
 }
 
 #[test]
-fn what_a_client_sees_of_a_failover() -> Done {
+fn a_client_follows_a_failover_to_the_new_primary() -> Done {
     let (failed, after) = (table("nodes_failed.txt")?, table("nodes_failover.txt")?);
     let mut map = SlotMap::new(SlotRule::REDIS, [Address::new("127.0.0.1", 27_001)])?;
     map.refill(&failed)?;
@@ -318,7 +318,7 @@ fn outcome() -> impl Strategy<Value = (String, u8)> {
 proptest! {
     /// Whatever servers say, a call ends within its bound, and where it goes can be asked.
     #[test]
-    fn every_call_ends(outcomes in prop::collection::vec(outcome(), 1..8), sends in 0..40_u32) {
+    fn every_call_ends_within_its_limits(outcomes in prop::collection::vec(outcome(), 1..8), sends in 0..40_u32) {
         let patience = Patience::default().with_sends(sends).with_first(u64::MAX).with_longest(5);
         let mut map = map()?.with_patience(patience);
         let mut call = map.start(["foo"])?.repeatable();

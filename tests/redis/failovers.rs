@@ -28,7 +28,7 @@ fn still(table: &Table) -> Vec<(String, Role, Option<String>, Flags, u64)> {
 }
 
 #[test]
-fn a_promotion_gives_what_real_servers_came_to() -> Outcome {
+fn a_promotion_gives_the_table_of_real_servers() -> Outcome {
     let (mut ours, theirs) = (table("nodes_failed.txt")?, table("nodes_failover.txt")?);
     // The replica was held back while the file was recorded.
     let refused = ours.promote(HEIR, Promotion::Election);
@@ -52,7 +52,7 @@ fn a_promotion_gives_what_real_servers_came_to() -> Outcome {
 }
 
 #[test]
-fn the_old_primary_learns_it_from_the_heir_s_first_message() -> Outcome {
+fn the_old_primary_becomes_a_replica_at_the_first_message_of_the_new_one() -> Outcome {
     // Its own view: as before it stopped.
     let mut view = table("nodes_conf_migrating.conf")?;
     for (slot, mark) in view
@@ -90,7 +90,7 @@ fn the_old_primary_learns_it_from_the_heir_s_first_message() -> Outcome {
 }
 
 #[test]
-fn coverage_and_health_of_real_states() -> Outcome {
+fn coverage_and_health_are_those_of_real_states() -> Outcome {
     let policy = CoverageRule::default();
     let lax = policy.with_require_full_coverage(false);
     for (file, strict, loose) in [
@@ -149,7 +149,7 @@ fn only_primaries_with_slots_vote() -> Outcome {
 }
 
 #[test]
-fn coverage_joins_neighbours() -> Outcome {
+fn uncovered_slots_are_listed_as_joined_ranges() -> Outcome {
     let mut table = three()?;
     table.unassign(50..=120)?;
     fail(&mut table, "b", true)?;
@@ -161,7 +161,7 @@ fn coverage_joins_neighbours() -> Outcome {
 }
 
 #[test]
-fn who_may_not_be_promoted() -> Outcome {
+fn a_promotion_of_the_wrong_node_is_refused() -> Outcome {
     let mut table = three()?;
     for (id, reason) in [
         ("x", "no node"),
@@ -191,7 +191,7 @@ fn who_may_not_be_promoted() -> Outcome {
 }
 
 #[test]
-fn moves_that_a_failover_interrupts_are_named() -> Outcome {
+fn moves_interrupted_by_a_failover_are_named() -> Outcome {
     let mut table = three()?;
     table.mark(5, "a", Mark::Migrating("b".into()))?;
     table.mark(5, "b", Mark::Importing("a".into()))?;
@@ -209,7 +209,7 @@ fn moves_that_a_failover_interrupts_are_named() -> Outcome {
 }
 
 #[test]
-fn slots_that_are_imported_are_not_taken_by_a_message() -> Outcome {
+fn a_message_takes_no_slot_that_is_being_imported() -> Outcome {
     let mut table = three()?;
     let myself = Flags::default().with_myself(true);
     let node = table.node("d").ok_or("no d")?.clone();
@@ -224,7 +224,7 @@ fn slots_that_are_imported_are_not_taken_by_a_message() -> Outcome {
 }
 
 #[test]
-fn equal_epochs_part_and_bumps_are_above_all() -> Outcome {
+fn equal_epochs_are_separated_and_a_bump_is_the_highest() -> Outcome {
     let nodes: Result<Vec<_>, _> = ["a", "b", "c", "d"]
         .map(ClusterNode::new)
         .into_iter()
@@ -246,7 +246,7 @@ fn equal_epochs_part_and_bumps_are_above_all() -> Outcome {
 }
 
 #[test]
-fn several_servers_know_more_together() -> Outcome {
+fn tables_of_several_servers_merge_to_more_than_each() -> Outcome {
     let views = [table("nodes_migrating.txt")?, table("nodes_importing.txt")?];
     let both = Table::from_views(&views)?;
     assert_eq!(both.marks().count(), 2);

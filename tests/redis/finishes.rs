@@ -36,7 +36,7 @@ fn lines(actions: &[Action]) -> String {
 }
 
 #[test]
-fn a_slot_goes_where_its_owner_sends_it() -> Outcome {
+fn an_open_slot_goes_where_its_owner_sends_it() -> Outcome {
     let mut table = nodes()?;
     table.mark(1, "a", to("b"))?;
     table.mark(2, "b", by("a"))?;
@@ -84,7 +84,7 @@ fn marks_that_fit_no_owner_are_taken_back() -> Outcome {
 }
 
 #[test]
-fn who_failed_is_asked_nothing() -> Outcome {
+fn a_failed_node_is_sent_no_command() -> Outcome {
     let cases = [
         // The target, the source, who has a mark that fits nobody.
         ("c", 10, "b", to("c")),
@@ -112,7 +112,7 @@ fn who_failed_is_asked_nothing() -> Outcome {
 
 /// Redis 8.4 starts no task for a slot with a mark.
 #[test]
-fn what_is_open_is_not_moved_atomically() -> Outcome {
+fn an_open_slot_is_not_moved_atomically() -> Outcome {
     let mut table = nodes()?;
     let plan = SlotPlan::new(&table, &Goal::even(&table))?;
     assert!(plan.atomic(&table, 0..plan.len()).is_ok());

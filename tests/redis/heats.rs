@@ -6,7 +6,7 @@ use hashroute::redis::{Heat, SlotRule};
 use proptest::prelude::*;
 
 #[test]
-fn a_tag_that_holds_everything_is_named() {
+fn a_tag_that_holds_every_key_is_reported() {
     let mut heat = Heat::new(SlotRule::REDIS, 8);
     for i in 0..10_000 {
         heat.feed(format!("{{tenant}}:{i}").as_bytes(), 1);
@@ -30,7 +30,7 @@ fn a_tag_that_holds_everything_is_named() {
 
 /// Two counters, of which an unlucky order spoils one: what is certain is 1 / 2 less.
 #[test]
-fn what_has_more_than_the_share_and_a_counter_s_error_is_named() {
+fn a_slot_or_tag_above_the_share_and_the_error_is_reported() {
     let mut heat = Heat::new(SlotRule::REDIS, 4);
     heat.feed(b"{a}", 60);
     for i in 0..60 {
@@ -43,7 +43,7 @@ fn what_has_more_than_the_share_and_a_counter_s_error_is_named() {
 
 /// A tag that was counted from the start has an exact count, however many come after it.
 #[test]
-fn each_tag_has_bounds_of_its_own() {
+fn each_tag_is_reported_with_its_own_bounds() {
     let mut heat = Heat::new(SlotRule::REDIS, 4);
     heat.feed(b"{first}", 1000);
     for i in 0..500 {
@@ -73,7 +73,7 @@ fn absurd_input_is_counted_and_not_kept() {
 proptest! {
     /// The bounds of each tag hold, and none above the guarantee is missed.
     #[test]
-    fn bounds_hold(feeds in prop::collection::vec((0..20_u8, 1..50_u64), 0..300), counters in 1..12_usize) {
+    fn true_counts_lie_within_the_bounds(feeds in prop::collection::vec((0..20_u8, 1..50_u64), 0..300), counters in 1..12_usize) {
         let mut heat = Heat::new(SlotRule::REDIS, counters);
         let mut exact: BTreeMap<String, u64> = BTreeMap::new();
         for (tag, amount) in feeds {

@@ -11,7 +11,7 @@ use crate::folder;
 use hashroute_test_support::Outcome;
 
 #[test]
-fn every_vector_of_a_real_server() -> Outcome {
+fn every_recorded_key_has_the_slot_of_the_server() -> Outcome {
     let text = fs::read_to_string(folder("golden/redis_cluster.json"))?;
     let file: Value = serde_json::from_str(&text)?;
     let vectors = file["vectors"].as_array().ok_or("no vectors")?;
@@ -99,7 +99,7 @@ proptest! {
     // Each case hashes some ten thousand candidates.
     #![proptest_config(ProptestConfig::with_cases(16))]
     #[test]
-    fn tags_fall_where_they_should(slot in 0..16_384_u32, count in 0..5_usize) {
+    fn tags_are_found_for_given_slots(slot in 0..16_384_u32, count in 0..5_usize) {
         let tags = SlotRule::REDIS.tags_in(slot, count);
         prop_assert_eq!(tags.len(), count);
         for tag in tags {
@@ -111,7 +111,7 @@ proptest! {
 }
 
 #[test]
-fn tags_of_rules_that_are_not_redis_s() -> Outcome {
+fn other_rules_of_hash_tags_are_followed() -> Outcome {
     // Marks that are letters, so that some words cannot be tags.
     let rule = SlotRule::new(KeyHasher::REDIS.with_tag(HashTag::new(b'a', b'b')), 100)?;
     for tag in rule.tags_in(42, 20) {

@@ -31,7 +31,7 @@ fn owners(table: &Table) -> Vec<Option<String>> {
 }
 
 #[test]
-fn one_full_node_and_two_hundred_empty_ones() -> Outcome {
+fn two_hundred_empty_nodes_share_the_slots_of_one() -> Outcome {
     let mut table = cluster(16_384, 201)?;
     table.assign(0..=16_383, "n000")?;
     let plan = SlotPlan::new(&table, &Goal::even(&table))?;
@@ -100,7 +100,7 @@ fn random_table(before: &[Option<usize>], nodes: usize) -> Result<Table, Error> 
 
 proptest! {
     #[test]
-    fn no_plan_is_shorter(
+    fn no_other_plan_moves_fewer_slots(
         before in prop::collection::vec(prop::option::weighted(0.9, 0..3_usize), 1..8),
         weights in prop::collection::vec(0..4_u32, 3),
     ) {
@@ -159,7 +159,7 @@ proptest! {
     }
 
     #[test]
-    fn a_plan_that_stopped_goes_on(
+    fn a_plan_that_stopped_can_go_on(
         before in prop::collection::vec(prop::option::weighted(0.9, 0..5_usize), 1..200),
         weights in prop::collection::vec(1..5_u32, 5),
         stop in 0..=100_usize,
@@ -186,7 +186,7 @@ proptest! {
     }
 
     #[test]
-    fn weighed_plans_end_near_the_shares(
+    fn plans_by_load_end_near_the_shares(
         before in prop::collection::vec(prop::option::weighted(0.9, 0..5_usize), 1..200),
         loads in prop::collection::vec(prop_oneof![Just(0_u64), 1..10_u64, 1..1000_u64], 200),
         weights in prop::collection::vec(0..4_u32, 5),
@@ -229,7 +229,7 @@ proptest! {
 }
 
 #[test]
-fn equal_fractions_go_where_they_save_a_move() -> Outcome {
+fn equal_remainders_go_where_they_save_a_move() -> Outcome {
     // Shares are 1.5 and 4.5: who has its whole part and one more keeps it.
     for (owned, moves) in [([2, 4], 0), ([1, 5], 0), ([3, 3], 1)] {
         let mut table = cluster(6, 2)?;
@@ -277,7 +277,7 @@ fn heavy_slots_are_counted_by_what_they_hold() -> Outcome {
 
 /// The slot that brings two nodes closest is the heavy one, though it overshoots.
 #[test]
-fn one_heavy_slot_before_two_light_ones() -> Outcome {
+fn one_heavy_slot_moves_before_two_light_ones() -> Outcome {
     let mut table = cluster(3, 2)?;
     table.assign(0..=2, "n000")?;
     let plan = SlotPlan::new(&table, &goal(&[1, 1]).with_loads(vec![9, 3, 3]))?;
@@ -288,7 +288,7 @@ fn one_heavy_slot_before_two_light_ones() -> Outcome {
 
 /// The second node gets a slot that takes it past its share, and gives one of its own on.
 #[test]
-fn who_got_too_much_gives() -> Outcome {
+fn a_node_above_its_share_gives_slots_back() -> Outcome {
     let mut table = cluster(6, 3)?;
     table.assign(0..=1, "n000")?;
     table.assign(2..=2, "n001")?;
@@ -307,7 +307,7 @@ fn who_got_too_much_gives() -> Outcome {
 }
 
 #[test]
-fn who_joins_gets_slots_though_none_has_load() -> Outcome {
+fn a_new_node_gets_slots_although_no_slot_has_load() -> Outcome {
     let mut table = cluster(9, 3)?;
     table.assign(0..=4, "n000")?;
     table.assign(5..=8, "n001")?;
@@ -319,7 +319,7 @@ fn who_joins_gets_slots_though_none_has_load() -> Outcome {
 }
 
 #[test]
-fn slots_of_nobody_go_first_and_then_those_of_who_leaves() -> Outcome {
+fn slots_without_owner_move_first_and_then_those_of_leaving_nodes() -> Outcome {
     let mut table = cluster(13, 3)?;
     table.assign(0..=7, "n000")?;
     table.assign(8..=11, "n001")?;
@@ -330,7 +330,7 @@ fn slots_of_nobody_go_first_and_then_those_of_who_leaves() -> Outcome {
 }
 
 #[test]
-fn nothing_is_sent_to_who_failed() -> Outcome {
+fn a_failed_node_gets_no_slot() -> Outcome {
     let text = "\
 a 10.0.0.1:1@2 master - 0 0 1 connected 0-16383
 b 10.0.0.2:1@2 master - 0 0 2 connected
@@ -355,7 +355,7 @@ fn empty_slots_of_a_drained_node_are_spread_as_well() -> Outcome {
 }
 
 #[test]
-fn what_cannot_be_planned_is_refused() -> Outcome {
+fn wrong_targets_and_weights_are_refused() -> Outcome {
     let mut table = cluster(100, 3)?;
     table.assign(0..=99, "n000")?;
     assert!(SlotPlan::new(&table, &goal(&[0, 0, 0])).is_err());
@@ -393,7 +393,7 @@ fn what_cannot_be_planned_is_refused() -> Outcome {
 }
 
 #[test]
-fn commands_of_a_real_table() -> Outcome {
+fn a_real_table_gives_the_expected_commands() -> Outcome {
     let mut table = Table::from_text(&printed("nodes_fragmented.txt")?, SlotRule::REDIS)?;
     table.add(ClusterNode::new("new")?.with_address("127.0.0.1:27007".parse()?))?;
     let plan = SlotPlan::new(&table, &Goal::even(&table))?;
@@ -443,7 +443,7 @@ fn a_table_is_a_router_and_a_table_again() -> Outcome {
 }
 
 #[test]
-fn types_can_be_shared_between_threads() {
+fn plan_types_are_send_and_sync() {
     fn is_shared<T: Send + Sync + Clone + core::fmt::Debug>() {}
     is_shared::<Table>();
     is_shared::<SlotPlan>();

@@ -31,7 +31,7 @@ fn sorted(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn what_real_servers_print_is_read_and_written_as_it_was() -> Outcome {
+fn tables_of_real_servers_are_read_and_written_unchanged() -> Outcome {
     let mut names = files("nodes", ".txt")?;
     names.extend(files("", ".conf")?);
     assert!(names.len() > 10);
@@ -49,7 +49,7 @@ fn what_real_servers_print_is_read_and_written_as_it_was() -> Outcome {
 }
 
 #[test]
-fn what_redis_cli_prints_is_read_and_written_as_it_was() -> Outcome {
+fn replies_of_redis_cli_are_read_and_written_unchanged() -> Outcome {
     let mut names = files("slots", "_resp2.txt")?;
     names.extend(files("s", "_resp3.txt")?);
     names.extend(files("shards", "_resp2.txt")?);
@@ -140,7 +140,7 @@ fn a_pipe_and_a_terminal_show_the_same_table() -> Outcome {
 
 /// A server that nobody has met yet does not know its ip; RESP3 then ends lines in a space.
 #[test]
-fn a_server_alone_is_read_from_a_pipe() -> Outcome {
+fn a_single_server_is_read_from_a_pipe() -> Outcome {
     let shard = |endpoint: &str| {
         format!(
             "slots 0\n9\nnodes id a\nport 7000\nip \nendpoint {endpoint}\nrole master\nhealth online\n"
@@ -170,7 +170,7 @@ fn a_server_alone_is_read_from_a_pipe() -> Outcome {
 }
 
 #[test]
-fn an_empty_host_is_the_one_that_was_asked() -> Outcome {
+fn an_empty_host_is_the_server_that_was_asked() -> Outcome {
     let reply = Reply::Array(vec![Reply::Array(vec![
         0.into(),
         5.into(),
@@ -190,7 +190,7 @@ fn an_empty_host_is_the_one_that_was_asked() -> Outcome {
 }
 
 #[test]
-fn newer_and_older_forms_of_a_line() -> Outcome {
+fn newer_and_older_forms_of_a_line_are_read() -> Outcome {
     let text = "\
         a 10.0.0.1:6379@16379,host.example,shard-id=77,tls-port=6380 myself,master,nofailover - 0 1 2 connected 0-99 200\n\
         b 2001:db8::2:6379@16379 slave,fail? a 0 1 2 connected\n\
@@ -262,7 +262,7 @@ fn a_line_that_repeats_itself_is_read_once() -> Outcome {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_line() {
+fn an_error_names_its_line() {
     let good = "a h:1@1 master - 0 0 1 connected";
     for (line, reason) in [
         ("b h:1@1 master - 0 0 1", "expected id address"),
@@ -432,7 +432,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_it_panic(text in "([0-9]{1,2}[)#] |[a-z]{1,4}| |\n|\\(integer\\) |\"|,|-|@|:|=>|slots\n|nodes\n|id\n|[0-9]{1,6}\n|\\[5->-a\\]|é){0,40}") {
+    fn no_text_makes_the_readers_panic(text in "([0-9]{1,2}[)#] |[a-z]{1,4}| |\n|\\(integer\\) |\"|,|-|@|:|=>|slots\n|nodes\n|id\n|[0-9]{1,6}\n|\\[5->-a\\]|é){0,40}") {
         let _ = Table::from_text(&text, small());
         let _ = Reply::from_printed(&text);
         let _ = Table::from_nodes_text(&text, small());

@@ -30,7 +30,7 @@ pub(crate) fn keys(dialect: &Scheme, count: u32) -> impl Iterator<Item = Vec<u8>
 }
 
 #[test]
-fn options_are_checked() {
+fn unknown_and_absurd_options_are_refused() {
     for dialect in compat::ALL {
         let servers = || [name(dialect, 0)].map(Server::new);
         let unknown = Params::default().with("no-such-option", "1");
@@ -53,7 +53,7 @@ fn options_are_checked() {
 
 /// A dialect that nobody can name is of no use, nor is one that no page explains.
 #[test]
-fn every_file_is_in_the_registry_and_has_a_page() {
+fn every_dialect_is_registered_and_documented() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let registry = fs::read_to_string(root.join("src/compat/mod.rs")).expect("the registry");
     for file in fs::read_dir(root.join("src/compat")).expect("the folder") {
@@ -91,7 +91,7 @@ fn every_file_is_in_the_registry_and_has_a_page() {
 
 /// The laws hold ranges against routes, where there are ranges.
 #[test]
-fn many_dialects_have_ranges() -> Result<(), Error> {
+fn more_than_fifteen_dialects_have_ranges() -> Result<(), Error> {
     let mut known = 0;
     for dialect in compat::ALL {
         known += usize::from(pool(dialect, 7)?.ranges().is_some());
@@ -102,7 +102,7 @@ fn many_dialects_have_ranges() -> Result<(), Error> {
 
 /// What is one of several words is no number, and the error says the words.
 #[test]
-fn a_wrong_word_is_told_the_right_ones() {
+fn a_wrong_word_is_refused_with_the_allowed_ones() {
     let mut refused = 0;
     for dialect in compat::ALL {
         let words =

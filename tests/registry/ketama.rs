@@ -53,7 +53,7 @@ fn pools(servers: &[Server], hash: Function, char: Char) -> Result<(Pool, Pool),
 
 /// All but the empty key, which twemproxy does not hash.
 #[test]
-fn twemproxy_ketama_is_weighted_libmemcached() {
+fn twemproxy_and_weighted_libmemcached_build_the_same_ring() {
     let hash = sample::select(&SHARED[..]);
     let char = sample::select(&[Char::Signed, Char::Unsigned][..]);
     let keys = vec(vec(any::<u8>(), 1..40), 100);

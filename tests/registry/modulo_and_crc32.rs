@@ -33,7 +33,7 @@ fn pool(dialect: &str, servers: &[Server], params: &Params) -> Result<Box<dyn Ro
 }
 
 #[test]
-fn nginx_is_cache_memcached_fast_with_160_points() {
+fn nginx_routes_as_cache_memcached_fast_with_160_points() {
     let keys = vec(vec(any::<u8>(), 1..40), 1..50);
     for_all(32, &(servers(), keys), |(servers, keys)| {
         let points = Params::default().with("ketama_points", "160");

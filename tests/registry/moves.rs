@@ -196,7 +196,7 @@ fn twemproxy_from_three_servers_to_four_is_planned_exactly() -> Result<(), Error
 
 /// The tag decides the hash; of 16 bits, most of the circle is never reached.
 #[test]
-fn other_hashes_and_narrow_ones_are_sampled() -> Result<(), Error> {
+fn different_and_narrow_hashes_are_sampled() -> Result<(), Error> {
     let twemproxy = compat::find("twemproxy")?;
     let options = [
         ("hash", "md5"),
@@ -223,7 +223,7 @@ fn other_hashes_and_narrow_ones_are_sampled() -> Result<(), Error> {
 }
 
 #[test]
-fn keys_that_no_system_routes_tell_nothing() -> Result<(), Error> {
+fn a_diff_of_systems_without_keys_is_refused() -> Result<(), Error> {
     let katran = compat::find("katran")?;
     let [old, new] =
         ["131", "65537"].map(|size| pool(katran, 3, &Params::default().with("ring-size", size)));

@@ -57,7 +57,7 @@ fn every_strategy_file_is_in_the_registry() -> Outcome {
 }
 
 #[test]
-fn names_are_unique_and_found() -> Outcome {
+fn every_strategy_is_found_by_its_unique_name() -> Outcome {
     let names: BTreeSet<_> = ALL.iter().map(|strategy| strategy.name).collect();
     assert_eq!(names.len(), ALL.len(), "two strategies of one name");
     for strategy in ALL {
@@ -96,7 +96,7 @@ fn the_stated_defaults_are_the_defaults() -> Outcome {
 
 /// Services derive `Debug` and log it; tests compare states by it.
 #[test]
-fn a_router_is_a_line_in_a_log_and_every_change_shows() -> Outcome {
+fn debug_of_a_router_is_short_and_shows_every_change() -> Outcome {
     for strategy in ALL {
         for count in [5, 1000] {
             let mut router = build(strategy, nodes(count));

@@ -45,7 +45,7 @@ fn check(base: &str, pieces: &[(&str, &str)], same: bool) {
 }
 
 #[test]
-fn what_decides_routes_is_in_it() {
+fn every_field_that_decides_routes_changes_the_fingerprint() {
     check(
         RING,
         &[
@@ -128,7 +128,7 @@ fn what_decides_routes_is_in_it() {
 }
 
 #[test]
-fn what_decides_nothing_is_not() {
+fn a_field_that_decides_no_route_keeps_the_fingerprint() {
     check(
         RING,
         &[
@@ -175,7 +175,7 @@ fn what_decides_nothing_is_not() {
 
 /// As the ring of the tutorial hashes keys unless it is told another way.
 #[test]
-fn a_hash_that_is_not_given_is_the_strategys_own() {
+fn a_missing_hash_is_the_default_of_the_strategy() {
     let ring =
         r#"{"format": 1, "values": 1, "strategy": "ring", "params": {"labels": "tutorial"}}"#;
     let md5 = ring.replace("\"params\"", r#""hash": {"function": "md5"}, "params""#);
@@ -183,7 +183,7 @@ fn a_hash_that_is_not_given_is_the_strategys_own() {
 }
 
 #[test]
-fn the_secret_is_in_the_text_alone() {
+fn the_secret_of_a_hash_stays_out_of_debug_and_fingerprint() {
     let spec: Spec = read(SIP);
     let key = "0405060708090a0b";
     assert!(spec.to_toml().contains(key) && spec.to_json().contains(key));

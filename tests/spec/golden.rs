@@ -45,7 +45,7 @@ fn digest(router: &dyn Router) -> u64 {
 }
 
 #[test]
-fn files_of_old_are_read_and_written_the_same() -> Outcome {
+fn recorded_files_are_read_and_written_the_same() -> Outcome {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder())? {
         let path = entry?.path();
@@ -84,7 +84,7 @@ fn files_of_old_are_read_and_written_the_same() -> Outcome {
 }
 
 #[test]
-fn every_strategy_has_a_file() {
+fn every_strategy_has_a_recorded_file() {
     for strategy in ALL {
         let path = folder().join(format!("{}.toml", strategy.name));
         assert!(path.exists(), "{}", path.display());

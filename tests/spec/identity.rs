@@ -37,7 +37,7 @@ fn agree(strategy: &Scheme, one: &dyn Router, other: &dyn Router) {
 }
 
 #[test]
-fn any_history_of_changes_is_told() {
+fn a_spec_rebuilds_a_router_after_any_history_of_changes() {
     let step = prop_oneof![
         (0..4_u32).prop_map(Step::Add),
         any::<usize>().prop_map(Step::Remove),
@@ -79,7 +79,7 @@ fn any_history_of_changes_is_told() {
 }
 
 #[test]
-fn parameters_hashes_and_places_are_told() -> Outcome {
+fn a_spec_keeps_parameters_hashes_and_locations() -> Outcome {
     let hashers = [
         KeyHasher::new(HashFunction::Xxh64).with_seed(u64::MAX)?,
         KeyHasher::new(HashFunction::Murmur3_32).with_seed(5)?,
@@ -132,7 +132,7 @@ fn parameters_hashes_and_places_are_told() -> Outcome {
 
 /// What was done to a table by hand is in it.
 #[test]
-fn a_table_is_told_as_it_is() -> Outcome {
+fn a_spec_keeps_slots_that_were_assigned_by_hand() -> Outcome {
     let slots = hashroute::strategy::find("slots")?;
     let mut table = hashroute::HashSlots::new(["a", "b", "c"].map(Node::new))?;
     table.assign(7..9, "c")?;
@@ -146,7 +146,7 @@ fn a_table_is_told_as_it_is() -> Outcome {
 }
 
 #[test]
-fn a_router_of_another_kind_is_refused() -> Outcome {
+fn a_router_of_another_strategy_is_refused() -> Outcome {
     let nodes = || (0..5).map(|i| Node::new(format!("n{i}")));
     for strategy in ALL {
         for other in ALL {
@@ -166,7 +166,7 @@ fn a_router_of_another_kind_is_refused() -> Outcome {
 
 /// A ring with one token beside those that it should have: few keys tell.
 #[test]
-fn a_router_that_is_nearly_of_the_kind_is_refused() -> Outcome {
+fn a_ring_with_one_token_too_many_is_refused() -> Outcome {
     let strategy = hashroute::strategy::find("ring")?;
     let ring = Ring::new(["a", "b"].map(Node::new))?;
     let tokens: Vec<_> = ring
@@ -186,7 +186,7 @@ fn a_router_that_is_nearly_of_the_kind_is_refused() -> Outcome {
 
 /// The loads of the moment are not part of it, and what they bound is.
 #[test]
-fn a_router_under_load_is_told() -> Outcome {
+fn a_spec_leaves_out_the_loads_of_the_moment() -> Outcome {
     let strategy = hashroute::strategy::find("bounded")?;
     let nodes = || (0..5).map(|i| Node::new(format!("n{i}")).with_weight(i % 3));
     let router = BoundedLoad::new(Ring::new(nodes())?, 1.25)?;
@@ -201,7 +201,7 @@ fn a_router_under_load_is_told() -> Outcome {
 
 /// The order in which sets are listed, and nodes without weight, decide nothing.
 #[test]
-fn sets_have_no_order_and_the_drained_own_nothing() {
+fn the_order_of_a_set_and_drained_nodes_change_no_fingerprint() {
     let inputs = (vec(0..4_u32, 0..7), any::<proptest::sample::Index>());
     for strategy in ALL.iter().filter(|strategy| is_set(strategy)) {
         for_all(16, &inputs, |(weights, turn)| {
@@ -242,7 +242,7 @@ fn server(dialect: &Scheme, i: usize) -> Server {
 }
 
 #[test]
-fn any_history_of_a_dialect_is_told() -> Outcome {
+fn a_spec_rebuilds_a_dialect_after_any_history_of_changes() -> Outcome {
     for dialect in compat::ALL {
         // Not every system can have one down in the middle.
         let up: Vec<_> = (0..6).map(|i| server(dialect, i)).collect();
@@ -307,7 +307,7 @@ fn settings(dialect: &Scheme) -> Vec<(&'static str, &'static str)> {
 
 /// A default that is given may not be what comes without it.
 #[test]
-fn any_two_options_of_a_dialect_are_told() -> Outcome {
+fn a_spec_keeps_any_two_options_of_a_dialect() -> Outcome {
     for dialect in compat::ALL {
         let servers = || (0..3).map(|i| server(dialect, i));
         let settings = settings(dialect);
@@ -333,7 +333,7 @@ fn any_two_options_of_a_dialect_are_told() -> Outcome {
 }
 
 #[test]
-fn options_and_labels_of_a_dialect_are_told() -> Outcome {
+fn a_spec_keeps_options_and_labels_of_a_dialect() -> Outcome {
     let twemproxy = compat::find("twemproxy")?;
     let servers = [
         Server::new("10.0.0.1:6379").with_label("cache-1"),

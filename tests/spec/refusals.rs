@@ -23,7 +23,7 @@ fn refused(text: &str, expected: &str) {
 const HEAD: &str = "format = 1\nvalues = 1\nstrategy = \"ring\"\n";
 
 #[test]
-fn what_is_unknown_is_named_with_what_is_known() {
+fn unknown_names_are_refused_with_the_known_ones() {
     for (text, expected) in [
         ("", "line 1: missing field `format`"),
         (
@@ -69,7 +69,7 @@ fn what_is_unknown_is_named_with_what_is_known() {
 }
 
 #[test]
-fn a_field_is_named_with_what_is_right() {
+fn a_wrong_field_is_named_with_what_was_expected() {
     for (text, expected) in [
         ("colour = 7", "line 4: unknown field `colour`"),
         (
@@ -157,7 +157,7 @@ fn a_field_is_named_with_what_is_right() {
 }
 
 #[test]
-fn a_table_is_checked() {
+fn a_table_of_slots_is_checked_against_the_nodes() {
     let head = "format = 1\nvalues = 1\nstrategy = \"slots\"\nparams.slots = ";
     let node = |slots: &str| format!("[[node]]\nname = \"n-{slots}\"\nslots = \"{slots}\"\n");
     for (slots, nodes, expected) in [
@@ -204,7 +204,7 @@ fn a_table_is_checked() {
 }
 
 #[test]
-fn a_dialect_has_its_own_way() {
+fn fields_of_a_strategy_are_refused_for_a_dialect() {
     let head = "format = 1\nvalues = 1\ndialect = \"nginx\"\n";
     for (text, expected) in [
         ("[hash]\nfunction = \"md5\"", "nginx has its own way"),
@@ -223,14 +223,14 @@ fn a_dialect_has_its_own_way() {
 
 /// JSON's readers do not agree on which of two counts.
 #[test]
-fn nothing_is_there_twice() {
+fn a_field_that_stands_twice_is_refused() {
     let text =
         r#"{"format": 1, "values": 1, "strategy": "ring", "params": {"points": 1, "points": 2}}"#;
     refused(text, "\"points\" is there twice");
 }
 
 #[test]
-fn texts_have_a_limit_and_nesting_too() {
+fn long_and_deeply_nested_texts_are_refused() {
     let long = " ".repeat(Spec::MAX_TEXT + 1);
     assert!(matches!(long.parse::<Spec>(), Err(Error::Capacity { .. })));
     for open in ["[", "{\"a\":", "{\"format\":1,\"x\":["] {

@@ -33,7 +33,7 @@ impl Router for Deaf {
 }
 
 #[test]
-fn a_walk_that_does_not_stop_takes_no_more_than_was_asked_for() -> Result<(), Error> {
+fn a_walk_that_ignores_the_stop_yields_no_more_nodes_than_asked_for() -> Result<(), Error> {
     let nodes = || Nodes::new((0..5).map(|i| Node::new(format!("n{i}"))));
     let key = KeyHash::from_raw(1);
     for spread in [Spread::Nodes, Spread::Racks, Spread::Zones] {
@@ -90,7 +90,7 @@ impl Interruption for GiveBack {
 }
 
 #[test]
-fn the_bound_is_that_of_the_moment_of_placement() -> Result<(), Error> {
+fn the_bound_is_computed_from_the_load_at_placement() -> Result<(), Error> {
     let nodes = Nodes::new((0..4).map(|i| Node::new(format!("n{i}"))))?;
     let router = Box::leak(Box::new(BoundedLoad::new(
         Interrupted(nodes, Mutex::new(None)),

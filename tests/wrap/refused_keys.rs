@@ -112,7 +112,7 @@ fn is_not_leased(what: &str, loads: &dyn Loads, key: &[u8]) {
 }
 
 #[test]
-fn a_key_goes_where_its_hash_goes_in_every_row() -> Outcome {
+fn every_row_routes_a_key_by_its_hash() -> Outcome {
     for strategy in ALL {
         let router = build(strategy, nodes(5));
         let shared: Arc<dyn Router> = Arc::from(build(strategy, nodes(5)));
@@ -136,7 +136,7 @@ fn a_key_goes_where_its_hash_goes_in_every_row() -> Outcome {
 }
 
 #[test]
-fn the_keys_that_are_known_to_be_refused_are_and_others_are_not() -> Outcome {
+fn each_dialect_refuses_exactly_the_known_keys() -> Outcome {
     for (name, refused, taken) in KNOWN {
         let pool = pool(compat::find(name)?, 3)?;
         for key in *refused {
@@ -153,7 +153,7 @@ fn the_keys_that_are_known_to_be_refused_are_and_others_are_not() -> Outcome {
 
 /// Once the hash of every key that had none: a hash like any other.
 #[test]
-fn the_largest_hash_is_a_hash() -> Outcome {
+fn the_largest_hash_is_routed_like_any_other() -> Outcome {
     let largest = KeyHash::from_raw(u64::MAX);
     for name in ["guava", "jump"] {
         let pool = pool(compat::find(name)?, 3)?;
@@ -241,7 +241,7 @@ fn is_passed_over<R: Router>(what: &str, live: &Liveness<R>, without: &[Vec<u8>]
 
 /// In both epochs nobody has it, so nobody copies or deletes it.
 #[test]
-fn a_refused_key_has_no_owner_while_a_change_is_on_its_way() -> Outcome {
+fn a_refused_key_has_no_owner_during_a_transition() -> Outcome {
     let mut planned = 0;
     for dialect in compat::ALL {
         let (old, new) = (pool(dialect, 3)?, pool(dialect, 4)?);
@@ -285,7 +285,7 @@ fn a_refused_key_has_no_owner_while_a_change_is_on_its_way() -> Outcome {
 
 /// nginx takes the empty key while a ring of one point is all there is, and refuses it again.
 #[test]
-fn a_change_may_let_a_key_in_and_shut_it_out() -> Outcome {
+fn a_change_of_nodes_may_accept_or_refuse_the_empty_key() -> Outcome {
     let mut pool = pool(compat::find("nginx")?, 2)?;
     assert!(!law("nginx", &pool, b""));
     let mut hot = HotKeys::new(pool_of_one()?, 2, 0.1)?;

@@ -133,7 +133,7 @@ fn no_reader_sees_half_a_change_or_an_unknown_node() -> Outcome {
 }
 
 #[test]
-fn every_update_of_racing_writers_counts() -> Outcome {
+fn every_update_of_racing_writers_takes_effect() -> Outcome {
     let shared = Shared::new(Ring::with_points(nodes(2), 8)?);
     let add = |writer: u64, i: u64| Change::Add(Node::new(format!("w{writer}-{i}")));
     thread::scope(|scope| {
@@ -152,7 +152,7 @@ fn every_update_of_racing_writers_counts() -> Outcome {
 }
 
 #[test]
-fn of_racing_publishers_one_wins_each_epoch() -> Outcome {
+fn one_of_several_racing_publishers_wins_each_epoch() -> Outcome {
     let shared = Shared::new(ring(0)?);
     let wins = AtomicU64::new(0);
     thread::scope(|scope| {
@@ -172,7 +172,7 @@ fn of_racing_publishers_one_wins_each_epoch() -> Outcome {
 }
 
 #[test]
-fn what_cannot_be_swaps_nothing() -> Outcome {
+fn a_refused_update_swaps_nothing() -> Outcome {
     let shared = Shared::with_epoch(ring(5)?, 5);
     let before = shared.pin();
     for epoch in [0, 4, 5] {
@@ -298,7 +298,7 @@ fn while_a_hook_hangs(shared: &Shared<Ring>, meanwhile: impl FnOnce() -> Outcome
 }
 
 #[test]
-fn swaps_while_a_hook_hangs_are_told_as_one_and_leave_no_versions_behind() -> Outcome {
+fn swaps_during_a_slow_subscriber_are_reported_as_one_and_free_old_versions() -> Outcome {
     let shared = Shared::new(Ring::with_points(nodes(2), 8)?);
     let heard = hear(&shared);
     while_a_hook_hangs(&shared, || {
@@ -318,7 +318,7 @@ fn swaps_while_a_hook_hangs_are_told_as_one_and_leave_no_versions_behind() -> Ou
 }
 
 #[test]
-fn a_subscriber_hears_of_nothing_from_before_it_came() -> Outcome {
+fn a_subscriber_hears_nothing_from_before_it_subscribed() -> Outcome {
     let shared = Shared::new(Ring::with_points(nodes(2), 8)?);
     let mut late = None;
     while_a_hook_hangs(&shared, || {
@@ -366,7 +366,7 @@ fn a_subscriber_may_read_write_and_subscribe() -> Outcome {
 }
 
 #[test]
-fn a_panic_in_a_subscriber_harms_nobody() -> Outcome {
+fn a_panic_in_a_subscriber_stops_no_update() -> Outcome {
     without_deadlock(|| {
         let shared = Shared::new(Ring::with_points(nodes(2), 8)?);
         let heard = Arc::new(AtomicU64::new(0));
@@ -384,7 +384,7 @@ fn a_panic_in_a_subscriber_harms_nobody() -> Outcome {
 
 /// What is thrown panics when it is dropped, and what that throws as well.
 #[test]
-fn a_panic_that_panics_again_harms_nobody() -> Outcome {
+fn a_panic_payload_that_panics_when_dropped_stops_no_update() -> Outcome {
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {
@@ -410,7 +410,7 @@ fn a_panic_that_panics_again_harms_nobody() -> Outcome {
 // --- With health and loads ---
 
 #[test]
-fn a_swap_forgets_nothing_about_health() -> Outcome {
+fn a_swap_keeps_the_health_of_nodes() -> Outcome {
     let policy = Policy::default().with_fail_after(1);
     let shared = Shared::new(Liveness::new(Ring::with_points(nodes(4), 8)?, policy)?);
     let before = shared.pin();
@@ -462,7 +462,7 @@ fn a_swap_keeps_the_loads_of_hot_keys() -> Outcome {
 
 /// Bounded loads start anew with each version: what was acquired from one is given back to it.
 #[test]
-fn a_swap_starts_bounded_loads_anew() -> Outcome {
+fn a_swap_starts_bounded_load_at_zero() -> Outcome {
     let bounded = BoundedLoad::new(Ring::with_points(nodes(4), 8)?, 1.25)?;
     let shared = Shared::new(bounded);
     let before = shared.pin();

@@ -195,7 +195,7 @@ fn own(probe: &Probe, mut wrapper: impl Router) -> Vec<&'static str> {
 
 /// A method that comes later must be thought of here, and in every wrapper.
 #[test]
-fn every_method_of_the_trait_is_asked() -> Outcome {
+fn every_method_of_the_trait_is_tested_for_forwarding() -> Outcome {
     let text = include_str!("../../src/router.rs");
     let (_, text) = text.split_once("pub trait Router").ok_or("the trait")?;
     let (text, _) = text.split_once("\n}\n").ok_or("its end")?;
@@ -219,7 +219,7 @@ fn every_method_of_the_trait_is_asked() -> Outcome {
 
 /// `route` is `route_hash(hash_key(key)?)` because nobody can say otherwise.
 #[test]
-fn nobody_overrides_route() -> Outcome {
+fn no_router_overrides_route() -> Outcome {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = Vec::new();
     let mut folders = vec![src.clone()];
@@ -246,7 +246,7 @@ fn nobody_overrides_route() -> Outcome {
 
 /// The probe is worth asking: the trait's own answers are none of its.
 #[test]
-fn the_probe_answers_nothing_by_default() -> Result<(), Error> {
+fn the_probe_differs_from_every_default_of_the_trait() -> Result<(), Error> {
     let of_probe = answers(&mut Probe::new()?);
     let plain = answers(&mut Bare(Probe::new()?));
     for (probe, plain) in of_probe.iter().zip(&plain) {
@@ -275,7 +275,7 @@ impl Router for Bare {
 }
 
 #[test]
-fn wrappers_answer_as_the_router_inside() -> Result<(), Error> {
+fn wrappers_forward_what_they_do_not_decide() -> Result<(), Error> {
     let probe = Probe::new()?;
     assert_eq!(own(&probe, Box::new(probe.clone())), [""; 0]);
     let boxed: Box<dyn Router> = Box::new(probe.clone());
@@ -312,7 +312,7 @@ fn wrappers_answer_as_the_router_inside() -> Result<(), Error> {
 }
 
 #[test]
-fn a_moment_of_a_change_answers_as_its_routers() -> Result<(), Error> {
+fn the_router_of_a_transition_forwards_what_it_does_not_decide() -> Result<(), Error> {
     let probe = Probe {
         counts: false,
         ..Probe::new()?
@@ -409,7 +409,7 @@ fn live<R: Router>(router: R) -> Result<Liveness<R>, Error> {
 }
 
 #[test]
-fn loads_are_kept_through_all_wrappers() -> Result<(), Error> {
+fn wrappers_keep_the_loads_of_the_router_inside() -> Result<(), Error> {
     let bounded = || BoundedLoad::new(Modulo::new(["a", "b"])?, 1.25);
     let key = KeyHash::from_bytes(KEY);
     let places = |router: &dyn Router| (0..4).map(|_| place(router, key)).collect::<Vec<_>>();
@@ -452,7 +452,7 @@ fn counts_alike(outside: &dyn Loads, inside: &BoundedLoad<Ring>, present: u64) {
 
 /// Two wrappers that count would not know of each other's keys, in either order.
 #[test]
-fn one_wrapper_counts() -> Outcome {
+fn two_wrappers_that_count_loads_are_refused() -> Outcome {
     let hot = || {
         let mut hot = HotKeys::new(Ring::new(nodes(4))?, 2, 0.01)?;
         hot.set_hot(hot.hash_key(KEY))?;
@@ -514,7 +514,7 @@ fn a_key_is_counted_on_the_node_that_gets_it_while_its_owner_is_down() -> Outcom
 
 /// A filter over a router that counts nothing has nothing to place a key by.
 #[test]
-fn a_filter_over_a_router_that_does_not_count_places_nothing() -> Outcome {
+fn health_over_a_router_without_loads_gives_no_leases() -> Outcome {
     let router = live(Ring::new(nodes(3))?)?;
     assert!(router.loads().is_none());
     assert!(router.acquire(KEY).is_none());
@@ -531,7 +531,7 @@ fn refused(router: &dyn Router) {
 
 /// With a plan of the routers inside, whose samples do not see the hot key.
 #[test]
-fn a_hot_key_goes_by_loads() -> Result<(), Error> {
+fn a_router_with_hot_keys_cannot_be_planned() -> Result<(), Error> {
     let (old, new) = (
         Rendezvous::new(["a", "b"])?,
         Rendezvous::new(["a", "b", "c"])?,

@@ -42,7 +42,7 @@ fn a_file_of_nodes_is_reached_in_one_order() {
 }
 
 #[test]
-fn flows_have_bytes_where_sizes_are_known() {
+fn flows_count_bytes_where_sizes_are_known() {
     let keys = file("moved.csv", "key,size\na,7\nb,9\n");
     let line = "remap --nodes n --reweight n=0 --format csv";
     assert_eq!(

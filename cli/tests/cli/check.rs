@@ -122,7 +122,7 @@ fn every_known_measure_is_checked_unless_one_is_named() {
 }
 
 #[test]
-fn many_node_counts_at_once() {
+fn several_node_counts_are_checked_at_once() {
     let line = "check --range 0..5000 --strategy modulo --node-counts 2..=5,8 --max-cv 0.5";
     let answer = json(line);
     let counts: Vec<_> = answer["checks"]
@@ -158,7 +158,7 @@ fn a_dialect_with_dangerous_node_counts_fails_on_those_alone() {
 }
 
 #[test]
-fn junit_says_the_same() {
+fn junit_and_json_report_the_same_checks() {
     let path = directory().join("check.xml");
     let line = format!(
         "check {} --max-over-mean 1.7 --max-cv 9 --junit {} --format json",
@@ -214,7 +214,7 @@ fn against(path: &Path, options: &str) -> Value {
 }
 
 #[test]
-fn nothing_changed_since_the_baseline() {
+fn an_unchanged_setup_differs_in_nothing_from_its_baseline() {
     let options = "--range 0..3000 --nodes a,b=2,c";
     let same = against(&baseline("same.json", options), options);
     assert_eq!(same["changes"], Value::Array(Vec::new()));
@@ -234,7 +234,7 @@ fn nothing_changed_since_the_baseline() {
 }
 
 #[test]
-fn a_change_of_nodes_and_weights_is_told_with_what_moved() {
+fn a_change_of_nodes_and_weights_is_reported_with_the_moved_keys() {
     let path = baseline(
         "nodes.json",
         "--range 0..30000 --nodes a,b,c --strategy rendezvous",
@@ -272,7 +272,7 @@ fn a_change_of_nodes_and_weights_is_told_with_what_moved() {
 }
 
 #[test]
-fn a_change_of_strategy_hash_and_parameters_is_told() {
+fn a_change_of_strategy_hash_and_parameters_is_reported() {
     let path = baseline("ways.json", "--range 0..2000 --count 5");
     let comparison = against(
         &path,
@@ -288,7 +288,7 @@ fn a_change_of_strategy_hash_and_parameters_is_told() {
 }
 
 #[test]
-fn a_change_of_sizes_alone_is_told() {
+fn a_change_of_sizes_alone_is_reported() {
     let path = directory().join("sizes.csv");
     let options = format!("--csv {}", path.display());
     let write = |rows: &str| fs::write(&path, rows).expect("written");
@@ -410,7 +410,7 @@ check --range 0..9 --nodes a=0 --max-cv 1 => nothing to check | no node has weig
 ";
 
 #[test]
-fn bad_input_has_one_clear_message() {
+fn every_bad_option_of_check_has_one_clear_message() {
     let good = fs::read_to_string(baseline("good.json", "--range 0..99")).expect("written");
     file("not.json", "[1]");
     file("cut.json", &good[..good.len() / 2]);
@@ -427,7 +427,7 @@ fn bad_input_has_one_clear_message() {
 
 /// Baselines are files of strangers: whatever stands in one, there is an answer.
 #[test]
-fn a_hostile_baseline_is_refused_or_told() {
+fn a_hostile_baseline_is_refused_or_reported() {
     let good =
         fs::read_to_string(baseline("victim.json", "--range 0..99 --nodes a,b")).expect("written");
     let twists = [

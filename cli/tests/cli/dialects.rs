@@ -15,7 +15,7 @@ const NGINX: &str = "http {
 ";
 
 #[test]
-fn a_configuration_says_the_same_as_options() {
+fn a_configuration_file_routes_as_the_same_options() {
     let path = file("dialect.conf", NGINX);
     let config = format!("--dialect nginx --config {}", path.display());
     let keys = "--template 'user:{i}' --range 0..200";
@@ -37,7 +37,7 @@ fn a_configuration_says_the_same_as_options() {
 
 /// Of 1,000 keys over 87 servers, twemproxy's hash sends 890 to one and none to 84.
 #[test]
-fn balance_and_explain_see_what_the_proxy_does() {
+fn balance_and_explain_use_the_hash_of_the_proxy() {
     let pool = "--dialect twemproxy --set hash=fnv1a_64 --set distribution=modula --count 87";
     let balance = json(&format!(
         "balance {pool} --template 'metric:demo:{{i}}' --range 0..1000"
@@ -66,7 +66,7 @@ fn remap_changes_the_configuration() {
 }
 
 #[test]
-fn a_key_that_the_system_does_not_hash_has_no_node() {
+fn a_refused_key_has_no_node() {
     assert_eq!(stdout("route --dialect nginx --nodes a:80,b:80 ''"), "\t\n");
     assert_eq!(
         stdout("route --dialect jump --count 3 42 abc"),
@@ -130,7 +130,7 @@ fn comments_are_in_any_encoding_and_servers_in_utf_8() {
 
 /// A hash that stands for none must not be routed by.
 #[test]
-fn a_key_that_the_system_does_not_hash_is_nobodys_everywhere() {
+fn every_command_reports_a_refused_key_as_without_node() {
     const REASON: &str = "nobody: the system does not route this key by its bytes";
     for (pool, key) in [
         ("--dialect guava --count 3", "abc"),
@@ -162,7 +162,7 @@ fn a_key_that_the_system_does_not_hash_is_nobodys_everywhere() {
 }
 
 #[test]
-fn the_list_has_them_all() {
+fn the_list_of_dialects_is_complete() {
     let rows = json("dialects");
     let rows = rows.as_array().expect("rows");
     assert_eq!(rows.len(), hashroute::compat::ALL.len());

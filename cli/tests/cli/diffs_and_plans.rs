@@ -20,7 +20,7 @@ fn refused(line: &str, message: &str) {
 }
 
 #[test]
-fn a_diff_says_what_it_counts() {
+fn a_diff_states_what_it_counts() {
     let exact = json("diff --nodes a,b --add c");
     assert_eq!(
         (&exact["basis"], &exact["keys"]),
@@ -47,7 +47,7 @@ fn a_diff_says_what_it_counts() {
 }
 
 #[test]
-fn ranges_are_listed_where_they_are() {
+fn ranges_are_listed_where_the_diff_is_exact() {
     let line = "diff --strategy modulo --nodes a --add b --ranges";
     assert_eq!(
         stdout(&format!("{line} --format csv")),
@@ -94,7 +94,7 @@ fn the_second_set_up_differs_where_it_is_said_to() {
 
 /// The second list decides: an order, and locations.
 #[test]
-fn a_second_list_is_built() {
+fn a_second_list_of_nodes_is_compared() {
     let rows =
         |a: &str, b: &str| format!("name,weight,zone,rack\n{a}\n{b}\nc,1,z2,r1\nd,1,z2,r2\n");
     let one = file("list-one.csv", rows("a,1,z1,r1", "b,1,z1,r2"));
@@ -227,7 +227,7 @@ fn a_second_set_up_keeps_what_a_spec_says() {
 
 /// Numbers above 2^53 lose bits in other readers of JSON.
 #[test]
-fn ends_of_ranges_are_text_as_well() {
+fn ends_of_ranges_are_written_as_text_too() {
     let diff = json("diff --nodes a,b --add c --ranges");
     let plan = json("plan --nodes a,b --add c");
     for range in [&diff["ranges"][0], &plan["steps"][0]["ranges"][0]] {

@@ -31,7 +31,7 @@ fn pictures_go_to_standard_output_and_to_files_alike() {
 
 /// One in a hundred is above the band by chance, and no more dangerous than `skew` says.
 #[test]
-fn luck_is_not_drawn_as_a_danger() {
+fn chance_is_not_drawn_as_a_danger() {
     let options = "--node-counts 2..=128 --strategy rendezvous --range 0..3000";
     let svg = stdout(&format!("draw node-counts {options}"));
     assert!(svg.contains("127 node counts: none is less even"));
@@ -43,13 +43,13 @@ fn luck_is_not_drawn_as_a_danger() {
 }
 
 #[test]
-fn slots_are_drawn_of_what_a_server_printed() {
+fn slots_are_drawn_from_the_table_of_a_server() {
     let svg = stdout(&format!("draw slots '{}'", data(STABLE)));
     assert!(svg.contains("Slots: 3 primaries own all 16,384") && svg.contains("127.0.0.1:"));
 }
 
 #[test]
-fn slots_on_the_move_are_marked_and_told() {
+fn open_slots_are_marked_and_reported() {
     let stable = stdout(&format!("draw slots '{}'", data(STABLE)));
     assert!(!stable.contains("on the move"));
     let moving = stdout(&format!("draw slots '{}'", data("nodes_migrating.txt")));
@@ -62,7 +62,7 @@ fn slots_on_the_move_are_marked_and_told() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_refused_with_what_can() {
+fn an_undrawable_picture_is_refused_with_the_drawable_ones() {
     let mut cases = vec![
         ("ring --strategy rendezvous --range 0..10", "dialect"),
         ("ring --range 0..10 --shown 27", "--shown"),

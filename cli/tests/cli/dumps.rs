@@ -13,7 +13,7 @@ fn fixture(name: &str) -> String {
 }
 
 #[test]
-fn what_is_partial_is_told_on_standard_error_and_in_json() {
+fn a_partial_dump_is_reported_on_standard_error_and_in_json() {
     let line = format!(
         "balance --nodes a,b --memkeys {} --format json",
         fixture("memkeys.txt")
@@ -38,7 +38,7 @@ fn what_is_partial_is_told_on_standard_error_and_in_json() {
 }
 
 #[test]
-fn what_is_partial_is_told_after_merging_too() {
+fn a_partial_dump_is_reported_after_merging_too() {
     let [short, whole] = ["memkeys.txt", "metadump.txt"].map(fixture);
     let counts = |name: &str, command: &str, keys: &str| {
         let path = file(name, "").display().to_string();
@@ -68,7 +68,7 @@ fn what_is_partial_is_told_after_merging_too() {
 }
 
 #[test]
-fn a_whole_dump_is_as_good_as_a_list() {
+fn a_complete_dump_gives_the_report_of_a_list() {
     let line = format!("route --nodes n --scan {}", fixture("scan_numbered.txt"));
     let routed = run(&line).stdout;
     let ends = routed.windows(3).filter(|bytes| bytes == b"\tn\n");
@@ -100,7 +100,7 @@ fn a_whole_dump_is_as_good_as_a_list() {
 }
 
 #[test]
-fn bad_lines_are_passed_over_and_told() {
+fn bad_lines_of_a_dump_are_skipped_and_reported() {
     let path = file(
         "bad-dump.txt",
         "key=a size=1\nkey=%4 size=2\nkey=b size=3\nEND\n",

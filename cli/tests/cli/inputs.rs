@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{command, file, json, run, stdout};
 
 #[test]
-fn keys_are_bytes() {
+fn keys_are_read_as_bytes() {
     let keys = file("bytes.txt", b"a\r\n\n\xff\tb\nlast");
     let output = run(&format!("route --nodes n --keys {}", keys.display()));
     assert_eq!(output.stdout, b"a\r\tn\n\tn\n\xff\tb\tn\nlast\tn\n");
@@ -81,7 +81,7 @@ fn long_input_is_routed_whole() {
 }
 
 #[test]
-fn node_files_say_the_same() {
+fn node_files_of_every_format_give_the_same_routes() {
     let csv = file(
         "same.csv",
         "\u{feff}name,weight,zone,rack\na,2,z,r\nb,,,\n\"c,d\",0,z,\n",
@@ -111,7 +111,7 @@ fn node_files_say_the_same() {
 }
 
 #[test]
-fn one_reader_for_every_csv() {
+fn every_csv_file_is_read_by_the_same_rules() {
     let keys = file("trimmed.csv", "\u{feff}key, size\n\n a,10\nb, 20\n");
     assert_eq!(
         stdout(&format!("route --nodes n --csv {}", keys.display())),

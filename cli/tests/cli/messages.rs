@@ -223,7 +223,7 @@ pub(crate) fn check_messages(lines: &str) {
 
 #[test]
 #[cfg(unix)]
-fn a_pipe_that_cannot_be_read_is_told() {
+fn an_unreadable_standard_input_is_reported() {
     let directory = File::open(directory()).expect("a directory");
     let output = command(["route", "--keys", "-"])
         .stdin(directory)
@@ -269,7 +269,7 @@ fn a_closed_pipe_ends_quietly() {
 }
 
 #[test]
-fn output_that_cannot_be_written_is_told() {
+fn unwritable_output_is_reported() {
     let Ok(full) = File::options().write(true).open("/dev/full") else {
         return;
     };

@@ -48,7 +48,7 @@ fn a_comparison_is_the_same_each_time_and_says_what_compare_says() {
 }
 
 #[test]
-fn skew_says_what_skew_and_balance_say() {
+fn the_page_of_skew_shows_the_figures_of_skew_and_balance() {
     let page = stdout(&format!("report --skew {METRIC}"));
     let ours = inside(&page);
     assert_eq!(ours["skew"], json(&format!("skew {METRIC}")));
@@ -74,7 +74,7 @@ fn every_figure_is_a_field_of_the_json() {
 }
 
 #[test]
-fn ids_are_once_and_headings_in_order() {
+fn ids_are_unique_and_headings_in_order() {
     let page = stdout(&format!("report {FEW} --strategy ring,maglev"));
     let mut ids: Vec<_> = page
         .split(" id=\"")
@@ -97,7 +97,7 @@ fn ids_are_once_and_headings_in_order() {
 }
 
 #[test]
-fn names_and_keys_stay_text() {
+fn names_and_keys_are_escaped() {
     let line = "--strategy ring --nodes '<script>alert(1)</script>,a\"b,--></script>' --template '</title><img src=x>{i}' --range 0..99";
     for mode in ["", "--skew"] {
         let page = stdout(&format!("report {mode} {line}"));
@@ -117,7 +117,7 @@ fn a_secret_stays_out_of_the_page() {
 }
 
 #[test]
-fn what_makes_no_page_is_refused() {
+fn a_page_that_cannot_be_made_is_refused() {
     for (line, message) in [
         (
             "report --out r.png",
@@ -164,7 +164,7 @@ fn small(end: u32) -> String {
 }
 
 #[test]
-fn chance_and_large_keys_are_no_fault_of_a_strategy() {
+fn a_page_blames_no_strategy_for_chance_or_large_keys() {
     let few = verdict("report --count 100 --range 0..200 --strategy rendezvous,jump");
     assert!(
         few.starts_with("rendezvous and jump show no fault, but these keys cannot tell"),
@@ -194,7 +194,7 @@ fn chance_and_large_keys_are_no_fault_of_a_strategy() {
 }
 
 #[test]
-fn commands_have_node_counts_as_they_were_typed() {
+fn a_page_repeats_node_counts_as_typed() {
     let page =
         stdout("report --skew --range 0..500 --strategy jump --count 5 --node-counts 2..=30,40");
     assert!(page.contains("--node-counts 2..=30,40 "));
@@ -204,7 +204,7 @@ fn commands_have_node_counts_as_they_were_typed() {
 /// One key holds a third of the bytes: that is said with the figures that p is made with, and the
 /// picture does not say that all is even.
 #[test]
-fn few_keys_that_carry_much_are_held_against_equal_ones() {
+fn a_page_compares_heavy_keys_with_equal_ones() {
     let sizes = small(3000);
     let csv = file("few.csv", format!("key,size\nk0,1500\n{sizes}"));
     let line = format!(
@@ -241,7 +241,7 @@ fn few_keys_that_carry_much_are_held_against_equal_ones() {
 }
 
 #[test]
-fn where_a_page_cannot_go_is_said_before_the_work() {
+fn an_unwritable_page_is_refused_before_the_work() {
     // Keys that are not there would be told first if they were read.
     let output = run("report --out /no/such/directory/q.html --keys /no/such/keys");
     let told = String::from_utf8_lossy(&output.stderr).into_owned();

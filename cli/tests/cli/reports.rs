@@ -175,7 +175,7 @@ fn compare_has_the_promised_fields_and_fits_a_terminal() {
 }
 
 #[test]
-fn compare_tells_what_was_refused() {
+fn compare_shows_refused_changes() {
     let line = "compare --strategy jump,ring --nodes a,b,c --remove a --add d --range 0..1000";
     let rows = &json(line)["rows"];
     assert!(
@@ -284,7 +284,7 @@ fn assert_fits(text: &str) {
 }
 
 #[test]
-fn nothing_is_wider_than_100_columns() {
+fn no_table_is_wider_than_100_columns() {
     let keys = file("wide.csv", format!("key,size,requests\n{}", many_keys()));
     let keys = keys.display();
     let refused = "a-rather-long-name-of-a-node.in-a-long-domain.example";
@@ -320,7 +320,7 @@ fn many_keys() -> String {
 }
 
 #[test]
-fn compare_tells_bytes_and_requests() {
+fn compare_shows_bytes_and_requests() {
     let keys = file(
         "measures.csv",
         format!("key,size,requests\n{}", many_keys()),
@@ -356,7 +356,7 @@ fn compare_tells_bytes_and_requests() {
 }
 
 #[test]
-fn keys_without_a_place_are_not_measured() {
+fn keys_without_a_node_are_not_measured() {
     let balance = json("balance --strategy bounded --nodes a,b,c=3 --set cap=5 --range 0..1000");
     // Loads 3, 3, 5 where 2.2, 2.2, 6.6 are fair.
     assert_eq!(balance["unplaced"], 989);

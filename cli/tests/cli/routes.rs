@@ -125,7 +125,7 @@ fn hashes_and_tags_reach_the_router() {
 }
 
 #[test]
-fn explain_tells_who_was_passed_over() {
+fn explain_shows_nodes_that_were_passed_over() {
     let way =
         &json("explain --strategy bounded --set cap=1 --nodes a,b,c=0 --range 0..1 user:0")[0];
     let facts = way["facts"].as_array().expect("facts");
@@ -141,7 +141,7 @@ fn explain_tells_who_was_passed_over() {
 }
 
 #[test]
-fn a_row_that_places_no_key_has_no_figures() {
+fn a_dialect_that_routes_no_key_has_no_figures() {
     let line =
         "compare --strategy jump,dialect:jump --count 5 --template 'user:{i}' --range 0..500";
     let comparison = json(line);

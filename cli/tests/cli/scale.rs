@@ -95,7 +95,7 @@ fn merged_counts_of_any_parts_give_the_report_of_all() {
 }
 
 #[test]
-fn beyond_exact_counting_too() {
+fn merged_estimates_give_the_report_of_all() {
     let line = |i: u32| match i % 10 {
         0 => "hot\n".to_owned(),
         1 => format!("warm:{}\n", i % 70),
@@ -213,7 +213,7 @@ fn an_empty_file_is_no_part() {
 }
 
 #[test]
-fn lines_that_cannot_be_read_are_told_by_check_and_skew() {
+fn check_and_skew_report_unreadable_lines() {
     let keys = file("few-bad.jsonl", "\"a\"\n?\n\"b\"\n?\n?\n")
         .display()
         .to_string();
@@ -254,7 +254,7 @@ fn compressed_keys_are_refused() {
 }
 
 #[test]
-fn a_bad_line_is_told_with_one_number() {
+fn a_bad_line_is_reported_with_one_line_number() {
     let path = file("one-bad.jsonl", "\"a\"\n?\n").display().to_string();
     let output = run(&format!("balance --jsonl {path}"));
     let told = String::from_utf8_lossy(&output.stderr);
@@ -300,7 +300,7 @@ fn a_part_without_keys_is_a_part() {
 }
 
 #[test]
-fn bad_lines_are_passed_over_and_told() {
+fn bad_lines_are_skipped_and_reported() {
     let bad = |i: u32| {
         if i % 10 == 0 {
             "oops\n".to_owned()
@@ -347,7 +347,7 @@ fn bad_lines_are_passed_over_and_told() {
 }
 
 #[test]
-fn counts_hold_no_secret_and_say_what_they_are() {
+fn files_of_counts_name_their_format_and_hold_no_secret() {
     let key = "00112233445566778899aabbccddeeff";
     let path = file("secret.counts", "");
     stdout(&format!(

@@ -59,7 +59,7 @@ fn a_dialect_and_the_hash_of_its_name_agree() {
 }
 
 #[test]
-fn a_row_of_csv_for_each_number_of_nodes() {
+fn csv_has_a_row_for_each_number_of_nodes() {
     let line = format!("skew --count 61 {TWEMPROXY} {METRIC} --node-counts 60,61,87 --format csv");
     let text = stdout(&line);
     let lines: Vec<_> = text.lines().collect();
@@ -80,7 +80,7 @@ fn even_keys_are_even_and_exit_0() {
 }
 
 #[test]
-fn lists_of_node_counts_that_cannot_be_read() {
+fn unreadable_lists_of_node_counts_are_refused() {
     for wrong in [
         "", "0", "8,", "8,8", "2..=8,8", "x", "4..=2", "2..2", "..", "1..=5000", "1000001",
     ] {
@@ -95,7 +95,7 @@ fn lists_of_node_counts_that_cannot_be_read() {
 }
 
 #[test]
-fn keys_that_go_nowhere_are_not_even() {
+fn keys_without_a_node_are_not_called_even() {
     let page = directory().join("nowhere.html");
     let report = format!("report --skew --out {}", page.display());
     for command in ["skew", &report] {
@@ -148,7 +148,7 @@ fn assert_parts(name: &str, header: &str, lines: &[String], keys: &str, setup: &
 }
 
 #[test]
-fn parts_give_what_all_keys_give() {
+fn merged_parts_give_the_report_of_all_keys() {
     let lines: Vec<_> = (0..900).map(|i| format!("metric:demo:{i}\n")).collect();
     assert_parts(
         "steps",

@@ -72,7 +72,7 @@ fn keys_have_slots_and_tags() {
 }
 
 #[test]
-fn keys_of_one_request_share_a_slot_or_not() {
+fn the_keys_of_a_request_are_checked_for_a_common_slot() {
     let same = stdout("slots key {a}x {a}y");
     assert!(same.contains("they share a slot"), "{same}");
     let other = stdout("slots key foo bar");
@@ -82,7 +82,7 @@ fn keys_of_one_request_share_a_slot_or_not() {
 }
 
 #[test]
-fn a_table_tells_who_serves_a_key() {
+fn a_table_shows_the_servers_of_a_key() {
     let keys = json(&format!("slots key foo --table {}", data(STABLE)));
     assert_eq!(
         keys,
@@ -94,7 +94,7 @@ fn a_table_tells_who_serves_a_key() {
 
 #[test]
 #[cfg(unix)]
-fn keys_that_are_no_text_are_told_in_hex() {
+fn binary_keys_are_shown_in_hexadecimal() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let args = ["slots", "key", "--format", "json"].map(OsStr::new);
@@ -149,7 +149,7 @@ fn groups_across_slots_are_found() {
 }
 
 #[test]
-fn a_tag_that_holds_everything_is_named() {
+fn a_tag_that_holds_every_key_is_reported() {
     let lines = each(0..50, |i| format!("{{app}}:{i}\n"));
     let path = file("one-tag.txt", lines);
     let (out, errors) = unmet(&format!("slots check {}", path.display()));
@@ -273,7 +273,7 @@ fn owners(name: &str) -> BTreeMap<String, Value> {
 }
 
 #[test]
-fn a_table_is_shown_with_all_that_follows() {
+fn a_table_is_shown_with_its_totals_and_warnings() {
     let shown = json(&format!("slots show {}", data("nodes_migrating.txt")));
     assert_eq!(
         keys_of(&shown),

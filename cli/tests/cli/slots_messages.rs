@@ -86,7 +86,7 @@ slots simulate --mistake magic => magic | keys-left
 "#;
 
 #[test]
-fn every_bad_input_has_one_clear_message() {
+fn every_bad_input_about_slots_has_one_clear_message() {
     let files: &[(&str, &[u8])] = &[
         ("slots-bad.txt", b"what is this\n"),
         ("slots-none.txt", b""),
@@ -114,7 +114,7 @@ fn every_bad_input_has_one_clear_message() {
 }
 
 #[test]
-fn every_help_fits_and_has_examples() {
+fn every_help_fits_a_terminal_and_has_examples() {
     for name in ["", "key", "check", "show", "plan", "simulate"] {
         let help = stdout(&format!("slots {name} --help"));
         let wide = help.lines().find(|line| line.chars().count() > 100);

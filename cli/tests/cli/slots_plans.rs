@@ -35,7 +35,7 @@ fn one_node_and_two_hundred_empty_ones_end_at_81_or_82_each() {
 }
 
 #[test]
-fn a_plan_has_fields_that_stay() {
+fn the_json_of_a_plan_has_the_promised_fields() {
     let plan = json(&format!(
         "slots plan {} --add n4@10.0.0.4:6379 --budget 1000",
         data(STABLE)
@@ -81,7 +81,7 @@ fn a_plan_has_fields_that_stay() {
 }
 
 #[test]
-fn nodes_leave_and_weigh_more() {
+fn a_plan_removes_and_reweights_nodes() {
     let line = format!(
         "slots plan {} --remove 127.0.0.1:27001 --weight 5559=3",
         data(STABLE)
@@ -102,7 +102,7 @@ fn nodes_leave_and_weigh_more() {
 }
 
 #[test]
-fn slots_weigh_what_they_hold() {
+fn a_plan_by_load_counts_what_slots_hold() {
     // Two slots of the first node carry all.
     let path = file("loads.csv", "slot,load\n0,100\n1,100\n");
     let plan = json(&format!(
@@ -128,7 +128,7 @@ fn slots_weigh_what_they_hold() {
 }
 
 #[test]
-fn steps_follow_one_another() {
+fn each_step_begins_where_the_last_ended() {
     let line = format!(
         "slots plan {} --add n4@10.0.0.4:6379 --budget 1500",
         data(STABLE)
@@ -147,7 +147,7 @@ fn steps_follow_one_another() {
 
 /// Whoever repeats the command after each step does the whole plan.
 #[test]
-fn the_same_words_go_on_where_a_step_ended() {
+fn the_same_command_goes_on_where_a_step_ended() {
     let table = |[second, third]: [u32; 2]| {
         let rest = match third {
             16_384 => String::new(),
@@ -222,7 +222,7 @@ fn the_classic_commands_come_in_order() {
 }
 
 #[test]
-fn the_atomic_commands_are_one_for_each_pair() {
+fn one_atomic_command_is_sent_for_each_pair_of_nodes() {
     let line = format!(
         "slots plan {} --add n4@10.0.0.4:6379 --commands atomic",
         data(STABLE)
@@ -242,7 +242,7 @@ fn the_atomic_commands_are_one_for_each_pair() {
 }
 
 #[test]
-fn what_is_on_the_move_is_finished_first() {
+fn open_slots_are_finished_first() {
     let path = data("nodes_importing.txt");
     let plan = json(&format!("slots plan {path} --finish"));
     let moves = json!([{ "step": 1, "slot": 15_495, "from": THIRD, "to": FIRST, "load": 1 }]);
@@ -346,7 +346,7 @@ fn the_commands_of_a_large_plan_take_little_memory() {
 const SMALL: &str = "--keys 3000 --pace 2 --clients 3";
 
 #[test]
-fn a_resharding_loses_nothing_and_tells_what_clients_met() {
+fn a_simulated_resharding_loses_nothing_and_counts_redirections() {
     let line = format!("slots simulate {SMALL} --seed 7");
     let found = json(&line);
     assert_eq!(
@@ -415,7 +415,7 @@ fn a_resharding_loses_nothing_and_tells_what_clients_met() {
 }
 
 #[test]
-fn a_resharding_begins_with_any_table() {
+fn a_simulated_resharding_starts_from_any_table() {
     let line = format!(
         "slots simulate {} --remove 127.0.0.1:27001 {SMALL} --refresh 50",
         data("shards_resp2.txt")
@@ -435,7 +435,7 @@ fn a_resharding_begins_with_any_table() {
 }
 
 #[test]
-fn mistakes_are_found() {
+fn the_simulation_finds_deliberate_mistakes() {
     let found = |mistake: &str| unmet(&format!("slots simulate {SMALL} --mistake {mistake}"));
     let (out, errors) = found("keys-left");
     assert!(

@@ -85,7 +85,7 @@ fn a_spec_stands_for_a_dialect_and_its_configuration() {
 }
 
 #[test]
-fn changes_count_epochs_and_keep_the_table() {
+fn changes_raise_the_epoch_and_keep_the_table() {
     let first = written(
         "spec-table.toml",
         "--nodes a,b,c --strategy slots --set slots=100",
@@ -110,7 +110,7 @@ fn changes_count_epochs_and_keep_the_table() {
 }
 
 #[test]
-fn the_last_epoch_is_told_as_such() {
+fn no_change_follows_the_last_epoch() {
     let last = written("spec-last.toml", "--nodes a --epoch 9007199254740991");
     let output = run(&format!("spec write --spec {} --add b", last.display()));
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -122,7 +122,7 @@ fn the_last_epoch_is_told_as_such() {
 }
 
 #[test]
-fn fingerprints_are_compared() {
+fn fingerprints_of_two_files_are_compared() {
     let one = written("spec-1.toml", "--nodes a,b");
     let same = written(
         "spec-2.json",
@@ -175,7 +175,7 @@ fn fingerprints_are_compared() {
 }
 
 #[test]
-fn forms_are_converted() {
+fn a_spec_is_converted_between_its_formats() {
     let nodes = file("spec-convert.csv", NODES);
     let path = written(
         "spec-convert.toml",
@@ -194,7 +194,7 @@ fn forms_are_converted() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_the_file() {
+fn an_error_names_the_file() {
     let bad = file(
         "spec-bad.toml",
         "format = 1\nvalues = 1\nstrategy = \"ring\"\ncolour = 7\n",

@@ -47,7 +47,7 @@ fn sum<R: Router>(router: &BoundedLoad<R>) -> u64 {
 // --- Arithmetic ---
 
 #[test]
-fn the_bound_is_a_ratio_of_integers() -> Outcome {
+fn the_bound_is_computed_in_integers() -> Outcome {
     let ring = |count| Ring::new(nodes(count));
     // 1.1 x 10 is 11; in doubles it is a little more, and would round up to 12.
     let bounded = BoundedLoad::new(ring(1)?, 1.1)?;
@@ -155,7 +155,7 @@ fn fill<R: Router>(router: R) -> Outcome {
 }
 
 #[test]
-fn it_bounds_every_kind_of_router() -> Outcome {
+fn every_kind_of_router_can_be_bounded() -> Outcome {
     let some = || nodes(7);
     let weighted = || {
         (1..)
@@ -171,7 +171,7 @@ fn it_bounds_every_kind_of_router() -> Outcome {
 }
 
 #[test]
-fn without_load_it_routes_as_the_router_inside() -> Outcome {
+fn without_load_keys_go_to_the_owners_of_the_router_inside() -> Outcome {
     let bounded = ALL.iter().filter(|strategy| strategy.name == "bounded");
     assert!(bounded.clone().all(is_set));
     let ring = Ring::new(nodes(9))?;
@@ -249,7 +249,7 @@ fn racing_placements_stay_within_the_bound() -> Outcome {
 }
 
 #[test]
-fn requests_come_and_go_and_none_is_lost() -> Outcome {
+fn racing_requests_are_all_served_and_all_released() -> Outcome {
     const HELD: usize = 5;
     const EACH: usize = 4000;
     let factor = (1_000_001, 1_000_000);
@@ -333,7 +333,7 @@ impl Router for Overtaken {
 }
 
 #[test]
-fn an_acquire_that_is_overtaken_still_finds_the_room_there_is() -> Outcome {
+fn an_overtaken_acquire_still_finds_the_free_node() -> Outcome {
     let router = BoundedLoad::new(Overtaken(Nodes::new(nodes(2))?), 1.000_001)?;
     let router = OVERTAKEN.get_or_init(|| router);
     let two = [2, 2].map(|key| router.acquire_hash(KeyHash::from_raw(key)));
@@ -384,7 +384,7 @@ fn absolute_limits_hold_under_races() -> Outcome {
 }
 
 #[test]
-fn nodes_leave_and_return_while_leases_are_out() -> Outcome {
+fn every_lease_is_returned_or_lost_with_its_node() -> Outcome {
     const WORKERS: u64 = 4;
     const LOST: u64 = 500;
     let shared = &RwLock::new(BoundedLoad::new(Ring::with_points(nodes(5), 20)?, 1.25)?);

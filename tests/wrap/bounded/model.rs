@@ -161,7 +161,7 @@ fn follows_the_model<R: Router + Clone>(router: R, factor: Factor, cap: u64, ste
 }
 
 #[test]
-fn every_router_follows_the_model() {
+fn bounded_load_over_every_router_follows_the_sequential_model() {
     let factors = prop_oneof![
         proptest::strategy::Just((11_u128, 10_u128)),
         proptest::strategy::Just((5, 4)),

@@ -127,7 +127,7 @@ fn moves(filter: &Filter, reports: &[(usize, bool)], keys: &[KeyHash]) {
 }
 
 #[test]
-fn a_router_over_nothing_routes_nothing() -> Outcome {
+fn a_health_filter_without_nodes_routes_no_key() -> Outcome {
     for strategy in ALL {
         let filter = Liveness::new(build(strategy, []), first_report_decides())?;
         assert_eq!((filter.route(b"key"), filter.skips()), (None, false));

@@ -84,7 +84,7 @@ fn reports() -> impl Strategy<Value = Vec<(bool, u64)>> {
 }
 
 #[test]
-fn a_node_goes_down_and_up_as_the_module_says() {
+fn nodes_go_down_and_up_as_the_documented_rules_say() {
     let flips = core::cell::Cell::new(0);
     for_all(
         2000,

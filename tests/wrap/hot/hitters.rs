@@ -166,7 +166,7 @@ fn few_keys_are_counted_exactly() -> Outcome {
 }
 
 #[test]
-fn times_that_jump_halve_as_often_as_they_should() -> Outcome {
+fn a_jump_in_time_halves_counts_once_for_each_half_life() -> Outcome {
     let second = Duration::from_secs(1);
     let total = |times: &[u32]| -> Result<u64, hashroute::Error> {
         let mut sketch = HeavyHitters::new(10)?.with_half_life(10 * second)?;

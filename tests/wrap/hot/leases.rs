@@ -128,7 +128,7 @@ impl Model {
 }
 
 #[test]
-fn readers_go_to_the_least_loaded_while_members_change() {
+fn leases_go_to_the_least_loaded_copy_while_members_change() {
     for_all(200, &vec(steps(), 0..120), |steps| {
         let mut model = Model::new().expect("in range");
         for step in [
@@ -150,7 +150,7 @@ fn readers_go_to_the_least_loaded_while_members_change() {
 }
 
 #[test]
-fn threads_give_back_what_they_took_and_a_clone_goes_on() -> Outcome {
+fn leases_of_racing_threads_can_be_released_to_a_clone() -> Outcome {
     let nodes = (0..6).map(|i| Node::new(format!("node-{i}")));
     let mut router = HotKeys::new(Rendezvous::new(nodes)?, 4, 0.01)?;
     let keys = keys(84, 10);

@@ -15,7 +15,7 @@ use proptest::collection::vec;
 use proptest::prelude::any;
 
 #[test]
-fn only_hot_keys_are_routed_otherwise() {
+fn only_hot_keys_leave_their_owner() {
     let inputs = (vec(0_u32..5, 0..9), 2_usize..=8, vec(any::<bool>(), 60));
     let keys = keys(80, 60);
     // Over a router that counts it is refused.
@@ -70,7 +70,7 @@ fn filled(loads: &[u64], more: u64) -> u64 {
 }
 
 #[test]
-fn the_busiest_node_has_what_arithmetic_says() -> Outcome {
+fn the_busiest_node_has_the_computed_load() -> Outcome {
     for copies in 2..=8 {
         let nodes = (0..20).map(|i| Node::new(format!("node-{i}")));
         let mut router = HotKeys::new(Ring::new(nodes)?, copies, 0.01)?;
@@ -126,7 +126,7 @@ fn counts(key: KeyHash, part: u64) -> Result<HeavyHitters, hashroute::Error> {
 }
 
 #[test]
-fn a_share_that_wavers_does_not_make_a_key_flap() -> Outcome {
+fn a_wavering_share_does_not_make_a_key_flap() -> Outcome {
     let mut router = HotKeys::new(Rendezvous::new([Node::new("a")])?, 2, 0.04)?;
     let key = KeyHash::from_bytes(b"hot");
     let mut flips = 0;
@@ -165,7 +165,7 @@ fn a_share_that_wavers_does_not_make_a_key_flap() -> Outcome {
 
 /// What may still be above half of the share by the counts' bound stays.
 #[test]
-fn a_key_stays_while_the_counts_leave_it_open() -> Outcome {
+fn a_hot_key_stays_hot_while_the_counts_are_uncertain() -> Outcome {
     let mut router = HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.5)?;
     let key = KeyHash::from_bytes(b"hot");
     let mut hitters = HeavyHitters::new(8)?;
@@ -183,7 +183,7 @@ fn a_key_stays_while_the_counts_leave_it_open() -> Outcome {
 }
 
 #[test]
-fn a_hundred_requests_are_evidence() -> Outcome {
+fn a_key_becomes_hot_after_a_hundred_requests_divided_by_the_share() -> Outcome {
     let router = HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.5)?;
     let key = KeyHash::from_bytes(b"hot");
     let mut hitters = HeavyHitters::new(8)?;
@@ -196,7 +196,7 @@ fn a_hundred_requests_are_evidence() -> Outcome {
 
 /// At the least share, with the least capacity and the worst of streams.
 #[test]
-fn a_key_above_its_share_is_found_and_let_go_again() -> Outcome {
+fn a_key_becomes_hot_above_the_share_and_cold_again_below() -> Outcome {
     let (share, capacity) = (0.01, 400);
     let mut router = HotKeys::new(Ring::new([Node::new("a")])?, 2, share)?;
     let key = KeyHash::from_bytes(b"hot");
@@ -241,7 +241,7 @@ fn counts_too_few_for_the_share_are_refused() -> Outcome {
 
 /// Only where counts stop at the largest number can more keys be due than may be hot.
 #[test]
-fn of_too_many_keys_those_with_the_most_are_due() -> Outcome {
+fn the_most_frequent_of_too_many_hot_keys_are_due() -> Outcome {
     let mut router = HotKeys::new(Ring::new([] as [Node; 0])?, 2, 0.0001)?;
     let mut hitters = HeavyHitters::new(HotKeys::MAX_HOT)?;
     let keys = keys(85, HotKeys::MAX_HOT + 500);
@@ -259,7 +259,7 @@ fn of_too_many_keys_those_with_the_most_are_due() -> Outcome {
 }
 
 #[test]
-fn copies_lie_in_zones_where_they_should() -> Outcome {
+fn copies_of_hot_keys_are_spread_over_zones() -> Outcome {
     let nodes = (0..6).map(|i| Node::new(format!("node-{i}")).with_zone(["x", "y"][i % 2]));
     let ring = Ring::new(nodes)?;
     let mut router = HotKeys::new(ring, 2, 0.01)?.with_spread(Spread::Zones);
@@ -278,7 +278,7 @@ fn copies_lie_in_zones_where_they_should() -> Outcome {
 
 /// The walk begins where the next reader goes, and goes on in order of preference.
 #[test]
-fn the_least_loaded_is_offered_first() -> Outcome {
+fn the_least_loaded_copy_is_offered_first() -> Outcome {
     let nodes = (0..6).map(|i| Node::new(format!("node-{i}")));
     let mut router = HotKeys::new(Rendezvous::new(nodes)?, 3, 0.01)?;
     let hot = KeyHash::from_bytes(b"hot");
@@ -296,7 +296,7 @@ fn the_least_loaded_is_offered_first() -> Outcome {
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_words() -> Outcome {
+fn wrong_parameters_are_refused_with_the_allowed_range() -> Outcome {
     let new = |copies, share| HotKeys::new(Ring::new([] as [Node; 0])?, copies, share);
     for (copies, share, part) in [
         (1, 0.1, "copies = \"1\" cannot be used: expected 2 to 8"),
