@@ -4,10 +4,10 @@ use core::fmt::{self, Write};
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// A long part of a state, for `Debug`: the number of its entries and a digest of their text.
+/// Prints a long part of a state as the number of its entries and a digest of their text.
 ///
-/// A router takes a line in a log, and still states that differ have different texts, but for a
-/// collision of 64 bits: tests compare states by their text.
+/// So a router takes one line in a log, but different states still print different texts, except
+/// for a collision of 64 bits. Tests compare states by this text.
 pub(crate) struct Digest<T>(pub(crate) usize, pub(crate) T);
 
 impl<T: fmt::Debug> fmt::Debug for Digest<T> {
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_entry_counts_and_each_in_its_place() {
+    fn the_digest_depends_on_every_entry_and_on_their_order() {
         let text = |cells: &[u32]| format!("{:?}", Digest(cells.len(), cells));
         assert_eq!(text(&[1, 2, 3]), text(&[1, 2, 3]));
         for other in [[1, 3, 2], [1, 2, 4], [0, 2, 3]] {

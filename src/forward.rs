@@ -1,4 +1,4 @@
-//! Forwarding to the router inside a wrapper, written once.
+//! Forwards the methods of `Router` from a wrapper to the router inside.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -7,24 +7,28 @@ use crate::{Change, Error, Refusal, Router};
 
 /// Writes the methods of [`Router`] for a wrapper: a router around a router.
 ///
-/// The first argument is the router inside: a field, as `self.router`, or `*self` for a pointer.
-/// The first argument is the router inside: a field, as `self.router`, or `*self` for a pointer.
-/// After a semicolon come the methods in which a wrapper may differ, **all nine and in this order**,
-/// so that a forgotten one does not compile. Each is `inner` (forwarded), `default` (the trait's
-/// own, which follows from the wrapper's other methods) or `Self::name`, a function that takes
-/// `&self` (`&mut self` for `apply`) and the method's arguments. `hash_key`, `nodes` and `hash_id`
-/// always come from inside. Without a list everything is forwarded.
+/// The first argument is the router inside: a field, such as `self.router`, or `*self` for a
+/// pointer. Without further arguments the macro forwards every method. Otherwise a semicolon and a
+/// list of methods follow, **all nine and in this order**, so that a forgotten method does not
+/// compile. Each is one of:
 ///
-/// A wrapper that sends keys elsewhere than the router inside has a `route_hash` and a `walk` of its
-/// own, which begins with that owner; `route_batch`, `replicas_into`, `ranges` and `explain` are
-/// then its own or `default`. `loads` is `default` where the router inside must not count, as
-/// [`BoundedLoad`](crate::BoundedLoad) sees to, else `inner` or its own.
+/// - `inner`: forwards to the router inside;
+/// - `default`: the trait's own, which follows from the wrapper's other methods;
+/// - `Self::name`: a function that takes `&self` (`&mut self` for `apply`) and the arguments of
+///   the method.
+///
+/// `hash_key`, `nodes` and `hash_id` are always forwarded.
+///
+/// A wrapper that gives keys other owners than the router inside needs its own `route_hash` and its
+/// own `walk`, which starts with that owner. Its `route_batch`, `replicas_into`, `ranges` and
+/// `explain` are then its own or `default`. `loads` is `default` if the router inside must not
+/// count, as in [`BoundedLoad`](crate::BoundedLoad); otherwise it is `inner` or the wrapper's own.
 ///
 /// ```
 /// use core::sync::atomic::{AtomicU64, Ordering};
 /// use hashroute::{KeyHash, NodeId, Ring, Router, forward_router};
 ///
-/// /// Counts the keys that it routes.
+/// /// A router that counts the keys it routes.
 /// #[derive(Debug)]
 /// struct Counted<R> { router: R, keys: AtomicU64 }
 ///
@@ -56,7 +60,7 @@ use crate::{Change, Error, Refusal, Router};
 /// ```
 #[macro_export]
 macro_rules! forward_router {
-    // What the methods of a wrapper are, each by a rule below.
+    // The entry points. Each method has its own rules below.
     (self . $field:tt) => {
         $crate::forward_router! { @all [field $field] }
     };
@@ -130,7 +134,7 @@ macro_rules! forward_router {
             $crate::forward_router!(@in self $at).route_hash(key)
         }
 
-        // One call through a `Box<dyn Router>`, not three; it says the same.
+        // Same answer as the trait's own, with one call through a `Box<dyn Router>` and not three.
         #[inline]
         fn route(&self, key: &[u8]) -> ::core::option::Option<&$crate::Node> {
             $crate::forward_router!(@in self $at).route(key)
@@ -235,7 +239,7 @@ impl<R: Router + ?Sized> Router for Box<R> {
     forward_router! { *self }
 }
 
-/// A shared handle: looked up like the router, and refuses every change.
+/// A shared handle, which routes like the router and refuses every change.
 impl<R: Router + ?Sized> Router for &R {
     forward_router! { *self;
         route_hash: inner,
@@ -250,7 +254,7 @@ impl<R: Router + ?Sized> Router for &R {
     }
 }
 
-/// A shared handle: looked up like the router, and refuses every change.
+/// A shared handle, which routes like the router and refuses every change.
 impl<R: Router + ?Sized> Router for Arc<R> {
     forward_router! { *self;
         route_hash: inner,
@@ -265,7 +269,7 @@ impl<R: Router + ?Sized> Router for Arc<R> {
     }
 }
 
-/// What a handle says that others share: they would see the change as well.
+/// Refuses changes through a shared handle: the other holders would see the change as well.
 trait Refuse {
     fn refuse(&mut self, _: &Change) -> Result<(), Error> {
         Err(Error::Unsupported {

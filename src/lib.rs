@@ -1,4 +1,16 @@
 #![doc = include_str!("../README.md")]
+//!
+//! # Words of the field
+//!
+//! | looking for | see |
+//! |---|---|
+//! | consistent hashing, hash ring, virtual nodes (vnodes), tokens | [`Ring`] |
+//! | rendezvous hashing, highest random weight (HRW) | [`Rendezvous`], [`Shortlist`] |
+//! | sharding, partitioning, shards that only grow | [`Jump`], [`HashSlots`], [`Modulo`] |
+//! | load balancing, consistent hashing with bounded loads | [`Maglev`], [`BoundedLoad`], [`Loads`] |
+//! | preference list, replicas, replica placement, availability zones, racks | [`RouterExt::replicas`], [`Spread`] |
+//! | disruption, minimal disruption, keys that move | [`registry::Excess`], [`diff()`], [`plan`] |
+//! | health checks, failover, draining, slow start, hot keys | [`health`], [`Ramp`], [`hot`] |
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,9 +1,10 @@
-//! Preference lists: N distinct nodes for a key, spread over zones and racks, for every
-//! strategy alike (Dynamo, SOSP 2007, section 4.3; Cassandra's `NetworkTopologyStrategy`).
+//! Preference lists: the first N distinct nodes of a key, its replicas, spread over zones and
+//! racks. They work alike for every strategy (Dynamo, SOSP 2007, section 4.3; Cassandra's
+//! `NetworkTopologyStrategy`).
 //!
-//! The list is made in up to three passes over [`Router::walk`], each of which takes, in order
-//! of preference, the nodes that bring something new: first a new zone, then a new rack, then
-//! any node that is left. No pass depends on N, so a shorter list is a prefix of a longer one.
+//! Up to three passes over [`Router::walk`] build a list. The first takes nodes in zones that the
+//! list does not have yet, the second nodes in new racks, the third any node that is left. No pass
+//! depends on N, so a shorter list is a prefix of a longer one.
 
 use core::fmt;
 use core::ops::{ControlFlow, Deref};
@@ -13,10 +14,10 @@ use smallvec::SmallVec;
 
 use crate::{Error, KeyHash, NodeId, Router};
 
-/// How far apart the nodes of a preference list should stand.
+/// Chooses how the nodes of a preference list are spread over racks and zones.
 ///
-/// A node without a zone stands in one unnamed zone with all others of its kind, since nothing
-/// says that they would fail apart; likewise for racks inside a zone.
+/// All nodes without a zone count as one unnamed zone, because they may fail together. All nodes
+/// of a zone without a rack count as one unnamed rack.
 ///
 /// ```
 /// use hashroute::{Node, Rendezvous, Router, RouterExt, Spread};
@@ -25,7 +26,7 @@ use crate::{Error, KeyHash, NodeId, Router};
 /// let router = Rendezvous::new(nodes)?;
 /// let list = router.replicas(b"user:42", 3, Spread::Zones);
 /// let zones: Vec<_> = list.iter().filter_map(|&id| router.nodes().get(id)?.zone()).collect();
-/// assert_ne!(zones[0], zones[1]); // both zones first, then whatever is left
+/// assert_ne!(zones[0], zones[1]); // both zones first, then any node
 /// assert_eq!(list.len(), 3);
 /// assert_eq!("zones".parse::<Spread>()?.to_string(), "zones");
 /// # Ok::<(), hashroute::Error>(())
@@ -35,7 +36,7 @@ use crate::{Error, KeyHash, NodeId, Router};
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Spread {
-    /// Distinct nodes, wherever they stand.
+    /// Distinct nodes in any zone and rack.
     #[default]
     Nodes,
     /// Distinct racks first, then any node.
@@ -67,8 +68,8 @@ impl FromStr for Spread {
     }
 }
 
-/// Distinct nodes in order of preference, the owner first. Dereferences to a slice; up to eight
-/// nodes stand in it without an allocation.
+/// A preference list: distinct nodes in order of preference, the owner first. Dereferences to a
+/// slice. Holds up to eight nodes without an allocation.
 ///
 /// ```
 /// use hashroute::{Ring, Router, RouterExt, Spread};
@@ -109,7 +110,7 @@ impl NodeList {
         self.0.truncate(n);
     }
 
-    /// Replaces each node by its id in another set; one without is left out.
+    /// Replaces each node by its id in another set of nodes. Drops a node without such an id.
     pub(crate) fn translate(&mut self, id: impl Fn(NodeId) -> Option<NodeId>) {
         let mut kept = 0;
         for at in 0..self.0.len() {
@@ -121,7 +122,7 @@ impl NodeList {
         self.0.truncate(kept);
     }
 
-    /// Makes the list `n` nodes long, whatever they are, for the caller to write all of them.
+    /// Returns a slice of `n` nodes for the caller to overwrite. Their values mean nothing.
     #[inline]
     pub(crate) fn space(&mut self, n: usize) -> &mut [NodeId] {
         self.0.resize(n, NodeId::FIRST);
@@ -180,7 +181,7 @@ impl PartialEq<[NodeId]> for NodeList {
     }
 }
 
-/// The nodes of a [`NodeList`] by value.
+/// An iterator over the nodes of a [`NodeList`] by value.
 #[derive(Clone, Debug)]
 pub struct NodeListIter(smallvec::IntoIter<[NodeId; 8]>);
 
@@ -204,7 +205,7 @@ impl DoubleEndedIterator for NodeListIter {
 
 impl ExactSizeIterator for NodeListIter {}
 
-/// Preference lists by value, for every [`Router`].
+/// Returns owners and preference lists by value, for every [`Router`].
 ///
 /// ```
 /// use hashroute::{Node, Ring, Router, RouterExt, Spread};
@@ -216,14 +217,14 @@ impl ExactSizeIterator for NodeListIter {}
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 pub trait RouterExt: Router {
-    /// Returns the id of the owner of a key, as [`route`](Router::route) does its node.
+    /// Returns the id of the owner of a key. [`route`](Router::route) returns the node itself.
     fn owner(&self, key: &[u8]) -> Option<NodeId> {
         self.route_hash(self.hash_key(key)?)
     }
 
-    /// Returns the first `n` distinct nodes of a key's preference list, the owner first; none for a
-    /// key that the router does not route. Shorter only when fewer nodes have weight. Allocates
-    /// for more than eight.
+    /// Returns the first `n` distinct nodes of a key's preference list: its replicas, the owner
+    /// first. Returns fewer only if fewer nodes have a weight above 0, and none for a key that the
+    /// router does not route. Allocates for more than eight.
     fn replicas(&self, key: &[u8], n: usize, spread: Spread) -> NodeList {
         match self.hash_key(key) {
             Some(hash) => self.replicas_hash(hash, n, spread),
@@ -231,7 +232,7 @@ pub trait RouterExt: Router {
         }
     }
 
-    /// As [`replicas`](Self::replicas), for a key that is hashed already.
+    /// Returns the same list as [`replicas`](Self::replicas), for a key hash.
     fn replicas_hash(&self, key: KeyHash, n: usize, spread: Spread) -> NodeList {
         let mut list = NodeList::new();
         self.replicas_into(key, n, spread, &mut list);
@@ -258,10 +259,10 @@ pub(crate) fn fill<R: Router + ?Sized>(
     out.truncate(len);
 }
 
-/// Up to this length a scan of the list is the quickest way to see what is in it.
+/// The longest list that is scanned for a group. Up to this length a scan is faster than bits.
 const SCANNED: usize = 32;
-/// Longer lists keep a bit for each of the first 131,072 zones, racks or nodes, on the stack,
-/// since a lookup does not allocate.
+/// The number of words of bits for longer lists: a bit for each of the first 131,072 zones, racks
+/// or nodes. They are on the stack, because a lookup must not allocate.
 const BIT_WORDS: usize = 2048;
 
 struct List<'a> {
@@ -287,7 +288,7 @@ impl<'a> List<'a> {
         self.len
     }
 
-    /// Take every node whose group is not in the list, until `enough` are there.
+    /// Takes nodes of groups that are not in the list yet, until the list has `enough` nodes.
     fn pass<R: Router + ?Sized>(
         &mut self,
         router: &R,
@@ -299,6 +300,7 @@ impl<'a> List<'a> {
         if self.len >= enough {
             return;
         }
+        // The bits of the previous pass are of other groups: zones, then racks, then nodes.
         self.bits.fill(0);
         for id in &self.out[..self.len] {
             mark(self.bits, group(*id));

@@ -1,4 +1,4 @@
-//! The trait that every router implements: what a program asks, and what a wrapper forwards.
+//! The trait that every router implements: lookups, changes and facts.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,11 +12,12 @@ use crate::{
     Spread,
 };
 
-/// Given a key and a set of nodes, which node?
+/// Answers which node owns a key: the trait behind every strategy, dialect and wrapper.
 ///
-/// Dyn-compatible: a program may hold a `Box<dyn Router>` and let its configuration choose.
-/// Three methods are required; the others follow from them and are overridden where a router does
-/// better.
+/// Consistent hashing, sharding, partitioning and load balancing all ask this question. The trait
+/// is dyn-compatible, so a program can hold a `Box<dyn Router>` and choose the strategy in its
+/// configuration. Three methods are required. The others have defaults, which a router overrides
+/// where it has a faster way.
 ///
 /// | group | methods (required ones in bold) |
 /// |---|---|
@@ -24,17 +25,18 @@ use crate::{
 /// | changes | **[`apply`](Self::apply)** |
 /// | facts | **[`nodes`](Self::nodes)**, [`hash_id`](Self::hash_id), [`ranges`](Self::ranges), [`loads`](Self::loads), [`explain`](Self::explain), [`heap_bytes`](Self::heap_bytes) |
 ///
-/// [`RouterExt`](crate::RouterExt) adds preference lists by value. Lookups take `&self`, never
-/// allocate and never panic. A key becomes a [`KeyHash`] through `hash_key`, which is `None` for a
-/// key that the router does not route: such a key has no owner, no replicas and no load.
+/// [`RouterExt`](crate::RouterExt) returns preference lists (the replicas of a key) by value.
+/// Lookups take `&self`, never allocate and never panic. `hash_key` turns a key into a
+/// [`KeyHash`]. It returns `None` for a key that the router does not route: such a key has no
+/// owner, no replicas and no load.
 ///
 /// # Implementors
 ///
-/// The same members, in a state that the router's [`Caps`](crate::registry::Caps) call shared, give
-/// the same answer in every process, on every platform and in every version. A router that hashes
-/// keys otherwise than by [`KeyHash::from_bytes`] (XXH3, no seed) overrides both `hash_key` and
-/// `hash_id`. Nobody overrides `route`. A wrapper uses
-/// [`forward_router!`](crate::forward_router), which forgets no method.
+/// Two routers with the same members give the same answer in every process, on every platform and
+/// in every version, as long as they also share what their [`Caps`](crate::registry::Caps) name.
+/// A router that does not hash keys with [`KeyHash::from_bytes`] (XXH3, no seed) overrides both
+/// `hash_key` and `hash_id`. No router overrides `route`. A wrapper uses
+/// [`forward_router!`](crate::forward_router), which forwards every method.
 ///
 /// ```
 /// use hashroute::{Jump, Rendezvous, Ring, Router};
@@ -50,33 +52,19 @@ use crate::{
 pub trait Router: Debug + Send + Sync {
     // --- Lookups ---
 
-    /// Hashes a key as this router does. `None` for a key that it does not route, such as the
-    /// empty key in nginx, or a key that is no number in Guava.
-    ///
-    /// ```
-    /// # use hashroute::{KeyHash, Ring, Router};
-    /// let ring = Ring::new(["a"])?;
-    /// assert_eq!(ring.hash_key(b"key"), Some(KeyHash::from_bytes(b"key")));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Hashes a key with the hash function of this router. `None` for a key that the router does
+    /// not route, such as the empty key in nginx, or a key that is not a number in Guava.
     #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
     #[inline(always)]
     fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
         Some(KeyHash::from_bytes(key))
     }
 
-    /// Returns the owner of a key that is hashed already; `None` when no node can take it.
-    ///
-    /// ```
-    /// # use hashroute::{KeyHash, Node, Ring, Router};
-    /// let ring = Ring::new([] as [Node; 0])?;
-    /// assert_eq!(ring.route_hash(KeyHash::from_bytes(b"key")), None);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the owner of a key hash; `None` if no node can take the key.
     fn route_hash(&self, key: KeyHash) -> Option<NodeId>;
 
-    /// Returns the owner of a key: the call that most users make. It is
-    /// `route_hash(hash_key(key)?)` for every router.
+    /// Returns the owner of a key. Most programs need only this method. For every router it
+    /// equals `route_hash(hash_key(key)?)`.
     ///
     /// ```
     /// # use hashroute::{Ring, Router};
@@ -90,8 +78,8 @@ pub trait Router: Debug + Send + Sync {
         self.nodes().get(self.route_hash(self.hash_key(key)?)?)
     }
 
-    /// Routes many keys at once: `out[i]` becomes the owner of `keys[i]`, as far as the shorter of
-    /// the two slices reaches.
+    /// Routes many keys at once: `out[i]` becomes the owner of `keys[i]`. Stops at the end of the
+    /// shorter slice.
     ///
     /// ```
     /// # use hashroute::{KeyHash, Ring, Router};
@@ -108,8 +96,8 @@ pub trait Router: Debug + Send + Sync {
         }
     }
 
-    /// Offers nodes in the key's order of preference, the owner first, until `visit` breaks. A
-    /// node may be offered several times; every member with weight is offered at least once.
+    /// Offers the nodes of the key's preference list, the owner first, until `visit` breaks. May
+    /// offer a node several times. Offers every member with a weight above 0 at least once.
     ///
     /// ```
     /// # use core::ops::ControlFlow;
@@ -127,10 +115,10 @@ pub trait Router: Debug + Send + Sync {
         let _ = walk_by_rehash(self, key, visit);
     }
 
-    /// Writes the first `n` distinct nodes of the key's preference list into `out`, whose contents
-    /// it replaces. The list for `n` is a prefix of the list for `n + 1`; it is shorter only when
-    /// fewer nodes have weight. Allocates only where `out` has to grow, so a list that is reused
-    /// stops allocating.
+    /// Replaces the contents of `out` by the first `n` distinct nodes of the key's preference list:
+    /// its replicas, the owner first. The list for `n` is a prefix of the list for `n + 1`. It is
+    /// shorter than `n` only if fewer nodes have a weight above 0. Allocates only if `out` has to
+    /// grow, so a reused list stops allocating.
     ///
     /// ```
     /// # use hashroute::{KeyHash, NodeList, Ring, Router, Spread};
@@ -147,16 +135,18 @@ pub trait Router: Debug + Send + Sync {
 
     // --- Changes ---
 
-    /// Makes one change, wholly or not at all.
+    /// Applies one change to the members, completely or not at all.
     ///
     /// # Errors
-    /// What [`Nodes::apply`] refuses, and what the strategy cannot do: its page says which.
-    /// Nothing has changed then.
+    /// The errors of [`Nodes::apply`], and those of the strategy, which its own page lists. After an
+    /// error the router is as it was before.
     ///
     /// ```
     /// # use hashroute::{Change, Ring, Router};
-    /// let mut ring = Ring::new(["a"])?;
-    /// assert!(ring.apply(&Change::add("a")).is_err());
+    /// let mut ring = Ring::new(["a", "b"])?;
+    /// ring.apply(&Change::remove("a"))?;
+    /// assert!(ring.apply(&Change::add("b")).is_err()); // there is a "b"
+    /// assert_eq!(ring.nodes().len(), 1);
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     fn apply(&mut self, change: &Change) -> Result<(), Error>;
@@ -166,22 +156,15 @@ pub trait Router: Debug + Send + Sync {
     /// Returns the members.
     fn nodes(&self) -> &Nodes;
 
-    /// Returns the identity of the function behind [`hash_key`](Self::hash_key): two routers with
+    /// Returns the identity of the hash function of [`hash_key`](Self::hash_key). Two routers with
     /// equal identities give every key the same hash.
-    ///
-    /// ```
-    /// # use hashroute::{HashFunction, KeyHasher, Ring, Router};
-    /// let ring = Ring::new(["a"])?;
-    /// assert_eq!(ring.hash_id().hasher().map(KeyHasher::function), Some(HashFunction::Xxh3));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
     fn hash_id(&self) -> HashId {
         HashId::Spread(KeyHasher::default())
     }
 
-    /// Returns the whole hash space by owner, where the structure gives it (arcs, cells, slots);
-    /// `None` where every hash has a way of its own (scores, jump, loads). [`HashRanges::owner`] of
-    /// every hash is [`route_hash`](Self::route_hash). Allocates.
+    /// Returns the hash space as ranges with their owners, for routers that consist of arcs, cells
+    /// or slots. `None` for routers that compute each hash on its own (scores, jump, loads). For
+    /// every hash, [`HashRanges::owner`] equals [`route_hash`](Self::route_hash). Allocates.
     ///
     /// ```
     /// # use hashroute::{KeyHash, Maglev, Router};
@@ -195,39 +178,26 @@ pub trait Router: Debug + Send + Sync {
         None
     }
 
-    /// Returns the loads, where the owner of a key depends on the keys placed before it. `None`
-    /// where it does not: nothing is counted.
-    ///
-    /// ```
-    /// # use hashroute::{BoundedLoad, Ring, Router};
-    /// let ring = Ring::new(["a"])?;
-    /// assert!(ring.loads().is_none() && BoundedLoad::new(ring, 1.25)?.loads().is_some());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the loads of a router that balances by load, such as
+    /// [`BoundedLoad`](crate::BoundedLoad): the owner of a key then depends on the keys placed
+    /// before. `None` for a router that counts nothing.
     fn loads(&self) -> Option<&dyn Loads> {
         None
     }
 
-    /// Describes a key's way to its owner: for people, not for programs. Allocates.
-    ///
-    /// ```
-    /// # use hashroute::{KeyHash, Ring, Router};
-    /// let ring = Ring::new(["a"])?;
-    /// assert!(ring.explain(KeyHash::from_bytes(b"key")).iter().any(|(name, _)| *name == "point"));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Describes how a key finds its owner, for people and not for programs. Allocates.
     fn explain(&self, key: KeyHash) -> Explanation {
         let _ = key;
         Explanation::default()
     }
 
-    /// Returns the bytes on the heap, without the allocator's overhead.
+    /// Returns the number of bytes on the heap, without the overhead of the allocator.
     fn heap_bytes(&self) -> usize {
         self.nodes().heap_bytes()
     }
 }
 
-/// The facts of a key's way to its owner, in order: (name, value) pairs.
+/// Describes how a key finds its owner: (name, value) pairs, in order.
 ///
 /// ```
 /// let explanation = hashroute::Explanation::default().with("slot", "7 of 16384");
@@ -275,8 +245,8 @@ impl IntoIterator for Explanation {
 
 const ROUNDS: u64 = 256;
 
-/// The default walk: the owner, then the owners of the key hashed anew, then whoever was
-/// missed, in order of name from an index that the key chooses.
+/// Walks without knowledge of the strategy: the owner, then the owners of the key hashed again,
+/// then all members in order of name, from an index that the key chooses.
 fn walk_by_rehash<R: Router + ?Sized>(
     router: &R,
     key: KeyHash,
@@ -286,9 +256,9 @@ fn walk_by_rehash<R: Router + ?Sized>(
     if let Some(owner) = router.route_hash(key) {
         visit(owner)?;
     }
-    // Twice the members finds most of them, and so many rounds all of a short list; the sweep
-    // below finds the rest. Without a limit, one node of nearly all the weight would cost a large
-    // cluster a lookup for each of the others.
+    // Two rounds for each member find most members, and 256 rounds fill any short list. The sweep
+    // below finds the rest. Without the limit, a large cluster in which one node has nearly all
+    // the weight would pay a lookup for each of the other nodes.
     for round in 1..=ROUNDS.min(2 * nodes.weighted() as u64) {
         if let Some(id) = router.route_hash(key.rehash(round)) {
             visit(id)?;

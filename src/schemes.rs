@@ -1,4 +1,4 @@
-//! All rows of the registry, strategies and dialects alike.
+//! All rows of the registry: strategies and dialects.
 
 use alloc::format;
 use alloc::string::String;
@@ -7,12 +7,7 @@ use alloc::vec::Vec;
 use crate::registry::Scheme;
 use crate::{Error, strategy};
 
-/// Returns every row: the strategies, then, with the feature `compat`, the dialects.
-///
-/// ```
-/// let names: Vec<_> = hashroute::schemes().map(|row| row.name).collect();
-/// assert!(names.starts_with(&["modulo", "ring"]));
-/// ```
+/// Returns every row: the strategies, then the dialects (with the feature `compat`).
 pub fn schemes() -> impl Iterator<Item = &'static Scheme> {
     #[cfg(feature = "compat")]
     let dialects = crate::compat::ALL;
@@ -21,11 +16,11 @@ pub fn schemes() -> impl Iterator<Item = &'static Scheme> {
     strategy::ALL.iter().chain(dialects)
 }
 
-/// Finds a row by name. Of a strategy and a dialect with one name it is the strategy, unless the
-/// name says otherwise: `dialect:jump`.
+/// Finds a row by name. If a strategy and a dialect have the same name, the bare name means the
+/// strategy, and the prefix `dialect:` the dialect, as in `dialect:jump`.
 ///
 /// # Errors
-/// [`Error::Parameter`] that lists the known names.
+/// [`Error::Parameter`], which lists the known names.
 ///
 /// ```
 /// use hashroute::scheme;
@@ -50,8 +45,8 @@ pub fn scheme(name: &str) -> Result<&'static Scheme, Error> {
     })
 }
 
-/// Returns the name by which [`scheme`] finds a row: `dialect:jump` for the dialect of that name,
-/// since `jump` is the strategy.
+/// Returns the name by which [`scheme`] finds a row: `dialect:jump` for the dialect `jump`, because
+/// `jump` alone means the strategy.
 ///
 /// ```
 /// use hashroute::{scheme, scheme_name};

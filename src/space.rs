@@ -1,4 +1,4 @@
-//! The hash space by owner, where a strategy's structure says who owns which part of it.
+//! The hash space as ranges with owners, for strategies that consist of arcs, cells or slots.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -6,12 +6,12 @@ use core::ops::Range;
 
 use crate::{KeyHash, NodeId};
 
-/// The whole hash space, cut into ranges of one owner each, in order.
+/// The whole hash space, cut into ranges with one owner each, in order.
 ///
-/// A hash stands at a position: at itself on a circle ([`arcs`](Self::arcs)), at its remainder where
-/// a table is looked up by hash mod cells ([`cells`](Self::cells)). A range is a run of positions.
-/// So rings, Maglev, slots and modulo, and the dialects that are one of these, all have the same
-/// form, and [`Router::route_hash`](crate::Router::route_hash) is [`owner`](Self::owner).
+/// Every hash has a position. On a circle ([`arcs`](Self::arcs)) the position is the hash itself. In
+/// a table ([`cells`](Self::cells)) it is the hash modulo the number of cells. A range is a run of
+/// positions. Rings, Maglev, slots, modulo and the dialects built on them all have this form, and
+/// [`owner`](Self::owner) equals their [`route_hash`](crate::Router::route_hash).
 ///
 /// ```
 /// use hashroute::{KeyHash, Node, Ring, Router};
@@ -32,7 +32,7 @@ pub struct HashRanges {
     starts: Vec<(u64, Option<NodeId>)>,
 }
 
-/// A run of positions that one node owns, both ends included.
+/// A run of positions with one owner, both ends included.
 ///
 /// ```
 /// use hashroute::{HashSlots, Node, Router};
@@ -50,15 +50,15 @@ pub struct OwnedRange {
     pub first: u64,
     /// The last position.
     pub last: u64,
-    /// Who owns it.
+    /// The owner; `None` if no node owns the range.
     pub owner: Option<NodeId>,
 }
 
 impl HashRanges {
-    /// Arcs of a circle of 2^`bits` hashes (1 to 64; more count as 64, none as 1), each given by
-    /// its last position: a hash belongs to the first end at or after it, past the last one to the
-    /// first. Of equal ends the first given counts, and without any, nobody owns anything.
-    /// O(ends log ends), O(ends) when they are in order.
+    /// Builds the arcs of a circle of 2^`bits` hashes, each from its last position and its owner.
+    /// A hash belongs to the first end at or after it; past the last end, to the first end. Among
+    /// equal ends the first one given counts. Without ends no node owns anything. `bits` is clamped
+    /// to 1..=64. O(ends log ends), or O(ends) if the ends are in order.
     ///
     /// ```
     /// # use hashroute::{KeyHash, Node, Nodes, HashRanges};
@@ -93,9 +93,9 @@ impl HashRanges {
         }
     }
 
-    /// Cells in runs of one owner, each with its length: a hash of `bits` bits (as for
-    /// [`arcs`](Self::arcs)) stands in the cell at its remainder modulo their number. Without
-    /// cells nobody owns anything. O(runs).
+    /// Builds a table of cells from runs, each with its length and its owner. The cell of a hash is
+    /// the hash modulo the number of cells. Without cells no node owns anything. `bits` is the width
+    /// of the hashes, clamped to 1..=64. O(runs).
     ///
     /// ```
     /// # use hashroute::{KeyHash, Node, Nodes, HashRanges};
@@ -126,15 +126,8 @@ impl HashRanges {
         }
     }
 
-    /// Marks that all hashes of a range share their whole [walk](crate::Router::walk), not only their
-    /// owner.
-    ///
-    /// ```
-    /// # use hashroute::{HashSlots, Node, Ring, Router};
-    /// assert!(Ring::new([Node::new("a")])?.ranges().is_some_and(|ranges| ranges.has_lists()));
-    /// assert!(HashSlots::new([Node::new("a")])?.ranges().is_some_and(|ranges| !ranges.has_lists()));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Declares that all hashes of a range share their preference list
+    /// ([`walk`](crate::Router::walk)), not only their owner.
     #[must_use]
     pub fn with_lists(self) -> Self {
         Self {
@@ -143,7 +136,7 @@ impl HashRanges {
         }
     }
 
-    /// Takes all ranges from these nodes.
+    /// Leaves the ranges of these nodes without an owner.
     #[cfg(feature = "compat")]
     pub(crate) fn without(mut self, absent: &[NodeId]) -> Self {
         for (_, owner) in &mut self.starts {
@@ -152,55 +145,30 @@ impl HashRanges {
         self
     }
 
-    /// Whether all hashes of a range share their preference list: replicas change at its ends
-    /// alone.
-    ///
-    /// ```
-    /// # use hashroute::HashRanges;
-    /// assert!(!HashRanges::cells(64, []).has_lists());
-    /// ```
+    /// Returns whether all hashes of a range share their preference list, so that replicas change
+    /// only at the ends of ranges.
     pub fn has_lists(&self) -> bool {
         self.lists
     }
 
-    /// How many bits the hashes have.
-    ///
-    /// ```
-    /// # use hashroute::HashRanges;
-    /// assert_eq!(HashRanges::arcs(32, []).bits(), 32);
-    /// ```
+    /// Returns the width of the hashes, in bits.
     pub fn bits(&self) -> u32 {
         self.space.bits
     }
 
-    /// What a hash is taken modulo to give its position; `None` on a circle.
-    ///
-    /// ```
-    /// # use hashroute::HashRanges;
-    /// assert_eq!(HashRanges::cells(64, [(7, None)]).modulus(), Some(7));
-    /// ```
+    /// Returns the number of cells, by which a hash is divided to give its position; `None` on a
+    /// circle.
     pub fn modulus(&self) -> Option<u64> {
         self.space.modulus
     }
 
-    /// How many ranges there are, at least one.
-    ///
-    /// ```
-    /// # use hashroute::HashRanges;
-    /// assert_eq!(HashRanges::arcs(64, []).len(), 1);
-    /// ```
+    /// Returns the number of ranges, at least one.
     #[expect(clippy::len_without_is_empty, reason = "there is always a range")]
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// The ranges in order, from position 0 to the last.
-    ///
-    /// ```
-    /// # use hashroute::HashRanges;
-    /// let only = HashRanges::arcs(64, []).iter().next().expect("always one");
-    /// assert_eq!((only.first, only.last, only.owner), (0, u64::MAX, None));
-    /// ```
+    /// Returns the ranges in order, from position 0 to the last position.
     pub fn iter(&self) -> HashRangesIter<'_> {
         HashRangesIter {
             ranges: self,
@@ -208,7 +176,7 @@ impl HashRanges {
         }
     }
 
-    /// The position of a hash; `None` when it is wider than the hashes here.
+    /// Returns the position of a hash; `None` if the hash has more than [`bits`](Self::bits) bits.
     ///
     /// ```
     /// # use hashroute::{KeyHash, HashRanges};
@@ -220,20 +188,15 @@ impl HashRanges {
         self.space.position(key)
     }
 
-    /// Who owns a hash. O(log ranges).
-    ///
-    /// ```
-    /// # use hashroute::{KeyHash, HashRanges};
-    /// assert_eq!(HashRanges::arcs(64, []).owner(KeyHash::from_raw(7)), None);
-    /// ```
+    /// Returns the owner of a hash. O(log ranges).
     pub fn owner(&self, key: KeyHash) -> Option<NodeId> {
         let position = self.position(key)?;
         let after = self.starts.partition_point(|(start, _)| *start <= position);
         self.starts[after - 1].1
     }
 
-    /// The share of all hashes that stand at these positions, both ends included; exact up to the
-    /// rounding of the quotient.
+    /// Returns the share of all hashes that have these positions, both ends included. Exact up to
+    /// the rounding of the quotient.
     ///
     /// ```
     /// # use hashroute::HashRanges;
@@ -244,8 +207,9 @@ impl HashRanges {
         self.space.count(first, last) as f64 / self.space.hashes() as f64
     }
 
-    /// Returns the share of all hashes that each node owns, by [`NodeId::index`] below `id_bound`,
-    /// exact up to the rounding of the quotient. Without gaps the shares sum to 1. O(ranges).
+    /// Returns the share of all hashes that each node owns, by [`NodeId::index`] below `id_bound`.
+    /// Exact up to the rounding of the quotient. If every range has an owner, the shares sum to 1.
+    /// O(ranges).
     ///
     /// ```
     /// # use hashroute::{Ring, Router};
@@ -280,12 +244,7 @@ impl HashRanges {
     }
 }
 
-/// The ranges in order.
-///
-/// ```
-/// let ranges = hashroute::HashRanges::arcs(64, []);
-/// assert_eq!((&ranges).into_iter().count(), 1);
-/// ```
+/// Iterates over the ranges in order.
 impl<'a> IntoIterator for &'a HashRanges {
     type Item = OwnedRange;
     type IntoIter = HashRangesIter<'a>;
@@ -295,7 +254,7 @@ impl<'a> IntoIterator for &'a HashRanges {
     }
 }
 
-/// The ranges of [`HashRanges::iter`].
+/// An iterator over the ranges of [`HashRanges`].
 #[derive(Clone, Debug)]
 pub struct HashRangesIter<'a> {
     ranges: &'a HashRanges,
@@ -322,17 +281,17 @@ impl DoubleEndedIterator for HashRangesIter<'_> {
 
 impl ExactSizeIterator for HashRangesIter<'_> {}
 
-/// A space of hashes: their number of bits, and the positions they can take.
+/// A hash space: the width of the hashes, and the positions that they can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HashSpace {
-    /// From 1 to 64.
+    /// The width of the hashes, from 1 to 64.
     bits: u32,
-    /// What a hash is taken modulo, at least 1; `None` where the whole hash is the position.
+    /// The number of cells, at least 1; `None` on a circle, where the hash is the position.
     modulus: Option<u64>,
 }
 
 impl HashSpace {
-    /// Every hash at its own position.
+    /// The circle of 64-bit hashes.
     pub(crate) const CIRCLE: Self = Self {
         bits: 64,
         modulus: None,
@@ -342,12 +301,12 @@ impl HashSpace {
         self.modulus
     }
 
-    /// How many hashes there are.
+    /// Returns the number of hashes.
     pub(crate) fn hashes(self) -> u128 {
         1 << self.bits
     }
 
-    /// The last position.
+    /// Returns the last position.
     pub(crate) fn last(self) -> u64 {
         self.modulus.map_or(self.widest(), |modulus| modulus - 1)
     }
@@ -361,23 +320,25 @@ impl HashSpace {
         (hash <= self.widest()).then(|| self.modulus.map_or(hash, |modulus| hash % modulus))
     }
 
-    /// How many hashes stand at these positions, both ends included.
+    /// Returns the number of hashes at these positions, both ends included.
     pub(crate) fn count(self, first: u64, last: u64) -> u128 {
         let whole = u128::from(self.last()) + 1;
         let start = u128::from(first).min(whole);
         let end = (u128::from(last) + 1).min(whole);
-        // Of all positions the first `more` have one hash more than the others.
+        // The number of hashes is rarely a multiple of the number of positions: the first `more`
+        // positions have one hash more than the others.
         let (each, more) = (self.hashes() / whole, self.hashes() % whole);
         end.saturating_sub(start) * each + end.min(more).saturating_sub(start)
     }
 
-    /// The most hashes that stand at one position.
+    /// Returns the largest number of hashes at one position.
     pub(crate) fn largest(self) -> u128 {
         self.count(0, 0)
     }
 
-    /// The positions in which both cuts are runs: those of the circle, or the remainders modulo the
-    /// least common multiple. `None` where there are none, or too many to look at.
+    /// Returns a space in which the ranges of both are runs of positions: the circle, or a table
+    /// whose number of cells is the least common multiple. `None` if there is none, or if it has
+    /// too many runs.
     fn common(a: &HashRanges, b: &HashRanges) -> Option<Self> {
         let (from, to) = (a.space, b.space);
         if from == to {
@@ -397,10 +358,10 @@ impl HashSpace {
     }
 }
 
-/// Where two tables have to be cut at a common multiple, the most runs: 0.1 s of them.
+/// The largest number of runs at a common multiple of two tables; they take 0.1 s.
 const MAX_RUNS: u64 = 1 << 22;
 
-/// The greatest common divisor; both are at least 1.
+/// Returns the greatest common divisor; both numbers are at least 1.
 fn divisor(mut a: u64, mut b: u64) -> u64 {
     while b > 0 {
         (a, b) = (b, a % b);
@@ -408,9 +369,9 @@ fn divisor(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// Visit all positions in runs, first and last, of one owner in each; both must be cuts of the same
-/// hashes. The space in which the positions are; `None`, and nothing is visited, where no such runs
-/// exist. O(ranges of both).
+/// Visits all positions in runs (first, last, owners) with one owner in each of the two, which must
+/// have hashes of the same function. Returns the space of the positions. Returns `None` and visits
+/// nothing if there are no common runs. O(ranges of both).
 pub(crate) fn overlay(
     a: &HashRanges,
     b: &HashRanges,
@@ -431,11 +392,11 @@ pub(crate) fn overlay(
     }
 }
 
-/// Ranges once after the other, and again from the start.
+/// Cycles through the ranges, and adds `base` to their positions, which grows at each turn.
 struct Turns<'a> {
     ranges: &'a HashRanges,
     at: usize,
-    /// The first position of this turn.
+    /// The first position of this turn in the common space.
     base: u64,
 }
 
@@ -456,7 +417,7 @@ impl<'a> Turns<'a> {
         self.base.saturating_add(self.ranges.range(self.at).last)
     }
 
-    /// Go on where this is the end of a range.
+    /// Goes on to the next range if the present one ends at `end`.
     fn pass(&mut self, end: u64) {
         if self.end() > end {
             return;
@@ -478,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn arcs_reach_around_the_circle() {
+    fn the_first_arc_begins_after_the_last_end() {
         let (a, b) = (id(0), id(1));
         let cut = |ends: &[(u64, NodeId)]| {
             let ranges = HashRanges::arcs(8, ends.iter().copied());
@@ -515,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overlay_has_both_owners_everywhere() {
+    fn an_overlay_has_the_owners_of_both_at_every_position() {
         let (a, b) = (Some(id(0)), Some(id(1)));
         let pairs = [
             (

@@ -1,5 +1,5 @@
-//! What threads share, under the names of the standard library. Tests that try out the order of
-//! events, run with `--cfg shuttle`, get it from Shuttle, which decides who goes next.
+//! Atomics and locks under the names of the standard library. Tests of interleavings, which run
+//! with `--cfg shuttle`, get them from Shuttle, which chooses the next thread.
 
 #[cfg(not(all(test, shuttle)))]
 pub(crate) mod atomic {
@@ -19,7 +19,8 @@ pub(crate) use std::sync::{Mutex, MutexGuard};
 #[cfg(all(feature = "shared", test, shuttle))]
 pub(crate) use shuttle::sync::{Mutex, MutexGuard};
 
-/// Lock, whoever panicked while holding it: for what is whole at every moment.
+/// Locks a mutex even if a thread panicked while it held the lock. Use it only for data that is
+/// consistent at every moment.
 #[cfg(feature = "shared")]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex

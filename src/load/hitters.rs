@@ -1,36 +1,36 @@
-//! The heaviest keys of a stream, in memory that does not grow.
+//! Finds the heaviest keys of a stream (heavy hitters) in bounded memory.
 //!
-//! The summary of Misra and Gries (1982), made in batches as by Anderson and others, "A
-//! High-Performance Algorithm for Identifying Frequent Items in Data Streams" (IMC 2017): counts
+//! This is the summary of Misra and Gries (1982), in batches as in Anderson and others, "A
+//! High-Performance Algorithm for Identifying Frequent Items in Data Streams" (IMC 2017). Counts
 //! are exact until there are more than twice as many keys as the capacity. Then the count of the
-//! first key beyond the capacity is taken from all counts, and keys with nothing left are
-//! forgotten. Summaries of parts of a stream can be merged (Agarwal and others, "Mergeable
-//! Summaries", PODS 2012).
+//! first key beyond the capacity, in order of count, is subtracted from all counts, and keys
+//! without a remainder are forgotten. Summaries of parts of a stream can be merged (Agarwal and
+//! others, "Mergeable Summaries", PODS 2012).
 //!
-//! With N the total and c the capacity, at most N / (c + 1) is taken from any key: whatever is
-//! taken is taken from at least c + 1 keys. This is the one bound for all keys. A count that also
-//! carries a [`Mark`] has a bound of its own, as in the Space-Saving summary of Metwally, Agrawal
-//! and El Abbadi (ICDT 2005): what was taken since the count began did come, so only what was
-//! taken before is uncertain.
+//! With N the total and c the capacity, a key loses at most N / (c + 1), because every subtraction
+//! is made from at least c + 1 keys. This bound holds for all keys. A count with a [`Mark`] has a
+//! closer bound of its own, as in the Space-Saving summary of Metwally, Agrawal and El Abbadi (ICDT
+//! 2005): amounts subtracted after the count began were counted for the key, so only the amounts
+//! subtracted before are uncertain.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::ops::RangeInclusive;
 
-/// What a count remembers of the time before it began: nothing (`()`), or the most that its key
-/// may have had by then (`u64`, 8 bytes more for each count).
+/// What a count knows about the time before it began: nothing (`()`), or the largest amount that
+/// its key may have had by then (`u64`, 8 bytes more for each count).
 pub(crate) trait Mark: Copy {
-    /// The mark of a count that begins when `missed` was taken already.
+    /// Makes the mark of a count that begins after `missed` was subtracted.
     fn new(missed: u64) -> Self;
 
-    /// How much of `missed` the key did have: what was taken since the count began.
+    /// Returns the part of `missed` that was subtracted since the count began.
     fn taken(self, missed: u64) -> u64;
 
-    /// The mark of the sum of two counts.
+    /// Returns the mark of the sum of two counts.
     fn sum(self, other: Self) -> Self;
 
-    /// The mark of half the count.
+    /// Returns the mark of half the count.
     fn half(self) -> Self;
 }
 
@@ -60,14 +60,15 @@ impl Mark for u64 {
     }
 
     fn half(self) -> Self {
-        // `missed` grows by 1 when it is halved, of which the key had nothing.
+        // Halving adds 1 to `missed` for rounding. That 1 was not subtracted from this key, so the
+        // mark grows by 1 as well.
         self.div_ceil(2) + 1
     }
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Count<M> {
-    /// What the key has beside all that was taken, never 0.
+    /// The amount of the key that is left after all subtractions, never 0.
     amount: u64,
     mark: M,
 }
@@ -93,22 +94,22 @@ impl<M: Mark> Count<M> {
     }
 }
 
-/// Counts of the heaviest keys. Sums stop at the largest number.
+/// Counts the heaviest keys. Sums saturate.
 ///
 /// | feed | halve, merge | memory |
 /// |---|---|---|
-/// | O(log c) amortised, whatever the keys are | O(c), O(c log c) | at most 2 c + 1 keys with their counts, and 8 B more each while it shrinks |
+/// | O(log c) amortised, for any keys | O(c), O(c log c) | at most 2 c + 1 keys with their counts, and 8 B more for each while the summary shrinks |
 #[derive(Clone, Debug)]
 pub(crate) struct Hitters<K, M = ()> {
     capacity: usize,
     counts: BTreeMap<K, Count<M>>,
-    /// The most that was taken from any key.
+    /// The largest amount that was subtracted from one key.
     missed: u64,
     total: u64,
 }
 
 impl<K: Ord + Clone, M: Mark> Hitters<K, M> {
-    /// Makes an empty summary; a capacity of 0 counts nothing for long.
+    /// Makes an empty summary. With a capacity of 0 it forgets every key at once.
     pub(crate) const fn new(capacity: usize) -> Self {
         Self {
             capacity,
@@ -137,7 +138,7 @@ impl<K: Ord + Clone, M: Mark> Hitters<K, M> {
         }
     }
 
-    /// Counts a key that is copied only when it has no count yet.
+    /// Counts a key and copies it only if it has no count yet.
     #[cfg(any(feature = "redis", test))]
     pub(crate) fn feed_ref<Q>(&mut self, key: &Q, amount: u64)
     where
@@ -145,6 +146,7 @@ impl<K: Ord + Clone, M: Mark> Hitters<K, M> {
         Q: Ord + alloc::borrow::ToOwned<Owned = K> + ?Sized,
     {
         if let Some(count) = self.counts.get_mut(key) {
+            // No new count, so there is nothing to shrink.
             self.total = self.total.saturating_add(amount);
             count.amount = count.amount.saturating_add(amount);
         } else {
@@ -152,15 +154,16 @@ impl<K: Ord + Clone, M: Mark> Hitters<K, M> {
         }
     }
 
-    /// Goes back to the capacity when there are more than twice as many counts: more than
-    /// `capacity` counts lose `least` each, so that all `least` together are at most
-    /// total / (capacity + 1).
+    /// Shrinks to the capacity once there are more than twice as many counts.
     fn shrink(&mut self) {
         if self.counts.len() <= 2 * self.capacity {
             return;
         }
         let amounts = self.counts.values().map(|count| Reverse(count.amount));
         let mut amounts: Vec<_> = amounts.collect();
+        // `least` is the amount of the key at index `capacity` from the top, so at least
+        // capacity + 1 counts lose `least` each. The sum of all `least` is therefore at most
+        // total / (capacity + 1). Selecting costs O(c) and runs once in c feeds, so it adds O(1).
         let (_, Reverse(least), _) = amounts.select_nth_unstable(self.capacity);
         let least = *least;
         self.missed = self.missed.saturating_add(least);
@@ -170,10 +173,11 @@ impl<K: Ord + Clone, M: Mark> Hitters<K, M> {
         });
     }
 
-    /// Halves all counts and the total, which rounds up.
+    /// Halves all counts and the total. The total rounds up.
     pub(crate) fn halve(&mut self) {
         self.total = self.total.div_ceil(2);
-        // The half that an odd count loses is what a key may have beside.
+        // An odd count and an odd `missed` lose a half each to rounding. The 1 makes up for both,
+        // so the upper bound of every key holds.
         self.missed = self.missed / 2 + 1;
         self.counts.retain(|_, count| {
             count.amount /= 2;
@@ -182,10 +186,10 @@ impl<K: Ord + Clone, M: Mark> Hitters<K, M> {
         });
     }
 
-    /// Adds the counts of another part of the stream. The sum has the lesser capacity, and with
-    /// it the bounds of both together.
+    /// Adds the counts of another part of the stream. The sum has the smaller of the two
+    /// capacities, and its bounds are those of that capacity.
     pub(crate) fn merge(&mut self, other: &Self) {
-        // A key that only one of the two counts may have had all that the other took.
+        // A key that only one side counts may have lost the other side's whole `missed` there.
         for (key, count) in &mut self.counts {
             let counted = other.counts.get(key).copied();
             *count = count.sum(counted.unwrap_or_else(|| Count::new(other.missed)));
@@ -200,13 +204,13 @@ impl<K: Ord + Clone, M: Mark> Hitters<K, M> {
         self.shrink();
     }
 
-    /// The least and the most that a key has. O(log c).
+    /// Returns the bounds of the amount of a key. O(log c).
     pub(crate) fn range(&self, key: &K) -> RangeInclusive<u64> {
         let count = self.counts.get(key);
         count.map_or(0..=self.missed, |count| count.range(self.missed))
     }
 
-    /// The keys that are counted, in order, each with the least and the most that it has.
+    /// Returns the counted keys in order, each with the bounds of its amount.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, RangeInclusive<u64>)> {
         let counts = self.counts.iter();
         counts.map(|(key, count)| (key, count.range(self.missed)))
@@ -220,13 +224,13 @@ mod tests {
 
     const CAPACITY: usize = 5;
 
-    /// The same stream counted with and without marks, and exactly: halves are exact in an `f64`.
+    /// One stream counted with marks, without marks, and exactly: halves are exact in an `f64`.
     #[derive(Clone)]
     struct Both {
         plain: Hitters<u64>,
         marked: Hitters<u64, u64>,
         exact: BTreeMap<u64, f64>,
-        /// The most that halving may have added to a bound, by merged parts.
+        /// The largest amount that halving may have added to a bound, over all merged parts.
         slack: f64,
     }
 
@@ -240,7 +244,7 @@ mod tests {
             }
         }
 
-        /// A stream of a few heavy keys, of many light ones, and of others in turns.
+        /// Feeds a few heavy keys, many light keys, and keys that come in turns.
         fn feed(&mut self, seed: u64, turns: u64) {
             for turn in 0..turns {
                 let random = mix64(seed << 32 | turn);
@@ -288,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_keep_every_bound_and_narrow_some() {
+    fn marks_keep_all_bounds_and_narrow_some() {
         let mut narrower = 0;
         for seed in 0..200 {
             let mut both = Both::new(CAPACITY);
@@ -305,11 +309,11 @@ mod tests {
             let counts = both.plain.iter().zip(both.marked.iter());
             narrower += counts.filter(|(plain, marked)| plain != marked).count();
         }
-        assert!(narrower > 100, "{narrower}");
+        assert!(narrower > 100, "marks narrowed only {narrower} bounds");
     }
 
     #[test]
-    fn a_key_that_was_counted_from_the_start_is_exact_with_a_mark() {
+    fn a_key_counted_from_the_start_is_exact_with_a_mark() {
         let mut marked: Hitters<Vec<u8>, u64> = Hitters::new(4);
         marked.feed_ref(&b"first"[..], 1000);
         for i in 0..500_u32 {
@@ -322,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_amounts_stop_at_the_largest_number() {
+    fn huge_amounts_saturate() {
         let mut marked: Hitters<u64, u64> = Hitters::new(1);
         for key in [1, 2, 2, 3, 3] {
             marked.feed(key, u64::MAX);

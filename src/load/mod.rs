@@ -1,4 +1,4 @@
-//! Load: how many keys each node holds now, counted once for all routers that look at it.
+//! Load: the number of keys that each node holds now. All routers that need it count it here.
 
 mod hitters;
 
@@ -14,8 +14,8 @@ use crate::digest::Digest;
 use crate::sync::atomic::AtomicUsize;
 use crate::{KeyHash, NodeId};
 
-/// The loads that a router counts, in keys: what [`Router::loads`](crate::Router::loads) gives
-/// where load decides which node a key goes to.
+/// Counts the keys on each node. [`Router::loads`](crate::Router::loads) returns it for a router
+/// that balances by load.
 ///
 /// ```
 /// use hashroute::{BoundedLoad, Loads, Ring, Router};
@@ -29,31 +29,29 @@ use crate::{KeyHash, NodeId};
 /// ```
 pub trait Loads: Send + Sync {
     /// Places a key on the node that the router chooses now, and counts it there until the lease
-    /// is released. `None` for a key that the router does not route, and where no node can take
-    /// it.
+    /// is released. `None` for a key that the router does not route, and if no node can take it.
     fn acquire(&self, key: &[u8]) -> Option<Lease>;
 
-    /// As [`acquire`](Self::acquire), for a key that is hashed already.
+    /// Places a key hash in the same way as [`acquire`](Self::acquire).
     fn acquire_hash(&self, key: KeyHash) -> Option<Lease>;
 
-    /// Counts a key on this node, whoever chose it. `None` for a node that is no member, or is
-    /// full.
+    /// Counts a key on a node that the caller chose. `None` if the node is not a member or is full.
     fn acquire_on(&self, id: NodeId) -> Option<Lease>;
 
-    /// Gives the load of a lease back. `false`, and nothing is given, when the node has left since
-    /// or the lease is another router's.
+    /// Releases a lease: its node holds one key less. Returns `false` and changes nothing if the
+    /// node has left since, or if the lease belongs to another router.
     fn release(&self, lease: Lease) -> bool;
 
-    /// Returns the number of keys on a node now; 0 for a node that is no member.
+    /// Returns the number of keys on a node now; 0 if the node is not a member.
     fn load(&self, id: NodeId) -> u64;
 
     /// Returns the number of keys on all nodes now.
     fn total_load(&self) -> u64;
 }
 
-/// The right to give one unit of load back, once.
+/// One key that a node holds. It counts as load until it is released.
 ///
-/// A lease of a node that has left gives nothing back; neither does a lease of another router.
+/// A lease has no effect after its node has left, or on another router.
 ///
 /// ```
 /// use hashroute::{BoundedLoad, Change, Loads, Ring, Router};
@@ -62,32 +60,32 @@ pub trait Loads: Send + Sync {
 /// let lease = router.acquire(b"key").expect("room");
 /// router.apply(&Change::remove("a"))?;
 /// router.apply(&Change::add("a"))?;
-/// assert!(!router.release(lease)); // that "a" is gone, and its load with it
+/// assert!(!router.release(lease)); // the first "a" has left, and its load with it
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Debug)]
-#[must_use = "a lease that is dropped keeps its unit of load until the node leaves"]
+#[must_use = "a dropped lease counts as load until its node leaves"]
 pub struct Lease {
     id: NodeId,
     stay: usize,
 }
 
 impl Lease {
-    /// Returns the node that the key was placed on.
+    /// Returns the node that holds the key.
     pub fn node(&self) -> NodeId {
         self.id
     }
 }
 
-/// The keys on each node, by index.
+/// The number of keys on each node, by index of the node.
 ///
-/// Everything is sequentially consistent. A bound compares counters of several nodes with a total
-/// and relies on one order of all changes; the other users do not need it and pay nothing for it
-/// on x86, where each of these operations is one locked instruction anyway.
+/// All operations are sequentially consistent. A bound compares counters of several nodes with a
+/// total, so it relies on one order of all changes. The other users do not need that order, but it
+/// costs them nothing on x86: each of these operations is one locked instruction in any case.
 #[derive(Clone)]
 pub(crate) struct Counters<C = Counter>(Vec<C>);
 
-/// The first loads by index, and the number of all with a digest.
+/// Prints the first eight loads, and the number and a digest of all.
 impl<C: fmt::Debug> fmt::Debug for Counters<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Counters")
@@ -100,15 +98,15 @@ impl<C: fmt::Debug> fmt::Debug for Counters<C> {
 /// Counters that clones share.
 pub(crate) type SharedCounters = Counters<Arc<Counter>>;
 
-/// The keys on one node, from when it joined until it leaves.
+/// The number of keys on one node, from its joining until it leaves.
 pub(crate) struct Counter {
     load: AtomicUsize,
-    /// A number that no other counter of this process has: a lease is good for the counter of the
-    /// same number alone, so a node that left and came back takes no lease from before.
+    /// An id that is unique in the process. A lease is valid only for the counter with the same
+    /// id, so a node that left and came back does not accept its old leases.
     stay: usize,
 }
 
-/// Without the number, which differs between routers that are otherwise equal.
+/// Leaves out the id, which differs between routers that are otherwise equal.
 impl fmt::Debug for Counter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.load.fmt(f)
@@ -117,7 +115,8 @@ impl fmt::Debug for Counter {
 
 impl Counter {
     fn new() -> Self {
-        // Not the atomic that Shuttle schedules: nobody waits for these numbers.
+        // Not an atomic that Shuttle schedules: no thread waits for these ids, so each of them
+        // would only multiply the interleavings to try.
         static STAYS: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
         Self {
             load: AtomicUsize::new(0),
@@ -132,12 +131,12 @@ impl<C: Borrow<Counter> + From<Counter>> Counters<C> {
         Self((0..id_bound).map(|_| Counter::new().into()).collect())
     }
 
-    /// Makes counters for the same indexes that share nothing with these, all at 0.
+    /// Makes separate counters for the same indexes, all at 0.
     pub(crate) fn anew(&self) -> Self {
         Self::new(self.0.len())
     }
 
-    /// Whether nothing is counted.
+    /// Returns whether there is no counter.
     #[cfg(feature = "compat")]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -157,17 +156,19 @@ impl<C: Borrow<Counter> + From<Counter>> Counters<C> {
         loads.map(|load| load as u64).sum()
     }
 
-    /// Counts one key more on a node, unless it holds `limit` already.
+    /// Counts one more key on a node, unless the node holds `limit` keys already.
     #[inline]
     pub(crate) fn acquire(&self, id: NodeId, limit: usize) -> Option<Lease> {
         let counter: &Counter = self.0.get(id.index())?.borrow();
+        // The check and the increment are one atomic step: two threads that both see room for one
+        // key cannot both take it.
         let more = |load: usize| (load < limit).then_some(load + 1);
         counter.load.fetch_update(SeqCst, SeqCst, more).ok()?;
         let stay = counter.stay;
         Some(Lease { id, stay })
     }
 
-    /// Counts one key less. `false` where the lease is not of these counters.
+    /// Counts one key less. Returns `false` if the lease does not belong to these counters.
     #[inline]
     #[expect(
         clippy::needless_pass_by_value,
@@ -178,12 +179,13 @@ impl<C: Borrow<Counter> + From<Counter>> Counters<C> {
         let Some(counter) = counter.filter(|counter: &&Counter| counter.stay == lease.stay) else {
             return false;
         };
+        // Cannot go below 0: the lease with this id was counted, and `release` consumes it.
         counter.load.fetch_sub(1, SeqCst);
         true
     }
 
-    /// Follows a change of members: a node that left takes its counter along, which voids its
-    /// leases, and one that joined starts at 0. Returns the load of the node that left.
+    /// Follows a change of members. A node that left loses its counter, which makes its leases
+    /// invalid; a node that joined starts at 0. Returns the load of the node that left.
     pub(crate) fn follow(&mut self, left: Option<NodeId>, id_bound: usize) -> usize {
         let counter = left.and_then(|id| self.0.get_mut(id.index()));
         let gone = counter.map(|counter| core::mem::replace(counter, Counter::new().into()));
@@ -192,7 +194,7 @@ impl<C: Borrow<Counter> + From<Counter>> Counters<C> {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        // Behind an `Arc` stands the counter with two counts of the `Arc`.
+        // An `Arc` allocates the counter together with its strong and its weak count.
         let behind = if size_of::<C>() < size_of::<Counter>() {
             2 * size_of::<usize>() + size_of::<Counter>()
         } else {
