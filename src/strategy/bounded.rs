@@ -1,11 +1,10 @@
-//! Bounded load over a ring, as a row of the registry: [`BoundedLoad`] says what it is.
+//! A ring with bounded loads as a row of the registry. [`BoundedLoad`] describes the algorithm.
 //!
 //! | lookup | memory | change |
 //! |---|---|---|
-//! | that of the ring, and a few steps of its walk | 16 B a node more than the ring | that of the ring |
+//! | as the ring, then a few steps of its walk | 16 B a node more than the ring | as the ring |
 //!
-//! Peers must share the set of nodes and the loads of the moment, which in practice means one
-//! router for all.
+//! Peers must share the set of nodes and the current loads. In practice one process routes for all.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -17,7 +16,7 @@ use crate::{BoundedLoad, Error};
 
 pub(super) const STRATEGY: Scheme = Scheme::strategy(
     "bounded",
-    "a ring with bounded loads: nobody above c times the fair share",
+    "a ring with bounded loads: no node above c times its fair share",
     Caps::SET
         .with_agree(Agree::Load)
         .with_excess(Excess::AtMost(excess_bound)),
@@ -46,13 +45,13 @@ pub(super) const STRATEGY: Scheme = Scheme::strategy(
     Param::new(
         "load",
         "1.25",
-        "c: the most a node may hold, as a multiple of its fair share",
+        "c: the largest load of a node, as a multiple of its fair share",
     ),
-    Param::new("cap", "none", "the most keys any node may hold"),
+    Param::new("cap", "none", "the largest number of keys on any node"),
     POINTS,
 ]);
 
-/// The worst that was measured, with room: 100,000 keys placed anew after a change.
+/// The largest excess that was measured, with a margin: 100,000 keys placed again after a change.
 fn excess_bound(nodes: usize) -> f64 {
     0.005 + 3e-5 * nodes as f64
 }

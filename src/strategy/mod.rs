@@ -1,7 +1,7 @@
-//! The strategies and their registry.
+//! The strategies: algorithms for consistent hashing, sharding and load balancing.
 //!
-//! A strategy is one file here and one line in [`ALL`]; the contract tests, the benchmarks, the
-//! harness and the command line then have it.
+//! A strategy is one file in this folder and one line in [`ALL`]. The contract tests, the
+//! benchmarks, the harness and the command line find it there.
 //!
 //! ```
 //! use hashroute::{Node, Router, strategy::{self, Params}};
@@ -39,7 +39,7 @@ pub use ring::Ring;
 pub use shortlist::Shortlist;
 pub use slots::HashSlots;
 
-/// Every strategy, in the order in which they are best learned.
+/// Every strategy, in a good order for learning them.
 ///
 /// ```
 /// let names: Vec<_> = hashroute::strategy::ALL.iter().map(|strategy| strategy.name).collect();
@@ -56,10 +56,10 @@ pub static ALL: &[Scheme] = &[
     bounded::STRATEGY,
 ];
 
-/// The strategy of this name.
+/// Returns the strategy with this name.
 ///
 /// # Errors
-/// [`Error::Parameter`] that lists the known names.
+/// [`Error::Parameter`], which lists the known names.
 ///
 /// ```
 /// let error = hashroute::strategy::find("rign").unwrap_err();

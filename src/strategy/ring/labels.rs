@@ -1,4 +1,4 @@
-//! Where a ring's points come from.
+//! The labels of a ring: they determine the points of each node.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -10,20 +10,20 @@ use md5::{Digest, Md5};
 
 use crate::strategy::{draw, seed};
 
-/// Where a node's points come from.
+/// The source of the points of a node.
 #[derive(Clone, Debug)]
 pub(super) enum Labels {
-    /// A sequence seeded by the hash of the name.
+    /// A sequence of numbers, seeded with the hash of the name.
     Drawn { points: u32 },
-    /// MD5 of "name#i"; the owner of a hash is the first point beyond it.
+    /// MD5 of "name#i". The owner of a hash is the first point strictly after it.
     #[cfg(feature = "md5")]
     Tutorial { points: u32 },
-    /// Given, by name.
+    /// Explicit tokens, by name of the node.
     Tokens(BTreeMap<Box<str>, Vec<u64>>),
 }
 
 impl Labels {
-    /// Returns the number of points for each unit of weight; `None` where tokens are given.
+    /// Returns the number of points for each unit of weight; `None` for explicit tokens.
     pub(super) fn per_weight(&self) -> Option<u32> {
         match self {
             Self::Drawn { points } => Some(*points),
@@ -33,7 +33,8 @@ impl Labels {
         }
     }
 
-    /// Returns whether the owner of a hash is the first point beyond it, not the first at it.
+    /// Returns whether a point does not own the hash equal to it: the owner of a hash is then the
+    /// first point strictly after it.
     #[inline]
     pub(super) fn beyond(&self) -> bool {
         match self {
@@ -54,7 +55,8 @@ impl Labels {
         }
     }
 
-    /// A part of its sequence of points, in no order.
+    /// Calls `point` for a range of a node's sequence of points, which is not sorted. The sequence
+    /// depends on the name alone.
     pub(super) fn each(&self, name: &str, range: Range<u64>, mut point: impl FnMut(u64)) {
         match self {
             Self::Drawn { .. } => {

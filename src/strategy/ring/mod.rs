@@ -1,18 +1,22 @@
-//! The ring: nodes own the arcs before their points on the circle of 64-bit hashes.
+//! The ring: classic consistent hashing with virtual nodes.
+//!
+//! Every node has many points (also called virtual nodes, vnodes or tokens) on the circle of 64-bit
+//! hashes. A point owns the hashes after the previous point, up to and including itself.
 //!
 //! Karger et al., "Consistent Hashing and Random Trees" (STOC 1997); preference lists as in
 //! `DeCandia` et al., "Dynamo" (SOSP 2007, section 4.3).
 //!
 //! | lookup | memory | change |
 //! |---|---|---|
-//! | O(1) expected, one cache line | 24 to 32 B a point, more for tokens that crowd | O(points of the node), amortised |
+//! | O(1) expected, one cache line | 24 to 32 B a point, more for tokens that are close together | O(points of the node), amortised |
 //!
 //! Peers must share the set of nodes with their weights (or the table of tokens).
 //!
-//! A node has `points` points (160 by default) a unit of weight, so that a change of one node
-//! touches no other's. Points are ordered by (point, name, index), equal ones are all kept; a
-//! key goes to the first point at or after its hash, past the last one to the first. The
-//! coefficient of variation of the shares of equal nodes is about 1 / sqrt(points).
+//! A node has `points` points (160 by default) for each unit of weight. They depend on its name
+//! alone, so a change of one node never moves the points of another. Points are ordered by (point,
+//! name, index), and equal points are all kept. A key goes to the first point at or after its hash;
+//! past the last point, to the first. The coefficient of variation of the shares of equal nodes is
+//! about 1 / sqrt(points).
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -71,7 +75,12 @@ const LABELS: Param = Param::new(
     "drawn, or tutorial for MD5(\"name#i\") with keys hashed by MD5",
 );
 
-/// A hash ring with weighted virtual nodes.
+/// A consistent hash ring with weighted virtual nodes.
+///
+/// Its points are also called virtual nodes, vnodes or tokens. Use it for sharding and for load
+/// balancing if nodes come and go: a node that joins takes keys from all others, and only these keys
+/// move (minimal disruption). The [walk](Router::walk) along the circle gives the preference list of
+/// a key.
 ///
 /// ```
 /// use hashroute::{Change, Node, Ring, Router};
@@ -80,7 +89,7 @@ const LABELS: Param = Param::new(
 /// let before = ring.route(b"user:42").map(|node| node.name().to_owned());
 /// ring.apply(&Change::Add(Node::new("c")))?;
 /// let after = ring.route(b"user:42").map(|node| node.name().to_owned());
-/// assert!(after == before || after.as_deref() == Some("c"));
+/// assert!(after == before || after.as_deref() == Some("c")); // keys move to "c" only
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -92,48 +101,26 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Points a unit of weight, unless said otherwise.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Ring::DEFAULT_POINTS, 160);
-    /// ```
+    /// The default number of points for each unit of weight.
     pub const DEFAULT_POINTS: u32 = 160;
 
-    /// The most points that one ring may have, two gigabytes of them.
-    ///
-    /// ```
-    /// use hashroute::{Error, Node, Ring};
-    /// let error = Ring::new([Node::new("absurd").with_weight(u32::MAX)]).unwrap_err();
-    /// assert!(matches!(error, Error::Capacity { limit: Ring::MAX_POINTS, .. }));
-    /// ```
+    /// The largest number of points of a ring. They take two gigabytes.
     pub const MAX_POINTS: u64 = 1 << 26;
 
-    /// A ring of [`DEFAULT_POINTS`](Self::DEFAULT_POINTS) a unit of weight; the order of the
-    /// nodes does not matter.
+    /// Builds a ring with [`DEFAULT_POINTS`](Self::DEFAULT_POINTS) for each unit of weight. The order
+    /// of the nodes does not matter.
     ///
     /// # Errors
-    /// As [`Nodes::new`]; [`Error::Capacity`] beyond [`MAX_POINTS`](Self::MAX_POINTS).
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, Router};
-    /// assert_eq!(Ring::new([Node::new("a")])?.route(b"key").map(Node::name), Some("a"));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// The errors of [`Nodes::new`]; [`Error::Capacity`] above [`MAX_POINTS`](Self::MAX_POINTS).
     pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         Self::with_points(nodes, Self::DEFAULT_POINTS)
     }
 
-    /// A ring of this many points a unit of weight: more are evener, larger and slower to change.
+    /// Builds a ring with `points` points for each unit of weight. More points give more even
+    /// shares, but cost memory and make changes slower.
     ///
     /// # Errors
-    /// As [`new`](Self::new); [`Error::Parameter`] for 0 points.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// let ring = Ring::with_points([Node::new("a").with_weight(2)], 40)?;
-    /// assert_eq!(ring.points().count(), 80);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// The errors of [`new`](Self::new); [`Error::Parameter`] for 0 points.
     pub fn with_points(
         nodes: impl IntoIterator<Item = impl Into<Node>>,
         points: u32,
@@ -141,12 +128,12 @@ impl Ring {
         Self::build(nodes, Labels::Drawn { points }, KeyHasher::default())
     }
 
-    /// The ring of the widely copied Python tutorial: the points of a node are the first eight
-    /// bytes, big-endian, of MD5("name#i"), and a key goes to the first point strictly greater
-    /// than the same of its own MD5.
+    /// Builds the ring of a widely copied Python tutorial. The points of a node are the first eight
+    /// bytes, big-endian, of MD5("name#i"). The hash of a key is the same part of MD5(key), and a key
+    /// goes to the first point strictly greater than its hash.
     ///
     /// # Errors
-    /// As [`with_points`](Self::with_points).
+    /// The errors of [`with_points`](Self::with_points).
     ///
     /// ```
     /// # use hashroute::{KeyHash, Ring, Router};
@@ -166,18 +153,19 @@ impl Ring {
         )
     }
 
-    /// A ring of explicit tokens, as Cassandra and planned rings have them: each a point and the
-    /// name of its node. A weight says only whether a node takes part (0: its tokens are left
-    /// out until it is weighted again). Equal tokens are all kept, the first name first.
+    /// Builds a ring of explicit tokens, as in Cassandra. Each token is a point and the name of its
+    /// node. Equal tokens are all kept, in order of name. A weight only decides whether a node takes
+    /// part: the tokens of a node with weight 0 are left out until its weight rises again.
     ///
-    /// Tokens should be spread over all 64 bits, as lookups and walks are quick only then: shift
-    /// those of a 32-bit ring, and its keys' hashes, left by 32. A change costs O(points log points).
+    /// Tokens should be spread over all 64 bits: otherwise lookups and walks are slow. For a 32-bit
+    /// ring, shift the tokens and the key hashes left by 32. A change costs O(points log points).
     ///
     /// A new node joins with [`add_with_tokens`](Self::add_with_tokens).
     ///
     /// # Errors
-    /// As [`Nodes::new`]; [`Error::UnknownNode`] for a token of nobody; [`Error::Unsupported`]
-    /// for a node with no token; [`Error::Capacity`] beyond [`MAX_POINTS`](Self::MAX_POINTS).
+    /// The errors of [`Nodes::new`]; [`Error::UnknownNode`] for a token of an unknown node;
+    /// [`Error::Unsupported`] for a node without a token; [`Error::Capacity`] above
+    /// [`MAX_POINTS`](Self::MAX_POINTS).
     ///
     /// ```
     /// # use hashroute::{KeyHash, Ring, Router};
@@ -210,24 +198,18 @@ impl Ring {
         Self::build(nodes, Labels::Tokens(by_name), KeyHasher::default())
     }
 
-    /// The same ring for keys hashed by another function.
-    ///
-    /// ```
-    /// # use hashroute::{HashFunction, KeyHasher, Node, Ring};
-    /// let ring = Ring::new([Node::new("a")])?.with_hasher(KeyHasher::new(HashFunction::Murmur3_128));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Sets the hash function for keys. The points stay where they are.
     #[must_use]
     pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
         self.hasher = hasher;
         self
     }
 
-    /// A node joins a ring of explicit tokens with these. O(points log points).
+    /// Adds a node with its tokens to a ring of explicit tokens. O(points log points).
     ///
     /// # Errors
-    /// As [`Nodes::apply`]; [`Error::Unsupported`] without tokens, or when the ring draws its
-    /// own; [`Error::Capacity`] beyond [`MAX_POINTS`](Self::MAX_POINTS).
+    /// The errors of [`Nodes::apply`]; [`Error::Unsupported`] without tokens, or if the ring draws
+    /// its own points; [`Error::Capacity`] above [`MAX_POINTS`](Self::MAX_POINTS).
     ///
     /// ```
     /// # use hashroute::{KeyHash, Node, Ring, Router};
@@ -251,6 +233,8 @@ impl Ring {
         self.nodes.check(&change)?;
         let mut tokens = tokens.to_vec();
         tokens.sort_unstable();
+        // The change counts the points of the node by its tokens, so they come first and leave
+        // again if it fails.
         by_name.insert(name.clone(), tokens);
         self.change(&change).inspect_err(|_| {
             if let Labels::Tokens(by_name) = &mut self.labels {
@@ -259,15 +243,7 @@ impl Ring {
         })
     }
 
-    /// All points with their nodes, in order.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// let ring = Ring::new(["a", "b"].map(Node::new))?;
-    /// assert!(ring.points().map(|(point, _)| point).is_sorted());
-    /// assert_eq!(ring.points().filter(|(_, node)| node.name() == "a").count(), 160);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns all points with their nodes, in order.
     pub fn points(&self) -> impl Iterator<Item = (u64, &Node)> {
         self.points
             .iter()
@@ -296,7 +272,7 @@ impl Ring {
         })
     }
 
-    /// Apply a change whose labels are known. Nothing fails after the checks.
+    /// Applies a change after all checks, so that a change that fails leaves everything as it was.
     fn change(&mut self, change: &Change) -> Result<(), Error> {
         self.nodes.check(change)?;
         let (name, weight) = match change {
@@ -321,7 +297,8 @@ impl Ring {
             self.points = lay_out(&self.nodes, &self.labels);
             return Ok(());
         }
-        // A node's points are the first of its sequence, as many as its weight gives.
+        // The points of a node are a prefix of its sequence, and the weight gives the length. So a
+        // new weight inserts or removes only the difference, and the others stay.
         let (nodes, points) = (&self.nodes, &mut self.points);
         let precedes = |a, b| nodes.name(a) < nodes.name(b);
         self.labels.each(name, old.min(new)..old.max(new), |point| {
@@ -334,19 +311,19 @@ impl Ring {
         Ok(())
     }
 
-    /// Returns the position from which the first point on the circle is that of the key's owner.
+    /// Returns the position of a key: its owner is the node of the first point at or after it.
     #[inline]
     fn position(&self, key: KeyHash) -> u64 {
-        // Strictly beyond h is at or beyond h + 1; beyond the largest is the first.
+        // "Strictly after h" is "at or after h + 1"; after the largest hash the circle starts again.
         key.get().wrapping_add(self.labels.beyond().into())
     }
 }
 
-/// All points of all nodes.
+/// Builds the index of all points of all nodes.
 fn lay_out(nodes: &Nodes, labels: &Labels) -> Points {
     let count = |node: &Node| labels.count(node.name(), node.weight());
     let total: u64 = nodes.iter().map(|(_, node)| count(node)).sum();
-    // Checked before: at most 2^26.
+    // The callers have checked that there are at most 2^26.
     let mut entries = Vec::with_capacity(usize::try_from(total).unwrap_or(0));
     for (id, node) in nodes {
         labels.each(node.name(), 0..count(node), |point| {
@@ -356,7 +333,7 @@ fn lay_out(nodes: &Nodes, labels: &Labels) -> Points {
     Points::new(entries)
 }
 
-/// The longest preference list that is looked for among the points themselves.
+/// The longest preference list that is read directly from the blocks of points.
 const SHORT_LIST: usize = 8;
 
 const TOKENLESS: Error = Error::Unsupported {
@@ -372,7 +349,7 @@ fn check_capacity(points: u64) -> Result<(), Error> {
         what: Limit::Points,
         wanted: points,
         limit: Ring::MAX_POINTS,
-        advice: "divide all weights by a common factor, or take fewer points a unit of weight",
+        advice: "divide all weights by a common factor, or take fewer points per unit of weight",
     })
 }
 
@@ -415,7 +392,7 @@ impl Router for Ring {
     fn replicas_into(&self, key: KeyHash, n: usize, spread: Spread, out: &mut NodeList) {
         let wanted = n.min(self.nodes.weighted());
         if spread == Spread::Nodes && (1..=SHORT_LIST).contains(&wanted) {
-            // A short list is mostly in the block where it starts, or in the next.
+            // Most short lists end in the block where they start, or in the next one.
             if self.points.distinct(self.position(key), out.space(wanted)) {
                 return;
             }
@@ -424,7 +401,7 @@ impl Router for Ring {
     }
 
     fn ranges(&self) -> Option<HashRanges> {
-        // A point that owns only the hashes below it: its arc ends one before it.
+        // In a tutorial ring a point owns only hashes below it, so its arc ends one before it.
         let before = self.labels.beyond().into();
         let ends = self.points.iter();
         let ends = ends.map(|(point, id)| (point.wrapping_sub(before), id));
@@ -471,7 +448,7 @@ mod tests {
 
     #[cfg(feature = "md5")]
     #[test]
-    fn the_tutorial_ring_goes_strictly_beyond() -> Result<(), Error> {
+    fn a_tutorial_ring_gives_a_hash_equal_to_a_point_to_the_next_point() -> Result<(), Error> {
         let ring = Ring::tutorial(["a", "b"].map(Node::new), 20)?;
         let points: Vec<_> = ring.points().collect();
         let nexts = points.iter().cycle().skip(1);
@@ -482,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_tokens_are_kept_and_come_back() -> Result<(), Error> {
+    fn equal_tokens_belong_to_the_first_name_and_survive_changes() -> Result<(), Error> {
         let mut ring =
             Ring::from_tokens(["b", "c"].map(Node::new), [(5, "c"), (5, "b"), (9, "c")])?;
         assert_eq!(owner(&ring, 5), Some("b"));
@@ -496,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_at_both_ends_of_the_space() -> Result<(), Error> {
+    fn tokens_at_both_ends_of_the_hash_space_own_their_arcs() -> Result<(), Error> {
         let ring = Ring::from_tokens(["a", "b"].map(Node::new), [(0, "a"), (u64::MAX, "b")])?;
         let owners = [0, 1, u64::MAX - 1, u64::MAX].map(|hash| owner(&ring, hash));
         assert_eq!(owners, [Some("a"), Some("b"), Some("b"), Some("b")]);
@@ -508,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_ring_keeps_what_it_was_told() -> Result<(), Error> {
+    fn a_refused_change_leaves_a_ring_of_tokens_as_it_was() -> Result<(), Error> {
         let mut ring = Ring::from_tokens(["a", "b"].map(Node::new), [(1, "a"), (2, "b")])?;
         let before = alloc::format!("{ring:?}");
         assert!(ring.apply(&Change::Add(Node::new("c"))).is_err());
@@ -536,13 +513,13 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_where_it_is_said_to_be() {
+    fn a_ring_may_have_exactly_max_points() {
         assert!(check_capacity(Ring::MAX_POINTS).is_ok());
         assert!(check_capacity(Ring::MAX_POINTS + 1).is_err());
     }
 
     #[test]
-    fn crowded_tokens_are_no_trouble() -> Result<(), Error> {
+    fn tokens_close_together_keep_their_order_and_owners() -> Result<(), Error> {
         let names = ["a", "b", "c"];
         // Every point twice, and all of them close together.
         let tokens = |name| (0..30_000).map(move |i| (i / 2, name));
@@ -556,7 +533,7 @@ mod tests {
         assert_eq!(
             owner(&ring, 30_000),
             Some("a"),
-            "past the last one to the first"
+            "a hash past the last point belongs to the first"
         );
         Ok(())
     }

@@ -4,9 +4,9 @@ fn id(index: usize) -> NodeId {
     NodeId::from_index(index).expect("small")
 }
 
-/// Inserts and removes points, spread and crowded, and compares with a sorted list.
+/// Inserts and removes points, spread out and close together, and compares with a sorted list.
 #[test]
-fn agrees_with_a_sorted_list() {
+fn points_agree_with_a_sorted_list_after_every_change() {
     let mut points = Points::new(Vec::new());
     let mut list: Vec<Entry> = Vec::new();
     let mut state = 1_u64;
@@ -17,7 +17,7 @@ fn agrees_with_a_sorted_list() {
     for round in 0..3000_u64 {
         let crowded = if draw() % 3 == 0 { draw() % 64 } else { draw() };
         let point = if draw() % 50 == 0 { u64::MAX } else { crowded };
-        // Grow for two thirds of the way, then shrink to nothing.
+        // Grow for two thirds of the rounds, then shrink.
         if round < 2000 && draw() % 4 > 0 {
             let entry = (point, id(scale(draw(), 5)));
             points.insert(entry, |a, b| a < b);
@@ -76,7 +76,7 @@ fn compare(points: &Points, list: &[Entry], hashes: [u64; 8]) {
 }
 
 #[test]
-fn stays_below_32_bytes_a_point() {
+fn a_point_takes_at_most_32_bytes() {
     let mut points = Points::new(Vec::new());
     let draw = |i| crate::hash::mix64(i);
     let fits = |points: &Points| points.heap_bytes() <= 32 * points.len();
@@ -86,6 +86,6 @@ fn stays_below_32_bytes_a_point() {
     }
     for i in 1..19_000 {
         points.remove((draw(i), id(1)));
-        assert!(i % 100 != 0 || fits(&points), "{i} taken out");
+        assert!(i % 100 != 0 || fits(&points), "{i} removed");
     }
 }
