@@ -1,7 +1,8 @@
-//! The scores of many nodes for one key, some at a time.
+//! The scores of many nodes for one key, eight at a time.
 //!
-//! The loops are written so that the compiler makes vector instructions of them, once for each
-//! kind of CPU; which copy runs is decided at run time, and all give the same answers.
+//! The compiler turns these loops into vector instructions. With the feature `simd` there is one
+//! copy for CPUs with AVX2 and one for the others, chosen at run time. All copies give the same
+//! answers.
 
 #![expect(
     clippy::inline_always,
@@ -17,16 +18,18 @@ use alloc::vec::Vec;
 #[cfg(feature = "simd")]
 use multiversion::multiversion;
 
-/// Zeros that stand behind the last node, so that lanes may begin at every node.
+/// The number of zeros after the last node. A full set of lanes can then start at any node.
 pub(in crate::strategy) const LANES: usize = 16;
 
-/// Nodes that are scored together. One register of AVX2: the compiler takes longer arrays apart.
+/// The number of nodes that are scored together.
+// Eight lanes of 32 bits are one AVX2 register. With sixteen the compiler split the arrays into
+// single values again, and the loops were slower.
 pub(super) const WIDTH: usize = 8;
 
-/// Lanes so far apart are compared, one distance after the other, to find the best of all.
+/// The distances between lanes that are compared, in this order, to find the best of all lanes.
 const DISTANCES: [usize; 3] = [4, 2, 1];
 
-/// Nodes whose costs are kept on the stack before one of them is looked for.
+/// The number of nodes in one pass of [`costs`], which keeps their costs on the stack.
 pub(super) const CHUNK: usize = 16 * WIDTH;
 
 type Lanes<T = u32> = [T; WIDTH];
@@ -42,7 +45,8 @@ const FIRST: Lanes = {
     first
 };
 
-/// Lanes that are in use, then as many that are not.
+/// Ones for the lanes in use, then zeros for as many unused lanes. A window of `WIDTH` masks any
+/// number of lanes.
 static MASK: [u32; 2 * WIDTH] = {
     let mut mask = [0; 2 * WIDTH];
     let mut lane = 0;
@@ -53,8 +57,8 @@ static MASK: [u32; 2 * WIDTH] = {
     mask
 };
 
-/// What nodes draw their scores from, and one over their weights. Parallel, each with `LANES`
-/// zeros more at the end, so that lanes may begin at every node.
+/// The seeds of the nodes, and the inverses of their weights. Parallel arrays, each with `LANES`
+/// additional zeros at the end.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     // The halves of the seed, so that lanes of 32 bits suffice.
@@ -71,8 +75,8 @@ pub(in crate::strategy) fn halves(x: u64) -> (u32, u32) {
     (x as u32, (x >> 32) as u32)
 }
 
-/// One round over the low halves, then the finaliser of `MurmurHash3_x86_32` over both: every bit
-/// of key and seed reaches every bit.
+/// Mixes a key and a seed: one round over the low halves, then the finaliser of
+/// `MurmurHash3_x86_32` over both halves. Every bit of key and seed reaches every bit of the score.
 #[inline(always)]
 pub(in crate::strategy) fn score((key_low, key_high): (u32, u32), low: u32, high: u32) -> u32 {
     let x = (key_low ^ low).wrapping_mul(0x9e37_79b1);
@@ -84,6 +88,7 @@ pub(in crate::strategy) fn score((key_low, key_high): (u32, u32), low: u32, high
 
 #[inline(always)]
 fn scores(low: &[u32], high: &[u32], key: (u32, u32)) -> Lanes {
+    // Slices of a known length: the loop needs no bounds checks, which would prevent lanes.
     let (low, high) = (&low[..WIDTH], &high[..WIDTH]);
     let mut scores = [0; WIDTH];
     for lane in 0..WIDTH {
@@ -92,7 +97,7 @@ fn scores(low: &[u32], high: &[u32], key: (u32, u32)) -> Lanes {
     scores
 }
 
-/// The best so far in each lane.
+/// The best node so far in each lane.
 struct Tops {
     scores: Lanes,
     indexes: Lanes,
@@ -102,6 +107,7 @@ impl Tops {
     #[inline(always)]
     fn offer(&mut self, scores: Lanes, indexes: &Lanes) {
         for lane in 0..WIDTH {
+            // Not `>=`: indexes ascend, so equal scores keep the first node, which is first by name.
             let better = scores[lane] > self.scores[lane];
             self.scores[lane] = scores[lane].max(self.scores[lane]);
             self.indexes[lane] = if better {
@@ -113,7 +119,7 @@ impl Tops {
     }
 }
 
-/// The highest score of the first `len` nodes, and the first of the nodes that have it.
+/// Returns the highest score of the first `len` nodes, and the first node that has it.
 #[cfg_attr(feature = "simd", multiversion(targets("x86_64+avx2")))]
 pub(super) fn highest(low: &[u32], high: &[u32], len: usize, key: (u32, u32)) -> (u32, usize) {
     let mut indexes = FIRST;
@@ -121,12 +127,16 @@ pub(super) fn highest(low: &[u32], high: &[u32], len: usize, key: (u32, u32)) ->
         scores: scores(low, high, key),
         indexes,
     };
+    // Below eight nodes the other lanes hold zeros or nodes of another class. A masked score is 0
+    // and loses a tie to the lower indexes in use.
     let mask = &MASK[WIDTH - len.min(WIDTH)..][..WIDTH];
     for (score, mask) in tops.scores.iter_mut().zip(mask) {
         *score &= mask;
     }
     if len > WIDTH {
-        // The last lanes are full as well: some nodes come twice, which changes nothing.
+        // The last eight nodes are scored as full lanes, so some nodes are scored twice, which
+        // cannot change a maximum. `len - 1` keeps them out of the chunks before if `len` is a
+        // multiple of eight.
         let (last, middle) = (len - WIDTH, WIDTH..len - 1);
         let low_parts = low[middle.clone()].chunks_exact(WIDTH);
         for (low, high) in low_parts.zip(high[middle].chunks_exact(WIDTH)) {
@@ -153,7 +163,7 @@ fn step(indexes: &mut Lanes) {
     }
 }
 
-/// The most of all lanes, in each.
+/// Returns the maximum of all lanes, in every lane.
 #[inline(always)]
 fn most(mut x: Lanes) -> Lanes {
     for distance in DISTANCES {
@@ -165,7 +175,7 @@ fn most(mut x: Lanes) -> Lanes {
     x
 }
 
-/// The least of all lanes, in each.
+/// Returns the minimum of all lanes, in every lane.
 #[inline(always)]
 fn least_of(mut x: Lanes) -> Lanes {
     for distance in DISTANCES {
@@ -177,37 +187,41 @@ fn least_of(mut x: Lanes) -> Lanes {
     x
 }
 
-/// From here on a score stands for a fraction of 1/2 or more.
+/// The score that represents the fraction 1/2.
 const HALF: u32 = 1 << 31;
 
-/// The series of [`estimate`] ends at t^6, which for t up to 1/2 leaves out less than 1 part in
-/// 300; the roundings of single precision are a thousand times smaller.
+/// The relative error of [`estimate`] for t up to 1/2. The series ends at t^6, which omits less than
+/// 1 part in 300. The rounding errors of single precision are a thousand times smaller.
 const SERIES_ERROR: f32 = 1.005;
 
-/// Up to this estimate, where t is below 0.3, less than 1 part in 7,000: mostly the case.
+/// The limit of small estimates, for which t is below 0.3. Most of the lowest estimates are small.
 const SMALL_ESTIMATE: f32 = 0.5;
+/// The relative error of a small estimate, which omits less than 1 part in 7,000.
 const SMALL_SERIES_ERROR: f32 = 1.0002;
 
-/// A score is cut to 31 bits, which moves t by less than 2^-30 and the logarithm by less than 2^-28.
+/// The error from cutting a score to 31 bits: t moves by less than 2^-30, and the logarithm by less
+/// than 2^-28.
 const CUT_ERROR: f32 = 1.0 / (1 << 28) as f32;
 
-/// The estimate at t = 1/2, and less than it by more than the roundings.
+/// The estimate at t = 1/2, minus more than its rounding errors. Higher estimates have no bound.
 const ESTIMATE_OF_HALF: f32 = 0.997;
 
-/// About a lower bound of -log2(u) for the fraction u that a score stands for: the series of
-/// -log2(1 - t), all of whose terms are positive.
+/// Estimates -log2(u) for the fraction u of a score: the series of -log2(1 - t). All its terms are
+/// positive, so leaving out the later ones gives a lower bound, except for rounding.
 #[inline(always)]
 #[expect(clippy::cast_possible_wrap, reason = "cut to 31 bits")]
 fn estimate(score: u32) -> f32 {
+    // 31 bits fit into an i32, which SSE2 and AVX2 convert in lanes; they have no such conversion
+    // for a u32.
     let t = (!score >> 1) as i32 as f32 * (1.0 / HALF as f32);
-    // In pairs, which need not wait for each other.
+    // The terms are summed in pairs, which the CPU computes in parallel.
     let (square, first) = (t * t, 1.0 + t * (1.0 / 2.0));
     let (second, third) = (1.0 / 3.0 + t * (1.0 / 4.0), 1.0 / 5.0 + t * (1.0 / 6.0));
     let series = first + square * (second + square * third);
     t * core::f32::consts::LOG2_E * series
 }
 
-/// What a node costs at the most, -log2(u) / weight, given the estimate of it.
+/// Returns an upper bound of the cost -log2(u) / weight of a node, given its estimate.
 #[inline(always)]
 fn upper_bound(cost: f32, inverse: f32) -> f32 {
     let series_error = if cost < SMALL_ESTIMATE * inverse {
@@ -220,7 +234,7 @@ fn upper_bound(cost: f32, inverse: f32) -> f32 {
     cost * series_error + CUT_ERROR * inverse
 }
 
-/// An estimate of each node's cost.
+/// Estimates the costs of the nodes from `start` on.
 #[inline(always)]
 fn estimates(rows: &Rows, start: usize, key: (u32, u32)) -> Lanes<f32> {
     let inverse = &rows.inverse[start..][..WIDTH];
@@ -228,7 +242,7 @@ fn estimates(rows: &Rows, start: usize, key: (u32, u32)) -> Lanes<f32> {
     let mut costs = [0.0; WIDTH];
     for lane in 0..WIDTH {
         let cost = estimate(scores[lane]) * inverse[lane];
-        // One over a weight is 0 only where there is no node.
+        // The inverse of a weight is 0 only in the padding, where there is no node.
         costs[lane] = if inverse[lane] > 0.0 {
             cost
         } else {
@@ -238,11 +252,12 @@ fn estimates(rows: &Rows, start: usize, key: (u32, u32)) -> Lanes<f32> {
     costs
 }
 
-/// The node of the least estimated cost, if that leaves no other in question.
+/// Returns the node with the lowest estimated cost, if no other node can have a lower exact cost.
 #[cfg_attr(feature = "simd", multiversion(targets("x86_64+avx2")))]
 pub(super) fn least(rows: &Rows, len: usize, key: (u32, u32)) -> Option<usize> {
     let mut at = FIRST;
     let mut indexes = FIRST;
+    // The lowest and the second lowest cost of each lane. Costs are held as bits, see `bits`.
     let mut least = bits(estimates(rows, 0, key));
     let mut next = [f32::INFINITY.to_bits(); WIDTH];
     for start in (WIDTH..len).step_by(WIDTH) {
@@ -262,6 +277,8 @@ pub(super) fn least(rows: &Rows, len: usize, key: (u32, u32)) -> Option<usize> {
         firsts[lane] = if is_first { indexes[lane] } else { u32::MAX };
     }
     let index = least_of(firsts)[0];
+    // A second node at or below the upper bound may be better exactly. It is the lowest of another
+    // lane or the second lowest of any lane. Collecting ones has no branch in the loop.
     let bound = upper_bound(f32::from_bits(first[0]), rows.inverse[index as usize]).to_bits();
     let mut others = 0;
     for lane in 0..WIDTH {
@@ -271,8 +288,8 @@ pub(super) fn least(rows: &Rows, len: usize, key: (u32, u32)) -> Option<usize> {
     (others == 0).then_some(index as usize)
 }
 
-/// For positive numbers these have the same order, and stay in their registers when the best of
-/// all lanes is looked for.
+/// Returns the bits of the costs. Positive floats have the same order as their bits, and integers
+/// stay in vector registers when the best lane is searched.
 #[inline(always)]
 fn bits(costs: Lanes<f32>) -> Lanes {
     let mut bits = [0; WIDTH];
@@ -282,7 +299,7 @@ fn bits(costs: Lanes<f32>) -> Lanes {
     bits
 }
 
-/// The estimated costs of the nodes from `start` on, as many as there is room for.
+/// Writes the estimated costs of the nodes from `start` on, until `costs` is full.
 #[cfg_attr(feature = "simd", multiversion(targets("x86_64+avx2")))]
 pub(super) fn costs(rows: &Rows, start: usize, key: (u32, u32), costs: &mut Costs) {
     let starts = (start..rows.low.len() - LANES).step_by(WIDTH);
@@ -291,7 +308,7 @@ pub(super) fn costs(rows: &Rows, start: usize, key: (u32, u32), costs: &mut Cost
     }
 }
 
-/// Room for the costs of a chunk.
+/// The costs of the nodes of a chunk.
 pub(super) type Costs = [Lanes<f32>; CHUNK / WIDTH];
 
 #[cfg(test)]
@@ -301,10 +318,10 @@ mod tests {
     use crate::hash::log2::neg_log2;
     use crate::hash::mix64;
 
-    /// A node that leaves many of its kind in question, or the wrong ones, would go unseen in a
-    /// comparison of answers alone.
+    /// Comparing answers alone would not show a bound that is too wide, or too narrow for rare
+    /// scores.
     #[test]
-    fn estimates_hold_their_bounds() {
+    fn estimates_stay_within_their_bounds() {
         let small = 3_030_000_000..3_060_000_000;
         let random = (0..1 << 20).map(|i: u64| mix64(i) as u32);
         let edges = [0, HALF - 1, HALF, u32::MAX - 1, u32::MAX];
@@ -315,7 +332,10 @@ mod tests {
             assert!(cost <= exact * below, "{x:#x}: {estimate} > {exact}");
             let above = f64::from(upper_bound(estimate, 1.0));
             assert!(exact <= above, "{x:#x}: {exact} > {above}");
-            assert!(x < HALF + (HALF >> 8) || above < 2.0, "{x:#x}: no bound");
+            assert!(
+                x < HALF + (HALF >> 8) || above < 2.0,
+                "{x:#x} has no upper bound"
+            );
         }
     }
 }

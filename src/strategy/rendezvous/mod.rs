@@ -1,4 +1,5 @@
-//! Rendezvous (highest random weight): every node draws a score for the key, the best wins.
+//! Rendezvous hashing, also called highest random weight (HRW): every node draws a score for the
+//! key, and the node with the best score owns it.
 //!
 //! Thaler and Ravishankar, "A Name-Based Mapping Scheme for Rendezvous" (1996); exact weights
 //! by the logarithm method: Schindelhauer and Schomaker, "Weighted Distributed Hash Tables"
@@ -10,11 +11,12 @@
 //!
 //! Peers must share the set of nodes with their weights.
 //!
-//! The score of a node is 32 bits mixed from the key and the hash of the name, read as a fraction
-//! u of 2^32. The lowest -log2(u) / weight wins, compared exactly, as integers; then the highest
-//! score; then the first name. Among equal weights that is the highest score, so that a logarithm is
-//! taken only for the best of each weight or, where weights are many, for the few nodes that an
-//! estimate leaves in question. That a tie goes by name favours a node by a share of about n / 2^32.
+//! The score of a node is 32 bits, mixed from the key and the hash of the name, and read as a
+//! fraction u of 2^32. The node with the lowest cost -log2(u) / weight wins. Costs are compared
+//! exactly, as integers; ties go to the highest score, then to the first name. Among equal weights
+//! the highest score has the lowest cost. So a lookup takes a logarithm only for the best node of
+//! each weight or, if there are many weights, for the few nodes that an estimate cannot separate.
+//! Ties by name favour a node by a share of about n / 2^32.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -44,8 +46,8 @@ pub(super) const STRATEGY: Scheme = Scheme::strategy(
 
 /// Rendezvous hashing with exact weights.
 ///
-/// The n best nodes are the preference list: when the owner leaves, its keys go to their
-/// second choices, spread over all other nodes by weight.
+/// The n best nodes are the preference list of a key. If the owner leaves, its keys go to their
+/// second choices, which are spread over all other nodes by weight.
 ///
 /// ```
 /// use hashroute::{Change, Rendezvous, Router, RouterExt, Spread};
@@ -61,7 +63,7 @@ pub(super) const STRATEGY: Scheme = Scheme::strategy(
 pub struct Rendezvous {
     nodes: Nodes,
     hasher: KeyHasher,
-    // Those with weight, in their `order`, and what they draw their scores from.
+    // The nodes with weight, in their `order`, and the seeds of their scores.
     members: Vec<NodeId>,
     draws: Draws,
 }
@@ -83,17 +85,10 @@ impl fmt::Debug for Rendezvous {
 }
 
 impl Rendezvous {
-    /// A router over these nodes; the order does not matter.
+    /// Builds a router over these nodes. Their order does not matter. O(n log n).
     ///
     /// # Errors
-    /// As [`Nodes::new`].
-    ///
-    /// ```
-    /// # use hashroute::{Node, Rendezvous, Router};
-    /// let router = Rendezvous::new([Node::new("a"), Node::new("drained").with_weight(0)])?;
-    /// assert_eq!(router.route(b"key").map(Node::name), Some("a"));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// The errors of [`Nodes::new`].
     pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         let nodes = Nodes::sorted(nodes)?;
         let mut weighted: Vec<_> = nodes.iter().filter(|(_, node)| node.weight() > 0).collect();
@@ -112,13 +107,7 @@ impl Rendezvous {
         })
     }
 
-    /// The same router for keys hashed by another function.
-    ///
-    /// ```
-    /// # use hashroute::{KeyHasher, Node, Rendezvous};
-    /// let router = Rendezvous::new([Node::new("a")])?.with_hasher(KeyHasher::sip13([7; 16]));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Sets the hash function for keys.
     #[must_use]
     pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
         self.hasher = hasher;
@@ -150,12 +139,13 @@ impl Rendezvous {
     }
 }
 
-/// The heaviest first, equal weights in order of name.
+/// Sorts the heaviest nodes first, and equal weights in order of name.
 fn order(node: &Node) -> (Reverse<u32>, &str) {
     (Reverse(node.weight()), node.name())
 }
 
-/// A walk mostly ends within a few nodes, so it looks for a few first, then for many at a time.
+/// The number of nodes that a walk selects first. Most walks end within a few nodes; a longer walk
+/// goes on with `LONG_STRIDE` nodes at a time, each of which costs a pass over all nodes.
 const SHORT_STRIDE: usize = 8;
 
 impl Router for Rendezvous {
@@ -239,7 +229,7 @@ mod tests {
 
     #[test]
     fn equal_scores_go_to_the_first_name() -> Result<(), Error> {
-        // By name, not by id: "a" came later.
+        // By name, not by id: "a" joined later and has the higher id.
         let mut router = Rendezvous::new([Node::new("b")])?;
         router.apply(&Change::Add(Node::new("a")))?;
         router.draws = [(7, 1), (7, 1)].into_iter().collect();

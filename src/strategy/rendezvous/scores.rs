@@ -1,4 +1,4 @@
-//! The nodes and their scores: which is best for a key, and which come next.
+//! The nodes and their scores: selects the best nodes for a key, in order.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -9,52 +9,54 @@ use super::lanes::{self, CHUNK, Costs, Rows, WIDTH};
 pub(in crate::strategy) use super::lanes::{LANES, halves, score};
 use crate::hash::log2::neg_log2;
 
-/// What rounding to single precision may take from a cost, many times over.
+/// A factor far above the error of rounding a cost to single precision.
 const ROUNDING: f32 = 1.0 + 1e-5;
 
-/// Classes of equal weight save the estimates of their nodes, but cost a call each: they pay from
-/// about this many nodes a class.
+/// The lowest average number of nodes in a class of equal weight. Classes need no estimates, but
+/// each costs a call, so smaller classes do not pay.
 const FEWEST_IN_CLASS: usize = 8;
 
-/// Up to so many nodes the plainest way is the fastest.
+/// The largest number of nodes that are compared one by one, which is fastest for few nodes.
 const FEW: usize = 2 * WIDTH;
 
-/// What the nodes draw their scores from: the heaviest first, equal weights in order of name.
+/// The seeds and weights of the nodes: the heaviest first, equal weights in order of name.
 #[derive(Clone, Debug)]
 pub(super) struct Draws {
     rows: Rows,
     weights: Vec<u32>,
-    // Empty where they would not pay.
+    // Empty if classes do not pay.
     classes: Vec<Class>,
 }
 
-/// Nodes of equal weight, which stand together.
+/// A run of nodes of equal weight.
 #[derive(Clone, Copy, Debug)]
 struct Class {
     weight: u32,
     len: usize,
 }
 
-/// A node with its score for a key. The order is that of preference, the best first: total, and
-/// the same in every process.
+/// A node with its score for a key. Candidates are ordered by preference, the best first. The order
+/// is total and the same in every process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) score: u32,
     pub(super) weight: u32,
-    /// -log2 of the score; 0 while all weights are equal and nobody asks.
+    /// -log2 of the score; 0 if all weights are equal, because the scores then decide alone.
     log: u64,
     pub(super) at: usize,
 }
 
-/// The few best nodes, the best first. Enough room on the stack that a walk never allocates.
+/// The best nodes, the best first. They are on the stack, so a walk never allocates.
 pub(super) type Best = SmallVec<[Candidate; LONG_STRIDE]>;
 
-/// As many as a walk looks for at a time.
+/// The number of nodes that a long walk selects at a time.
 pub(super) const LONG_STRIDE: usize = 128;
 
 impl Candidate {
-    /// No less than the estimate of any node that this one does not precede.
+    /// Returns an upper bound of the estimates of all better nodes. A node with a higher estimate
+    /// cannot precede this one.
     fn bound(&self) -> f32 {
+        // The logarithm has 58 bits after the point. Rounding up keeps the bound safe.
         neg_log2(self.score) as f32 * (ROUNDING / (1_u64 << 58) as f32) / self.weight as f32
     }
 }
@@ -62,14 +64,15 @@ impl Candidate {
 impl Ord for Candidate {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
+        // a.log / a.weight < b.log / b.weight, multiplied out: exact, with no division.
         let cost = |of: &Self, by: &Self| u128::from(of.log) * u128::from(by.weight);
         let by_cost = if self.weight == other.weight {
             Ordering::Equal
         } else {
             cost(self, other).cmp(&cost(other, self))
         };
-        // Costs of unlike weights are equal only where scores are not, so that indexes, which are
-        // in order of name within a weight, never decide between weights.
+        // Different weights have equal costs only with different scores, so the score decides and
+        // never the index. The index decides among equal weights, where it is the order of names.
         by_cost
             .then(other.score.cmp(&self.score))
             .then(self.at.cmp(&other.at))
@@ -82,7 +85,7 @@ impl PartialOrd for Candidate {
     }
 }
 
-/// Keep it if it is among the best `limit`.
+/// Inserts a candidate if it is among the best `limit`.
 fn offer(best: &mut Best, limit: usize, candidate: Candidate) {
     if best.len() == limit {
         if best[limit - 1] < candidate {
@@ -94,7 +97,7 @@ fn offer(best: &mut Best, limit: usize, candidate: Candidate) {
     best.insert(index, candidate);
 }
 
-/// Seeds with weights, in the order of [`Draws`].
+/// Collects seeds and weights, which come in the order of [`Draws`].
 impl FromIterator<(u64, u32)> for Draws {
     fn from_iter<I: IntoIterator<Item = (u64, u32)>>(draws: I) -> Self {
         let zeros = || Vec::from([0; LANES]);
@@ -149,6 +152,8 @@ impl Draws {
     fn classify(&mut self) {
         self.classes.clear();
         let mut rest = self.weights.as_slice();
+        // Stops at the first sign that classes do not pay, so that a change with many different
+        // weights does not cost a scan of all of them.
         while let Some(&weight) = rest.first() {
             let len = rest.partition_point(|other| *other == weight);
             self.classes.push(Class { weight, len });
@@ -176,7 +181,7 @@ impl Draws {
         }
     }
 
-    /// The best node, if there is one.
+    /// Returns the best node, if there is a node.
     #[inline]
     pub(super) fn best(&self, key: u64) -> Option<usize> {
         let key = halves(key);
@@ -187,10 +192,11 @@ impl Draws {
         }
     }
 
-    /// Only the best node of each class takes a logarithm.
+    /// Finds the best node among the best of each class.
     fn best_of_classes(&self, classes: &[Class], key: (u32, u32)) -> Option<usize> {
         let mut start = 0;
         let best_of = |class: &Class| {
+            // Within a class the highest score has the lowest cost, so only it takes a logarithm.
             let (low, high) = (&self.rows.low[start..], &self.rows.high[start..]);
             let (score, at) = lanes::highest(low, high, class.len, key);
             let candidate = Candidate {
@@ -205,11 +211,12 @@ impl Draws {
         Some(classes.iter().map(best_of).min()?.at)
     }
 
-    /// Estimates mostly leave one node in question.
+    /// Finds the best node by estimates, and exactly only if they leave several.
     fn best_by_estimate(&self, key: (u32, u32)) -> Option<usize> {
         if self.len() == 0 {
             return None;
         }
+        // Estimates separate one node from all others for nearly every key.
         let alone = lanes::least(&self.rows, self.len(), key);
         if alone.is_some() {
             return alone;
@@ -223,7 +230,7 @@ impl Draws {
         Some(best.first()?.at)
     }
 
-    /// The best `limit` of those that come after `last`, into `best`.
+    /// Writes the best `limit` nodes after `last` into `best`.
     pub(super) fn select(
         &self,
         key: (u32, u32),
@@ -233,7 +240,8 @@ impl Draws {
     ) {
         best.clear();
         let mut bound = f32::INFINITY;
-        // Of a few nodes most are in question: without estimates all are.
+        // Among few nodes an estimate rules out hardly any. Without estimates all costs stay 0,
+        // below every bound, so all nodes are compared exactly.
         let many = self.len() > FEW;
         let mut costs = Costs::default();
         for start in (0..self.len()).step_by(CHUNK) {
@@ -241,7 +249,7 @@ impl Draws {
                 lanes::costs(&self.rows, start, key, &mut costs);
             }
             for (lanes, start) in costs.iter().zip((start..self.len()).step_by(WIDTH)) {
-                // Mostly there is none, which is cheaper to see than which.
+                // Most lanes have no node below the bound. To see that is cheaper than to see which.
                 if lanes
                     .iter()
                     .fold(0, |any, cost| any | u32::from(*cost <= bound))
@@ -259,6 +267,7 @@ impl Draws {
                         offer(best, limit, candidate);
                     }
                 }
+                // Once for eight nodes, since a bound takes a logarithm and a division.
                 if many && best.len() == limit {
                     bound = best[limit - 1].bound();
                 }
@@ -292,10 +301,10 @@ mod tests {
         |i| u32::MAX - i as u32,
     ];
 
-    /// Every number of nodes up to three chunks and some, each node twice to force ties, with
-    /// weights that are equal, alike, or as unlike as can be.
+    /// Every number of nodes up to a little more than three chunks. Every seed comes twice, to force
+    /// ties. Weights are equal, similar, or very different.
     #[test]
-    fn lanes_agree_with_one_at_a_time() {
+    fn lanes_find_the_node_that_comparing_one_by_one_finds() {
         for weight in WEIGHTS {
             let mut draws: Draws = [].into_iter().collect();
             for len in 1..3 * CHUNK as u64 + 9 {
@@ -314,9 +323,9 @@ mod tests {
         }
     }
 
-    /// Two heavy nodes in one lane whose costs no estimate can tell apart: the second is better.
+    /// Two heavy nodes in one lane have costs that no estimate can separate; the second is better.
     #[test]
-    fn near_ties_in_one_lane_are_settled_exactly() {
+    fn near_ties_in_one_lane_are_decided_exactly() {
         let draw = |at| match at {
             0 => (mix64(7), u32::MAX - 1),
             WIDTH => (mix64(7), u32::MAX),
@@ -328,9 +337,9 @@ mod tests {
         }
     }
 
-    /// The same nodes, in all their order, some at a time.
+    /// Selecting all nodes in strides gives the order of a sort.
     #[test]
-    fn strides_agree_with_sorting() {
+    fn strides_give_the_order_of_a_sort() {
         for weight in WEIGHTS {
             for len in [1, 2, 7, 8, 9, 40, CHUNK as u64, 300] {
                 let mut nodes: Vec<_> = (0..len).map(|i| (mix64(i / 2), weight(i))).collect();
@@ -357,7 +366,7 @@ mod tests {
 
     /// Every bit of the key and of the seed flips every bit of the score half the time.
     #[test]
-    fn scores_avalanche() {
+    fn every_bit_of_key_and_seed_changes_every_bit_of_a_score() {
         const SAMPLES: u64 = 4096;
         // Six standard deviations of a binomial with p = 1/2: 1 in 10^9 for one of 4,096 cells.
         let tolerance = 6.0 * (SAMPLES as f64 / 4.0).sqrt();

@@ -1,7 +1,7 @@
-//! Which of many nodes are on a key's list, sixteen at a time.
+//! Finds the nodes on the list of a key, sixteen at a time.
 //!
-//! The hash is that of the scores of rendezvous and, as there, the compiler makes vector
-//! instructions of the loop, once for each kind of CPU; all copies give the same answers.
+//! The hash is the score of rendezvous. As there, the compiler turns the loop into vector
+//! instructions, with one copy for each kind of CPU, and all copies give the same answers.
 
 #![expect(
     clippy::inline_always,
@@ -16,21 +16,21 @@ use multiversion::multiversion;
 
 use crate::strategy::rendezvous::scores::{LANES, halves, score};
 
-/// Blocks that are looked at together, so that one call and its choice of a copy serve many.
+/// The number of blocks for one call. The copy for this CPU is chosen once for each call.
 const BATCH: usize = 16;
 
-/// The seeds of nodes in ascending order, by halves, so that 32-bit lanes suffice.
+/// The seeds of nodes in ascending order, in halves of 32 bits for lanes.
 #[derive(Clone, Debug)]
 pub(super) struct Seeds {
-    // Each with `LANES` zeros at the end, so that a block may begin anywhere.
+    // Each with `LANES` additional zeros at the end, so that a block can start anywhere.
     low: Vec<u32>,
     high: Vec<u32>,
 }
 
-/// As `LANES`.
+/// The number of nodes in a block, equal to `LANES`.
 const WIDTH: u32 = 16;
 
-/// Up to sixteen nodes that stand together, one at least.
+/// A run of one to sixteen nodes.
 #[derive(Clone, Copy)]
 struct Block {
     start: u32,
@@ -61,7 +61,7 @@ impl Seeds {
         self.high.remove(at);
     }
 
-    /// How many are below this one.
+    /// Returns the number of seeds below this one.
     pub(super) fn rank(&self, seed: u64) -> usize {
         let (low, high) = halves(seed);
         let start = self.high().partition_point(|&other| other < high);
@@ -69,18 +69,18 @@ impl Seeds {
         start + self.low[start..start + same].partition_point(|&other| other < low)
     }
 
-    /// The upper half of each.
+    /// Returns the upper half of each seed.
     pub(super) fn high(&self) -> &[u32] {
         &self.high[..self.len()]
     }
 
-    /// The hash of a key with one seed.
+    /// Returns the hash of a key with one seed.
     #[inline]
     pub(super) fn hash(&self, at: usize, key: u64) -> u32 {
         score(halves(key), self.low[at], self.high[at])
     }
 
-    /// Visit the indexes in these ranges whose hash with the key is at least `floor`.
+    /// Visits the indexes in these ranges with a hash of at least `floor`.
     #[inline]
     pub(super) fn reaching(
         &self,
@@ -133,7 +133,7 @@ fn masks(low: &[u32], high: &[u32], blocks: &[Block], key: (u32, u32), floor: u3
     masks
 }
 
-/// A bit for each of sixteen nodes whose hash with the key is at least `floor`.
+/// Returns a bit for each of sixteen nodes: 1 if its hash with the key is at least `floor`.
 #[inline(always)]
 fn mask_of(low: &[u32], high: &[u32], key: (u32, u32), floor: u32) -> u32 {
     let (low, high) = (&low[..LANES], &high[..LANES]);
@@ -141,7 +141,7 @@ fn mask_of(low: &[u32], high: &[u32], key: (u32, u32), floor: u32) -> u32 {
     for lane in 0..LANES {
         reached[lane] = u32::from(score(key, low[lane], high[lane]) >= floor);
     }
-    // Mostly there is none, which is cheaper to see than which.
+    // Most blocks have no such node. To see that is cheaper than to see which.
     if reached.iter().fold(0, |any, one| any | one) == 0 {
         return 0;
     }
@@ -156,9 +156,9 @@ mod tests {
     use super::*;
     use crate::hash::mix64;
 
-    /// Ranges of all lengths, among them more blocks than one batch has room for.
+    /// Ranges of all lengths, some with more blocks than fit into one batch.
     #[test]
-    fn blocks_agree_with_one_at_a_time() {
+    fn blocks_visit_the_nodes_that_comparing_one_by_one_finds() {
         let count = 3 * BATCH * LANES + 5;
         let seeds: Seeds = (0..count as u64).map(|i| mix64(i + 1)).collect();
         let floor = 3 << 30;

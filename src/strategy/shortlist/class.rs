@@ -1,4 +1,4 @@
-//! The nodes whose weights have the same highest bit, in all orders.
+//! The nodes with weights of the same highest bit, in all orders.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use super::{Member, ORDERS};
 use crate::NodeId;
 use crate::strategy::draw;
 
-/// A class: within it no node is twice as heavy as another, so that one bound serves all.
+/// A class of nodes. No node is twice as heavy as another, so one bound is close enough for all.
 #[derive(Clone, Debug)]
 pub(super) struct Class {
     pub(super) octave: u32,
@@ -17,7 +17,7 @@ pub(super) struct Class {
 }
 
 impl Class {
-    /// Of nodes with their seeds, in order of name.
+    /// Builds a class from nodes with their seeds, in order of name.
     pub(super) fn new(octave: u32, nodes: &[(u64, Member)]) -> Self {
         let order = |order| {
             let seed = |&(seed, member): &(u64, Member)| (draw(seed, order), member);

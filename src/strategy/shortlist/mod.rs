@@ -1,33 +1,34 @@
-//! Shortlist: rendezvous for large clusters, with a lookup whose cost does not grow with them.
+//! Shortlist: rendezvous hashing for large clusters. The cost of a lookup does not grow with the
+//! number of nodes.
 //!
-//! The rule is that of rendezvous with exact weights (Thaler and Ravishankar 1996; Schindelhauer
-//! and Schomaker 2005): every node has a score for the key that depends on nothing but the key and
-//! its own name, and the lowest -log2(score) / weight wins. So nothing but the node of a change
-//! gains or loses keys. Here the scores have a form that can be searched. To look only at nodes
-//! that are near the key is also the idea of Local Rendezvous Hashing (Guan, arXiv 2512.23434).
+//! The rule is rendezvous with exact weights (Thaler and Ravishankar 1996; Schindelhauer and
+//! Schomaker 2005). Every node has a score that depends only on the key and on its own name, and
+//! the lowest -log2(score) / weight wins. So a change moves keys only to or from its node. Here the
+//! scores have a form that can be searched. Local Rendezvous Hashing (Guan, arXiv 2512.23434) also
+//! compares only nodes near the key.
 //!
 //! | lookup | memory | change |
 //! |---|---|---|
-//! | O(1) expected for each power of two among the weights, about 300 nodes looked at | 200 to 270 B a node | O(n) moves of 130 bytes |
+//! | O(1) expected for each power of two among the weights, compares about 300 nodes | 200 to 270 B a node | O(n) moves of 130 bytes |
 //!
 //! Peers must share the set of nodes with their weights.
 //!
-//! A score has 32 bits. One node in 128 is on the key's list: those whose hash with the key begins
-//! with seven ones. So does their score, and after the ones it says how near the node lies to a
-//! probe of the key's, by the XOR of the two positions; nearer is higher. Of all others the hash is
-//! the score. Every score is evenly distributed, as in rendezvous. But the best is, as a rule, the
-//! nearest on the list, and the search goes outwards from the probes until nothing beyond can
-//! win. Where the list is empty, all nodes are compared: the answer is always that of the rule.
+//! A score has 32 bits. A node is on the list of a key if its hash with the key begins with seven
+//! ones, which holds for one node in 128. The score of a node on the list also begins with seven
+//! ones. Its other bits give the distance of the node from a probe of the key, as the XOR of their
+//! positions; a nearer node has a higher score. The score of any other node is its hash. So every
+//! score is evenly distributed, as in rendezvous. The best node is usually the nearest on the list.
+//! The search goes outwards from the probes until no farther node can win. If the list is empty, all
+//! nodes are compared. The answer is always that of the rule.
 //!
-//! What is given up is independence: of two nodes that stand side by side, each takes a little
-//! more from the other than from the rest. So that this evens out, a key has a probe in each
-//! quarter of the nodes, and looks in one of eight orders that have no neighbours in common. The
-//! share of a node is then w / W but for a deviation of about 1 / (2 sqrt(128 * 4 * 8)), measured
-//! 0.7 % (coefficient of variation over the nodes). Up to some hundred nodes it is smaller yet,
-//! since most keys have an empty list.
+//! The price is independence: two neighbours take a little more from each other than from other
+//! nodes. To even this out, a key has a probe in each quarter of the nodes, and uses one of eight
+//! orders without common neighbours. The share of a node then deviates from w / W by about
+//! 1 / (2 sqrt(128 * 4 * 8)); the measured coefficient of variation over the nodes is 0.7 %. Up to
+//! some hundred nodes it is smaller, because most keys have an empty list.
 //!
-//! Why not a tree of clusters that weigh what their nodes weigh? Because a cluster that gains a
-//! node draws keys to its other nodes too, nearly one for each that goes where it should.
+//! A tree of clusters, each with the weight of its nodes, would not do: a cluster that gains a node
+//! also draws keys to its other nodes, nearly one for each key that moves to the new node.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -58,22 +59,22 @@ pub(super) const STRATEGY: Scheme = Scheme::strategy(
     },
 );
 
-/// How many ones a score begins with on the key's list: one node in 2^7 is there.
+/// The number of leading ones of a score on the list of a key: one node in 2^7 is on it.
 const LISTED: u32 = 7;
 
-/// Each order is cut into 2^2 parts, and a key has a probe in each.
+/// The number of bits that select a part of an order. A key has a probe in each part.
 const PART_BITS: u32 = 2;
 const PARTS: usize = 1 << PART_BITS;
 
-/// A key chooses one of this many orders.
+/// The number of orders. A key uses one of them.
 const ORDERS: u64 = 8;
 
 /// Rendezvous hashing for large clusters.
 ///
-/// The cost of a lookup is the same for a thousand nodes and a hundred thousand; below some
-/// hundreds [`Rendezvous`](crate::Rendezvous) is faster. Changes move keys to or from their node
-/// alone. Shares follow the weights, with a coefficient of variation of about 0.7 % over the nodes.
-/// A replica costs a lookup, or several where few nodes have most of the weight.
+/// A lookup costs the same with a thousand nodes as with a hundred thousand. Below some hundred
+/// nodes [`Rendezvous`](crate::Rendezvous) is faster. A change moves keys only to or from its node.
+/// Shares follow the weights, with a coefficient of variation of about 0.7 % over the nodes. A
+/// replica costs a lookup, or several if few nodes have most of the weight.
 ///
 /// ```
 /// use hashroute::{Change, Router, Shortlist};
@@ -89,7 +90,8 @@ const ORDERS: u64 = 8;
 pub struct Shortlist {
     nodes: Nodes,
     hasher: KeyHasher,
-    /// That with the most weight first: its best node is the best of all, most of the time.
+    /// The class with the largest total weight comes first: its best node is usually the best of
+    /// all, and a good first node lets the search of the other classes stop early.
     classes: Vec<Class>,
 }
 
@@ -115,12 +117,12 @@ struct Member {
     weight: u32,
 }
 
-/// What a key draws once for all nodes.
+/// The numbers that a key draws once for all nodes.
 struct Probes {
     key: u64,
-    /// Which of the orders it looks into.
+    /// The index of the order that the key uses.
     order: usize,
-    /// From where it looks in each part of the order.
+    /// The position of the probe in each part of the order.
     positions: [u32; PARTS],
 }
 
@@ -136,13 +138,6 @@ impl Shortlist {
     ///
     /// # Errors
     /// As [`Nodes::new`].
-    ///
-    /// ```
-    /// # use hashroute::{Node, Router, Shortlist};
-    /// let router = Shortlist::new([Node::new("a"), Node::new("drained").with_weight(0)])?;
-    /// assert_eq!(router.route(b"key").map(Node::name), Some("a"));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
     pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         let nodes = Nodes::sorted(nodes)?;
         let weighted = nodes.iter().filter(|(_, node)| node.weight() > 0);
@@ -166,13 +161,7 @@ impl Shortlist {
         Ok(router)
     }
 
-    /// The same router for keys hashed by another function.
-    ///
-    /// ```
-    /// # use hashroute::{KeyHasher, Node, Shortlist};
-    /// let router = Shortlist::new([Node::new("a")])?.with_hasher(KeyHasher::sip13([7; 16]));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Sets the hash function for keys.
     #[must_use]
     pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
         self.hasher = hasher;
@@ -203,7 +192,7 @@ impl Shortlist {
         self.classes.retain(|class| class.total > 0);
     }
 
-    /// The order of preference, the best first: total, and the same in every process.
+    /// Compares by preference, the best first. The order is total and the same in every process.
     fn order(&self, a: &Candidate, b: &Candidate) -> Ordering {
         let cost = |of: &Candidate, by: &Candidate| {
             u128::from(neg_log2(of.score)) * u128::from(by.member.weight)
@@ -229,11 +218,11 @@ impl Shortlist {
         best
     }
 
-    /// Replace `best` if the class has a better one.
+    /// Replaces `best` if the class has a better node.
     #[inline]
     fn search(&self, class: &Class, probes: &Probes, best: &mut Option<Candidate>) {
         let order = class.order(probes.order);
-        // At first so far that one node or two are to be expected.
+        // The first guess is a window in which one or two nodes are expected.
         let guess = order.members().len().ilog2();
         let enough = |best: &Candidate| best.enough(class.heaviest);
         let mut ones = best.as_ref().map_or(guess, enough);
@@ -258,12 +247,12 @@ impl Shortlist {
 }
 
 impl Candidate {
-    /// With how many ones a score must begin, at least, for a node of up to this weight to be
-    /// better.
+    /// Returns the number of leading ones that a score needs at least, so that a node with at most
+    /// this weight can be better.
     #[inline]
     fn enough(&self, heaviest: u32) -> u32 {
-        /// 2^-32 / ln 2 in the unit of the logarithms, rounded down. As -log2(1 - u) > u / ln 2, a
-        /// score that begins with fewer than k ones has a logarithm above 2^(32 - k) of it.
+        /// 2^-32 / ln 2 in the unit of the logarithms, rounded down. Because -log2(1 - u) > u / ln 2,
+        /// a score with fewer than k leading ones has a logarithm above 2^(32 - k) steps.
         const STEP: u64 = 96_817_625;
         if self.member.weight == heaviest {
             return self.score.leading_ones();
@@ -278,7 +267,7 @@ impl Candidate {
 impl Probes {
     #[inline]
     fn new(key: u64) -> Self {
-        /// What a node's seed is to its hash with the key.
+        /// The seeds of the probes and of the order, hashed with the key like the seed of a node.
         const SEEDS: [u64; PARTS + 1] = {
             let mut seeds = [0; PARTS + 1];
             let mut at = 0;

@@ -1,4 +1,4 @@
-//! Nodes in the order of a hash, so that those near a key's probes stand together.
+//! Nodes in the order of a hash, so that the nodes near a probe are next to each other.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use super::halves;
 use super::{LISTED, Member, PART_BITS, Probes};
 use crate::NodeId;
 
-/// So many nodes are looked at sooner than their windows.
+/// The largest number of nodes that are all compared. For more nodes, windows are faster.
 const FEW: usize = 32;
 
 /// The nodes of one class in one of the orders.
@@ -18,7 +18,7 @@ pub(super) struct Order {
     // Parallel, by seed.
     seeds: Seeds,
     members: Vec<Member>,
-    /// For each value of a seed's first `depth` bits, where its seeds begin; then the end.
+    /// The index of the first seed for each prefix of `depth` bits; then the number of seeds.
     starts: Vec<u32>,
     depth: u32,
 }
@@ -56,7 +56,8 @@ impl Order {
         self.index_change(seed, |start| *start -= 1);
     }
 
-    /// As many prefixes as nodes, to the power of two below.
+    /// Returns the number of bits of a prefix: about as many prefixes as nodes, rounded down to a
+    /// power of two.
     fn fitting_depth(&self) -> u32 {
         self.members.len().max(1).ilog2().clamp(PART_BITS, 28)
     }
@@ -86,8 +87,8 @@ impl Order {
         &self.members
     }
 
-    /// The score of the node at an index: its hash with the key or, where that puts it on the key's
-    /// list, the distance from the key's probe after as many ones.
+    /// Returns the score of the node at an index: its hash with the key or, if the node is on the
+    /// list of the key, seven ones and then its distance from the probe.
     #[inline]
     pub(super) fn score(&self, at: usize, probes: &Probes) -> u32 {
         let hash = self.seeds.hash(at, probes.key);
@@ -99,7 +100,8 @@ impl Order {
         !((high << PART_BITS ^ probe) >> LISTED)
     }
 
-    /// Visit the indexes of all nodes whose score begins with this many ones, and of some others.
+    /// Visits the indexes of all nodes with a score of at least this many leading ones, and of some
+    /// others.
     #[inline]
     pub(super) fn visit(&self, ones: u32, probes: &Probes, visit: impl FnMut(usize)) {
         let floor = !u32::MAX.checked_shr(ones.min(LISTED)).unwrap_or(0);
@@ -113,7 +115,8 @@ impl Order {
         }
     }
 
-    /// Where the nodes stand that score so many ones if they are on the key's list, part by part.
+    /// Returns a range of indexes for each part: the nodes with at least this many leading ones, if
+    /// they are on the list of the key.
     #[inline]
     pub(super) fn windows(&self, ones: u32, probes: &Probes) -> impl Iterator<Item = Range<u32>> {
         let bits = (ones - LISTED + PART_BITS).min(self.depth);

@@ -1,7 +1,7 @@
 use super::*;
 use alloc::format;
 
-/// Weights that fall into `spread` classes, all of the same sum.
+/// Returns nodes with weights in `spread` classes of about equal total weight.
 fn cluster(count: u32, spread: u32) -> impl Iterator<Item = Node> {
     (0..count).map(move |i| {
         let octave = i.trailing_ones() % spread;
@@ -9,7 +9,7 @@ fn cluster(count: u32, spread: u32) -> impl Iterator<Item = Node> {
     })
 }
 
-/// The best of all nodes, one by one.
+/// Finds the best node by comparing all nodes.
 fn exhaustive(router: &Shortlist, key: u64) -> Option<NodeId> {
     let probes = Probes::new(key);
     let candidates = router.classes.iter().flat_map(|class| {
@@ -39,7 +39,7 @@ fn the_search_finds_the_best_of_all() -> Result<(), Error> {
 }
 
 #[test]
-fn few_nodes_are_looked_at() -> Result<(), Error> {
+fn a_lookup_compares_fewer_than_300_nodes_on_average() -> Result<(), Error> {
     for count in [3000, 10_000, 40_000] {
         let router = Shortlist::new(cluster(count, 1))?;
         let order = |probes: &Probes| router.classes[0].order(probes.order);
@@ -54,15 +54,16 @@ fn few_nodes_are_looked_at() -> Result<(), Error> {
             )
         };
         let each = (0..1000).map(KeyHash::from_integer).filter_map(looked_at);
-        // The last window, which holds all before it: fewer than twice as many together.
+        // The last window contains all windows before it, so all together have fewer than twice its
+        // nodes.
         assert!(each.sum::<usize>() / 1000 < 300, "{count}");
     }
     Ok(())
 }
 
 #[test]
-fn changes_leave_the_state_of_a_new_router() -> Result<(), Error> {
-    // By name, as the ids of a new router are.
+fn changes_lead_to_the_state_of_a_new_router() -> Result<(), Error> {
+    // By name: a new router gives its ids in this order.
     let mut nodes: Vec<_> = cluster(700, 4).collect();
     nodes.sort_by(|a, b| a.name().cmp(b.name()));
     let mut router = Shortlist::new([] as [Node; 0])?;
@@ -84,7 +85,7 @@ fn changes_leave_the_state_of_a_new_router() -> Result<(), Error> {
 
 #[test]
 fn equal_scores_go_to_the_first_name() -> Result<(), Error> {
-    // Ids in another order than names, which they are not in a fresh router.
+    // Changes give ids in another order than names; a new router gives them in order of name.
     let mut router = Shortlist::new([Node::new("c")])?;
     for name in ["b", "a"] {
         router.apply(&Change::Add(Node::new(name)))?;
@@ -103,9 +104,9 @@ fn equal_scores_go_to_the_first_name() -> Result<(), Error> {
     Ok(())
 }
 
-/// On the list and off it, a score is below a share of all numbers that often.
+/// The share of scores below a bound equals the bound, for scores on the list and off it.
 #[test]
-fn scores_are_even() -> Result<(), Error> {
+fn scores_are_evenly_distributed() -> Result<(), Error> {
     const KEYS: u64 = 200_000;
     let router = Shortlist::new([Node::new("a")])?;
     let score = |key: KeyHash| {
