@@ -1,4 +1,5 @@
-//! Maglev: a prime-sized table that nodes fill in turns, each along its own permutation.
+//! Maglev hashing: a lookup table of prime size for load balancing. The nodes fill it in turns, each
+//! in the order of its own permutation.
 //!
 //! Eisenbud et al., "Maglev: A Fast and Reliable Software Network Load Balancer" (NSDI 2016,
 //! section 3.4).
@@ -9,17 +10,17 @@
 //!
 //! Peers must share the set of nodes with their weights, and the table size.
 //!
-//! The c-th cell of a node of weight w is claimed at time c / w, from c = 0 (Adams's divisor
-//! rule); at equal times the heavier node goes first, then the first name. So every node with
-//! weight has a cell, equal weights differ by at most one, and nobody has more than one cell above
-//! its part; what the light ones gain by that, the heavy ones lack. With equal weights it is the
-//! paper's round robin in order of name.
+//! A node of weight w claims its cell number c at time c / w, starting from c = 0 (Adams's divisor
+//! rule). At equal times the heavier node goes first, then the first name. So every node with weight
+//! has a cell, the cells of equal weights differ by at most one, and no node has more than one cell
+//! above its fair share. What light nodes gain by that, heavy nodes lose. With equal weights this is
+//! the round robin of the paper, in order of name.
 //!
-//! A change moves more keys than it must. At the default size, the excess of removing one of n
-//! equal nodes is 0.2 % of all keys at n = 10, 0.6 % at 100, 0.9 % at 300 and 0.6 % at 1,000,
-//! where the unavoidable part is 10 %, 1 %, 0.3 % and 0.1 %: take a table of at least 100 cells a
-//! node. The worst seen, for a change of many units of weight at once, is 1.3 % at n = 100, 2 % at
-//! 300, 4 % at 1,000 and 8 % at 5,000.
+//! A change moves more keys than necessary (disruption). At the default size, removing one of n
+//! equal nodes has an excess of 0.2 % of all keys at n = 10, 0.6 % at 100, 0.9 % at 300 and 0.6 % at
+//! 1,000; the unavoidable part is 10 %, 1 %, 0.3 % and 0.1 %. Use a table with at least 100 cells
+//! for each node. The largest measured excess, for a change of many units of weight at once, is
+//! 1.3 % at n = 100, 2 % at 300, 4 % at 1,000 and 8 % at 5,000.
 
 use alloc::boxed::Box;
 use alloc::collections::BinaryHeap;
@@ -49,12 +50,14 @@ pub(super) const STRATEGY: Scheme = Scheme::strategy(
         ))
     },
 )
-.with_params(&[
-    Param::new("table-size", "65537", "cells, a prime; at least 100 a node")
-        .with_finer(&["655373"]),
-]);
+.with_params(&[Param::new(
+    "table-size",
+    "65537",
+    "number of cells: a prime, at least 100 per node",
+)
+.with_finer(&["655373"])]);
 
-/// A Maglev lookup table.
+/// A Maglev lookup table, for load balancing: even shares, fast lookups, a few excess moves.
 ///
 /// ```
 /// use hashroute::{Maglev, Router};
@@ -87,44 +90,28 @@ impl fmt::Debug for Maglev {
 }
 
 impl Maglev {
-    /// Cells, unless said otherwise: the smaller of the paper's two sizes.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Maglev::DEFAULT_TABLE_SIZE, 65_537);
-    /// ```
+    /// The default number of cells: the smaller of the paper's two sizes.
     pub const DEFAULT_TABLE_SIZE: u64 = 65_537;
 
-    /// The most cells there may be, 20 MB of them: Envoy's limit, a prime. Larger tables would take
-    /// seconds for every change.
-    ///
-    /// ```
-    /// use hashroute::{Error, Maglev, Node};
-    /// let error = Maglev::with_table_size([Node::new("a")], 1 << 40).unwrap_err();
-    /// assert!(matches!(error, Error::TableSize { nearest: Maglev::MAX_TABLE_SIZE, .. }));
-    /// ```
+    /// The largest number of cells, which take 20 MB. It is Envoy's limit, a prime. With a larger
+    /// table every change would take seconds.
     pub const MAX_TABLE_SIZE: u64 = 5_000_011;
 
-    /// A table of [`DEFAULT_TABLE_SIZE`](Self::DEFAULT_TABLE_SIZE); the order of the nodes does
-    /// not matter.
+    /// Builds a table of [`DEFAULT_TABLE_SIZE`](Self::DEFAULT_TABLE_SIZE) cells. The order of the
+    /// nodes does not matter.
     ///
     /// # Errors
-    /// As [`with_table_size`](Self::with_table_size).
-    ///
-    /// ```
-    /// # use hashroute::{Maglev, Node, Router};
-    /// assert_eq!(Maglev::new([Node::new("a")])?.route(b"key").map(Node::name), Some("a"));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// The errors of [`with_table_size`](Self::with_table_size).
     pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         Self::with_table_size(nodes, Self::DEFAULT_TABLE_SIZE)
     }
 
-    /// A table of this many cells. All peers must have the same size: another one moves nearly
-    /// every key.
+    /// Builds a table of `size` cells. All peers must use the same size, because a different size
+    /// moves nearly every key.
     ///
     /// # Errors
-    /// As [`Nodes::new`]; [`Error::TableSize`] with the nearest size that works when this one is
-    /// not a prime, has not a cell for every node with weight, or is beyond
+    /// The errors of [`Nodes::new`]; [`Error::TableSize`] with the nearest possible size if `size`
+    /// is not a prime, is below the number of nodes with weight, or is above
     /// [`MAX_TABLE_SIZE`](Self::MAX_TABLE_SIZE).
     ///
     /// ```
@@ -146,32 +133,26 @@ impl Maglev {
         })
     }
 
-    /// The same router for keys hashed by another function.
-    ///
-    /// ```
-    /// # use hashroute::{HashFunction, KeyHasher, Maglev, Node};
-    /// let router = Maglev::new([Node::new("a")])?.with_hasher(KeyHasher::new(HashFunction::Xxh64));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Sets the hash function for keys.
     #[must_use]
     pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
         self.hasher = hasher;
         self
     }
 
-    /// The cell of a key.
+    /// Returns the cell of a key.
     #[inline]
     fn cell(&self, key: KeyHash) -> usize {
         scale(key.get(), self.cells.len())
     }
 }
 
-/// The worst that was measured at the default size, over many weights, with room.
+/// The largest excess that was measured at the default size, over many weights, with a margin.
 fn excess_bound(nodes: usize) -> f64 {
     (0.015 + nodes as f64 / 20_000.0).min(0.1)
 }
 
-/// A table size as it has to be: a prime with a cell for each of so many nodes.
+/// Checks that a table size is a prime, with at least one cell for each of `nodes` nodes.
 pub(crate) fn check_table_size(size: u64, nodes: usize) -> Result<usize, Error> {
     let wrong = |reason, nearest| {
         Err(Error::TableSize {
@@ -181,10 +162,7 @@ pub(crate) fn check_table_size(size: u64, nodes: usize) -> Result<usize, Error> 
         })
     };
     if size > Maglev::MAX_TABLE_SIZE {
-        return wrong(
-            "is more than memory should be spent on",
-            Maglev::MAX_TABLE_SIZE,
-        );
+        return wrong("is too large", Maglev::MAX_TABLE_SIZE);
     }
     let nodes = nodes as u64;
     if nodes > Maglev::MAX_TABLE_SIZE {
@@ -197,7 +175,7 @@ pub(crate) fn check_table_size(size: u64, nodes: usize) -> Result<usize, Error> 
     }
     if size < nodes {
         return wrong(
-            "has not a cell for every node with weight",
+            "has fewer cells than there are nodes with weight",
             nearest_prime(nodes, nodes),
         );
     }
@@ -207,7 +185,7 @@ pub(crate) fn check_table_size(size: u64, nodes: usize) -> Result<usize, Error> 
     Ok(usize::try_from(size).unwrap_or(usize::MAX)) // at most 5,000,011
 }
 
-/// The prime nearest to `size` among those from `least` on.
+/// Returns the prime nearest to `size` that is at least `least`.
 fn nearest_prime(size: u64, least: u64) -> u64 {
     let above = (0..).map(|step| size + step);
     let below = (0..).map_while(|step| size.checked_sub(step));
@@ -231,21 +209,22 @@ fn is_prime(n: u64) -> bool {
     n >= 2 && (2..=n.isqrt()).all(|divisor| n % divisor != 0)
 }
 
-/// A node's way through the table: `offset`, `offset + skip`, ..., modulo its prime size.
+/// The order in which a node visits the cells: `offset`, `offset + skip`, ..., modulo the size. The
+/// size is a prime, so every skip visits every cell.
 struct Permutation {
     id: NodeId,
     at: usize,
     skip: usize,
 }
 
-/// Nodes of one weight, in order of name, and how many rounds they have had.
+/// The nodes of one weight, in order of name, and the number of rounds that they have had.
 struct Turn<'a> {
     rounds: u64,
     weight: u64,
     members: &'a mut [Permutation],
 }
 
-/// By time, which is rounds / weight; at equal times the heavier first.
+/// Orders by time, which is rounds / weight. At equal times the heavier weight comes first.
 impl Ord for Turn<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         let time = |of: &Self, by: &Self| u128::from(of.rounds) * u128::from(by.weight);
@@ -311,9 +290,9 @@ fn permutation(id: NodeId, node: &Node, size: usize) -> Permutation {
     }
 }
 
-/// Take the next free cell on the member's way; there is one.
+/// Claims the next free cell in the order of a member. There must be one.
 fn claim(cells: &mut [Option<NodeId>], member: &mut Permutation) {
-    // Kept out of memory: most of a build is this loop.
+    // Most of a build is this loop, so its variables are locals that stay in registers.
     let (size, skip, mut at) = (cells.len(), member.skip, member.at);
     loop {
         let cell = &mut cells[at];
@@ -355,7 +334,8 @@ impl Router for Maglev {
         Ok(())
     }
 
-    /// The cells that follow: they are in random order, and every node with weight has one.
+    /// Walks the cells from that of the key on. Their owners are in random order, and every node
+    /// with weight has a cell.
     fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
         let (before, after) = self.cells.split_at(self.cell(key));
         let _ = after
@@ -365,10 +345,10 @@ impl Router for Maglev {
             .try_for_each(|&id| visit(id));
     }
 
-    /// Cells are arcs here: a cell holds the hashes of one part of the circle.
+    /// Returns the cells as arcs: a cell owns the hashes of one part of the circle.
     fn ranges(&self) -> Option<HashRanges> {
         let count = self.cells.len() as u128;
-        // The last hash that is scaled to a cell is the one before the next cell's first.
+        // The last hash of a cell is the one before the first hash of the next cell.
         let end = |cell: u128| u64::try_from(((cell + 1) << 64).div_ceil(count) - 1);
         let ends = (0..).zip(&self.cells);
         let ends = ends.filter_map(|(cell, owner)| Some((end(cell).ok()?, (*owner)?)));
@@ -389,7 +369,7 @@ impl Router for Maglev {
 mod tests {
     use super::*;
 
-    /// The paper's listing, for equal weights: round robin over materialised permutations.
+    /// Fills a table as the paper prints it, for equal weights: round robin over permutations.
     fn textbook(nodes: &Nodes, size: usize) -> Vec<Option<NodeId>> {
         let ways: Vec<_> = nodes
             .iter()
@@ -416,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn equals_the_textbook() -> Result<(), Error> {
+    fn a_table_of_equal_weights_equals_that_of_the_paper() -> Result<(), Error> {
         for (count, size) in [(1, 2), (2, 2), (3, 7), (46, 65_699), (100, 131_071)] {
             let nodes = (0..count).map(|i| Node::new(alloc::format!("backend-{i}")));
             let router = Maglev::with_table_size(nodes, size as u64)?;
@@ -430,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_weights_leave_nobody_out() -> Result<(), Error> {
+    fn every_node_with_weight_has_a_cell_beside_extreme_weights() -> Result<(), Error> {
         let nodes = [
             ("a", 1),
             ("b", u32::MAX),
@@ -452,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_checked() {
+    fn a_bad_table_size_is_refused_with_the_nearest_good_one() {
         let size = |size, nodes: usize| match check_table_size(size, nodes) {
             Ok(_) => None,
             Err(Error::TableSize { nearest, .. }) => Some(nearest),

@@ -1,7 +1,7 @@
-//! Modulo: hash mod total weight. The baseline that everyone leaves, since a change of the
-//! total moves nearly every key.
+//! Modulo: the hash modulo the total weight. Plain sharding, and the baseline for the other
+//! strategies: a change of the total weight moves nearly every key.
 //!
-//! Nodes stand in order of name, each over as many numbers as it has weight.
+//! The nodes are in order of name. Each owns as many remainders as its weight.
 //!
 //! | lookup | memory | change |
 //! |---|---|---|
@@ -26,9 +26,10 @@ pub(super) const STRATEGY: Scheme = Scheme::strategy(
     |nodes, params| Ok(Box::new(Modulo::new(nodes)?.with_hasher(params.hasher()))),
 );
 
-/// Hash mod total weight.
+/// Sharding by the hash modulo the total weight.
 ///
-/// The key hash is the function's own number, so that `crc32(key) % n` is what it says.
+/// The hash is not mixed further: with CRC-32 and n nodes of weight 1, the owner of a key is node
+/// `crc32(key) % n`, in order of name. A change of the total weight moves nearly every key.
 ///
 /// ```
 /// use hashroute::{KeyHash, Modulo, Router};
@@ -42,7 +43,7 @@ pub(super) const STRATEGY: Scheme = Scheme::strategy(
 pub struct Modulo {
     nodes: Nodes,
     hasher: KeyHasher,
-    // Members with weight in order of name, and where the numbers of each end.
+    // The members with weight in order of name, and the end of the remainders of each.
     owners: Vec<NodeId>,
     ends: Vec<u64>,
 }
@@ -64,16 +65,10 @@ impl fmt::Debug for Modulo {
 }
 
 impl Modulo {
-    /// A router over these nodes; the order does not matter.
+    /// Builds a router over these nodes. Their order does not matter. O(n log n).
     ///
     /// # Errors
-    /// As [`Nodes::new`].
-    ///
-    /// ```
-    /// # use hashroute::{Modulo, Node, Router};
-    /// assert_eq!(Modulo::new([Node::new("a")])?.route(b"key").map(Node::name), Some("a"));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// The errors of [`Nodes::new`].
     pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         let mut router = Self {
             nodes: Nodes::sorted(nodes)?,
@@ -85,14 +80,7 @@ impl Modulo {
         Ok(router)
     }
 
-    /// Sets the function that hashes keys.
-    ///
-    /// ```
-    /// # use hashroute::{HashFunction, KeyHash, KeyHasher, Modulo, Router};
-    /// let router = Modulo::new(["a", "b"])?.with_hasher(KeyHasher::new(HashFunction::Crc32));
-    /// assert_eq!(router.hash_key(b"123456789"), Some(KeyHash::from_raw(0xcbf4_3926)));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Sets the hash function for keys.
     #[must_use]
     pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
         self.hasher = hasher;
@@ -112,6 +100,7 @@ impl Modulo {
 
     #[expect(clippy::cast_possible_truncation, reason = "below the number of nodes")]
     fn rank(&self, number: u64) -> usize {
+        // If all weights are 1 the remainder is the index, so no search is needed.
         let all_ones = self.ends.len() as u64 == self.nodes.total_weight();
         if all_ones {
             number as usize

@@ -1,18 +1,19 @@
-//! Fixed hash slots: a key's slot never changes, slots change hands (Redis Cluster, Riak,
-//! Cassandra's tablets).
+//! Fixed hash slots, for sharding: the slot of a key never changes, and slots move between nodes
+//! (Redis Cluster, Riak, Cassandra's tablets).
 //!
 //! | lookup | memory | change |
 //! |---|---|---|
 //! | O(1), one read | 4 B a slot | O(slots + n log n), moves the fewest slots |
 //!
-//! Peers must share the table: who owns which slot depends on the changes made so far.
+//! Peers must share the table, because the owners of slots depend on all changes so far.
 //!
-//! Quotas follow the weights by largest remainder: every node gets the whole part of
-//! slots x weight / total, and the slots that are left go to the largest fractions, at ties to
-//! whoever has the most slots beyond that whole part, then to the first name. A node with weight
-//! gets at least one, at the cost of the one with the most, the first name at ties. A change hands
-//! slots only from nodes over their quota to nodes under it. Since remainders shift when the total
-//! does, it may move a slot or so between two nodes that it is not about: fewer than one a node.
+//! Every node has a quota of slots, by the method of largest remainder. A node gets the whole part
+//! of slots x weight / total. The slots that are left go to the nodes with the largest fractions; at
+//! ties to the node that owns the most slots beyond its whole part, then to the first name. Every
+//! node with weight gets at least one slot, from the node with the most slots (at ties, the first
+//! name). A change moves slots only from nodes above their quota to nodes below it. The remainders
+//! depend on the total weight, so a change can also move slots between two other nodes: fewer than
+//! one slot for each node.
 
 use alloc::boxed::Box;
 use alloc::collections::BinaryHeap;
@@ -31,7 +32,7 @@ use crate::{
 
 pub(super) const STRATEGY: Scheme = Scheme::strategy(
     "slots",
-    "fixed hash slots with an owner table: the fewest moves, and any of them by hand",
+    "fixed hash slots with a table of owners: the fewest moves, and slots can be moved by hand",
     Caps::SET
         .with_agree(Agree::Table)
         .with_excess(Excess::AtMost(|nodes| {
@@ -44,10 +45,14 @@ pub(super) const STRATEGY: Scheme = Scheme::strategy(
         ))
     },
 )
-.with_params(&[Param::new("slots", "16384", "slots, fixed for good")])
+.with_params(&[Param::new(
+    "slots",
+    "16384",
+    "number of slots, which never changes",
+)])
 .with_table(TableForm::new("slots", owners_of, restore));
 
-/// The owner of each slot: slot i is where the hash i goes.
+/// Returns the owner of each slot: the owner of slot i is the owner of the hash i.
 fn owners_of(router: &dyn Router, params: &Params) -> Result<Vec<Option<NodeId>>, Error> {
     let slots = params.get("slots", HashSlots::DEFAULT_SLOTS)?;
     let owner = |slot: u32| router.route_hash(KeyHash::from_raw(slot.into()));
@@ -64,10 +69,10 @@ fn restore(
     Ok(Box::new(table.with_hasher(params.hasher())))
 }
 
-/// A fixed number of slots and the table of their owners.
+/// A fixed number of slots and a table of their owners, for sharding.
 ///
-/// The slot of a key is its hash mod the number of slots. The hash is the function's own number,
-/// so that with [`KeyHasher::REDIS`] the slots are Redis Cluster's.
+/// The slot of a key is its hash modulo the number of slots. The hash is not mixed further, so with
+/// [`KeyHasher::REDIS`] the slots are those of Redis Cluster.
 ///
 /// ```
 /// use hashroute::{HashSlots, KeyHasher, Node, Router};
@@ -100,27 +105,17 @@ impl fmt::Debug for HashSlots {
 }
 
 impl HashSlots {
-    /// Slots, unless said otherwise: Redis Cluster's number.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::HashSlots::DEFAULT_SLOTS, 16_384);
-    /// ```
+    /// The default number of slots, that of Redis Cluster.
     pub const DEFAULT_SLOTS: u32 = 16_384;
 
-    /// The most slots there may be: 256 MiB of owners.
-    ///
-    /// ```
-    /// use hashroute::{Error, HashSlots, Node};
-    /// let error = HashSlots::with_slots([Node::new("a")], u32::MAX).unwrap_err();
-    /// assert!(matches!(error, Error::Capacity { .. }));
-    /// ```
+    /// The largest number of slots, which take 256 MiB.
     pub const MAX_SLOTS: u32 = 1 << 26;
 
-    /// A table of [`DEFAULT_SLOTS`](Self::DEFAULT_SLOTS), dealt in contiguous ranges in order
-    /// of name.
+    /// Builds a table of [`DEFAULT_SLOTS`](Self::DEFAULT_SLOTS) slots, in one contiguous range for
+    /// each node, in order of name.
     ///
     /// # Errors
-    /// As [`with_slots`](Self::with_slots).
+    /// The errors of [`with_slots`](Self::with_slots).
     ///
     /// ```
     /// # use hashroute::{HashSlots, Router};
@@ -133,16 +128,11 @@ impl HashSlots {
         Self::with_slots(nodes, Self::DEFAULT_SLOTS)
     }
 
-    /// A table of this many slots; the number cannot change later.
+    /// Builds a table of `slots` slots. The number cannot change later.
     ///
     /// # Errors
-    /// As [`Nodes::new`]; [`Error::Parameter`] for 0 slots; [`Error::Capacity`] beyond
+    /// The errors of [`Nodes::new`]; [`Error::Parameter`] for 0 slots; [`Error::Capacity`] above
     /// [`MAX_SLOTS`](Self::MAX_SLOTS) or for more nodes with weight than slots.
-    ///
-    /// ```
-    /// # use hashroute::{HashSlots, Node};
-    /// assert!(HashSlots::with_slots(["a", "b"].map(Node::new), 1).is_err());
-    /// ```
     pub fn with_slots(
         nodes: impl IntoIterator<Item = impl Into<Node>>,
         slots: u32,
@@ -159,12 +149,12 @@ impl HashSlots {
         Ok(table)
     }
 
-    /// A table that was dealt before: ranges, each with the name of its owner. A slot in none of
-    /// them is nobody's.
+    /// Builds a table from ranges of slots, each with the name of its owner. A slot that is in no
+    /// range has no owner.
     ///
     /// # Errors
-    /// As [`with_slots`](Self::with_slots) and [`assign`](Self::assign); [`Error::Parameter`] for
-    /// ranges that overlap.
+    /// The errors of [`with_slots`](Self::with_slots) and [`assign`](Self::assign);
+    /// [`Error::Parameter`] for ranges that overlap.
     ///
     /// ```
     /// # use hashroute::{HashSlots, Node};
@@ -199,46 +189,25 @@ impl HashSlots {
         Ok(table)
     }
 
-    /// The same table for keys hashed by another function.
-    ///
-    /// ```
-    /// # use hashroute::{HashSlots, KeyHasher, Node};
-    /// let table = HashSlots::new([Node::new("a")])?.with_hasher(KeyHasher::REDIS);
-    /// assert_eq!(table.slot(b"123456789"), 12_739);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Sets the hash function for keys. The table stays as it is.
     #[must_use]
     pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
         self.hasher = hasher;
         self
     }
 
-    /// Returns the slot of a key, with or without an owner.
-    ///
-    /// ```
-    /// # use hashroute::{HashSlots, KeyHasher};
-    /// let table = HashSlots::new(["a"])?.with_hasher(KeyHasher::REDIS);
-    /// assert_eq!((table.slot(b""), table.slot(b"bar")), (0, 5061));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the slot of a key. The slot may have no owner.
     pub fn slot(&self, key: &[u8]) -> u32 {
         u32::try_from(self.slot_of(self.hasher.raw(key))).unwrap_or(u32::MAX) // at most 2^26
     }
 
-    /// The owner of a slot; `None` for a slot that is nobody's or does not exist.
-    ///
-    /// ```
-    /// # use hashroute::{HashSlots, Node};
-    /// let table = HashSlots::new([Node::new("a")])?;
-    /// assert!(table.owner(0).is_some() && table.owner(16_384).is_none());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the owner of a slot; `None` for a slot that has no owner or does not exist.
     pub fn owner(&self, slot: u32) -> Option<NodeId> {
         *self.owners.get(slot as usize)?
     }
 
-    /// Hand slots to a node by hand, whatever its quota. The next change of membership moves
-    /// slots from nodes over their quota to nodes under it, as ever.
+    /// Assigns slots to a node by hand, regardless of its quota. The next change of the members
+    /// moves slots from nodes above their quota to nodes below it, as always.
     ///
     /// # Errors
     /// [`Error::UnknownNode`]; [`Error::Weight`] for a node of weight 0; [`Error::Parameter`]
@@ -277,7 +246,7 @@ impl HashSlots {
         Ok(())
     }
 
-    /// A table dealt elsewhere; ids are those of `nodes`.
+    /// Builds a table from the owners of all slots. Their ids are those of `nodes`.
     pub(crate) fn from_owners(
         nodes: Nodes,
         hasher: KeyHasher,
@@ -300,7 +269,7 @@ impl HashSlots {
     #[expect(clippy::cast_possible_truncation, reason = "below the number of slots")]
     fn slot_of(&self, key: KeyHash) -> usize {
         let slots = self.owners.len() as u64;
-        // As Redis does: a division takes longer than all the rest.
+        // Redis does the same: a division would take longer than the rest of a lookup.
         let slot = if slots.is_power_of_two() {
             key.get() & (slots - 1)
         } else {
@@ -309,7 +278,7 @@ impl HashSlots {
         slot as usize
     }
 
-    /// Hand slots from nodes over their quota, or gone, to nodes under it.
+    /// Moves slots from nodes that are above their quota, or have left, to nodes below their quota.
     fn rebalance(&mut self) {
         let mut owned = vec![0; self.nodes.id_bound()];
         for id in self
@@ -327,7 +296,8 @@ impl HashSlots {
         });
         let mut takers = takers.collect::<Vec<_>>().into_iter();
         for owner in &mut self.owners {
-            // One who left has no weight, and its index may be beyond the others.
+            // A node that left has no weight. Its index may be above all others, so `owned` is read
+            // only for nodes with weight.
             if let Some(id) = owner.filter(|id| self.nodes.weight_or_zero(*id) > 0) {
                 if owned[id.index()] <= quotas[id.index()] {
                     continue;
@@ -347,7 +317,7 @@ fn check_slots(slots: u32) -> Result<(), Error> {
             what: Limit::Slots,
             wanted: slots.into(),
             limit: HashSlots::MAX_SLOTS.into(),
-            advice: "take fewer: a few hundred a node are even",
+            advice: "use fewer: a few hundred per node give even shares",
         }),
     }
 }
@@ -360,11 +330,11 @@ fn check_room(nodes: &Nodes, slots: usize) -> Result<(), Error> {
         what: Limit::WeightedNodes,
         wanted: nodes.weighted() as u64,
         limit: slots as u64,
-        advice: "each owns at least one slot, so make the table with more slots",
+        advice: "each owns at least one slot, so build the table with more slots",
     })
 }
 
-/// How many of `total` slots each node should own, by index; `owned` breaks ties.
+/// Returns the quota of each node, by index, out of `total` slots; `owned` breaks ties.
 fn quotas(nodes: &Nodes, owned: &[usize], total: usize) -> Vec<usize> {
     let mut quotas = vec![0; nodes.id_bound()];
     let weights = u128::from(nodes.total_weight());
@@ -376,14 +346,14 @@ fn quotas(nodes: &Nodes, owned: &[usize], total: usize) -> Vec<usize> {
     for (id, node) in &weighted {
         quotas[id.index()] = (product(node) / weights) as usize;
     }
-    // Stable sorts: the first name is the last to break a tie.
+    // The sort is stable and the nodes come in order of name, so the first name breaks a last tie.
     let left = total - quotas.iter().sum::<usize>();
     let over = |id: NodeId, quotas: &[usize]| owned[id.index()] + total - quotas[id.index()];
     weighted.sort_by_key(|(id, node)| Reverse((product(node) % weights, over(*id, &quotas))));
     for (id, _) in weighted.iter().take(left) {
         quotas[id.index()] += 1;
     }
-    // Whoever has weight owns something, at the cost of those with the most.
+    // Every node with weight gets at least one slot, from the nodes with the largest quotas.
     let by_name = nodes.iter().zip((0..).map(Reverse));
     let mut richest: BinaryHeap<_> = by_name
         .map(|((id, _), rank)| (quotas[id.index()], rank, id))
@@ -458,14 +428,14 @@ mod tests {
     }
 
     #[test]
-    fn largest_remainder_reaches_the_quotas_exactly() -> Result<(), Error> {
+    fn a_new_table_gives_every_node_its_quota() -> Result<(), Error> {
         let nodes = [("a", 1), ("b", 2), ("c", 4)]
             .map(|(name, weight)| Node::new(name).with_weight(weight));
         assert_eq!(
             counts(&HashSlots::with_slots(nodes.clone(), 10)?),
             [1, 3, 6]
         );
-        // The light one still owns a slot, paid for by the heavy.
+        // The light node still owns a slot, which the heavy node gives up.
         let nodes =
             [("a", 1), ("b", 1_000_000)].map(|(name, weight)| Node::new(name).with_weight(weight));
         assert_eq!(counts(&HashSlots::with_slots(nodes, 10)?), [1, 9]);
@@ -473,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn two_hundred_empty_nodes_join_one_full() -> Result<(), Error> {
+    fn two_hundred_nodes_that_join_one_node_all_get_their_quota() -> Result<(), Error> {
         let mut table = HashSlots::new([Node::new("full")])?;
         for i in 0..200 {
             table.apply(&Change::Add(Node::new(alloc::format!("empty-{i}"))))?;
@@ -483,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_moves_only_the_surplus() -> Result<(), Error> {
+    fn a_change_moves_only_slots_above_a_quota() -> Result<(), Error> {
         let mut table = HashSlots::new(["a", "b", "c"].map(Node::new))?;
         table.assign(0..16_384, "a")?;
         table.apply(&Change::Add(Node::new("d").with_weight(0)))?;
@@ -505,9 +475,10 @@ mod tests {
         Ok(())
     }
 
-    /// 7.5 and 2.5 of ten slots: the half goes to whoever keeps a slot by it, not to the largest.
+    /// 7.5 and 2.5 of ten slots: the half goes to the node that keeps a slot by it, not to the
+    /// heavier node.
     #[test]
-    fn ties_go_where_they_save_a_move() -> Result<(), Error> {
+    fn a_tie_goes_to_the_node_that_owns_more_slots() -> Result<(), Error> {
         let nodes = [Node::new("a").with_weight(3), Node::new("b")];
         let mut table = HashSlots::with_slots(nodes, 10)?;
         table.assign(0..6, "a")?;
@@ -518,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn assignments_are_checked() -> Result<(), Error> {
+    fn a_bad_assignment_is_refused_and_changes_nothing() -> Result<(), Error> {
         let mut table = HashSlots::with_slots([Node::new("a"), Node::new("b").with_weight(0)], 8)?;
         let before = alloc::format!("{table:?}");
         let inverted = Range { start: 3, end: 2 };
@@ -537,9 +508,9 @@ mod tests {
         Ok(())
     }
 
-    /// Ids depend on the past of a process; the table must not.
+    /// Ids depend on the earlier changes in a process; the table must not.
     #[test]
-    fn the_same_change_of_the_same_table_gives_the_same_table() -> Result<(), Error> {
+    fn the_same_change_of_equal_tables_gives_equal_tables() -> Result<(), Error> {
         let heavy = |name: &str| Node::new(name).with_weight(1_000_000);
         let mut one = HashSlots::with_slots(["a", "b"].map(heavy), 10)?;
         let mut other = HashSlots::with_slots([heavy("b")], 10)?;

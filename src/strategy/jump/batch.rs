@@ -1,9 +1,9 @@
-//! The reference function for many keys at once, with the same answers to the last bit.
+//! The reference function for many keys at once, with exactly the same buckets.
 //!
-//! Written so that the compiler makes vector instructions of it, once for each kind of CPU: all
-//! numbers are held as doubles, which are exact here. How many steps a key takes varies, so all
-//! keys of a block take as many as most need, and those that are not done move together and go
-//! on: no branch depends on a single key, and few lanes are carried along in vain.
+//! The compiler turns the loops into vector instructions, with one copy for each kind of CPU. All
+//! numbers are doubles, which are exact here. Keys differ in their number of steps. So all keys of a
+//! block take as many steps as most keys need; then the open keys move to the front and go on. No
+//! branch depends on a single key, and few lanes compute for keys that are done.
 
 #![expect(
     clippy::inline_always,
@@ -16,22 +16,23 @@ use multiversion::multiversion;
 use super::step;
 use crate::{KeyHash, NodeId};
 
-/// Keys in one vector step: two vectors of AVX2, which hide half of each other's latency.
+/// The number of keys in one vector step: two vectors of AVX2, so that each computes while the
+/// other waits.
 const LANES: usize = 8;
 
-/// Keys that are on their way together: 3 KB of the stack.
+/// The number of keys in a block, which takes 3 KB of the stack.
 const BLOCK: usize = 128;
 
-/// Steps of a later round; more are wasted on the keys that need one.
+/// The number of steps of a later round. More would be wasted on keys that need only one.
 const MORE: u32 = 3;
 
-/// 2^52: the spacing of doubles from here on is 1.
+/// 2^52. From here on the spacing of doubles is 1.
 const INTEGERS: f64 = 4_503_599_627_370_496.0;
 
-/// The node of each key among `buckets`, of which there must be some; `out` is as long as `keys`.
+/// Writes the node of each key. `buckets` must be above 0, and `out` as long as `keys`.
 #[cfg_attr(feature = "simd", multiversion(targets("x86_64+avx2")))]
 pub(super) fn route(keys: &[KeyHash], buckets: u32, out: &mut [Option<NodeId>]) {
-    // The mean is about 0.7 a doubling.
+    // A key takes ln(buckets) steps on average, which is 0.7 for each doubling.
     let first = 1 + buckets.max(1).ilog2() * 3 / 4;
     for (keys, out) in keys.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
         let mut block = Block::new(keys);
@@ -44,14 +45,15 @@ pub(super) fn route(keys: &[KeyHash], buckets: u32, out: &mut [Option<NodeId>]) 
     }
 }
 
-/// Keys that are not done, at the front. A bucket plus 1 is what the function multiplies by.
+/// The keys of a block, the open ones at the front. Buckets are stored plus 1, because the function
+/// multiplies by that.
 struct Block {
-    /// The keys that are not done.
+    /// The number of open keys: those that need more steps.
     open: usize,
     states: [u64; BLOCK],
-    /// Each key's next bucket, plus 1: beyond `end` when it is done.
+    /// The next bucket of each key, plus 1; above `end` if the key is done.
     next: [f64; BLOCK],
-    /// Each key's last bucket before `end`, plus 1.
+    /// The last bucket before `end` of each key, plus 1.
     found: [f64; BLOCK],
     /// The index of each key in the batch.
     indexes: [usize; BLOCK],
@@ -73,9 +75,11 @@ impl Block {
         }
     }
 
-    /// Whole lanes: what the last of them hold beyond the open keys is no matter.
+    /// Takes `steps` steps with every open key.
     #[inline(always)]
     fn advance(&mut self, end: f64, steps: u32) {
+        // Whole sets of lanes: the last set may compute for keys that are done, and nobody reads
+        // their results.
         let lanes = self.open.div_ceil(LANES);
         let states = self.states.chunks_exact_mut(LANES);
         let next = self.next.chunks_exact_mut(LANES);
@@ -85,6 +89,7 @@ impl Block {
             let mut lane_next: [f64; LANES] = core::array::from_fn(|lane| next[lane]);
             let mut lane_found = lane_next;
             for _ in 0..steps {
+                // Selections in place of branches: a key that is done keeps its bucket.
                 for lane in 0..LANES {
                     let open = lane_next[lane] <= end;
                     lane_found[lane] = if open {
@@ -107,11 +112,12 @@ impl Block {
         }
     }
 
-    /// Write down every bucket, which for a key that is not done is not final, and keep
-    /// the keys that are not done: without a branch, since nobody could foretell it.
+    /// Writes the bucket of every key, and moves the open keys to the front.
     #[inline(always)]
     fn settle(&mut self, end: f64, out: &mut [Option<NodeId>]) {
         let mut kept = 0;
+        // Every key is written, and an open one is overwritten in a later round. The index of the
+        // next open key is a sum, since no processor could predict a branch on each key.
         for at in 0..self.open {
             let (next, index) = (self.next[at], self.indexes[at]);
             out[index] = NodeId::from_index(integer(self.found[at] - 1.0) as usize);
@@ -124,13 +130,14 @@ impl Block {
     }
 }
 
-/// The upper 31 bits of the state, plus 1.
+/// Returns the upper 31 bits of the state, plus 1.
 #[inline(always)]
 fn draw(state: u64) -> f64 {
+    // 2^52 with the number in its lowest bits is 2^52 + number. AVX2 cannot convert a u64.
     f64::from_bits(INTEGERS.to_bits() | state >> 33) - (INTEGERS - 1.0)
 }
 
-/// A whole number below 2^32, back from a double.
+/// Converts a whole number below 2^32 from a double.
 #[inline(always)]
 #[expect(
     clippy::cast_possible_truncation,
@@ -140,10 +147,11 @@ fn integer(x: f64) -> u32 {
     (x + INTEGERS).to_bits() as u32
 }
 
-/// Towards zero, and 1 more, for numbers from 0 to 2^52; beyond, about the same, which is beyond
-/// all buckets.
+/// Truncates a number from 0 to 2^52 and adds 1. Returns about `x` for larger numbers, which are
+/// above all buckets.
 #[inline(always)]
 fn truncate_plus_1(x: f64) -> f64 {
+    // The sum rounds to a whole number, up or down. If it rounded up, that is the 1.
     let rounded = (x + INTEGERS) - INTEGERS;
     rounded + if rounded > x { 0.0 } else { 1.0 }
 }
@@ -155,9 +163,9 @@ mod tests {
     use crate::strategy::jump_hash;
 
     #[test]
-    fn a_batch_agrees_with_the_function() {
+    fn a_batch_gives_the_buckets_of_single_keys() {
         let counts = [1, 2, 3, 10, 1000, 65_537, 1 << 20, u32::MAX >> 1, u32::MAX];
-        // Keys whose first draw has 31 ones, whose product is inexact, and the ends.
+        // Keys with a first draw of 31 ones, with an inexact product, and the smallest and largest.
         let hard = [
             7_036_915_148_532_262_134,
             8_816_847_853_880_984_676,
@@ -167,7 +175,7 @@ mod tests {
             u64::MAX,
         ];
         for buckets in counts {
-            // Parts of lanes, parts of blocks, and several blocks.
+            // Lengths that fill lanes and blocks partly, exactly and several times.
             for len in [1, 7, 8, 9, BLOCK - 1, BLOCK, BLOCK + 1, 10 * BLOCK + 5] {
                 let mixed = (0..).map(|i| mix64(i * 0x1_0001 + len as u64));
                 let keys: alloc::vec::Vec<_> = hard

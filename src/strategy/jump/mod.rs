@@ -1,4 +1,4 @@
-//! Jump consistent hash: a computation, no table.
+//! Jump consistent hash: for numbered shards, computed without a table.
 //!
 //! Lamping and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm" (2014),
 //! arXiv:1406.2294. The order of its floating-point operations and their rounding are part of the
@@ -6,10 +6,10 @@
 //!
 //! | lookup | memory | change |
 //! |---|---|---|
-//! | O(ln n) steps, about ln n + 0.58 | 0 | O(1); only the last node may leave |
+//! | O(ln n), about ln n + 0.58 steps | 0 | O(1); only the last node may leave |
 //!
-//! Peers must share the count of the nodes and their numbering: the order in which they were
-//! listed, then joined.
+//! Peers must share the number of nodes and their numbering: first the order of the list, then the
+//! order of joining.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -41,10 +41,10 @@ pub(super) const STRATEGY: Scheme = Scheme::strategy(
     "reference, or guava for Guava's consistentHash",
 )]);
 
-/// The reference function: the bucket of a key among `buckets`, `None` when there are none.
+/// Returns the bucket of a key by the reference function; `None` for 0 buckets.
 ///
-/// `key` should be spread over all 64 bits: the function does not mix small or sequential
-/// numbers, so pass [`KeyHash::from_integer`]'s value for those. Expected O(ln n) steps.
+/// The keys should be spread over all 64 bits, because the function does not mix small or
+/// sequential numbers. Pass those through [`KeyHash::from_integer`] first. O(ln n) expected steps.
 ///
 /// ```
 /// use hashroute::strategy::jump_hash;
@@ -61,6 +61,7 @@ pub fn jump_hash(key: u64, buckets: u32) -> Option<u32> {
     let mut state = key;
     let mut bucket = None;
     let mut next = 0;
+    // The paper's loop: jump from bucket to bucket, and keep the last one before `buckets`.
     while next < u64::from(buckets) {
         bucket = Some(next as u32);
         state = step(state);
@@ -72,25 +73,25 @@ pub fn jump_hash(key: u64, buckets: u32) -> Option<u32> {
     bucket
 }
 
-/// `(bucket + 1) * factor` as doubles multiply, and truncated, for a factor from 1 to 2^31. Where
-/// that is 2^32 or more, it only says so.
-///
-/// Each step waits for the product of the last. Integers multiply in a third of the time that
-/// doubles take with the conversions there and back, and give the same unless rounding to 53 bits
-/// reaches the next whole number. Below 2^32 that is half of 2^-21 away at most: once in four
-/// million steps.
+/// Returns `(bucket + 1) * factor` with the rounding of doubles, truncated, for a factor from 1 to
+/// 2^31. A result of 2^32 or more means only that it is that large.
 #[inline]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the halves of the product are meant"
 )]
 fn product(bucket: u32, factor: f64) -> u64 {
+    // Each step waits for the product of the previous step. Integers multiply in a third of the
+    // time that doubles take with the conversions there and back.
     let bits = factor.to_bits();
-    // The factor is fraction * 2^exponent, its fraction from 1/2 to below 1.
+    // The factor is fraction * 2^exponent, with a fraction from 1/2 to below 1.
     let exponent = ((bits >> 52) as u32).wrapping_sub(1022); // 1 to 32
-    let fraction = bits << 11 | 1 << 63;
+    let fraction = bits << 11 | 1 << 63; // 2^64 times the fraction, with the implicit bit
     let scaled = (u64::from(bucket) + 1).wrapping_shl(exponent);
     let product = u128::from(scaled) * u128::from(fraction);
+    // Doubles round to 53 bits, which can reach the next whole number. Below 2^32 that moves the
+    // product by at most half of 2^-21, so only the last 2^-22 before a whole number need doubles:
+    // one step in four million.
     if product as u64 >= u64::MAX << 42 {
         return rounded(bucket, factor);
     }
@@ -98,7 +99,7 @@ fn product(bucket: u32, factor: f64) -> u64 {
 }
 
 #[cold]
-#[inline(never)] // or the compiler computes it each time
+#[inline(never)] // inlined, the compiler would compute it in every step
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -108,10 +109,11 @@ fn rounded(bucket: u32, factor: f64) -> u64 {
     ((f64::from(bucket) + 1.0) * factor) as u64
 }
 
-/// Guava's `Hashing.consistentHash(long, int)`: nearly the reference function, but rounded once,
-/// and its walk stops early when a draw of 31 ones overflows, once in 2^31 steps.
+/// Returns the bucket of a key by Guava's `Hashing.consistentHash(long, int)`; `None` for 0
+/// buckets.
 ///
-/// `None` when there are no buckets.
+/// It differs from the reference function in two ways. It rounds once and not twice. And it stops
+/// early when a draw of 31 ones overflows, once in 2^31 steps.
 ///
 /// ```
 /// use hashroute::strategy::{jump_hash, jump_hash_guava};
@@ -142,7 +144,7 @@ pub fn jump_hash_guava(key: u64, buckets: u32) -> Option<u32> {
     }
 }
 
-/// The 64-bit linear congruential generator of the paper.
+/// Returns the next state of the paper's 64-bit linear congruential generator.
 #[inline]
 fn step(state: u64) -> u64 {
     state
@@ -150,11 +152,11 @@ fn step(state: u64) -> u64 {
         .wrapping_add(1)
 }
 
-/// Jump consistent hash over named nodes: bucket i is the i-th node.
+/// Jump consistent hash over named nodes, for sharding: bucket i is node i.
 ///
-/// All nodes weigh 1. Only the last may leave, since the function knows a count and no names:
-/// taking one from the middle would renumber the rest. For nodes that fail, see
-/// [`Rendezvous`](crate::Rendezvous) or [`Ring`](crate::Ring).
+/// All nodes have weight 1. Only the last node may leave, because the function knows a count and no
+/// names: removing a node from the middle would renumber the nodes after it. For nodes that can
+/// fail, use [`Rendezvous`](crate::Rendezvous) or [`Ring`](crate::Ring).
 ///
 /// ```
 /// use hashroute::{Change, Error, Jump, Node, Router};
@@ -173,15 +175,10 @@ pub struct Jump {
 }
 
 impl Jump {
-    /// A router over these nodes, numbered in the order given.
+    /// Builds a router over these nodes, numbered in the order given.
     ///
     /// # Errors
-    /// As [`Nodes::new`]; [`Error::Weight`] when a node does not weigh 1.
-    ///
-    /// ```
-    /// # use hashroute::{Jump, Node};
-    /// assert!(Jump::new([Node::new("a").with_weight(2)]).is_err());
-    /// ```
+    /// The errors of [`Nodes::new`]; [`Error::Weight`] if a node does not have weight 1.
     pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         let nodes = Nodes::new(nodes)?;
         nodes
@@ -194,10 +191,10 @@ impl Jump {
         })
     }
 
-    /// As [`new`](Self::new), with Guava's variant of the function.
+    /// Builds a router with Guava's variant of the function.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     ///
     /// ```
     /// # use hashroute::{Jump, KeyHash, Router};
@@ -213,13 +210,7 @@ impl Jump {
         })
     }
 
-    /// The same router for keys hashed by another function.
-    ///
-    /// ```
-    /// # use hashroute::{HashFunction, Jump, KeyHasher, Node};
-    /// let shards = Jump::new([Node::new("a")])?.with_hasher(KeyHasher::new(HashFunction::Xxh64));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Sets the hash function for keys.
     #[must_use]
     pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
         self.hasher = hasher;
@@ -313,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_values() {
+    fn buckets_equal_known_values() {
         let known = [
             (0, 1000, 0),
             (1, 10, 6),
@@ -327,7 +318,7 @@ mod tests {
         }
     }
 
-    /// The function as the paper has it.
+    /// Computes the function exactly as the paper prints it.
     #[expect(clippy::cast_possible_truncation, reason = "as the paper does")]
     fn textbook(key: u64, buckets: u32) -> u32 {
         let (mut state, mut bucket, mut next) = (key, -1, 0);
@@ -341,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn equals_the_textbook() {
+    fn buckets_equal_those_of_the_paper() {
         let counts = [1, 2, 7, 1000, 65_537, u32::MAX >> 1, 1 << 31, u32::MAX];
         for i in 0..20_000 {
             for buckets in counts {
@@ -352,7 +343,8 @@ mod tests {
         }
     }
 
-    /// Random keys hardly ever meet a product that rounding carries to the next whole number.
+    /// Random keys almost never give a product that rounding carries to the next whole number, so
+    /// the test constructs such products.
     #[test]
     #[expect(
         clippy::cast_possible_truncation,
@@ -365,7 +357,7 @@ mod tests {
             let bucket = (crate::hash::mix64(i) >> (32 + i % 32)) as u32 % u32::MAX;
             let times = u64::from(bucket) + 1;
             let goal = times + crate::hash::mix64(!i) % (1 << 32);
-            // The draws that bring the product nearest to a whole number.
+            // These draws give the products nearest to a whole number.
             let nearest = (times << 31) / goal;
             for draw in nearest.saturating_sub(1)..=nearest + 1 {
                 let draw = draw.clamp(1, 1 << 31);
@@ -382,14 +374,14 @@ mod tests {
                 );
             }
         }
-        assert!(carried > 0, "none of {compared} was hard");
+        assert!(carried > 0, "rounding carried none of {compared} products");
     }
 
     #[test]
-    fn variants_differ_where_they_should() {
+    fn the_reference_and_guava_differ_for_known_keys() {
         assert_eq!(jump_hash(7_036_915_148_532_262_134, 1000), Some(70));
         assert_eq!(jump_hash_guava(7_036_915_148_532_262_134, 1000), Some(2));
-        // Exact integer arithmetic would say ...033.
+        // Exact arithmetic would give ...033.
         assert_eq!(
             jump_hash(8_816_847_853_880_984_676, 2_147_483_647),
             Some(747_800_034)
