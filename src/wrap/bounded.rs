@@ -1,23 +1,22 @@
-//! Bounded load: no node takes more than its fair share times a factor; what overflows goes to
-//! the next node in order of preference.
+//! Consistent hashing with bounded loads: no node holds more than its fair share times a factor. A
+//! key that finds its owner full goes to the next node of its preference list.
 //!
 //! Mirrokni, Thorup and Zadimoghaddam, "Consistent Hashing with Bounded Loads" (SODA 2018,
 //! arXiv:1608.01350).
 //!
 //! | lookup | memory | change |
 //! |---|---|---|
-//! | that of the router, and a few steps of its walk | 16 B a node | that of the router |
+//! | as the router inside, then a few steps of its walk | 16 B a node | as the router inside |
 //!
-//! Peers must share the set of nodes and the loads of the moment, which in practice means one
-//! router for all.
+//! Peers must share the set of nodes and the current loads. In practice one process routes for all.
 //!
-//! The capacity of a node of weight w, when m keys are there including the new one, is
+//! With m keys in total, including the new one, a node of weight w has a capacity of
 //! ceil(c m w / W), computed in integers. Since c > 1, some node always has room.
 //!
-//! Without load a change moves what the router moves. With load it moves some keys beside: when
-//! 100,000 keys are placed anew at c = 1.25 after one of n nodes was added or removed, 0.02 % of
-//! them at n = 10, 0.2 % at 100 and 1 % at 1,000. It is a number of keys rather than a share: the
-//! ones that came first, while capacities were small.
+//! Without load a change moves the same keys as in the router inside. With load it also moves some
+//! others (excess). When 100,000 keys are placed again at c = 1.25 after one of n nodes was added or
+//! removed, the excess is 0.02 % of them at n = 10, 0.2 % at 100 and 1 % at 1,000. It is a fixed
+//! number of keys rather than a share: the keys that came first, while capacities were small.
 
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
@@ -28,22 +27,23 @@ use crate::sync::atomic::AtomicUsize;
 use crate::wrap::check_uncounted;
 use crate::{Change, Error, Explanation, KeyHash, Lease, Loads, NodeId, Router};
 
-/// Counts loads over any router.
+/// Bounds the load of every node, over any router: load balancing that keeps keys on their owners
+/// as long as these have room.
 ///
 /// [`acquire`](Loads::acquire) places a key and counts it until its [`Lease`] is released. A lease
-/// does not borrow the router, so nodes may come and go while requests are in flight. As a
-/// [`Router`] it answers where a key would be placed now.
+/// does not borrow the router, so nodes can join and leave while requests are in flight. As a
+/// [`Router`] it returns the node on which a key would be placed now.
 ///
-/// The load is counted with atomics behind `&self`. The bound holds at every placement, with m
-/// read as the key is placed, keys that others are placing included; a key that leaves lowers m
-/// and moves no other.
+/// Loads are counted with atomics behind `&self`. The bound holds at every placement. It uses the m
+/// of that moment, which includes the keys that other threads are placing. A key that leaves lowers
+/// m and moves no other key.
 ///
-/// A clone routes the same and **starts without load**. Inside a
+/// A clone routes in the same way and **starts without load**. Inside a
 #[cfg_attr(feature = "shared", doc = "[`Shared`](crate::shared::Shared)")]
 #[cfg_attr(not(feature = "shared"), doc = "`Shared`")]
-/// every update is such a clone: it counts anew, the bound holds for what is placed since, and a
-/// lease is given back to the version it came from, not to the next. Where the bound must hold
-/// across changes, keep one `BoundedLoad` and [apply](Router::apply) them to it.
+/// every update makes such a clone: it starts at 0, its bound covers only the keys placed since, and
+/// a lease must be released to the version that it came from. If the bound must hold across changes,
+/// keep one `BoundedLoad` and [apply](Router::apply) the changes to it.
 ///
 /// ```
 /// use hashroute::{BoundedLoad, Loads, Ring, Router};
@@ -63,44 +63,34 @@ pub struct BoundedLoad<R> {
     /// c in millionths, so that 1.1 is 11 / 10 and not the double nearest to it.
     factor: u64,
     cap: u64,
-    /// Below, the keys there are; above, in the bits of [`RELEASE`], how often one was given
-    /// back, which may make room without a change of their number.
+    /// Low bits: the number of keys. High bits, from [`RELEASE`] up: a counter of releases. If a
+    /// release and an acquire come between two reads, the number of keys is the same but this value
+    /// differs (the ABA problem).
     traffic: AtomicUsize,
     counters: Counters,
 }
 
 const MILLION: u64 = 1_000_000;
 
-/// One release in [`BoundedLoad::traffic`]: the number of keys has the bits below, 40 of 64 or 20
-/// of 32; there is no room for more.
+/// One release in [`BoundedLoad::traffic`]. The bits below hold the number of keys: 40 of 64 bits,
+/// or 20 of 32. A key that does not fit into them is not placed.
 const RELEASE: usize = 1 << (usize::BITS / 8 * 5);
 
 /// Retries before `acquire` gives up under contention.
 const TRIES: usize = 1000;
 
 impl BoundedLoad<()> {
-    /// The usual factor: a quarter above the fair share costs few excess moves.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::BoundedLoad::DEFAULT_FACTOR, 1.25);
-    /// ```
+    /// The default factor. A quarter above the fair share causes few excess moves.
     pub const DEFAULT_FACTOR: f64 = 1.25;
 }
 
 impl<R: Router> BoundedLoad<R> {
-    /// Bound the load over `router` to `factor` (the paper's c = 1 + epsilon) times the fair
-    /// share. The factor is taken to six decimals.
+    /// Bounds the load of every node to `factor` times its fair share. The factor is the paper's
+    /// c = 1 + epsilon, rounded to six decimals.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a factor that is not between 1.000001 and 1,000,000;
-    /// [`Error::Unsupported`] over a router that counts loads itself.
-    ///
-    /// ```
-    /// # use hashroute::{BoundedLoad, Jump, Node};
-    /// assert!(BoundedLoad::new(Jump::new([Node::new("a")])?, 1.25).is_ok());
-    /// assert!(BoundedLoad::new(Jump::new([Node::new("a")])?, 1.0).is_err());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// [`Error::Unsupported`] for a router that counts loads itself.
     pub fn new(router: R, factor: f64) -> Result<Self, Error> {
         check_uncounted(&router)?;
         let millionths = factor * MILLION as f64 + 0.5;
@@ -126,8 +116,8 @@ impl<R: Router> BoundedLoad<R> {
         })
     }
 
-    /// Adds an absolute limit: no node ever holds more than `cap` keys. When all nodes are full, a
-    /// key has no owner, but a walk still gives its order of preference.
+    /// Adds an absolute limit: no node ever holds more than `cap` keys. If all nodes are full, a
+    /// key has no owner, but a walk still gives its preference list.
     ///
     /// ```
     /// # use hashroute::{BoundedLoad, Loads, Ring};
@@ -147,9 +137,10 @@ impl<R: Router> BoundedLoad<R> {
         &self.router
     }
 
-    /// An answer that others have not overtaken: when nobody had room, nobody came or went
-    /// meanwhile.
+    /// Repeats a search that found no room while other threads placed or released keys.
     fn settled<T>(&self, search: impl Fn() -> Option<T>) -> Option<T> {
+        // A search reads the nodes one after the other. A node may get room behind it while those
+        // ahead fill up, so "no room" is true only if the traffic did not change meanwhile.
         for _ in 0..TRIES {
             let before = self.traffic.load(SeqCst);
             let found = search();
@@ -160,10 +151,9 @@ impl<R: Router> BoundedLoad<R> {
         None
     }
 
-    /// The first success in order of preference. When many have failed it asks whether anybody
-    /// has room at all, since a walk may offer each node a hundred times.
+    /// Returns the first success of `attempt` in order of preference.
     fn search<T>(&self, key: KeyHash, attempt: impl Fn(NodeId) -> Option<T>) -> Option<T> {
-        // Mostly the owner has room, and a lookup is quicker than a walk.
+        // The owner usually has room, and a lookup is faster than a walk.
         let mut found = self.router.route_hash(key).and_then(&attempt);
         if found.is_some() {
             return found;
@@ -175,6 +165,8 @@ impl<R: Router> BoundedLoad<R> {
                 found = attempt(id);
             }
             failures += 1;
+            // A walk may offer each node a hundred times. After two failures for each node on
+            // average, a scan of the nodes tells once whether any of them has room at all.
             let full =
                 failures == 2 * nodes.weighted() && !nodes.iter().any(|(id, _)| self.has_room(id));
             if found.is_some() || full {
@@ -185,16 +177,19 @@ impl<R: Router> BoundedLoad<R> {
         found
     }
 
-    /// Counts a key that is in the total already on this node, if it has room.
+    /// Counts a key on this node if the node has room. The total already includes the key.
     fn take(&self, id: NodeId) -> Option<Lease> {
         let capacity = self.capacity_at(id, self.present());
         self.counters.acquire(id, capacity)
     }
 
-    /// Places a key that `attempt` finds a node for, or takes it out of the total again.
+    /// Adds a key to the total and places it by `attempt`. Without success the total goes back.
     fn counted_in(&self, attempt: impl Fn() -> Option<Lease>) -> Option<Lease> {
-        // Counted first, so that at any time the total covers every load.
+        // The total grows before the load of a node and shrinks after it, so at every moment it is
+        // at least the sum of all loads, and some node has room below a bound computed from it. This
+        // needs one order of all operations on all counters, hence SeqCst.
         let present = self.traffic.fetch_add(1, SeqCst).wrapping_add(1) % RELEASE;
+        // 0 means that the number of keys overflowed into the releases, which `fetch_sub` undoes.
         if present != 0 {
             let lease = attempt();
             if lease.is_some() {
@@ -205,30 +200,24 @@ impl<R: Router> BoundedLoad<R> {
         None
     }
 
-    /// The keys on all nodes now.
+    /// Returns the number of keys on all nodes now.
     fn present(&self) -> usize {
         self.traffic.load(SeqCst) % RELEASE
     }
 
-    /// The most keys that a node may hold once one more is placed.
-    ///
-    /// ```
-    /// # use hashroute::{BoundedLoad, Node, Ring, Router};
-    /// let router = BoundedLoad::new(Ring::new(["a", "b"].map(Node::new))?, 1.25)?;
-    /// assert_eq!(router.capacity(router.nodes().id("a").expect("a member")), 1);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the largest number of keys that a node may hold when one more key is placed.
     pub fn capacity(&self, id: NodeId) -> u64 {
         self.capacity_at(id, self.present() + 1) as u64
     }
 
-    /// ceil(c m w / W), and no more than the absolute limit.
+    /// Returns ceil(c m w / W), or the absolute limit if that is lower.
     #[inline]
     fn capacity_at(&self, id: NodeId, present: usize) -> usize {
         let nodes = self.router.nodes();
         if nodes.total_weight() == 0 {
             return 0;
         }
+        // Products of realistic sizes fit into 64 bits, where a division is fast.
         let narrow = || {
             let fair = u64::from(nodes.weight_or_zero(id)).checked_mul(present as u64)?;
             let whole = nodes.total_weight().checked_mul(MILLION)?;
@@ -239,7 +228,7 @@ impl<R: Router> BoundedLoad<R> {
         usize::try_from(bound).unwrap_or(usize::MAX)
     }
 
-    /// The same in numbers that cannot overflow, which takes five times as long.
+    /// Computes ceil(c m w / W) in 128 bits, which cannot overflow but take five times as long.
     #[cold]
     fn wide_capacity(&self, id: NodeId, present: usize) -> u128 {
         let nodes = self.router.nodes();
@@ -268,7 +257,7 @@ impl<R: Router + Clone> Clone for BoundedLoad<R> {
 
 impl<R: Router> Loads for BoundedLoad<R> {
     /// Places a key on the first node of its preference list that has room. `None` for a key that
-    /// is not routed, when no node has weight, or when all are at their absolute limit.
+    /// the router does not route, if no node has weight, or if all nodes are at their absolute limit.
     fn acquire(&self, key: &[u8]) -> Option<Lease> {
         self.acquire_hash(self.router.hash_key(key)?)
     }
@@ -282,9 +271,10 @@ impl<R: Router> Loads for BoundedLoad<R> {
     }
 
     fn release(&self, lease: Lease) -> bool {
-        // In this order, so that the total never falls below the loads.
+        // In this order, so that the total never falls below the sum of the loads.
         let given = self.counters.release(lease);
         if given {
+            // One key less and one release more, in one step. The releases may wrap around.
             self.traffic.fetch_add(RELEASE - 1, SeqCst);
         }
         given
@@ -314,7 +304,7 @@ impl<R: Router> Router for BoundedLoad<R> {
 }
 
 impl<R: Router> BoundedLoad<R> {
-    /// Where [`acquire`](Loads::acquire) would place the key now.
+    /// Returns the node on which [`acquire`](Loads::acquire) would place the key now.
     fn owner_now(&self, key: KeyHash) -> Option<NodeId> {
         self.settled(|| self.search(key, |id| self.has_room(id).then_some(id)))
     }
@@ -328,11 +318,12 @@ impl<R: Router> BoundedLoad<R> {
         let left = self.router.nodes().leaving(change);
         self.router.apply(change)?;
         let gone = self.counters.follow(left, self.router.nodes().id_bound());
+        // The leases of the node that left are invalid, so nobody else will subtract its keys.
         *self.traffic.get_mut() -= gone;
         Ok(())
     }
 
-    /// Those with room first, then all.
+    /// Offers the nodes with room first, then all nodes, so that every weighted member is offered.
     fn offer(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
         let mut flow = ControlFlow::Continue(());
         self.router.walk(key, &mut |id| {

@@ -1,12 +1,12 @@
-//! Orders of events, tried out: Shuttle runs these with threads of its own and decides at every
-//! lock and every atomic who goes next.
+//! Tests of interleavings. Shuttle runs its own threads and chooses the next one at every lock and
+//! every atomic operation.
 //!
 //! `RUSTFLAGS="--cfg shuttle" cargo test --features shared --lib interleavings`
 //!
-//! What is modelled: the counters of [`BoundedLoad`], the states and the note of
-//! [`Liveness`], the writers' locks of [`Shared`]. All atomics of the crate are sequentially
-//! consistent, which is the one memory order that Shuttle knows. The swap of the pointer is one
-//! step here: what it does inside is arc-swap's, which has tests of its own.
+//! The tests cover the counters of [`BoundedLoad`], the states and the cached answer of
+//! [`Liveness`], and the locks of writers of [`Shared`]. All atomics of the crate are sequentially
+//! consistent, which is the only memory ordering that Shuttle models. The swap of the pointer is one
+//! step here; arc-swap has its own tests of the steps inside.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -21,7 +21,8 @@ use crate::sync::lock;
 use crate::wrap::health::{Liveness, Policy};
 use crate::{BoundedLoad, Change, Error, KeyHash, Loads, Node, NodeId, Nodes, Rendezvous, Router};
 
-/// How many orders are tried, at random, and as many with few switches between threads (PCT).
+/// The number of random interleavings for each test, and of interleavings with few switches between
+/// threads (PCT).
 const ORDERS: usize = 2000;
 
 fn explore(story: impl Fn() + Send + Sync + Clone + 'static) {
@@ -29,7 +30,7 @@ fn explore(story: impl Fn() + Send + Sync + Clone + 'static) {
     shuttle::check_pct(story, ORDERS, 3);
 }
 
-/// A router whose clone and whose changes take a while.
+/// A router that lets other threads run during a clone and during a change.
 #[derive(Debug)]
 struct Slow(Rendezvous);
 
@@ -70,7 +71,7 @@ fn join<T>(threads: Vec<thread::JoinHandle<T>>) -> Vec<T> {
 }
 
 #[test]
-fn writers_neither_undo_each_other_nor_show_halves() {
+fn writers_do_not_undo_each_other_and_readers_see_no_half_update() {
     explore(|| {
         let shared = Shared::new(slow(&["a", "b"]));
         let (writer, other, reader) = (shared.clone(), shared.clone(), shared.clone());
@@ -88,7 +89,8 @@ fn writers_neither_undo_each_other_nor_show_halves() {
         });
         reads.join().expect("no panic");
         let outcome = join([updates, publishes].into());
-        // Epoch 1 is published before the update, which then finds no "a", or not at all.
+        // Either epoch 1 is published first and the update then finds no "a", or the update comes
+        // first and epoch 1 is refused.
         let now = shared.pin();
         let names: Vec<_> = now.nodes().iter().map(|(_, node)| node.name()).collect();
         let possible = [
@@ -104,7 +106,7 @@ fn writers_neither_undo_each_other_nor_show_halves() {
 }
 
 #[test]
-fn subscribers_hear_all_in_order_and_one_at_a_time() {
+fn hooks_see_all_swaps_in_order_and_run_one_at_a_time() {
     explore(|| {
         let shared = Shared::new(slow(&["a"]));
         let heard = Arc::new(Mutex::new(Vec::new()));
@@ -137,7 +139,7 @@ fn subscribers_hear_all_in_order_and_one_at_a_time() {
 }
 
 #[test]
-fn loads_stay_within_their_bound_and_return_to_nothing() {
+fn loads_stay_within_their_bound_and_return_to_zero() {
     explore(|| {
         let nodes = ["a", "b"].map(Node::new);
         let router = Rendezvous::new(nodes).expect("distinct names");
@@ -146,7 +148,7 @@ fn loads_stay_within_their_bound_and_return_to_nothing() {
             let bounded = Arc::clone(&bounded);
             thread::spawn(move || {
                 for _ in 0..2 {
-                    // Somebody always has room; that three keys are there at most bounds them all.
+                    // Some node always has room. At most three keys exist, which bounds every load.
                     let lease = bounded.acquire_hash(KeyHash::from_raw(7)).expect("room");
                     assert!(bounded.load(lease.node()) <= 2); // ceil(1.25 * 3 / 2)
                     assert!(bounded.total_load() <= 3);
@@ -183,7 +185,7 @@ fn each_flip_is_reported_once_and_seen_by_lookups() {
             let router = Arc::clone(&router);
             thread::spawn(move || {
                 for _ in 0..2 {
-                    // Whenever it is asked, there is an answer.
+                    // A lookup has an answer at every moment.
                     assert!(router.route_hash(key).is_some());
                 }
                 false
@@ -198,7 +200,7 @@ fn each_flip_is_reported_once_and_seen_by_lookups() {
 }
 
 #[test]
-fn all_of_the_nodes_may_go_down_under_a_lookup() {
+fn all_nodes_may_go_down_during_a_lookup() {
     explore(|| {
         let policy = Policy {
             fail_after: 1,

@@ -9,14 +9,14 @@ mod interleavings;
 #[cfg(feature = "shared")]
 pub mod shared;
 
-/// Refuses a router that counts loads: two counters of one key would not know of each other, and
-/// the preference lists inside would follow loads.
+/// Refuses a router that counts loads. Two counters would not know about each other, and the
+/// preference lists of the router inside would change with its loads.
 fn check_uncounted<R: crate::Router>(router: &R) -> Result<(), crate::Error> {
     match router.loads() {
         None => Ok(()),
         Some(_) => Err(crate::Error::Unsupported {
             what: crate::Refusal::LoadsInside,
-            advice: "wrap the router below it: one wrapper counts",
+            advice: "wrap the router inside it, so that only one wrapper counts",
         }),
     }
 }

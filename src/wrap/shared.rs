@@ -1,18 +1,18 @@
-//! One router for many threads: readers take what is current and never wait, while one writer at
-//! a time makes the next version and swaps it in.
+//! One router for many threads. Readers use the current version and never wait, while one writer at
+//! a time builds the next version and swaps it in.
 //!
 //! | operation | cost |
 //! |---|---|
-//! | [`Reader::get`] | an atomic load and a comparison, while nothing has changed |
-//! | [`Shared::pin`] | that, and a reference count that all threads share |
+//! | [`Reader::get`] | an atomic load and a comparison, unless the version changed |
+//! | [`Shared::pin`] | the same, and a reference count that all threads share |
 //! | [`Shared::update`] | a clone of the router, the changes, a swap of a pointer |
 //! | [`Shared::publish`] | a swap of a pointer |
 //!
-//! A version is whole, never changes, and has an **epoch**, a number that only grows. What a
-//! lookup gives ([`NodeId`](crate::NodeId), [`&Node`](crate::Node)) belongs to the version it was
-//! asked of: a `&Node` borrows from it, so the compiler keeps the two together; an id is good for
-//! that version alone, since the next may have given it to another node. To keep an answer beyond
-//! its version, keep the name.
+//! A version is complete, never changes, and has an **epoch**, a number that only grows. The result
+//! of a lookup belongs to the version that gave it. A [`&Node`](crate::Node) borrows from its
+//! version, so the compiler keeps the two together. A [`NodeId`](crate::NodeId) is valid only for its
+//! version, because the next version may give the id to another node. To keep a result longer than
+//! its version, keep the name of the node.
 //!
 //! ```
 //! use std::thread;
@@ -45,12 +45,12 @@ use arc_swap::{ArcSwap, Cache};
 use crate::sync::{Mutex, lock};
 use crate::{Change, Error, Limit, Router};
 
-/// A router that many threads read while one at a time swaps it. A clone is another handle to
-/// the same.
+/// A router that many threads read while one thread at a time swaps it. A clone is another handle
+/// to the same router.
 ///
-/// Typed, as `Shared<Ring>`, it makes its next version itself: [`update`](Self::update). A router
-/// that cannot be cloned, such as `Box<dyn Router>`, is built by its owner and
-/// [published](Self::publish).
+/// If the router can be cloned, as in `Shared<Ring>`, [`update`](Self::update) makes the next
+/// version. Otherwise, as with `Box<dyn Router>`, the program builds the next version and
+/// [publishes](Self::publish) it.
 ///
 /// ```
 /// use hashroute::shared::Shared;
@@ -71,8 +71,8 @@ pub struct Shared<R> {
     writer: Arc<Writer<R>>,
 }
 
-/// A router as it stood at one epoch; it derefs to the router. It never changes, and lives for
-/// as long as somebody holds it.
+/// The router of one epoch. Dereferences to the router. A version never changes, and lives as long
+/// as a thread holds it.
 ///
 /// ```
 /// # use hashroute::shared::Shared;
@@ -91,7 +91,7 @@ pub struct Version<R> {
 }
 
 impl<R> Version<R> {
-    /// Returns the number of this version; later ones have higher numbers.
+    /// Returns the number of this version. Later versions have higher numbers.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
@@ -106,8 +106,8 @@ impl<R> Deref for Version<R> {
     }
 }
 
-/// The quick way to read, one for each thread: it remembers the version it saw last, and so keeps
-/// that one alive until it is asked again.
+/// Reads the current version fast, for one thread. It caches the last version that it saw, and so
+/// keeps that version alive until the next call of [`get`](Self::get).
 ///
 /// ```
 /// # use hashroute::shared::Shared;
@@ -124,14 +124,8 @@ pub struct Reader<R> {
 }
 
 impl<R> Reader<R> {
-    /// The current version. Ask once for each request, and let it go before the next.
-    ///
-    /// ```
-    /// # use hashroute::shared::Shared;
-    /// # use hashroute::{Node, Ring};
-    /// assert_eq!(Shared::new(Ring::new([Node::new("a")])?).reader().get().epoch(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the current version. Call it once for each request, so that all lookups of the
+    /// request use one version.
     #[inline]
     pub fn get(&mut self) -> &Version<R> {
         self.cache.load()
@@ -140,14 +134,14 @@ impl<R> Reader<R> {
 
 type Hook<R> = Arc<dyn Fn(&Version<R>, &Version<R>) + Send + Sync>;
 
-/// What only writers touch.
+/// The state that only writers touch.
 struct Writer<R> {
-    /// Held while a version is made and swapped in.
+    /// Held while a version is built and swapped in.
     turn: Mutex<()>,
     told: Mutex<Told<R>>,
 }
 
-/// The subscribers, and whether a writer is telling them.
+/// The subscribers, and whether a writer is calling their hooks now.
 struct Told<R> {
     subscribers: Vec<Subscriber<R>>,
     telling: bool,
@@ -155,7 +149,8 @@ struct Told<R> {
 
 struct Subscriber<R> {
     hook: Hook<R>,
-    /// The version it heard of last: no queue, so that swaps without end take no memory.
+    /// The last version that the hook was called with. There is no queue, so any number of swaps
+    /// takes no memory.
     knows: Arc<Version<R>>,
 }
 
@@ -170,27 +165,13 @@ impl<R> Subscriber<R> {
 }
 
 impl<R: Router> Shared<R> {
-    /// Share a router, as epoch 0.
-    ///
-    /// ```
-    /// # use hashroute::shared::Shared;
-    /// # use hashroute::{Node, Ring};
-    /// assert_eq!(Shared::new(Ring::new([Node::new("a")])?).pin().epoch(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Shares a router, as epoch 0.
     pub fn new(router: R) -> Self {
         Self::with_epoch(router, 0)
     }
 
-    /// Share a router whose epoch somebody else counts, such as the revision of a coordinator.
-    ///
-    /// ```
-    /// # use hashroute::shared::Shared;
-    /// # use hashroute::{Node, Ring};
-    /// let shared = Shared::with_epoch(Ring::new([Node::new("a")])?, 57);
-    /// assert!(shared.publish(Ring::new([Node::new("b")])?, 56).is_err());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Shares a router with an epoch that another system counts, such as the revision of a
+    /// coordinator.
     pub fn with_epoch(router: R, epoch: u64) -> Self {
         Self {
             current: Arc::new(ArcSwap::from_pointee(Version { epoch, router })),
@@ -204,41 +185,24 @@ impl<R: Router> Shared<R> {
         }
     }
 
-    /// The current version, to be held for as long as it is needed. Where many threads do so for
-    /// each key, a [`reader`](Self::reader) saves them the reference count.
-    ///
-    /// ```
-    /// # use hashroute::shared::Shared;
-    /// # use hashroute::{Node, Ring, Router};
-    /// let shared = Shared::new(Ring::new([Node::new("a")])?);
-    /// let now = shared.pin();
-    /// assert_eq!(now.route(b"user:42").map(Node::name), Some("a"));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the current version, to hold as long as needed. If many threads call it for every
+    /// key, they contend for the reference count, which a [`reader`](Self::reader) avoids.
     pub fn pin(&self) -> Arc<Version<R>> {
         self.current.load_full()
     }
 
-    /// A reader for one thread.
-    ///
-    /// ```
-    /// # use hashroute::shared::Shared;
-    /// # use hashroute::{Node, Ring, Router};
-    /// let mut reader = Shared::new(Ring::new([Node::new("a")])?).reader();
-    /// assert_eq!(reader.get().route(b"user:42").map(Node::name), Some("a"));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns a reader for one thread.
     pub fn reader(&self) -> Reader<R> {
         Reader {
             cache: Cache::new(Arc::clone(&self.current)),
         }
     }
 
-    /// Swap in a router made elsewhere, as this epoch. Two writers that start from the same
-    /// version and publish the next epoch cannot undo each other: the second is refused.
+    /// Swaps in a router that the program built, with this epoch. If two writers start from the same
+    /// version and publish the next epoch, the second is refused, so they cannot undo each other.
     ///
     /// # Errors
-    /// [`Error::Stale`] for an epoch that is not above the current one; nothing has changed then.
+    /// [`Error::Stale`] for an epoch that is not above the current one. Nothing changes then.
     ///
     /// ```
     /// # use hashroute::shared::Shared;
@@ -260,27 +224,27 @@ impl<R: Router> Shared<R> {
             });
         }
         self.current.store(Arc::new(Version { epoch, router }));
+        // Hooks run without this lock, so that they may write, and a slow hook delays no writer.
         drop(turn);
         self.tell();
         Ok(())
     }
 
-    /// Have `hook` called after swaps from now on, with the version before and the one after: to
-    /// see what moved, to warm or to drop what depends on it.
+    /// Calls `hook` after every later swap, with the previous and the new version. A hook can compare
+    /// them to find the keys that moved, or warm or drop data that depends on the router.
     ///
-    /// Every change is told, but **several swaps may come as one**: those made while a hook runs
-    /// are told together when it has returned, from the version that it was told last to the
-    /// newest. So each call begins where the one before it ended, epochs may be left out, and a
-    /// hook that hangs keeps three versions in memory, however many swaps there are.
+    /// **One call may cover several swaps.** Swaps made while a hook runs are reported together in
+    /// its next call, from the last version that it was called with to the newest. So each call
+    /// starts at the version where the previous call ended, and epochs may be skipped. A hook that
+    /// hangs keeps three versions in memory, for any number of swaps.
     ///
-    /// Hooks run one at a time, by a writer that has made a swap, and with no lock held: a hook
-    /// may read, subscribe, and write, of which it is told when it has returned. While it runs,
-    /// other writers swap without waiting for it. A panic in a hook ends that call and nothing
-    /// else.
+    /// The writer that made a swap calls the hooks, one at a time, without holding a lock. A hook may
+    /// read, subscribe and write; its own swaps are reported after it returns. Other writers do not
+    /// wait for a hook. A panic in a hook ends only that call.
     ///
-    /// Hooks stay for as long as the router is shared. So a hook that holds a `Shared` **keeps
-    /// itself and the router for ever**: let it hold a [`Weak`](alloc::sync::Weak) of an
-    /// `Arc<Shared<R>>` instead.
+    /// Hooks live as long as the shared router. A hook that holds a `Shared` **keeps itself and the
+    /// router alive for ever**. Let it hold a [`Weak`](alloc::sync::Weak) of an `Arc<Shared<R>>`
+    /// instead.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -319,21 +283,25 @@ impl<R: Router> Shared<R> {
     pub fn subscribe(&self, hook: impl Fn(&Version<R>, &Version<R>) + Send + Sync + 'static) {
         let hook = Arc::new(hook);
         let mut told = lock(&self.writer.told);
+        // Pinned under the lock: a swap after this is newer than `knows`, so `tell` reports it.
         let knows = self.pin();
         told.subscribers.push(Subscriber { hook, knows });
     }
 
-    /// Tell the subscribers, unless somebody is at it, who will tell this as well.
+    /// Calls the hooks of all subscribers, unless another writer is doing so.
     fn tell(&self) {
         let mut told = lock(&self.writer.told);
+        // The other writer pins again under this lock before it stops. This swap was stored before
+        // the lock was taken, so that writer sees it and reports it as well.
         if told.telling {
             return;
         }
-        // Ends when nobody is behind: at most one turn for each swap that a writer has made.
+        // Ends when all subscribers know the newest version: at most one turn for each swap.
         loop {
             let now = self.pin();
             let behind = told.subscribers.iter_mut();
             let news: Vec<_> = behind.filter_map(|one| one.hear_of(&now)).collect();
+            // Set before the lock is released: hooks run without it, one writer at a time.
             told.telling = !news.is_empty();
             drop(told);
             if news.is_empty() {
@@ -347,28 +315,29 @@ impl<R: Router> Shared<R> {
     }
 }
 
-/// A panic has been reported by its own hook, and the swap is made.
+/// Calls a hook and ignores a panic. The panic handler has reported it, and the swap is made.
 fn call<R>(hook: &Hook<R>, before: &Version<R>, after: &Version<R>) {
     let called = || drop(catch_unwind(AssertUnwindSafe(|| hook(before, after))));
     if let Err(payload) = catch_unwind(AssertUnwindSafe(called)) {
-        // What was thrown panics when it is dropped; what that threw may do so again.
+        // The payload of the first panic panicked when it was dropped. The payload of that second
+        // panic may do the same, so it is leaked.
         mem::forget(payload);
     }
 }
 
 impl<R: Router + Clone> Shared<R> {
-    /// Make all these changes, or none, as one swap, and give the epoch that is current then.
-    /// Without any nothing is swapped.
+    /// Applies all these changes, or none, in one swap, and returns the current epoch. Without
+    /// changes nothing is swapped.
     ///
-    /// The next version starts as a clone of the current one, and what a router keeps beside its
-    /// members is what its clone has:
-    /// [`Liveness`](crate::wrap::health::Liveness) knows who is down, [`HotKeys`](crate::hot::HotKeys)
-    /// goes on with the same loads, and [`BoundedLoad`](crate::BoundedLoad) **starts without
-    /// load**: release a lease to the version that gave it.
+    /// The next version starts as a clone of the current version. It keeps what the clone of its
+    /// router keeps: [`Liveness`](crate::wrap::health::Liveness) keeps the health of its nodes,
+    /// [`HotKeys`](crate::hot::HotKeys) goes on with the same loads, and
+    /// [`BoundedLoad`](crate::BoundedLoad) **starts without load**, so release a lease to the version
+    /// that gave it.
     ///
     /// # Errors
-    /// As [`Router::apply`], of the first change that fails; [`Error::Capacity`] past the last
-    /// epoch. Nothing has changed then.
+    /// The error of [`Router::apply`] for the first change that fails; [`Error::Capacity`] after the
+    /// last epoch. Nothing changes then.
     ///
     /// ```
     /// # use hashroute::shared::Shared;
@@ -386,6 +355,8 @@ impl<R: Router + Clone> Shared<R> {
             return Ok(current.epoch);
         }
         let epoch = current.epoch.checked_add(1).ok_or(NO_EPOCH_LEFT)?;
+        // The changes go to a clone, so a reader sees all of them or none, and after an error the
+        // clone is dropped.
         let mut router = current.router.clone();
         for change in changes {
             router.apply(change)?;
@@ -401,7 +372,7 @@ const NO_EPOCH_LEFT: Error = Error::Capacity {
     what: Limit::Epochs,
     wanted: u64::MAX,
     limit: u64::MAX - 1,
-    advice: "publish epochs that leave room for those to come",
+    advice: "publish lower epochs, so that later ones have room",
 };
 
 impl<R> Clone for Shared<R> {
@@ -421,7 +392,7 @@ impl<R: fmt::Debug> fmt::Debug for Shared<R> {
     }
 }
 
-/// A reader for one thread more, which remembers the same version.
+/// Clones a reader for another thread, with the same cached version.
 impl<R> Clone for Reader<R> {
     fn clone(&self) -> Self {
         Self {

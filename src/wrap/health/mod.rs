@@ -1,35 +1,39 @@
-//! Health apart from membership: a filter that passes over nodes that are down, at lookup.
+//! Health checks without changes of membership: a filter that skips nodes that are down, at lookup.
 //!
-//! Taking a failed node out of the set builds the router anew, and where positions follow from
-//! counts, as in twemproxy's `auto_eject_hosts`, it moves keys of nodes that are well. Here the set stays.
-//! A key whose owner is down goes to the next node in its order of preference; all others stay
-//! where they are, and when the node is back so are its keys.
+//! Removing a failed node from the set rebuilds the router. If positions depend on the number of
+//! nodes, as in twemproxy's `auto_eject_hosts`, this also moves keys of healthy nodes. Here the set
+//! stays as it is. Only the keys of a node that is down go to the next node of their preference list
+//! (failover). When the node is up again, it owns the same keys as before.
 //!
 //! | lookup | memory | report | a node goes down or up |
 //! |---|---|---|---|
-//! | the router's and three reads; for keys of a node that is down a few steps of its walk | 32 B a node | O(1), without locks | O(nodes), at the next lookup |
+//! | as the router inside, and three reads; for the keys of a node that is down, also a few steps of its walk | 32 B a node | O(1), without locks | O(nodes), at the next lookup |
 //!
 //! # When a node is down
 //!
-//! Whoever sends requests or probes reports what came of them: [`failed`](Liveness::failed),
-//! [`succeeded`](Liveness::succeeded). A node goes **down** by [`fail_after`](Policy::fail_after)
-//! failures in a row, each no more than [`window`](Policy::window) after the one before it; a
-//! longer wait, as a success does, starts the count anew. It comes
-//! **up** by a success when [`rise`](Policy::rise) are in a row and it has been down for its hold,
-//! which doubles from [`hold`](Policy::hold) each time it goes down again, up to
-//! [`max_hold`](Policy::max_hold). A failure that comes `max_hold` or more after the last, and
-//! after the node came up, is held as the first. A node that is down gets no keys, so
-//! somebody has to probe it: [`due`](Liveness::due) says whom. Probes that come further apart
-//! than `window` never put a node down unless `fail_after` is 1. For verdicts that come from
-//! elsewhere (an orchestrator, a health checker), let `fail_after` and `rise` be 1 and both holds 0.
+//! The caller sends requests or probes and reports their results: [`failed`](Liveness::failed),
+//! [`succeeded`](Liveness::succeeded).
 //!
-//! When more than [`max_down`](Policy::max_down) percent of all weight is down, or all, the
-//! reports are taken for wrong, or the rest could not bear the load: keys go to their owners
-//! again, down or not, as with Envoy's panic threshold.
+//! - A node goes **down** after [`fail_after`](Policy::fail_after) failures in a row, each at most
+//!   [`window`](Policy::window) after the previous one. A success or a longer wait restarts the
+//!   count. So probes that are further apart than `window` never put a node down, unless
+//!   `fail_after` is 1.
+//! - It comes **up** after [`rise`](Policy::rise) successes in a row, but not before its hold is
+//!   over. The hold starts at [`hold`](Policy::hold) and doubles each time the node goes down
+//!   again, up to [`max_hold`](Policy::max_hold). It starts again at `hold` if the node was up and
+//!   without a failure for `max_hold`.
+//! - A node that is down gets no keys, so the caller has to probe it: [`due`](Liveness::due) lists
+//!   the nodes to probe.
 //!
-//! There is no clock inside. Times are durations since any one start, such as that of the
-//! process, taken to whole milliseconds. Out-of-order reports never move the
-//! clock backwards.
+//! If another system decides (an orchestrator, a health checker), set `fail_after` and `rise` to 1
+//! and both holds to 0.
+//!
+//! If more than [`max_down`](Policy::max_down) percent of all weight is down, or all of it, the
+//! reports are probably wrong, or the other nodes could not bear the load. Then no node is skipped
+//! and all keys go to their owners, as with Envoy's panic threshold.
+//!
+//! There is no clock inside. Times are durations since any fixed start, such as that of the process,
+//! cut to whole milliseconds. Out-of-order reports never move the clock backwards.
 //!
 //! ```
 //! use core::time::Duration;
@@ -46,8 +50,8 @@
 //!
 //! let later = Duration::from_secs(3) + Policy::default().hold;
 //! for id in router.due(later) {
-//!     router.succeeded(id, later); // what the first probe said
-//!     router.succeeded(id, later); // and the second
+//!     router.succeeded(id, later); // the first probe
+//!     router.succeeded(id, later); // the second probe
 //! }
 //! assert_eq!(router.owner(b"user:42"), Some(owner));
 //! # Ok::<(), hashroute::Error>(())
@@ -71,7 +75,7 @@ use crate::{
     Spread, replicas,
 };
 
-/// When a node is down, and how many may be.
+/// Decides when a node is down or up, and how much weight may be down.
 ///
 /// ```
 /// use core::time::Duration;
@@ -86,19 +90,22 @@ use crate::{
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Policy {
-    /// Failures in a row that put a node down, at least 1; 3 as `HAProxy`'s `fall`.
+    /// The number of failures in a row that put a node down, at least 1. Default: 3, as `fall` in
+    /// `HAProxy`.
     pub fail_after: u8,
-    /// How long after one failure the next still counts with it; 10 seconds. No less than the
-    /// time from one probe to the next, or no number of them puts a node down.
+    /// The longest time between two failures in a row. Default: 10 seconds. It must be at least the
+    /// time between two probes; otherwise no number of failed probes puts a node down.
     pub window: Duration,
-    /// Successes in a row that bring it up, at least 1; 2 as `HAProxy`'s `rise`.
+    /// The number of successes in a row that bring a node up, at least 1. Default: 2, as `rise` in
+    /// `HAProxy`.
     pub rise: u8,
-    /// How long at least a node stays down; 30 seconds as Envoy's `base_ejection_time`.
+    /// The shortest time that a node stays down. Default: 30 seconds, as Envoy's
+    /// `base_ejection_time`.
     pub hold: Duration,
-    /// The most that this grows to; 300 seconds as Envoy's `max_ejection_time`.
+    /// The limit to which the hold grows. Default: 300 seconds, as Envoy's `max_ejection_time`.
     pub max_hold: Duration,
-    /// The percentage of all weight above which nodes that are down get their keys all the
-    /// same, at most 100; 50 as Envoy's `healthy_panic_threshold`.
+    /// The largest share of all weight that may be down, in percent, at most 100. Above it no node
+    /// is skipped. Default: 50, as Envoy's `healthy_panic_threshold`.
     pub max_down: u8,
 }
 
@@ -139,7 +146,7 @@ impl Policy {
             ));
         }
         if self.hold > self.max_hold {
-            let expected = format!("no less than hold, {:?}", self.hold);
+            let expected = format!("at least the hold, {:?}", self.hold);
             return Err(Error::parameter(
                 "max_hold",
                 format!("{:?}", self.max_hold),
@@ -150,15 +157,16 @@ impl Policy {
     }
 }
 
-/// Passes over the nodes of any router that are down: as a [`Router`] it answers the owner, or the
-/// next node of the key's preference list that is up. See the [module](self).
+/// Skips the nodes of a router that are down. As a [`Router`] it returns the owner of a key or, if
+/// that is down, the next node of the preference list that is up. See the [module](self).
 ///
-/// Reports and lookups take `&self`. A clone shares what is known of the nodes that both have,
-/// so that the next version of a router that is swapped (feature `shared`) forgets nothing. A node that leaves takes what is known of it along.
+/// Reports and lookups take `&self`. A clone shares the health of the nodes that both routers have,
+/// so that the next version of a swapped router (feature `shared`) forgets nothing. The health of a
+/// node is forgotten when the node leaves.
 ///
-/// To bound loads as well, put `BoundedLoad` around the filter, with a factor above the total
-/// weight over the weight that is up: capacities count the nodes that are down as well, and what
-/// finds no room on the others goes there.
+/// To bound loads as well, put a `BoundedLoad` around this filter. Its factor should be larger than
+/// the total weight divided by the weight that is up: capacities also count the nodes that are down,
+/// and keys that find no room on the other nodes go to those.
 ///
 /// ```
 /// use core::time::Duration;
@@ -170,7 +178,7 @@ impl Policy {
 /// let id = router.nodes().id("b").expect("a member");
 /// assert!(router.failed(id, Duration::from_secs(1)));
 /// router.apply(&Change::remove("b"))?;
-/// router.apply(&Change::add("d"))?; // gets the id, not the reputation
+/// router.apply(&Change::add("d"))?; // gets the id of "b", but not its health
 /// assert!(router.nodes().name(id) == Some("d") && !router.is_down(id));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -179,9 +187,9 @@ pub struct Liveness<R> {
     policy: Policy,
     // By index; see `State`.
     states: Vec<Arc<AtomicU64>>,
-    /// Twice the number of times that a node went down or up, in this router or a clone.
+    /// Counts how often a node went down or up, in this router or a clone, in steps of `ONE_FLIP`.
     flips: Arc<AtomicUsize>,
-    /// Whether to skip, in the lowest bit, as it was after so many flips.
+    /// A cache of `skips()`: the lowest bit is the answer, the rest the `flips` it was computed at.
     skips: AtomicUsize,
 }
 
@@ -204,24 +212,17 @@ impl<R: fmt::Debug> fmt::Debug for Liveness<R> {
     }
 }
 
-/// In [`Liveness::skips`]: after no number of flips.
+/// An empty cache in [`Liveness::skips`]: `flips` starts at `ONE_FLIP` and is never 0.
 const UNKNOWN: usize = 0;
 
+/// Leaves the lowest bit of `flips` free for the answer in [`Liveness::skips`].
 const ONE_FLIP: usize = 2;
 
 impl<R: Router> Liveness<R> {
-    /// All nodes of `router` are up.
+    /// Builds a filter over `router` in which all nodes are up.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a policy out of the bounds that its fields state.
-    ///
-    /// ```
-    /// # use hashroute::health::{Liveness, Policy};
-    /// # use hashroute::{Jump, Node};
-    /// assert!(Liveness::new(Jump::new([Node::new("a")])?, Policy::default()).is_ok());
-    /// assert!(Liveness::new(Jump::new([Node::new("a")])?, Policy::default().with_rise(0)).is_err());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// [`Error::Parameter`] for a policy with a field that is out of its stated bounds.
     pub fn new(router: R, policy: Policy) -> Result<Self, Error> {
         policy.check()?;
         let states = (0..router.nodes().id_bound()).map(|_| new_state());
@@ -234,12 +235,12 @@ impl<R: Router> Liveness<R> {
         })
     }
 
-    /// Returns the router inside, which knows nothing of health.
+    /// Returns the router inside, which does not know about health.
     pub fn router(&self) -> &R {
         &self.router
     }
 
-    /// A request or a probe of this node failed. `true` when that put it down.
+    /// Reports that a request or a probe of a node failed. Returns `true` if this put the node down.
     ///
     /// ```
     /// # use core::time::Duration;
@@ -255,8 +256,9 @@ impl<R: Router> Liveness<R> {
         self.report(id, |state| state.failed(now, &self.policy))
     }
 
-    /// A request or a probe of this node succeeded. `true` when that brought it up. Of a node
-    /// that is well it writes nothing, and may be called for every request.
+    /// Reports that a request or a probe of a node succeeded. Returns `true` if this brought the
+    /// node up. Writes nothing for a node that is up without failures, so it is cheap enough to call
+    /// for every request.
     ///
     /// ```
     /// # use core::time::Duration;
@@ -267,28 +269,20 @@ impl<R: Router> Liveness<R> {
     /// let id = router.nodes().id("a").expect("a member");
     /// router.failed(id, Duration::ZERO);
     /// let successes = [10, 20, 30].map(|second| router.succeeded(id, Duration::from_secs(second)));
-    /// assert_eq!(successes, [false, false, true]); // the second came before the hold was over
+    /// assert_eq!(successes, [false, false, true]); // the hold of 30 s was not over at 20 s
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn succeeded(&self, id: NodeId, now: Duration) -> bool {
         self.report(id, |state| state.succeeded(now, &self.policy))
     }
 
-    /// Whether a node is down.
-    ///
-    /// ```
-    /// # use hashroute::health::{Liveness, Policy};
-    /// # use hashroute::{Node, Ring, Router};
-    /// let router = Liveness::new(Ring::new([Node::new("a")])?, Policy::default())?;
-    /// assert!(!router.is_down(router.nodes().id("a").expect("a member")));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns whether a node is down.
     #[inline]
     pub fn is_down(&self, id: NodeId) -> bool {
         self.state(id).is_some_and(|state| state.down)
     }
 
-    /// Whom to probe: those that are down and whose hold is over, in order of name. O(nodes).
+    /// Returns the nodes to probe, in order of name: they are down and their hold is over. O(nodes).
     ///
     /// ```
     /// # use core::time::Duration;
@@ -311,8 +305,9 @@ impl<R: Router> Liveness<R> {
         ids.filter(move |id| due(*id))
     }
 
-    /// Whether nodes are passed over now: some are down, and no more than may be. Otherwise
-    /// every key goes where the [router](Self::router) sends it.
+    /// Returns whether nodes are skipped now: some are down, but not more than
+    /// [`max_down`](Policy::max_down) percent of the weight. Otherwise every key goes to its owner in
+    /// the [router](Self::router) inside.
     ///
     /// ```
     /// # use core::time::Duration;
@@ -327,8 +322,8 @@ impl<R: Router> Liveness<R> {
     /// ```
     #[inline]
     pub fn skips(&self) -> bool {
-        // The states are read after the number of flips. One that is not counted yet will be,
-        // and what was noted before it is void then.
+        // `flips` is read before the states. A node that flips after this read is counted after it
+        // changed its state, so the cached answer is then computed at an old number and invalid.
         let flips = self.flips.load(SeqCst);
         let noted = self.skips.load(SeqCst);
         if noted & !1 == flips {
@@ -371,12 +366,13 @@ impl<R: Router> Liveness<R> {
             before.down != step(before).down
         });
         if flipped {
+            // After the state has changed: a lookup that sees this number sees that state.
             self.flips.fetch_add(ONE_FLIP, SeqCst);
         }
         flipped
     }
 
-    /// The node that gets a key of this one now.
+    /// Returns the node that gets a key of the owner `id` now.
     #[inline]
     fn instead(&self, id: NodeId, key: KeyHash) -> NodeId {
         if self.skips() && self.is_down(id) {
@@ -385,7 +381,7 @@ impl<R: Router> Liveness<R> {
         id
     }
 
-    /// The first that is up, in order of preference; `None` when all went down meanwhile.
+    /// Returns the first node of the preference list that is up; `None` if all went down meanwhile.
     #[inline(never)]
     fn detour(&self, key: KeyHash) -> Option<NodeId> {
         let mut found = None;
@@ -430,7 +426,7 @@ impl<R: Router> Router for Liveness<R> {
     }
 }
 
-/// The loads of the router inside, of nodes that are not passed over.
+/// Counts in the router inside, on nodes that are not skipped.
 impl<R: Router> Loads for Liveness<R> {
     fn acquire(&self, key: &[u8]) -> Option<Lease> {
         self.acquire_hash(self.router.hash_key(key)?)
@@ -440,7 +436,7 @@ impl<R: Router> Loads for Liveness<R> {
         let loads = self.router.loads()?;
         let mut lease = loads.acquire_on(self.owner(key)?);
         if lease.is_none() {
-            // The owner has filled up since; the next with room takes the key.
+            // The owner filled up after it was chosen. The next node with room takes the key.
             self.offer(key, &mut |id| {
                 lease = loads.acquire_on(id);
                 match lease {
@@ -492,7 +488,7 @@ impl<R: Router> Liveness<R> {
         Ok(())
     }
 
-    /// Those that are up first, then all.
+    /// Offers the nodes that are up first, then all nodes.
     fn offer(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
         let mut flow = ControlFlow::Continue(());
         if self.skips() {
@@ -557,7 +553,7 @@ impl<R: Router> Liveness<R> {
     }
 
     fn size(&self) -> usize {
-        // An atomic, and the two counts that an `Arc` keeps beside it.
+        // The atomic, and the two counts of its `Arc`.
         let state = size_of::<Arc<AtomicU64>>() + size_of::<[u64; 3]>();
         self.router.heap_bytes() + self.states.len() * state
     }

@@ -29,7 +29,7 @@ fn set<R: Router>(router: &Liveness<R>, name: &str, up: bool) -> bool {
 }
 
 #[test]
-fn the_cap_is_a_share_of_weight() -> Result<(), Error> {
+fn no_node_is_skipped_above_max_down_percent_of_the_weight() -> Result<(), Error> {
     // Of 10: 5, 6 and 10 down.
     for (max_down, skips) in [
         (49, [false; 3]),
@@ -47,13 +47,13 @@ fn the_cap_is_a_share_of_weight() -> Result<(), Error> {
         assert_eq!(router.skips(), skips[0], "{max_down}");
     }
     let router = filter(&[1, 1, 0], 0)?;
-    assert!(set(&router, "n2", false) && !router.skips()); // weighs nothing
+    assert!(set(&router, "n2", false) && !router.skips()); // weight 0
     assert!(set(&router, "n0", false) && !router.skips());
     Ok(())
 }
 
 #[test]
-fn a_change_of_weight_is_a_change_of_the_share() -> Result<(), Error> {
+fn a_change_of_weight_changes_whether_nodes_are_skipped() -> Result<(), Error> {
     let mut router = filter(&[5, 5], 50)?;
     assert!(set(&router, "n0", false) && router.skips());
     router.apply(&Change::reweight("n0", 6))?;
@@ -64,14 +64,14 @@ fn a_change_of_weight_is_a_change_of_the_share() -> Result<(), Error> {
 }
 
 #[test]
-fn a_node_that_leaves_takes_its_state_along() -> Result<(), Error> {
+fn the_health_of_a_node_is_forgotten_when_it_leaves() -> Result<(), Error> {
     let mut router = filter(&[1, 1, 1], 50)?;
     assert!(set(&router, "n1", false) && router.skips());
     let id = router.nodes().id("n1").expect("a member");
     assert!(router.apply(&Change::Add(Node::new("n1"))).is_err() && router.is_down(id));
     router.apply(&Change::remove("n1"))?;
     assert!(!router.skips() && !router.is_down(id));
-    assert!(!router.failed(id, Duration::ZERO)); // a report that comes late
+    assert!(!router.failed(id, Duration::ZERO)); // a late report, after the node left
     router.apply(&Change::Add(Node::new("new")))?;
     assert_eq!(
         (router.nodes().name(id), router.is_down(id)),
@@ -84,7 +84,7 @@ fn a_node_that_leaves_takes_its_state_along() -> Result<(), Error> {
 }
 
 #[test]
-fn clones_share_what_is_known_of_the_nodes_they_share() -> Result<(), Error> {
+fn clones_share_the_health_of_their_common_nodes() -> Result<(), Error> {
     let before = filter(&[1, 1, 1], 50)?;
     assert!(set(&before, "n0", false));
     let mut after = before.clone();
@@ -93,14 +93,14 @@ fn clones_share_what_is_known_of_the_nodes_they_share() -> Result<(), Error> {
     after.apply(&Change::Add(Node::new("n3")))?;
     assert!(set(&before, "n0", true) && !after.skips());
     assert!(set(&after, "n2", false) && before.skips());
-    // n3 has the id of n1, which is another's.
+    // n3 has the id of n1, but its own health.
     assert!(set(&after, "n3", false) && !set(&before, "n2", false));
     assert!(set(&before, "n1", false));
     Ok(())
 }
 
 #[test]
-fn policies_that_cannot_be_are_refused_in_words() {
+fn an_impossible_policy_is_refused_with_a_message() {
     let refused = |policy| Liveness::new(Rendezvous::new([Node::new("a")])?, policy).map(|_| ());
     let seconds = Duration::from_secs;
     let cases = [
@@ -128,7 +128,7 @@ fn policies_that_cannot_be_are_refused_in_words() {
                 max_hold: seconds(1),
                 ..ONE
             },
-            "max_hold = \"1s\" cannot be used: expected no less than hold, 2s",
+            "max_hold = \"1s\" cannot be used: expected at least the hold, 2s",
         ),
     ];
     for (policy, words) in cases {
@@ -139,7 +139,7 @@ fn policies_that_cannot_be_are_refused_in_words() {
 }
 
 #[test]
-fn explain_tells_who_was_passed_over() -> Result<(), Error> {
+fn explain_names_the_nodes_that_were_passed_over() -> Result<(), Error> {
     let router = filter(&[1, 1, 1], 50)?;
     let key = router.hash_key(b"user:42").expect("a hash");
     let owner = router.route_hash(key).expect("a node");

@@ -1,4 +1,4 @@
-//! Heavy hitters of a stream, in memory that does not grow.
+//! The heavy hitters of a stream of keys, in bounded memory.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -8,23 +8,23 @@ use core::time::Duration;
 use crate::load::Hitters;
 use crate::{Error, KeyHash};
 
-/// The keys that come most often in a stream of any length.
+/// Finds the most frequent keys of a stream of any length.
 ///
-/// Misra and Gries's summary (1982), made in batches as by Anderson and others, "A High-Performance
-/// Algorithm for Identifying Frequent Items in Data Streams" (IMC 2017): counts are exact until
-/// there are twice as many keys as the capacity; then the count of the first key beyond the
-/// capacity is taken from all, and keys with nothing left are forgotten.
+/// This is the summary of Misra and Gries (1982), in batches as in Anderson and others, "A
+/// High-Performance Algorithm for Identifying Frequent Items in Data Streams" (IMC 2017). Counts are
+/// exact until there are twice as many keys as the capacity. Then the count of the first key beyond
+/// the capacity is subtracted from all counts, and keys without a remainder are forgotten.
 ///
-/// With N the total and c the capacity: every key that came more than N / (c + 1) times has a
-/// count, and no count is too low by more than that. With a half-life, N and the counts are those
-/// of the recent past, since all are halved at its multiples; that adds 2 to the bound.
+/// With N the total and c the capacity, every key that came more than N / (c + 1) times has a count,
+/// and every count is too low by at most N / (c + 1). With a half-life, all counts and N are halved
+/// at its multiples, so they describe the recent past; this adds 2 to the bound.
 ///
 /// | [`feed`](Self::feed) | [`advance`](Self::advance) | memory |
 /// |---|---|---|
-/// | O(log c) amortised, whatever the keys are | O(c) a half-life | 2 c + 1 counts, about 28 B each, and 8 B more each while it shrinks |
+/// | O(log c) amortised, for any keys | O(c) for each half-life | at most 2 c + 1 counts, about 28 B each, and 8 B more for each while the summary shrinks |
 ///
-/// It keeps hashes, not keys: keys of one hash are one key to a router as well. A thread or a
-/// process each may have its own, to be [merged](Self::merge).
+/// It stores hashes and not keys: a router does not tell keys with equal hashes apart either. Every
+/// thread or process can have its own summary and [merge](Self::merge) them.
 ///
 /// ```
 /// use hashroute::{KeyHash, hot::HeavyHitters};
@@ -42,30 +42,21 @@ use crate::{Error, KeyHash};
 #[derive(Clone, Debug)]
 pub struct HeavyHitters {
     hitters: Hitters<KeyHash>,
-    /// In milliseconds.
+    /// The half-life in milliseconds.
     half_life: Option<u64>,
-    /// Half-lives since the start of time, when last advanced.
+    /// The number of half-lives from time 0 to the last call of `advance`.
     epoch: Option<u64>,
 }
 
 impl HeavyHitters {
-    /// The most capacity there may be.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::hot::HeavyHitters::MAX_CAPACITY, 65_536);
-    /// ```
+    /// The largest capacity.
     pub const MAX_CAPACITY: usize = 65_536;
 
-    /// Nothing counted yet. To see every key with a share s of the stream, take several times
-    /// 1 / s; [`HotKeys`](super::HotKeys) asks for four.
+    /// Makes an empty summary. To find every key with a share s of the stream, use a capacity of
+    /// several times 1 / s; [`HotKeys`](super::HotKeys) requires four times.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a capacity of 0 or beyond [`MAX_CAPACITY`](Self::MAX_CAPACITY).
-    ///
-    /// ```
-    /// # use hashroute::hot::HeavyHitters;
-    /// assert!(HeavyHitters::new(1000).is_ok() && HeavyHitters::new(0).is_err());
-    /// ```
+    /// [`Error::Parameter`] for a capacity of 0 or above [`MAX_CAPACITY`](Self::MAX_CAPACITY).
     pub fn new(capacity: usize) -> Result<Self, Error> {
         if !(1..=Self::MAX_CAPACITY).contains(&capacity) {
             let expected = alloc::format!("1 to {}", Self::MAX_CAPACITY);
@@ -78,18 +69,10 @@ impl HeavyHitters {
         })
     }
 
-    /// The same, halving all counts at each multiple of this time.
+    /// Sets a half-life: [`advance`](Self::advance) halves all counts at each multiple of it.
     ///
     /// # Errors
     /// [`Error::Parameter`] for less than a millisecond.
-    ///
-    /// ```
-    /// # use core::time::Duration;
-    /// # use hashroute::hot::HeavyHitters;
-    /// assert!(HeavyHitters::new(1000)?.with_half_life(Duration::from_secs(60)).is_ok());
-    /// assert!(HeavyHitters::new(1000)?.with_half_life(Duration::ZERO).is_err());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
     pub fn with_half_life(mut self, half_life: Duration) -> Result<Self, Error> {
         let millis = millis(half_life);
         if millis == 0 {
@@ -100,22 +83,13 @@ impl HeavyHitters {
         Ok(self)
     }
 
-    /// Count a key: 1 for a request, its size for bytes. Sums stop at the largest number there
-    /// is.
-    ///
-    /// ```
-    /// # use hashroute::{KeyHash, hot::HeavyHitters};
-    /// let mut bytes = HeavyHitters::new(10)?;
-    /// bytes.feed(KeyHash::from_bytes(b"key"), 512);
-    /// assert_eq!(bytes.total(), 512);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Counts a key: 1 for a request, or its size to count bytes. Sums saturate. O(log c) amortised.
     pub fn feed(&mut self, key: KeyHash, amount: u64) {
         self.hitters.feed(key, amount);
     }
 
-    /// Halve all counts once for each multiple of the half-life that has passed since the last
-    /// call. The first call, a clock that goes back, and calls without a half-life change nothing.
+    /// Halves all counts once for each multiple of the half-life since the last call. The first
+    /// call, a clock that goes backwards, and calls without a half-life change no count.
     ///
     /// ```
     /// use core::time::Duration;
@@ -137,15 +111,16 @@ impl HeavyHitters {
         };
         let epoch = millis(now) / half_life;
         let last = self.epoch.unwrap_or(epoch);
+        // 64 halvings leave nothing of any count, so a jump of the clock does not loop for long.
         for _ in 0..epoch.saturating_sub(last).min(u64::BITS.into()) {
             self.hitters.halve();
         }
         self.epoch = Some(last.max(epoch));
     }
 
-    /// Add what another has counted, of another part of the stream; both should be
-    /// [advanced](Self::advance) to the same time. The sum has the lesser capacity, and with it the
-    /// bounds of both streams together. O(c log c).
+    /// Adds the counts of another part of the stream. Both summaries should be
+    /// [advanced](Self::advance) to the same time. The sum has the smaller of the two capacities, and
+    /// the bounds of that capacity for both streams together. O(c log c).
     ///
     /// ```
     /// # use hashroute::{KeyHash, hot::HeavyHitters};
@@ -164,30 +139,18 @@ impl HeavyHitters {
         self.hitters.capacity()
     }
 
-    /// All that was counted, halved with the counts.
-    ///
-    /// ```
-    /// # use hashroute::hot::HeavyHitters;
-    /// assert_eq!(HeavyHitters::new(10)?.total(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the total of all amounts, halved together with the counts.
     pub fn total(&self) -> u64 {
         self.hitters.total()
     }
 
-    /// The least and the most that a key came. O(log c).
-    ///
-    /// ```
-    /// # use hashroute::{KeyHash, hot::HeavyHitters};
-    /// assert_eq!(HeavyHitters::new(10)?.count(KeyHash::from_bytes(b"key")), 0..=0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the bounds of the amount of a key. O(log c).
     pub fn count(&self, key: KeyHash) -> RangeInclusive<u64> {
         self.hitters.range(&key)
     }
 
-    /// The `n` keys that came most often and what each came at least, the most first, at ties by
-    /// hash; each may have come [a little more](Self::count). O(c log c).
+    /// Returns the `n` most frequent keys with the lower [bound](Self::count) of each, the highest
+    /// first; ties are in order of hash. O(c log c).
     ///
     /// ```
     /// # use hashroute::{KeyHash, hot::HeavyHitters};

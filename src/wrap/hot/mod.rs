@@ -1,26 +1,30 @@
-//! Hot keys: what a few keys alone would do to a node is shared by the first nodes of their
-//! preference lists. Every other key stays where it is.
+//! Hot keys: load balancing for the few keys that would overload their owner. The first nodes of its
+//! preference list share a hot key. Every other key keeps its owner.
 //!
 //! | lookup | memory | change |
 //! |---|---|---|
-//! | that of the router and O(log hot keys); of a hot key also its preference list | 8 B a hot key, 40 B a node | that of the router |
+//! | as the router inside, and O(log hot keys); for a hot key, also its preference list | 8 B a hot key, 40 B a node | as the router inside |
 //!
-//! Peers must share what the router needs and, where somebody writes, the set of hot keys:
-//! [`HotKeys::hot`] of one for [`HotKeys::set_hot`] of the others. Loads need not be shared.
+//! Peers must share the state of the router inside. If they write, they must also share the set of
+//! hot keys: pass [`HotKeys::hot`] of one peer to [`HotKeys::set_hot`] of the others. They need not
+//! share loads.
 //!
-//! Three parts: [`HeavyHitters`] counts requests beside the router; [`HotKeys::due`] tells from
-//! the counts which keys should be hot now; [`HotKeys::set_hot`] makes them so. Who must copy data
-//! first, does so between the two: a key that becomes hot is read from nodes that did not have it.
-//! A cache fills by itself, at the price of a miss on each of them.
+//! Hot keys take three steps:
 //!
-//! A key becomes hot with a certain share of all requests and stays so down to half of it, so that
-//! one whose share wavers does not come and go.
+//! 1. [`HeavyHitters`] counts requests, next to the router.
+//! 2. [`HotKeys::due`] returns the keys that should be hot by these counts.
+//! 3. [`HotKeys::set_hot`] makes them hot. From then on a hot key is read from nodes that did not
+//!    have it before. A store must copy the data before this step. A cache fills by itself, with one
+//!    miss on each node.
 //!
-//! How many copies: the nodes that share a hot key should each get no more of it than they bear,
-//! its share over the copies. With 20 equal nodes and requests by a Zipf law (exponent 1.1, 100,000
-//! keys), where the first key draws 13.5 % of all, the busiest node has 3.6 times the mean; with the
-//! ten keys above 1 % on two nodes each it has 2.0 times, on four 1.3 and on eight 1.0
-//! (`examples/hot_keys.rs`).
+//! A key becomes hot at a given share of all requests and stays hot down to half of it, so that a
+//! share close to the limit does not make it change all the time.
+//!
+//! The number of copies decides how much of a hot key each node gets: its share divided by the
+//! copies. An example with 20 equal nodes and requests by a Zipf law (exponent 1.1, 100,000 keys):
+//! the first key has 13.5 % of all requests, and the busiest node has 3.6 times the mean load. With
+//! the ten keys above 1 % on two nodes each it has 2.0 times the mean, on four nodes 1.3 times and
+//! on eight nodes 1.0 times (example `hot_keys` of the harness).
 
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
@@ -36,23 +40,22 @@ mod hitters;
 
 pub use hitters::HeavyHitters;
 
-/// A router whose hot keys have several owners: read from the least loaded, written to all.
+/// A router in which hot keys have several owners: readers use the least loaded, writers use all.
 ///
-/// As a [`Router`] it answers, for a hot key, where [`acquire`](Loads::acquire) would send a reader
-/// now: of the key's [copies](Self::copies), the node that will have the least load for its weight,
-/// the first in order of preference at ties. For any other key it answers what the router inside
-/// does.
+/// For a hot key it returns the node to which [`acquire`](Loads::acquire) would send a reader now:
+/// among the [copies](Self::copies) of the key, the node with the least load for its weight; at ties,
+/// the first in order of preference. For any other key it returns the owner in the router inside.
 ///
-/// Loads are whatever leases are held: requests in flight, where each is released at its end. Two
-/// readers at the same moment may choose the same node. A clone shares the loads, so that the next
-/// version of a router that is swapped goes on with them.
+/// The load of a node is the number of its leases: the requests in flight, if each is released at
+/// its end. Two readers at the same moment may choose the same node. A clone shares the loads, so
+/// the next version of a swapped router goes on with them.
 ///
 /// ```
 /// use hashroute::hot::{HeavyHitters, HotKeys};
 /// use hashroute::{KeyHash, Loads, Ring};
 ///
 /// let ring = Ring::new((0..10).map(|i| format!("cache-{i}")))?;
-/// let mut router = HotKeys::new(ring, 3, 0.1)?; // keys with a tenth of all: 3 nodes each
+/// let mut router = HotKeys::new(ring, 3, 0.1)?; // keys with 10 % of all requests get 3 nodes
 /// let mut hitters = HeavyHitters::new(100)?;
 /// for i in 0..10_000 {
 ///     let key = if i % 4 == 0 { "hot".into() } else { format!("user:{i}") };
@@ -72,52 +75,37 @@ pub struct HotKeys<R> {
     router: R,
     copies: usize,
     spread: Spread,
-    /// In millionths of all requests.
+    /// The share at which a key becomes hot, in millionths of all requests.
     share: u64,
-    /// In order.
+    /// The hot keys in order.
     hot: Vec<KeyHash>,
     counters: SharedCounters,
 }
 
-/// The requests that a key must have at the least to become hot: their number is then known to a
-/// tenth.
+/// The smallest number of requests with which a key can become hot. The standard error of a count of
+/// 100 is 10 %.
 const EVIDENCE: u64 = 100;
 
 const MILLION: u64 = 1_000_000;
 
 impl HotKeys<()> {
-    /// The most nodes that a hot key may be spread over.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::hot::HotKeys::MAX_COPIES, 8);
-    /// ```
+    /// The largest number of nodes that share a hot key.
     pub const MAX_COPIES: usize = 8;
 
-    /// The most keys that may be hot.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::hot::HotKeys::MAX_HOT, 65_536);
-    /// ```
+    /// The largest number of hot keys.
     pub const MAX_HOT: usize = HeavyHitters::MAX_CAPACITY;
 }
 
 impl<R: Router> HotKeys<R> {
-    /// Spread keys with at least this `share` of all requests over `copies` nodes each, the first
-    /// of their preference lists; none is hot yet. The share is taken to six decimals. With n
-    /// equal nodes, a key of share s adds s n times the mean load to a node: 1 / (4 n) is a good
-    /// share to begin with.
+    /// Builds a router that spreads hot keys over the first `copies` nodes of their preference
+    /// lists. A key becomes hot with at least `share` of all requests; none is hot yet. With n equal
+    /// nodes, a key of share s adds s n times the mean load to a node, so 1 / (4 n) is a good first
+    /// share. The share is rounded to six decimals.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for copies not from 2 to [`MAX_COPIES`](HotKeys::MAX_COPIES), or a
-    /// share not from 0.0001 to 1, the least that [`HeavyHitters`] can tell; [`Error::Unsupported`] over
-    /// a router that counts loads itself.
-    ///
-    /// ```
-    /// # use hashroute::{Jump, Node, hot::HotKeys};
-    /// assert!(HotKeys::new(Jump::new([Node::new("a")])?, 2, 0.01).is_ok());
-    /// assert!(HotKeys::new(Jump::new([Node::new("a")])?, 1, 0.01).is_err());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// [`Error::Parameter`] for `copies` outside 2 to [`MAX_COPIES`](HotKeys::MAX_COPIES), or for a
+    /// share outside 0.0001 to 1 (the smallest share that [`HeavyHitters`] can detect is 0.0001);
+    /// [`Error::Unsupported`] for a router that counts loads itself.
     pub fn new(router: R, copies: usize, share: f64) -> Result<Self, Error> {
         check_uncounted(&router)?;
         if !(2..=HotKeys::MAX_COPIES).contains(&copies) {
@@ -143,8 +131,7 @@ impl<R: Router> HotKeys<R> {
         })
     }
 
-    /// Sets how far apart the copies of a hot key stand: in different zones or racks first, as the
-    /// replicas of any other key.
+    /// Sets the spread of the copies of a hot key over zones and racks, as for replicas.
     ///
     /// ```
     /// # use hashroute::{Node, Ring, Router, Spread, hot::HotKeys};
@@ -162,20 +149,21 @@ impl<R: Router> HotKeys<R> {
         self
     }
 
-    /// Returns the router inside, to which no key is hot.
+    /// Returns the router inside, which knows no hot keys.
     pub fn router(&self) -> &R {
         &self.router
     }
 
-    /// The keys that should be hot by these counts: those that have the share for certain, and of
-    /// those that are hot, the ones that may still have half of it. What the counts
-    /// [leave open](HeavyHitters::count) is a quarter of the share at most: a key is seen as hot
-    /// before it has 1.3 times the share, and is let go before it has less than a fifth. While
-    /// there are too few requests to tell (100 / share), all stays as it is. Changes nothing.
-    /// O(c log c) in the capacity.
+    /// Returns the keys that should be hot by these counts: the keys that certainly have the share,
+    /// and the hot keys that may still have half of it. Changes nothing. O(c log c) in the capacity.
+    ///
+    /// The [uncertainty of a count](HeavyHitters::count) is at most a quarter of the share. So a key
+    /// becomes hot before it has 1.3 times the share, and stops being hot before it has less than a
+    /// fifth of it. Below 100 / share requests there are too few to decide, and the result is the
+    /// present set.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for hitters with a capacity below 4 / share, which cannot tell.
+    /// [`Error::Parameter`] for hitters with a capacity below 4 / share, which is too small to decide.
     ///
     /// ```
     /// # use hashroute::{KeyHash, Ring, hot::{HeavyHitters, HotKeys}};
@@ -187,7 +175,7 @@ impl<R: Router> HotKeys<R> {
     ///     hitters.feed(others, of_others);
     ///     Ok::<_, hashroute::Error>(router.due(&hitters)?.contains(&key))
     /// };
-    /// assert!(!due(&router, 40, 60)?); // too few to tell
+    /// assert!(!due(&router, 40, 60)?); // too few requests to decide
     /// assert!(!due(&router, 400, 600)?);
     /// assert!(due(&router, 500, 500)?);
     /// router.set_hot([key])?;
@@ -202,13 +190,16 @@ impl<R: Router> HotKeys<R> {
         if needed < part(EVIDENCE) {
             return Ok(self.hot.clone());
         }
-        // A key without a count has less than half of the share.
+        // Only counted keys come into question: the capacity is at least 4 / share, so a key without
+        // a count has less than half of the share. A key needs the whole share to become hot and
+        // half of it to stay hot, which is the hysteresis.
         let is_due = |&(key, least): &(KeyHash, u64)| {
             let stays = || self.is_hot(key) && 2 * part(*hitters.count(key).end()) >= needed;
             part(least) >= needed || stays()
         };
         let due = hitters.top(usize::MAX).into_iter().filter(is_due);
-        // There are fewer, unless counts have stopped at the largest number.
+        // Never more than `MAX_HOT`, except if counts have saturated: then the sum of the shares can
+        // exceed 1.
         let mut due: Vec<_> = due.map(|(key, _)| key).take(HotKeys::MAX_HOT).collect();
         due.sort_unstable();
         Ok(due)
@@ -220,14 +211,14 @@ impl<R: Router> HotKeys<R> {
             return Ok(());
         }
         let share = self.share as f64 / MILLION as f64;
-        let expected = alloc::format!("at least {least}, to tell which keys have {share} of all");
+        let expected = alloc::format!("at least {least}, to find the keys with a share of {share}");
         Err(Error::parameter("capacity", capacity, expected))
     }
 
-    /// These keys are hot from now on, and no others.
+    /// Replaces the set of hot keys.
     ///
     /// # Errors
-    /// [`Error::Capacity`] for more than [`MAX_HOT`](HotKeys::MAX_HOT). Nothing has changed then.
+    /// [`Error::Capacity`] for more than [`MAX_HOT`](HotKeys::MAX_HOT) keys. Nothing changes then.
     ///
     /// ```
     /// # use hashroute::{KeyHash, Node, Ring, hot::HotKeys};
@@ -238,6 +229,7 @@ impl<R: Router> HotKeys<R> {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn set_hot(&mut self, keys: impl IntoIterator<Item = KeyHash>) -> Result<(), Error> {
+        // One more than allowed shows that there are too many; an endless iterator must not hang.
         let mut hot: Vec<_> = keys.into_iter().take(HotKeys::MAX_HOT + 1).collect();
         if hot.len() > HotKeys::MAX_HOT {
             return Err(Error::Capacity {
@@ -253,26 +245,19 @@ impl<R: Router> HotKeys<R> {
         Ok(())
     }
 
-    /// Returns the keys that are hot, in order.
+    /// Returns the hot keys, in order.
     pub fn hot(&self) -> &[KeyHash] {
         &self.hot
     }
 
-    /// Whether a key is hot. O(log hot keys).
-    ///
-    /// ```
-    /// # use hashroute::{KeyHash, Node, Ring, hot::HotKeys};
-    /// let router = HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.01)?;
-    /// assert!(!router.is_hot(KeyHash::from_bytes(b"key")));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns whether a key is hot. O(log hot keys).
     pub fn is_hot(&self, key: KeyHash) -> bool {
         self.hot.binary_search(&key).is_ok()
     }
 
-    /// Returns the nodes that a writer writes a key to, in order of preference: for a hot key all
-    /// that readers may be sent to, for any other its owner, none for a key that is not routed.
-    /// Loads play no part, so that all writers agree. Never allocates.
+    /// Returns the nodes to which a writer must write a key, in order of preference. For a hot key
+    /// these are all nodes that readers may use, for any other key its owner, and none for a key that
+    /// is not routed. The result does not depend on loads, so all writers agree. Never allocates.
     ///
     /// ```
     /// # use hashroute::{Ring, Router, hot::HotKeys};
@@ -289,7 +274,7 @@ impl<R: Router> HotKeys<R> {
         }
     }
 
-    /// As [`copies`](Self::copies), for a key that is hashed already.
+    /// Returns the same nodes as [`copies`](Self::copies), for a key hash.
     pub fn copies_hash(&self, key: KeyHash) -> NodeList {
         if self.is_hot(key) {
             return self.router.replicas_hash(key, self.copies, self.spread);
@@ -297,13 +282,14 @@ impl<R: Router> HotKeys<R> {
         self.router.route_hash(key).into_iter().collect()
     }
 
-    /// Of the nodes that share a hot key, the one with the least load for its weight; of equal ones
-    /// the first.
+    /// Returns the copy of a hot key with the least load for its weight; at ties, the first copy.
     fn least_loaded(&self, key: KeyHash) -> Option<NodeId> {
         let mut best: Option<(NodeId, u128, u128)> = None;
         for id in self.copies_hash(key) {
+            // The load after this key, so that empty nodes of different weights are no ties.
             let load = u128::from(self.load(id)) + 1;
             let weight = u128::from(self.router.nodes().weight_or_zero(id));
+            // load / weight < least / of, multiplied out: exact, and safe in 128 bits.
             if best.is_none_or(|(_, least, of)| load * of < least * weight) {
                 best = Some((id, load, weight));
             }
@@ -322,6 +308,7 @@ impl<R: Router> Loads for HotKeys<R> {
     }
 
     fn acquire_on(&self, id: NodeId) -> Option<Lease> {
+        // A node that left may have a counter until its id is used again.
         self.router.nodes().get(id)?;
         self.counters.acquire(id, usize::MAX)
     }
@@ -373,6 +360,7 @@ impl<R: Router> HotKeys<R> {
     }
 
     fn offer(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
+        // The walk of a router starts with its owner, which is the least loaded copy now.
         let now = self.is_hot(key).then(|| self.least_loaded(key)).flatten();
         if now.is_none_or(|id| visit(id).is_continue()) {
             self.router.walk(key, visit);

@@ -227,7 +227,7 @@ fn a_key_becomes_hot_above_the_share_and_cold_again_below() -> Outcome {
 fn counts_too_few_for_the_share_are_refused() -> Outcome {
     let router = HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.003)?;
     let refused = |hitters: &HeavyHitters| router.due(hitters).map_err(|error| error.to_string());
-    let error = "capacity = \"1333\" cannot be used: expected at least 1334, to tell which keys have 0.003 of all";
+    let error = "capacity = \"1333\" cannot be used: expected at least 1334, to find the keys with a share of 0.003";
     let few = HeavyHitters::new(1333)?;
     assert_eq!(refused(&few), Err(error.into()));
     let mut enough = HeavyHitters::new(1334)?;

@@ -1,23 +1,27 @@
-//! What is known of one node, in 64 bits, and what a report makes of it.
+//! The health of one node in 64 bits, and its change by a report.
 
 use core::time::Duration;
 
 use super::Policy;
 
-/// Downs that count towards the time a node is held down; the bound is met long before.
+/// The largest number of flaps that is counted. The hold reaches its limit long before.
 const MOST_FLAPS: u8 = 64;
 
+/// The number of bits of a time in milliseconds: enough for 9,000 years.
 const TIME_BITS: u32 = 48;
 
-/// Times in milliseconds, which have 9,000 years in as many bits.
+/// The health of a node. All times are in milliseconds. It fits into one atomic, so that a report
+/// needs no lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) down: bool,
-    /// Down: when it went down. Up: when it came up, or its last failure.
+    /// If down: the time when the node went down. If up: the time when it came up, or of its last
+    /// failure.
     pub(super) since: u64,
-    /// Down: successes in a row. Up: failures in a row, none later than the window allows.
+    /// If down: the number of successes in a row. If up: the number of failures in a row, each
+    /// within the window of the previous one.
     pub(super) count: u8,
-    /// How often it went down since it was last quiet.
+    /// How often the node went down since it last was without a failure for `max_hold`.
     pub(super) flaps: u8,
 }
 
@@ -70,20 +74,20 @@ impl State {
         self
     }
 
-    /// Whether it is down and has been for as long as it must.
+    /// Returns whether the node is down and its hold is over.
     pub(super) fn is_due(self, now: Duration, policy: &Policy) -> bool {
         let doubled = 1_u64.checked_shl(u32::from(self.flaps.saturating_sub(1)));
         let hold = millis(policy.hold).saturating_mul(doubled.unwrap_or(u64::MAX));
         self.down && self.elapsed(now) >= hold.min(millis(policy.max_hold))
     }
 
-    /// A report that is older than the last, as those of several threads may be, takes no time
-    /// back.
+    /// Returns the later of `now` and the last time. Reports of several threads may come out of
+    /// order, and an older report never moves the clock backwards.
     fn latest(self, now: Duration) -> u64 {
         self.since.max(millis(now))
     }
 
-    /// None for such a report.
+    /// Returns the time since the last report that counted; 0 for an older report.
     fn elapsed(self, now: Duration) -> u64 {
         millis(now).saturating_sub(self.since)
     }

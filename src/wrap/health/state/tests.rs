@@ -4,7 +4,7 @@ use core::time::Duration;
 use super::{MOST_FLAPS, Policy, State, TIME_BITS};
 
 #[test]
-fn bits_keep_all() {
+fn packing_keeps_all_fields() {
     for down in [false, true] {
         for since in [0, 1, (1 << TIME_BITS) - 1] {
             for (count, flaps) in [(0, 0), (1, MOST_FLAPS), (u8::MAX, 1)] {
@@ -20,9 +20,9 @@ fn bits_keep_all() {
     }
 }
 
-/// Reports of several threads come in any order, and of any clock.
+/// Reports of several threads come in any order, with any times.
 #[test]
-fn no_time_panics() {
+fn no_time_and_no_order_of_reports_panics() {
     let policy = Policy {
         fail_after: 2,
         window: Duration::MAX,
@@ -43,7 +43,7 @@ fn no_time_panics() {
 }
 
 #[test]
-fn the_hold_doubles_up_to_its_bound_and_is_forgotten_in_time() {
+fn the_hold_doubles_up_to_its_limit_and_starts_again_after_max_hold() {
     let policy = Policy {
         fail_after: 1,
         rise: 1,
@@ -69,9 +69,9 @@ fn the_hold_doubles_up_to_its_bound_and_is_forgotten_in_time() {
     assert!(state.is_due(now + Duration::from_secs(30), &policy));
 }
 
-/// A late report neither ends a row nor shortens the hold.
+/// A late report neither ends a row of failures nor shortens the hold.
 #[test]
-fn older_reports_take_no_time_back() {
+fn out_of_order_reports_never_move_the_clock_backwards() {
     let second = Duration::from_secs(1);
     let policy = Policy::default();
     let mut state = State::default();
@@ -79,7 +79,7 @@ fn older_reports_take_no_time_back() {
         state = state.failed(now * second, &policy);
         assert_eq!(state.down, down);
     }
-    // Its last failure comes late.
+    // The report of the last failure comes late.
     let mut state = State::default();
     for now in [20, 20, 11] {
         state = state.failed(now * second, &policy);
@@ -88,7 +88,7 @@ fn older_reports_take_no_time_back() {
     assert!(state.down && state.is_due(ends, &policy));
     assert!(!state.is_due(19 * second + policy.hold, &policy));
 
-    // What puts it up comes from before it went down, where there is no hold.
+    // Without a hold, even a success from before the node went down brings it up.
     let policy = Policy {
         fail_after: 1,
         rise: 1,
@@ -103,7 +103,7 @@ fn older_reports_take_no_time_back() {
     assert_eq!(up.since, 1_000_000);
 }
 
-/// How many of these failures, in milliseconds, it takes.
+/// Returns the number of failures at these times, in milliseconds, that put a node down.
 fn failures_until_down(times: impl IntoIterator<Item = u64>) -> Option<usize> {
     let (mut state, policy) = (State::default(), Policy::default());
     let mut times = times.into_iter();
@@ -115,7 +115,7 @@ fn failures_until_down(times: impl IntoIterator<Item = u64>) -> Option<usize> {
 }
 
 #[test]
-fn the_window_is_between_one_failure_and_the_next() {
+fn the_window_is_the_time_between_two_failures_in_a_row() {
     assert_eq!(failures_until_down([0, 9000, 11_000, 12_000]), Some(3));
     assert_eq!(failures_until_down([0, 11_000, 12_000, 13_000]), Some(4));
     for apart in [1000, 6000, 10_000] {
