@@ -10,6 +10,8 @@
 use std::format;
 use std::string::{String, ToString};
 
+use hashroute::Router;
+
 const TIMES: &[&str] = &["ns", "µs", "ms", "s"];
 const SIZES: &[&str] = &["B", "KiB", "MiB", "GiB", "TiB"];
 
@@ -191,6 +193,13 @@ fn in_units(mut value: f64, step: f64, units: &[&'static str]) -> (f64, &'static
         (value, unit) = (value / step, larger);
     }
     (value, unit)
+}
+
+/// The name of the hash that a router knows keys by.
+pub fn hash_name(router: &dyn Router) -> &'static str {
+    let id = router.hash_id();
+    id.hasher()
+        .map_or("its own", |hasher| hasher.function().name())
 }
 
 #[cfg(test)]

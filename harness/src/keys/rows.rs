@@ -5,8 +5,7 @@ use std::io::{self, Cursor, Read};
 use std::string::String;
 use std::vec::Vec;
 
-use super::InputError;
-use super::input::{LONGEST, too_long};
+use super::error::{InputError, LONGEST, too_long};
 
 /// The rows of comma separated values under a header that names the columns, each with the line
 /// on which it starts. A byte order mark and empty lines are passed over; fields are bytes.

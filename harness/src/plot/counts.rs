@@ -8,7 +8,7 @@ use std::vec::Vec;
 
 use super::canvas::{Anchor, Canvas, Pen};
 use super::{Picture, text};
-use crate::skew::CountRow;
+use crate::diagnose::CountRow;
 
 /// The coefficient of variation for a number of nodes, beside that of chance alone.
 ///

@@ -20,8 +20,8 @@ use std::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::input::{Bad, LONGEST, too_long};
-use super::{InputError, Keys};
+use super::error::{Bad, InputError, LONGEST, too_long};
+use super::list::Keys;
 
 mod biggest;
 mod metadump;

@@ -1,0 +1,225 @@
+//! What chance alone gives, and arithmetic of divisors.
+
+use std::vec;
+use std::vec::Vec;
+
+use statrs::distribution::{ChiSquared, ContinuousCDF, DiscreteCDF, Poisson};
+
+use crate::summary::ratio;
+
+/// Keys that carry so many times the mean are heavy.
+const FAR: f64 = 10.0;
+
+/// How noisy keys are with what each carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Units {
+    /// How many keys carry anything.
+    pub(super) keys: f64,
+    /// What they carry together.
+    pub(super) total: f64,
+    /// As many keys that carry the same would be as noisy: (Σs)² / Σs².
+    pub(super) effective: f64,
+    /// As many would meet as rarely, which is what makes the tail: (Σs²)³ / (Σs³)².
+    meeting: f64,
+    /// Whether few keys carry much: at least half of what makes these noisier than equal ones,
+    /// which is as much again, comes from keys of ten times the mean, or one key carries half.
+    pub(super) few: bool,
+}
+
+impl Units {
+    /// Of amounts above 0, each as that of so many keys.
+    pub(super) fn of(amounts: &(impl Iterator<Item = (u64, f64)> + Clone)) -> Self {
+        let sum = |of: &dyn Fn(f64) -> f64| -> f64 {
+            let amounts = amounts.clone();
+            amounts.map(|(amount, keys)| keys * of(amount as f64)).sum()
+        };
+        let (keys, total) = (sum(&|_| 1.0), sum(&|amount| amount));
+        let squares = sum(&|amount| amount * amount);
+        let cubes = sum(&|amount| amount * amount * amount);
+        let is_far = |amount: f64| amount * keys > FAR * total || 2.0 * amount > total;
+        let far = sum(&|amount| if is_far(amount) { amount * amount } else { 0.0 });
+        let equal = ratio(total * total, keys);
+        Self {
+            keys,
+            total,
+            effective: ratio(total * total, squares),
+            meeting: ratio(squares * squares, cubes) * ratio(squares, cubes),
+            few: squares > 2.0 * equal && 2.0 * far > squares - equal,
+        }
+    }
+
+    /// How often chance alone gives loads as uneven as these: with what each key carries, or, where
+    /// few keys carry much, as if all carried the same.
+    pub(super) fn p_value(&self, loads: &[f64], shares: &[f64]) -> f64 {
+        if self.few {
+            return p_value(loads, shares, self.keys);
+        }
+        p_of(loads, shares, self.effective, self.meeting)
+    }
+}
+
+/// How often `units` equal things, each going its own way with these shares as probabilities,
+/// lie at least as unevenly as these loads: by Pearson's statistic.
+///
+/// Of chi-squared and the Poisson distribution of the pairs that meet, which has the same mean
+/// and variance, the larger chance counts: where things are few, chi-squared has too thin a
+/// tail. Cells that expect less than one are put together.
+pub(super) fn p_value(loads: &[f64], shares: &[f64], units: f64) -> f64 {
+    p_of(loads, shares, units, units)
+}
+
+/// `units` are as noisy; `meeting` meet as rarely.
+fn p_of(loads: &[f64], shares: &[f64], units: f64, meeting: f64) -> f64 {
+    let total: f64 = loads.iter().sum();
+    if total <= 0.0 || units < 2.0 {
+        return 1.0;
+    }
+    let (mut chi2, mut cells) = (0.0, 0_u64);
+    let (mut rare_load, mut rare_share) = (0.0, 0.0);
+    let mut cell = |load: f64, share: f64| {
+        let expected = share * units;
+        let difference = load / total * units - expected;
+        cells += 1;
+        chi2 += ratio(difference * difference, expected);
+    };
+    let even = 1.0 / shares.len() as f64;
+    for (&load, &share) in loads.iter().zip(shares) {
+        // Equal cells stay apart however many they are: the pairs that meet see to them.
+        let is_rare = share * units < 1.0 && (share - even).abs() > even * 1e-6;
+        if is_rare {
+            rare_load += load;
+            rare_share += share;
+        } else {
+            cell(load, share);
+        }
+    }
+    if rare_share > 0.0 {
+        cell(rare_load, rare_share);
+    } else if rare_load > 0.0 {
+        return 0.0; // where nothing can come
+    }
+    tail(chi2, cells, meeting)
+}
+
+/// With so many things a cell, chi-squared needs no help.
+const DENSE: f64 = 100.0;
+
+fn tail(chi2: f64, cells: u64, units: f64) -> f64 {
+    let cells_f = cells as f64;
+    let by_chi2 = ChiSquared::new(cells_f - 1.0).map_or(1.0, |chance| chance.sf(chi2));
+    if units > DENSE * cells_f {
+        return by_chi2;
+    }
+    let pairs = units * (units - 1.0) / 2.0 / cells_f;
+    let met = (chi2 + units - cells_f) * units / cells_f / 2.0;
+    by_chi2.max(at_least(pairs, met))
+}
+
+/// The chance of at least `count` where `mean` are expected, by Poisson's distribution.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a count, rounded to a whole one"
+)]
+pub(super) fn at_least(mean: f64, count: f64) -> f64 {
+    let count = count.round();
+    if count < 1.0 {
+        return 1.0;
+    }
+    Poisson::new(mean).map_or(1.0, |chance| chance.sf(count as u64 - 1))
+}
+
+/// The coefficient of variation of loads over `cells` equal ones that chance exceeds one time in
+/// a hundred.
+pub(super) fn cv_p99(cells: usize, units: f64) -> f64 {
+    let chi2 = ChiSquared::new(cells.saturating_sub(1) as f64)
+        .map_or(0.0, |chance| chance.inverse_cdf(0.99));
+    ratio(chi2, units).sqrt()
+}
+
+/// The root of the mean square of (load over what the share entitles to) - 1.
+pub(super) fn cv(loads: &[f64], shares: &[f64]) -> f64 {
+    let total: f64 = loads.iter().sum();
+    let off = |(load, share): (&f64, &f64)| {
+        let off = ratio(*load, total * share) - 1.0;
+        off * off
+    };
+    let squares: f64 = loads.iter().zip(shares).map(off).sum();
+    if total > 0.0 {
+        ratio(squares, loads.len() as f64).sqrt()
+    } else {
+        0.0
+    }
+}
+
+/// The root of `a² - b²`, 0 where there is none.
+pub(super) fn beyond(a: f64, b: f64) -> f64 {
+    (a * a - b * b).max(0.0).sqrt()
+}
+
+/// (Σc)² / Σc²: that many equal ones would be as noisy.
+pub(super) fn effective(amounts: impl Iterator<Item = u64>) -> f64 {
+    let (sum, squares) = amounts.fold((0.0, 0.0), |(sum, squares), amount| {
+        let amount = amount as f64;
+        (sum + amount, squares + amount * amount)
+    });
+    ratio(sum * sum, squares)
+}
+
+/// The powers of primes from 2 to `most`, in order.
+pub(super) fn prime_powers(most: u64) -> Vec<u64> {
+    (2..=most)
+        .filter(|&number| {
+            let factors = factors(number);
+            factors.first() == factors.last()
+        })
+        .collect()
+}
+
+/// The prime factors, each as often as it divides; what is left after those below 2^16 counts as
+/// one.
+pub(super) fn factors(mut number: u64) -> Vec<u64> {
+    let mut found = vec![];
+    let mut divisor = 2;
+    while divisor < 1 << 16 && divisor * divisor <= number {
+        while number % divisor == 0 {
+            found.push(divisor);
+            number /= divisor;
+        }
+        divisor += 1;
+    }
+    if number > 1 {
+        found.push(number);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic() {
+        assert_eq!(factors(435), [3, 5, 29]);
+        assert!(factors(1).is_empty());
+        assert_eq!(factors(64), [2; 6]);
+        assert_eq!(prime_powers(16), [2, 3, 4, 5, 7, 8, 9, 11, 13, 16]);
+    }
+
+    #[test]
+    fn chances() {
+        let p = |loads: &[f64]| {
+            let even = vec![1.0 / loads.len() as f64; loads.len()];
+            p_value(loads, &even, loads.iter().sum())
+        };
+        assert!(p(&[500.0, 500.0]) > 0.9);
+        assert!(p(&[400.0, 600.0]) < 1e-6);
+        // Ten things in 128 cells, of which one has three: chi-squared alone says one in
+        // thousands, in truth it comes once in some two hundred times.
+        let mut few = [0.0; 128];
+        few[0] = 3.0;
+        few[1..8].fill(1.0);
+        assert!(p(&few) > 0.003, "{}", p(&few));
+        assert!(p_value(&[1.0, 9.0], &[1.0, 0.0], 10.0) < 1e-9);
+    }
+}

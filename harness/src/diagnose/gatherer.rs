@@ -1,0 +1,131 @@
+//! Evidence of keys beyond memory.
+
+use super::Evidence;
+use crate::keys::{Consumer, Keys};
+use hashroute::Router;
+
+/// Gathers [`Evidence`] of a stream of keys, on any number of threads.
+///
+/// Memory: that of the evidence, for each thread.
+///
+/// ```
+/// use hashroute_harness::skew::Gatherer;
+/// use hashroute_harness::stream::{KeySource, Reading, read};
+/// use hashroute::{Node, Rendezvous};
+///
+/// let router = Rendezvous::new(["a", "b"].map(Node::new))?;
+/// let source = KeySource::template("user:{i}", 0..100_000)?;
+/// let (gatherer, _) = read(source, &Gatherer::new(&router), &Reading::default())?;
+/// assert_eq!(gatherer.into_evidence().distinct_keys(), 100_000.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Gatherer<'a> {
+    router: &'a dyn Router,
+    evidence: Evidence,
+}
+
+impl<'a> Gatherer<'a> {
+    /// Nothing yet, for keys that this router is to place. Where it keeps loads, keys have to
+    /// come in order, to one thread.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring};
+    /// # use hashroute_harness::skew::Gatherer;
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// assert_eq!(Gatherer::new(&ring).into_evidence().total().keys, 0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn new(router: &'a dyn Router) -> Self {
+        Self {
+            router,
+            evidence: Evidence::new(router),
+        }
+    }
+
+    /// What was gathered.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring};
+    /// # use hashroute_harness::{Keys, skew::Gatherer, stream::Consumer};
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// let mut gatherer = Gatherer::new(&ring);
+    /// gatherer.add(&Keys::template("{i}", 0..9)?);
+    /// assert_eq!(gatherer.into_evidence().total().keys, 9);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn into_evidence(self) -> Evidence {
+        self.evidence
+    }
+}
+
+impl Consumer for Gatherer<'_> {
+    fn add(&mut self, keys: &Keys) {
+        self.evidence.add_all(self.router, keys);
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.evidence.absorb(other.evidence);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use xxhash_rust::xxh3::xxh3_128;
+
+    use super::*;
+    use crate::measure::CountSetup;
+    use crate::summary::Measure;
+    use crate::wire::Part;
+    use hashroute::{Node, Ring};
+
+    #[test]
+    fn parts_add_up_to_one_pass_beyond_the_sample() {
+        let ring = Ring::new(["a", "b", "c"].map(Node::new)).expect("a ring");
+        let most = Evidence::MOST as u64;
+        let keys = |range| Keys::template("k{i}", range).expect("keys");
+        let mut parts = [0..most / 2, most / 3..most + 9000].map(|range| {
+            let mut part = Gatherer::new(&ring);
+            part.add(&keys(range));
+            part
+        });
+        let mut whole = Evidence::of(&ring, &keys(0..most + 9000));
+        whole.add_all(&ring, &keys(most / 3..most / 2));
+        let setup = CountSetup::new("ring", &ring).expect("a set-up");
+        let [first, second] = &mut parts;
+        second.merge(first.clone());
+        assert!(!whole.is_whole());
+        assert!(second.evidence == whole);
+        let mut file = Vec::new();
+        let written = Part::from(whole.clone()).write(&setup, &mut file);
+        let read = Part::read_all(&ring, &setup, &file[..]).next();
+        let (Ok(()), Some(Ok(part))) = (written, read) else {
+            panic!("evidence cannot be written and read");
+        };
+        assert!(part.evidence == whole);
+    }
+
+    #[test]
+    fn a_hot_key_beyond_the_sample_is_known() {
+        let ring = Ring::new(["a", "b", "c"].map(Node::new)).expect("a ring");
+        let count = Evidence::MOST as u64 + 50_000;
+        let keys = Keys::template("k{i}", 0..count).expect("keys");
+        let mut parts = [0, 1].map(|_| Evidence::new(&ring));
+        let last = keys.iter().max_by_key(|key| xxh3_128(key)).expect("a key");
+        for _ in 0..5000 {
+            parts[1].add(&ring, last, None, None);
+        }
+        parts[0].add_all(&ring, &keys);
+        let [mut evidence, hot] = parts;
+        evidence.absorb(hot);
+        let carriers = evidence.carriers(Measure::Keys);
+        let known = carriers.known().next().expect("a key");
+        assert!(known.key == last && carriers.known().count() == 1);
+        // Too much by what others in its cells have: a few.
+        assert!((5001..5020).contains(&known.amount), "{known:?}");
+        let keys = carriers.units(0).keys / count as f64;
+        assert!((keys - 1.0).abs() < 0.005, "{keys}");
+    }
+}

@@ -1,0 +1,156 @@
+//! Keys, bytes, requests: which is uneven, and who carries it.
+
+use std::collections::BTreeMap;
+use std::string::String;
+use std::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::carriers::Carriers;
+use super::chance::{self, beyond};
+use super::evidence::Evidence;
+use super::placed::Cluster;
+use super::stages::KeyStage;
+use super::templates::{self, TemplateShare};
+use crate::summary::{KeyShare, Measure, Sample, ratio};
+
+/// How uneven one measure is, beside what chance alone gives.
+///
+/// ```
+/// use hashroute_harness::{Keys, Measure, skew::Diagnosis};
+/// use hashroute::registry::{Params, Setup};
+/// use hashroute::strategy;
+///
+/// let mut sizes = vec![1; 10_000];
+/// sizes[7] = 20_000;
+/// let keys = Keys::template("user:{i}", 0..10_000)?.with_sizes(sizes)?;
+/// let setup = Setup::new(strategy::find("rendezvous")?, ["a", "b", "c"], Params::default());
+/// let measures = Diagnosis::new(&setup).analyse(&keys)?.measures;
+/// assert!(!measures[0].uneven && measures[1].uneven);
+/// assert_eq!((measures[1].measure, measures[1].top_keys[0].key.as_str()), (Measure::Bytes, "user:7"));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct MeasureSkew {
+    /// What is counted.
+    pub measure: Measure,
+    /// All of it that lies on nodes.
+    pub total: u64,
+    /// The coefficient of variation of what nodes hold for their weight.
+    pub cv: f64,
+    /// What chance alone gives these keys with what each carries.
+    pub noise_cv: f64,
+    /// What it gives as many keys that all carry the same.
+    pub equal_noise_cv: f64,
+    /// What chance exceeds one time in a hundred, with what each carries.
+    pub noise_cv_p99: f64,
+    /// What it exceeds one time in a hundred with as many keys that all carry the same.
+    pub equal_noise_cv_p99: f64,
+    /// Whether few keys carry much: then chance is that of as many equal keys.
+    pub few_keys: bool,
+    /// What the fullest node has over its fair part.
+    pub max_over_mean: f64,
+    /// That node.
+    pub fullest: String,
+    /// How often chance alone gives as much with what each key carries; with `few_keys`, as if all
+    /// carried the same.
+    pub p_value: f64,
+    /// Whether it is more than chance and more than a hundredth.
+    pub uneven: bool,
+    /// The stages that make half of it, or the one that makes most: none where it is even.
+    pub because: Vec<KeyStage>,
+    /// What is added to the noise because few keys carry much; 0 where that is not so, or less
+    /// than the noise of equal keys.
+    pub heavy_cv: f64,
+    /// How many of the distinct keys carry half.
+    pub keys_for_half: u64,
+    /// The keys that carry most, up to five; empty when all carry the same. Of those beyond the
+    /// sample, the ones that carry a thousandth or more.
+    pub top_keys: Vec<KeyShare>,
+    /// The templates that carry most, up to five, of those with at least two keys.
+    pub templates: Vec<TemplateShare>,
+}
+
+/// Of each measure that is known; what is uneven is not said yet.
+pub(super) fn measures(cluster: &Cluster, evidence: &Evidence) -> Vec<MeasureSkew> {
+    evidence
+        .measures()
+        .map(|measure| of(measure, cluster, evidence))
+        .collect()
+}
+
+fn of(measure: Measure, cluster: &Cluster, evidence: &Evidence) -> MeasureSkew {
+    let on_nodes = evidence
+        .loads()
+        .iter()
+        .filter(|(node, _)| node.weight() > 0);
+    let loads: Vec<_> = on_nodes.map(|(_, load)| load.of(measure) as f64).collect();
+    let carriers = evidence.carriers(measure);
+    let (sample, units) = (carriers.sample(), carriers.units(0));
+    let noise = sample.noise(&cluster.weights);
+    let equal = cluster.noise(units.keys);
+    let equals = Sample::equal(units.total, units.keys);
+    let total: f64 = loads.iter().sum();
+    let of_fair = loads
+        .iter()
+        .zip(&cluster.fair)
+        .map(|(load, fair)| ratio(*load, total * fair));
+    let fullest = of_fair.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let heavy_cv = if units.few {
+        beyond(noise.cv, equal)
+    } else {
+        0.0
+    };
+    MeasureSkew {
+        measure,
+        total: sum(evidence, measure),
+        cv: chance::cv(&loads, &cluster.fair),
+        noise_cv: noise.cv,
+        equal_noise_cv: equal,
+        noise_cv_p99: noise.cv_p99,
+        equal_noise_cv_p99: equals.noise(&cluster.weights).cv_p99,
+        few_keys: units.few,
+        max_over_mean: fullest.map_or(0.0, |(_, of_fair)| of_fair),
+        fullest: fullest.map_or_else(String::new, |(rank, _)| cluster.names[rank].clone()),
+        p_value: units.p_value(&loads, &cluster.fair),
+        uneven: false,
+        because: Vec::new(),
+        heavy_cv,
+        keys_for_half: sample.half as u64,
+        top_keys: carriers.top(total),
+        templates: top_templates(&carriers),
+    }
+}
+
+fn sum(evidence: &Evidence, measure: Measure) -> u64 {
+    let on_nodes = evidence.loads().iter();
+    on_nodes.fold(0, |sum, (_, load)| sum.saturating_add(load.of(measure)))
+}
+
+fn top_templates(carriers: &Carriers) -> Vec<TemplateShare> {
+    let mut sums: BTreeMap<String, (u64, f64)> = BTreeMap::new();
+    let mut total = 0.0;
+    for one in carriers.iter() {
+        let amount = one.amount as f64 * one.stands_for;
+        let (keys, sum) = sums.entry(templates::of(one.key)).or_default();
+        (*keys, *sum, total) = (*keys + 1, *sum + amount, total + amount);
+    }
+    let mut sums: Vec<_> = sums
+        .into_iter()
+        .filter(|(_, (keys, _))| *keys > 1)
+        .collect();
+    sums.sort_by(|a, b| b.1.1.total_cmp(&a.1.1).then_with(|| a.0.cmp(&b.0)));
+    let share = |(template, (keys, sum))| TemplateShare {
+        template,
+        keys,
+        share: ratio(sum, total),
+    };
+    sums.into_iter().take(5).map(share).collect()
+}
+
+/// The most uneven of those that are uneven.
+pub(super) fn worst(measures: &[MeasureSkew]) -> Option<&MeasureSkew> {
+    let uneven = measures.iter().filter(|measure| measure.uneven);
+    uneven.max_by(|a, b| a.cv.total_cmp(&b.cv))
+}

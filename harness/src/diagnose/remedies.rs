@@ -1,0 +1,402 @@
+//! What would help, tried on the keys themselves.
+
+use std::collections::BTreeSet;
+use std::format;
+use std::string::String;
+use std::vec;
+use std::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::chance::{self, Units};
+use super::counts::{MANY, NodeCounts};
+use super::evidence::Evidence;
+use super::placed::{Cluster, Placed};
+use super::stages::{KeyStage, shown};
+use super::templates::{Shape, Varying};
+use super::{Diagnosis, SLIGHT};
+use crate::measure::{assign, assign_hash};
+use crate::summary::Measure;
+use crate::summary::ratio;
+use hashroute::hash::mix64;
+use hashroute::registry::{Agree, Excess, Params, Setup};
+use hashroute::{HashFunction, KeyHash, KeyHasher, NodeId, Router, Server, strategy};
+
+/// Something that was tried, and what came of it.
+///
+/// ```
+/// use hashroute_harness::{Keys, skew::Diagnosis};
+/// use hashroute::registry::{Params, Setup};
+/// use hashroute::{HashFunction, KeyHasher, strategy};
+///
+/// let params = Params::default().with_hasher(KeyHasher::new(HashFunction::TwemproxyFnv1a64));
+/// let nodes = (0..60).map(|i| format!("node-{i}"));
+/// let setup = Setup::new(strategy::find("modulo")?, nodes, params);
+/// let keys = Keys::template("metric:demo:{i}", 0..1000)?;
+/// let remedies = Diagnosis::new(&setup).analyse(&keys)?.remedies;
+/// let front = remedies.iter().find(|remedy| remedy.what.contains("in front"));
+/// assert!(front.is_some_and(|front| front.even && front.moved_share > 0.9));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Remedy {
+    /// What was changed.
+    pub what: String,
+    /// The coefficient of variation afterwards, of the measure that was most uneven.
+    pub cv: f64,
+    /// What chance alone gives.
+    pub noise_cv: f64,
+    /// How often chance alone gives as much, as in [`MeasureSkew`](super::MeasureSkew).
+    pub p_value: f64,
+    /// Whether that is even: a p of at least a hundredth, or a coefficient of variation below it.
+    pub even: bool,
+    /// The share of the keys that move.
+    pub moved_share: f64,
+}
+
+/// How many keys are tried.
+const TRIED: usize = 1 << 16;
+
+/// A p below it is no chance: of one remedy, not of many tests, so that none looks better than
+/// it is.
+const PLAIN: f64 = 0.01;
+
+impl Remedy {
+    /// By these loads, of which no key moved.
+    fn judge(what: String, cluster: &Cluster, loads: &[f64], units: &Units) -> Self {
+        let cv = chance::cv(loads, &cluster.fair);
+        let p_value = units.p_value(loads, &cluster.fair);
+        Self {
+            what,
+            cv,
+            noise_cv: cluster.noise(units.effective),
+            p_value,
+            even: p_value >= PLAIN || cv < SLIGHT,
+            moved_share: 0.0,
+        }
+    }
+}
+
+/// The keys and where they are now.
+pub(super) struct Trial<'a> {
+    diagnosis: &'a Diagnosis<'a>,
+    setup: &'a Setup,
+    router: &'a dyn Router,
+    keys: Vec<&'a [u8]>,
+    amounts: Vec<u64>,
+    evidence: &'a Evidence,
+    measure: Measure,
+    now: Vec<Option<&'a str>>,
+    bits: u32,
+    found: Vec<Remedy>,
+}
+
+impl<'a> Trial<'a> {
+    pub(super) fn new(
+        diagnosis: &'a Diagnosis<'a>,
+        router: &'a dyn Router,
+        placed: &'a Placed,
+        evidence: &'a Evidence,
+        measure: Measure,
+    ) -> Self {
+        let sampled: Vec<_> = placed
+            .keys
+            .iter()
+            .take(TRIED)
+            .map(|key| key.sampled)
+            .collect();
+        let keys: Vec<_> = sampled.iter().map(|one| &*one.key).collect();
+        let owner = |key: &&[u8]| {
+            let id = assign(router, key)?;
+            router.nodes().name(id)
+        };
+        Self {
+            now: keys.iter().map(owner).collect(),
+            amounts: sampled.iter().map(|one| one.load.of(measure)).collect(),
+            bits: placed.bits,
+            evidence,
+            measure,
+            diagnosis,
+            setup: diagnosis.setup,
+            router,
+            keys,
+            found: Vec::new(),
+        }
+    }
+
+    /// All that can be tried against these faults, the best first.
+    pub(super) fn against(mut self, faults: &[KeyStage], counts: &NodeCounts) -> Vec<Remedy> {
+        let is = |stage| faults.contains(&stage);
+        if is(KeyStage::Keys) {
+            return self.without_largest(); // another assignment would only be other luck
+        }
+        if is(KeyStage::Tag) {
+            self.without_tag();
+        }
+        if is(KeyStage::Nodes) {
+            self.weights();
+        }
+        if is(KeyStage::Hash) {
+            self.mixed();
+            self.shapes();
+            self.hashes();
+        }
+        if is(KeyStage::Routing) || is(KeyStage::Hash) || faults.is_empty() {
+            self.parameters();
+            self.strategies();
+        }
+        if is(KeyStage::Hash) && counts.modulo {
+            self.node_counts(counts);
+        }
+        let rank = |remedy: &Remedy| {
+            let over = chance::beyond(remedy.cv, remedy.noise_cv);
+            let over = if remedy.even { 0.0 } else { over.max(SLIGHT) };
+            ((over / SLIGHT).round(), (remedy.moved_share * 20.0).round())
+        };
+        self.found.sort_by(|a, b| {
+            let (a, b) = (rank(a), rank(b));
+            a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+        });
+        self.found
+    }
+
+    /// The largest keys kept elsewhere: what no assignment can do. Of all keys, tried or not.
+    fn without_largest(mut self) -> Vec<Remedy> {
+        let cluster = Cluster::of(self.router);
+        let carriers = self.evidence.carriers(self.measure);
+        let known: Vec<_> = carriers.known().take(1000).collect();
+        let on_nodes = self.evidence.loads().iter();
+        let on_nodes = on_nodes.filter(|(node, _)| node.weight() > 0);
+        let mut loads: Vec<_> = on_nodes
+            .map(|(_, load)| load.of(self.measure) as f64)
+            .collect();
+        let mut gone = 0;
+        for count in [1, 10, 100, 1000] {
+            let (Some(first), Some(more)) = (known.first(), known.get(gone..count)) else {
+                break;
+            };
+            for one in more {
+                let rank = assign(self.router, one.key).and_then(|id| cluster.rank(id));
+                if let Some(load) = rank.and_then(|rank| loads.get_mut(rank)) {
+                    *load = (*load - one.amount as f64).max(0.0);
+                }
+            }
+            gone = count;
+            let what = match count {
+                1 => format!("{} kept elsewhere, or split", shown(first.key)),
+                _ => format!("the {count} largest keys kept elsewhere, or split"),
+            };
+            let remedy = Remedy::judge(what, &cluster, &loads, &carriers.units(count));
+            let is_even = remedy.even;
+            self.found.push(remedy);
+            if is_even {
+                break;
+            }
+        }
+        self.found.sort_by(|a, b| a.cv.total_cmp(&b.cv));
+        self.found
+    }
+
+    /// Keep what came of it, if anything did.
+    fn tried(
+        &mut self,
+        what: String,
+        router: &dyn Router,
+        assign: &dyn Fn(usize) -> Option<NodeId>,
+    ) {
+        let remedy = self.measured(what, router, assign);
+        if remedy.moved_share > 0.0 {
+            self.found.push(remedy);
+        }
+    }
+
+    fn measured(
+        &self,
+        what: String,
+        router: &dyn Router,
+        assign: &dyn Fn(usize) -> Option<NodeId>,
+    ) -> Remedy {
+        let cluster = Cluster::of(router);
+        let mut loads = vec![0.0; cluster.len()];
+        let mut moved = 0_u32;
+        for (at, amount) in self.amounts.iter().enumerate() {
+            let id = assign(at);
+            moved += u32::from(id.and_then(|id| router.nodes().name(id)) != self.now[at]);
+            if let Some(rank) = id.and_then(|id| cluster.rank(id)) {
+                loads[rank] += *amount as f64;
+            }
+        }
+        let carried = self.amounts.iter().filter(|&&amount| amount > 0);
+        let units = Units::of(&carried.map(|&amount| (amount, 1.0)));
+        Remedy {
+            moved_share: ratio(f64::from(moved), self.keys.len() as f64),
+            ..Remedy::judge(what, &cluster, &loads, &units)
+        }
+    }
+
+    fn with_params(&mut self, what: String, params: Params) {
+        let setup = self.setup.clone().with_params(params);
+        if let Ok(router) = setup.and_then(|setup| setup.build()) {
+            self.with_router(what, &*router);
+        }
+    }
+
+    fn with_router(&mut self, what: String, router: &dyn Router) {
+        let keys = self.keys.clone();
+        self.tried(what, router, &|at| assign(router, keys[at]));
+    }
+
+    fn with_keys(&mut self, what: String, keys: &[Vec<u8>]) {
+        if self.keys.iter().zip(keys).all(|(now, then)| now == then) {
+            return;
+        }
+        // Keys that become one are no remedy.
+        let distinct: BTreeSet<_> = keys.iter().collect();
+        if let (true, Ok(router)) = (distinct.len() == keys.len(), self.setup.build()) {
+            self.tried(what, &*router, &|at| assign(&*router, &keys[at]));
+        }
+    }
+
+    fn without_tag(&mut self) {
+        let pair = self.router.hash_id().hasher().and_then(KeyHasher::tag);
+        let [open, close] = pair.unwrap_or(hashroute::HashTag::BRACES).pair();
+        let plain = |key: &&[u8]| {
+            let bytes = key.iter().copied();
+            bytes
+                .filter(|byte| *byte != open && *byte != close)
+                .collect()
+        };
+        let keys: Vec<Vec<u8>> = self.keys.iter().map(plain).collect();
+        self.with_keys(String::from("keys without their hash tags"), &keys);
+    }
+
+    fn weights(&mut self) {
+        let servers = self.setup.servers().iter();
+        let mut weights = servers.map(Server::weight).filter(|&weight| weight > 0);
+        let first = weights.next();
+        if !self.setup.is_free() || weights.all(|weight| Some(weight) == first) {
+            return;
+        }
+        let one = |server: &Server| server.clone().with_weight(server.weight().min(1));
+        let servers: Vec<_> = self.setup.servers().iter().map(one).collect();
+        if let Ok(router) = self.setup.with_members(servers).build() {
+            self.with_router(String::from("every node of weight 1"), &*router);
+        }
+    }
+
+    /// The parameters by which the row says that it becomes more even.
+    fn parameters(&mut self) {
+        if self.setup.servers().len() >= MANY {
+            return;
+        }
+        for param in self.setup.scheme().params {
+            for value in param.finer {
+                let params = self.setup.params().clone().with(param.name, *value);
+                self.with_params(format!("{}={value}", param.name), params);
+            }
+        }
+    }
+
+    /// The nearest numbers of nodes that are not dangerous.
+    fn node_counts(&mut self, counts: &NodeCounts) {
+        let now = self.setup.servers().len() as u64;
+        let fine = || {
+            counts
+                .rows
+                .iter()
+                .filter(|row| !row.dangerous)
+                .map(|row| row.nodes)
+        };
+        let below = fine().filter(|&nodes| nodes < now).max();
+        let above = fine().filter(|&nodes| nodes > now).min();
+        for nodes in [below, above].into_iter().flatten() {
+            let Ok(count) = usize::try_from(nodes) else {
+                continue;
+            };
+            let servers = self.diagnosis.resized(count);
+            let router = self.setup.with_members(servers).build();
+            if let Some(router) = router.ok().filter(|router| router.nodes().len() == count) {
+                self.with_router(format!("{nodes} nodes"), &*router);
+            }
+        }
+    }
+
+    fn mixed(&mut self) {
+        let Ok(router) = self.setup.build() else {
+            return;
+        };
+        let (keys, bits) = (self.keys.clone(), self.bits.clamp(1, 64));
+        let assign = |at: usize| {
+            let hash = mix64(router.hash_key(keys[at])?.get()) >> (64 - bits);
+            assign_hash(&*router, KeyHash::from_raw(hash))
+        };
+        self.tried(
+            String::from("hashes mixed once more (mix64)"),
+            &*router,
+            &assign,
+        );
+    }
+
+    fn shapes(&mut self) {
+        let varying = Varying::of(self.keys.iter().copied());
+        for shape in Shape::ALL {
+            let keys: Vec<_> = self
+                .keys
+                .iter()
+                .map(|key| varying.reshape(key, shape))
+                .collect();
+            let how = match shape {
+                Shape::Front => "the number in front",
+                Shape::Middle => "the number in the middle",
+                Shape::Padded => "the number zero padded",
+            };
+            let example = keys.iter().min().map_or_else(String::new, |key| shown(key));
+            self.with_keys(format!("{how}: {example}"), &keys);
+        }
+    }
+
+    /// By our names and by those of the systems that have a choice.
+    fn hashes(&mut self) {
+        let tag = self.router.hash_id().hasher().and_then(KeyHasher::tag);
+        for function in [HashFunction::Xxh3, HashFunction::Murmur3_128] {
+            let hasher = KeyHasher::new(function);
+            let hasher = match tag {
+                Some(tag) => hasher.with_tag(tag),
+                None => hasher,
+            };
+            let params = self.setup.params().clone().with_hasher(hasher);
+            self.with_params(format!("hash {function}"), params);
+        }
+        for param in self.setup.scheme().params {
+            for value in param.hashes {
+                let params = self.setup.params().clone().with(param.name, *value);
+                self.with_params(format!("{}={value}", param.name), params);
+            }
+        }
+    }
+
+    /// The strategies whose peers share no more than the nodes, and that move few keys at a change.
+    fn strategies(&mut self) {
+        let hasher = self.router.hash_id().hasher().cloned();
+        let params = Params::default().with_hasher(hasher.unwrap_or_default());
+        let first = self.found.len();
+        for scheme in strategy::ALL {
+            let shares = matches!(scheme.agree(), Agree::Set | Agree::Count);
+            let settled = !matches!(
+                scheme.caps().map(|caps| caps.excess),
+                Some(Excess::Unbounded)
+            );
+            let other = scheme.title() != self.setup.scheme().title();
+            if !(shares && settled && other) {
+                continue;
+            }
+            if let Ok(router) = scheme.build(self.setup.nodes(), &params) {
+                let id = router.hash_id();
+                let hash = id.hasher().map_or("", |hasher| hasher.function().name());
+                self.with_router(format!("strategy {}, hash {hash}", scheme.name), &*router);
+            }
+        }
+        self.found[first..].sort_by(|a, b| a.cv.total_cmp(&b.cv));
+    }
+}

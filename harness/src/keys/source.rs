@@ -1,0 +1,324 @@
+//! Where keys come from, in batches.
+
+use core::fmt;
+use core::ops::Range;
+use std::borrow::ToOwned;
+use std::boxed::Box;
+use std::io::Read;
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+use super::blocks::Blocks;
+use super::dump::{BadLine, DumpFormat, DumpKeys, DumpReader, DumpSource};
+use super::error::InputError;
+use super::list::Keys;
+use super::rows::Rows;
+use hashroute::Error;
+
+/// How many keys of a template, or rows of comma separated values, make a batch.
+const BATCH: usize = 16_384;
+/// How many bytes of keys of such rows do.
+const BYTES: usize = 1 << 20;
+/// How many bad lines are kept with their words.
+const KEPT: usize = 5;
+
+/// The lines that were passed over: how many, and the first five.
+///
+/// ```
+/// assert_eq!(hashroute_harness::stream::BadLines::default().count, 0);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BadLines {
+    /// How many.
+    pub count: u64,
+    /// The first, in order.
+    pub first: Vec<BadLine>,
+}
+
+impl BadLines {
+    /// Note an error of a line, and give any other back.
+    ///
+    /// # Errors
+    /// An error that is not about a line.
+    ///
+    /// ```
+    /// # use hashroute_harness::{InputError, stream::BadLines};
+    /// let mut bad = BadLines::default();
+    /// bad.note(InputError::Line { line: 7, problem: "not a key".into() })?;
+    /// assert_eq!((bad.count, bad.first[0].line), (1, 7));
+    /// # Ok::<(), hashroute_harness::InputError>(())
+    /// ```
+    pub fn note(&mut self, error: InputError) -> Result<(), InputError> {
+        match error {
+            InputError::Line { line, problem } => {
+                self.count += 1;
+                self.keep(BadLine { line, problem });
+                Ok(())
+            }
+            other => Err(other),
+        }
+    }
+
+    /// The first of them as an error, where it is one.
+    pub(super) fn refuse(&self, strict: bool) -> Result<(), InputError> {
+        match self.first.first() {
+            Some(BadLine { line, problem }) if strict => Err(InputError::Line {
+                line: *line,
+                problem: problem.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn keep(&mut self, bad: BadLine) {
+        let index = self.first.partition_point(|other| other.line <= bad.line);
+        self.first.insert(index, bad);
+        self.first.truncate(KEPT);
+    }
+
+    /// As if those of the other had been noted here.
+    ///
+    /// ```
+    /// # use hashroute_harness::{InputError, stream::BadLines};
+    /// let (mut bad, mut earlier) = (BadLines::default(), BadLines::default());
+    /// bad.note(InputError::Line { line: 7, problem: "not a key".into() })?;
+    /// earlier.note(InputError::Line { line: 2, problem: "not a key".into() })?;
+    /// bad.merge(earlier);
+    /// assert_eq!((bad.count, bad.first[0].line), (2, 2));
+    /// # Ok::<(), hashroute_harness::InputError>(())
+    /// ```
+    pub fn merge(&mut self, other: Self) {
+        self.count += other.count;
+        other.first.into_iter().for_each(|bad| self.keep(bad));
+    }
+}
+
+/// Keys in batches, so that they need not fit into memory.
+///
+/// ```
+/// use hashroute_harness::stream::{BadLines, KeySource};
+///
+/// let (mut source, mut bad) = (KeySource::jsonl(&b"\"a\"\nb\n\"c\"\n"[..]), BadLines::default());
+/// let keys = source.next_keys(&mut bad)?.expect("a first batch");
+/// assert!(keys.iter().eq([b"a", b"c"]));
+/// assert_eq!((bad.count, bad.first[0].line), (1, 2));
+/// assert!(source.next_keys(&mut bad)?.is_none());
+/// # Ok::<(), hashroute_harness::InputError>(())
+/// ```
+pub struct KeySource<'a>(Kind<'a>);
+
+type Next<'a> = dyn FnMut(&mut BadLines) -> Result<Option<Keys>, InputError> + 'a;
+
+enum Kind<'a> {
+    /// Lines, and whether each is a JSON value.
+    Lines(Blocks<Box<dyn Read + 'a>>, bool),
+    Template(String, Range<u64>),
+    /// What can only be read in one go, such as values in quotes that go over lines.
+    Batches(Box<Next<'a>>),
+}
+
+impl fmt::Debug for KeySource<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Kind::Lines(..) => "KeySource::Lines",
+            Kind::Template(..) => "KeySource::Template",
+            Kind::Batches(_) => "KeySource::Batches",
+        })
+    }
+}
+
+impl<'a> KeySource<'a> {
+    /// One key a line, as [`Keys::lines`] reads them.
+    ///
+    /// ```
+    /// # use hashroute_harness::stream::{BadLines, KeySource};
+    /// let mut source = KeySource::lines(&b"a\nb\n"[..]);
+    /// let keys = source.next_keys(&mut BadLines::default())?.expect("a batch");
+    /// assert!(keys.iter().eq([b"a", b"b"]));
+    /// # Ok::<(), hashroute_harness::InputError>(())
+    /// ```
+    pub fn lines(input: impl Read + 'a) -> Self {
+        Self(Kind::Lines(Blocks::new(Box::new(input)), false))
+    }
+
+    /// One JSON value a line, as [`Keys::jsonl`] reads them.
+    ///
+    /// ```
+    /// # use hashroute_harness::stream::{BadLines, KeySource};
+    /// let mut source = KeySource::jsonl(&b"\"a\"\n{\"hex\":\"62\"}\n"[..]);
+    /// let keys = source.next_keys(&mut BadLines::default())?.expect("a batch");
+    /// assert!(keys.iter().eq([b"a", b"b"]));
+    /// # Ok::<(), hashroute_harness::InputError>(())
+    /// ```
+    pub fn jsonl(input: impl Read + 'a) -> Self {
+        Self(Kind::Lines(Blocks::new(Box::new(input)), true))
+    }
+
+    /// Comma separated values, as [`Keys::csv`] reads them. Since a quote may go over lines, one
+    /// thread does all the reading.
+    ///
+    /// # Errors
+    /// [`InputError`] for a header that cannot be used.
+    ///
+    /// ```
+    /// # use hashroute_harness::stream::{BadLines, KeySource};
+    /// let mut source = KeySource::csv(&b"size,key\n1,a\n2,b\n"[..])?;
+    /// let keys = source.next_keys(&mut BadLines::default())?.expect("a batch");
+    /// assert!(keys.iter().eq([b"a", b"b"]));
+    /// # Ok::<(), hashroute_harness::InputError>(())
+    /// ```
+    pub fn csv(input: impl Read + 'a) -> Result<Self, InputError> {
+        let mut rows = Rows::new(input, &Keys::COLUMNS)?;
+        Ok(Self::batches(move |bad| {
+            let mut note = |error| bad.note(error);
+            let (keys, more) = Keys::read_rows(&mut rows, BATCH, BYTES, &mut note)?;
+            Ok((more || !keys.is_empty()).then_some(keys))
+        }))
+    }
+
+    /// A template filled with each number of a range, as [`Keys::template`] does, without its
+    /// limit.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a template that cannot be used.
+    ///
+    /// ```
+    /// # use hashroute_harness::stream::KeySource;
+    /// let source = KeySource::template("user:{i}", 0..1 << 40)?;
+    /// assert!(KeySource::template("user", 0..9).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn template(template: &str, range: Range<u64>) -> Result<Self, Error> {
+        Keys::template(template, range.start..range.start)?;
+        Ok(Self(Kind::Template(template.to_owned(), range)))
+    }
+
+    /// What `redis-cli` or memcached printed, as [`Keys::dump`] reads it, on one thread, since a
+    /// line's meaning may rest on those before it. `end` gets what the text says of itself, once
+    /// it is over.
+    ///
+    /// ```
+    /// # use hashroute_harness::stream::{BadLines, KeySource};
+    /// use hashroute_harness::DumpFormat;
+    /// let mut listed = 0;
+    /// let mut source =
+    ///     KeySource::dump(DumpFormat::Scan, &b"a\nb\n"[..], |source| listed = source.keys_listed);
+    /// let keys = source.next_keys(&mut BadLines::default())?.expect("a batch");
+    /// assert!(keys.iter().eq([b"a", b"b"]));
+    /// assert!(source.next_keys(&mut BadLines::default())?.is_none());
+    /// drop(source);
+    /// assert_eq!(listed, 2);
+    /// # Ok::<(), hashroute_harness::InputError>(())
+    /// ```
+    pub fn dump(
+        format: DumpFormat,
+        input: impl Read + 'a,
+        mut end: impl FnMut(DumpSource) + 'a,
+    ) -> Self {
+        let (mut blocks, mut reader) = (Blocks::new(input), Some(DumpReader::new(format)));
+        Self::batches(move |bad| {
+            let Some(open) = &mut reader else {
+                return Ok(None);
+            };
+            let mut keys = DumpKeys::default();
+            // Whether all keys of a short list have sizes is known at its end.
+            while keys.is_empty() || format.is_short() {
+                let Some((lines, _)) = blocks.advance()? else {
+                    reader.take().map(DumpReader::finish).map(&mut end);
+                    break;
+                };
+                keys.read(open, &*lines, &mut |error| bad.note(error))?;
+            }
+            let keys = keys.finish();
+            Ok(Some(keys).filter(|keys| !keys.is_empty()))
+        })
+    }
+
+    /// Whatever `next` gives, until it gives none. It notes the lines that it passes over.
+    ///
+    /// ```
+    /// # use hashroute_harness::stream::{BadLines, KeySource};
+    /// use hashroute_harness::Keys;
+    /// let mut some = Keys::lines(&b"a\nb\n"[..]).ok();
+    /// let mut source = KeySource::batches(move |_| Ok(some.take()));
+    /// let keys = source.next_keys(&mut BadLines::default())?.expect("a batch");
+    /// assert!(keys.iter().eq([b"a", b"b"]));
+    /// # Ok::<(), hashroute_harness::InputError>(())
+    /// ```
+    pub fn batches(
+        next: impl FnMut(&mut BadLines) -> Result<Option<Keys>, InputError> + 'a,
+    ) -> Self {
+        Self(Kind::Batches(Box::new(next)))
+    }
+
+    /// The next keys, and the lines that were passed over, noted; `None` at the end. A batch may
+    /// be empty.
+    ///
+    /// # Errors
+    /// [`InputError`] that is not about one line.
+    ///
+    /// ```
+    /// # use hashroute_harness::stream::{BadLines, KeySource};
+    /// let mut source = KeySource::lines(&b""[..]);
+    /// assert!(source.next_keys(&mut BadLines::default())?.is_none());
+    /// # Ok::<(), hashroute_harness::InputError>(())
+    /// ```
+    pub fn next_keys(&mut self, bad: &mut BadLines) -> Result<Option<Keys>, InputError> {
+        let chunk = self.next_chunk(bad)?;
+        chunk.map(|chunk| chunk.keys(bad)).transpose()
+    }
+
+    /// The next piece of work.
+    pub(super) fn next_chunk(&mut self, bad: &mut BadLines) -> Result<Option<Chunk>, InputError> {
+        Ok(match &mut self.0 {
+            Kind::Lines(blocks, json) => {
+                let json = *json;
+                blocks
+                    .advance()?
+                    .map(|(lines, first)| Chunk::Lines { lines, first, json })
+            }
+            Kind::Template(template, range) => {
+                let start = range.start;
+                range.start = range.end.min(start.saturating_add(BATCH as u64));
+                (start < range.end).then(|| Chunk::Template(template.clone(), start..range.start))
+            }
+            Kind::Batches(next) => next(bad)?.map(Chunk::Keys),
+        })
+    }
+}
+
+/// A piece of work for any thread.
+#[derive(Debug)]
+pub(super) enum Chunk {
+    Lines {
+        lines: Vec<u8>,
+        first: u64,
+        json: bool,
+    },
+    Template(String, Range<u64>),
+    Keys(Keys),
+}
+
+impl Chunk {
+    pub(super) fn keys(self, bad: &mut BadLines) -> Result<Keys, InputError> {
+        match self {
+            Self::Lines { lines, first, json } => {
+                let mut note = |error| bad.note(error);
+                if json {
+                    Keys::read_jsonl(&*lines, first, &mut note)
+                } else {
+                    Keys::read_lines(&*lines, first, &mut note)
+                }
+            }
+            // It was refused already if it cannot be filled.
+            Self::Template(template, range) => {
+                Keys::template(&template, range).map_err(|error| InputError::Line {
+                    line: 0,
+                    problem: error.to_string(),
+                })
+            }
+            Self::Keys(keys) => Ok(keys),
+        }
+    }
+}

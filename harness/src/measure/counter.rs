@@ -1,0 +1,168 @@
+//! Keys of a stream, routed and counted.
+
+use std::vec;
+use std::vec::Vec;
+
+use super::assignment::assign;
+use super::setup::CountSetup;
+use super::tally::Tally;
+use crate::keys::{Consumer, Keys};
+use crate::summary::{Amounts, BLOCK, MEASURES, Run};
+use hashroute::{Error, KeyHash, NodeId, Router};
+
+/// Routes keys and counts them in a [`Tally`].
+///
+/// ```
+/// use hashroute_harness::{Keys, stream::{Consumer, Counter}};
+/// use hashroute::{Node, Ring};
+///
+/// let ring = Ring::new(["a", "b"].map(Node::new))?;
+/// let mut counter = Counter::new("ring", &ring)?;
+/// counter.add(&Keys::template("user:{i}", 0..10)?);
+/// assert_eq!(counter.into_tally().keys(), 10);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Counter<'a> {
+    router: &'a dyn Router,
+    /// By id, the index of a node in order of name.
+    ranks: Vec<usize>,
+    /// Of the keys at hand.
+    hashes: Vec<KeyHash>,
+    owners: Vec<Option<NodeId>>,
+    tally: Tally,
+}
+
+impl<'a> Counter<'a> {
+    /// Nothing counted yet. `strategy` is a name for the reader.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a router that counts loads.
+    ///
+    /// ```
+    /// # use hashroute::{BoundedLoad, Ring};
+    /// # use hashroute_harness::stream::Counter;
+    /// let bounded = BoundedLoad::new(Ring::new(["a", "b"])?, 1.25)?;
+    /// assert!(Counter::new("bounded", &bounded).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn new(strategy: &str, router: &'a dyn Router) -> Result<Self, Error> {
+        Ok(Self::with(CountSetup::new(strategy, router)?, router))
+    }
+
+    /// As [`new`](Self::new), for keys that come in one stream, in order: the router may count
+    /// loads. Such a count cannot be merged with others.
+    ///
+    /// ```
+    /// # use hashroute::{BoundedLoad, Loads, Ring};
+    /// # use hashroute_harness::{Keys, stream::{Consumer, Counter}};
+    /// let bounded = BoundedLoad::new(Ring::new(["a", "b"])?, 1.25)?;
+    /// let mut counter = Counter::in_order("bounded", &bounded);
+    /// counter.add(&Keys::template("user:{i}", 0..10)?);
+    /// assert_eq!(bounded.total_load(), 10);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn in_order(strategy: &str, router: &'a dyn Router) -> Self {
+        Self::with(CountSetup::in_order(strategy, router), router)
+    }
+
+    fn with(setup: CountSetup, router: &'a dyn Router) -> Self {
+        let mut ranks = vec![usize::MAX; router.nodes().id_bound()];
+        for (rank, (id, _)) in router.nodes().iter().enumerate() {
+            ranks[id.index()] = rank;
+        }
+        Self {
+            router,
+            ranks,
+            hashes: Vec::new(),
+            owners: Vec::new(),
+            tally: Tally::new(setup),
+        }
+    }
+
+    /// What was counted.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring};
+    /// # use hashroute_harness::stream::Counter;
+    /// let ring = Ring::new([Node::new("a")])?;
+    /// assert_eq!(Counter::new("ring", &ring)?.into_tally().keys(), 0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn into_tally(mut self) -> Tally {
+        self.tally.census.settle();
+        self.tally.templates.settle();
+        self.tally
+    }
+
+    /// The owners of these keys, in order.
+    fn route(&mut self, keys: &[&[u8]]) {
+        let router = self.router;
+        self.owners.clear();
+        if router.loads().is_some() {
+            let owners = keys.iter().map(|key| assign(router, key));
+            return self.owners.extend(owners);
+        }
+        // Without loads a key is routed by its hash alone, which is faster for many at once.
+        let hashes = keys.iter().map(|key| router.hash_key(key));
+        self.hashes.clear();
+        self.hashes.extend(hashes.clone().flatten());
+        self.owners.resize(self.hashes.len(), None);
+        router.route_batch(&self.hashes, &mut self.owners);
+        if self.hashes.len() < keys.len() {
+            // Some keys are not routed: they have no owner, and the others' move behind them.
+            let mut batch = core::mem::take(&mut self.owners).into_iter();
+            let owned = |hash: Option<KeyHash>| hash.and_then(|_| batch.next().flatten());
+            self.owners.extend(hashes.map(owned));
+        }
+    }
+
+    /// The amounts of a key, put on its node; 0 when it has none.
+    fn put(&mut self, owner: Option<NodeId>, amounts: Amounts) -> Amounts {
+        for (total, amount) in self.tally.totals.iter_mut().zip(amounts) {
+            *total = total.saturating_add(amount.into());
+        }
+        let Some(rank) = owner.and_then(|id| self.ranks.get(id.index())) else {
+            return [0; MEASURES];
+        };
+        for (loads, amount) in self.tally.loads.iter_mut().zip(amounts) {
+            if let Some(load) = loads.get_mut(*rank) {
+                *load = load.saturating_add(amount);
+            }
+        }
+        amounts
+    }
+}
+
+impl Consumer for Counter<'_> {
+    fn add(&mut self, keys: &Keys) {
+        let (sizes, requests) = (keys.sizes(), keys.requests());
+        self.tally.keys = self.tally.keys.saturating_add(keys.len() as u64);
+        for (known, amounts) in self.tally.known.iter_mut().zip([sizes, requests]) {
+            *known |= amounts.is_some();
+        }
+        let of =
+            |amounts: Option<&[u64]>, index: usize| amounts.map_or(0, |amounts| amounts[index]);
+        let mut all = keys.iter();
+        let (mut block, mut rows) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
+        let mut run = Run::default();
+        for start in (0..keys.len()).step_by(BLOCK) {
+            block.clear();
+            block.extend(all.by_ref().take(BLOCK));
+            self.route(&block);
+            rows.clear();
+            for (index, &key) in (start..).zip(&block) {
+                let amounts = [1, of(sizes, index), of(requests, index)];
+                let placed = self.put(self.owners[index - start], amounts);
+                run.add(key, &placed, &mut self.tally.templates);
+                rows.push((key, placed));
+            }
+            self.tally.census.add(&rows);
+        }
+        run.end(&mut self.tally.templates);
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.tally.absorb(other.tally);
+    }
+}

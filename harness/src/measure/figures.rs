@@ -1,0 +1,121 @@
+//! The figures of one measure.
+
+use std::vec::Vec;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::noise::Noise;
+use crate::summary::KeyShare;
+
+/// The figures of one measure over the nodes with weight.
+///
+/// A node's figure is its load divided by (its fair share times the number of nodes with
+/// weight): with equal weights, just its load. Nodes of weight 0 do not count.
+///
+/// ```
+/// # use hashroute::{Modulo, Node};
+/// # use hashroute_harness::{Keys, Assignment, balance};
+/// # let keys = Keys::template("{i}", 0..1000)?;
+/// let router = Modulo::new([Node::new("a"), Node::new("b").with_weight(3)])?;
+/// let figures = balance("modulo", &router, &keys, &Assignment::of(&router, &keys)).figures;
+/// assert_eq!(figures.mean, 500.0);
+/// assert!(figures.max < 600.0); // though b holds about 750
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Figures {
+    /// What all nodes hold together.
+    pub total: u64,
+    /// E = (Σs)² / Σs² over what the distinct keys carry: that many equal keys would be as noisy.
+    pub effective_keys: f64,
+    /// Nodes that hold something.
+    pub used: u64,
+    /// Nodes with weight that hold nothing.
+    pub empty: u64,
+    /// The least figure of a node.
+    #[serde(serialize_with = "whole_where_it_is")]
+    pub min: f64,
+    /// The largest figure of a node.
+    #[serde(serialize_with = "whole_where_it_is")]
+    pub max: f64,
+    /// `total` over the nodes with weight.
+    pub mean: f64,
+    /// The root of the mean square of figure - mean: that of a population.
+    pub stddev: f64,
+    /// The coefficient of variation, `stddev / mean`; 0 when there is nothing.
+    pub cv: f64,
+    /// What chance alone gives.
+    #[serde(flatten)]
+    pub noise: Noise,
+    /// The largest figure over the mean; 0 when there is nothing.
+    pub max_over_mean: f64,
+    /// The 95th percentile (nearest rank) over the mean; 0 when there is nothing.
+    pub p95_over_mean: f64,
+    /// The largest figure over the median; `None` when the median is 0.
+    pub max_over_median: Option<f64>,
+    /// The share that the n largest nodes hold, for n = 1, 2, 5, 10 … up to their number.
+    pub top: Vec<TopShare>,
+    /// Pearson's statistic against the fair shares, scaled by E / `total` so that neither
+    /// repeated nor large keys inflate it.
+    pub chi2: f64,
+    /// Its degrees of freedom: the nodes with weight less one.
+    pub df: u64,
+    /// How often chance alone gives as much, when every key is small beside what a node holds.
+    pub p_value: f64,
+    /// How many of the largest keys carry half.
+    pub keys_for_half: u64,
+    /// The keys that carry most, up to five, the largest first; empty when all carry the same.
+    pub largest: Vec<KeyShare>,
+}
+
+/// The share that the n most loaded nodes hold together.
+///
+/// ```
+/// # use hashroute_harness::TopShare;
+/// assert_eq!(serde_json::from_str::<TopShare>(r#"{"n":1,"share":0.5}"#)?.share, 0.5);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TopShare {
+    /// How many nodes.
+    pub n: u64,
+    /// Their share.
+    pub share: f64,
+}
+
+/// The figures of the exact shares, each over the fair share.
+///
+/// ```
+/// # use hashroute::{Node, Ring};
+/// # use hashroute_harness::{Keys, Assignment, balance};
+/// let ring = Ring::new((0..100).map(|i| Node::new(format!("n{i}"))))?;
+/// let keys = Keys::default();
+/// let exact = balance("ring", &ring, &keys, &Assignment::of(&ring, &keys)).exact;
+/// assert!(exact.is_some_and(|exact| (0.06..0.1).contains(&exact.cv))); // about 1 / sqrt(160)
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ExactFigures {
+    /// The coefficient of variation.
+    pub cv: f64,
+    /// The largest over the mean.
+    pub max_over_mean: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a whole number in range"
+)]
+fn whole_where_it_is<S: Serializer>(figure: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    // Below 2^53 every whole number is exact.
+    if figure.fract() == 0.0 && (0.0..9_007_199_254_740_992.0).contains(figure) {
+        serializer.serialize_u64(*figure as u64)
+    } else {
+        serializer.serialize_f64(*figure)
+    }
+}

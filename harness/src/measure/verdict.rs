@@ -1,0 +1,196 @@
+//! What is the matter: in which measure an assignment is uneven, and why.
+
+use std::string::String;
+use std::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::figures::Figures;
+use super::sentences::line;
+use super::yardstick::Measured;
+use crate::summary::Measure;
+
+/// Why a measure is as uneven as it is: the largest part of it.
+///
+/// ```
+/// assert_eq!(serde_json::to_string(&hashroute_harness::Cause::HeavyKeys)?, "\"heavy_keys\"");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Cause {
+    /// It is even, but for chance and 1 %.
+    Even,
+    /// Too few distinct keys for the nodes: chance alone gives a tenth or more.
+    FewKeys,
+    /// Few keys carry much of it; no strategy can split a key.
+    HeavyKeys,
+    /// The strategy's structure gives nodes unequal shares of the hash space: more points, cells
+    /// or slots would help.
+    Structure,
+    /// None of these: the strategy sends keys unevenly by itself (as a bound on loads does), or
+    /// the key hash does not spread these keys.
+    Placement,
+}
+
+/// How even one measure is, and what its coefficient of variation is made of: the squares of the
+/// four parts add up to its square, but for chance.
+///
+/// ```
+/// # use hashroute::{Modulo, Node};
+/// # use hashroute_harness::{Cause, Keys, Assignment, balance};
+/// let (router, keys) = (Modulo::new(["a", "b"].map(Node::new))?, Keys::template("{i}", 0..1000)?);
+/// let keys_are = balance("modulo", &router, &keys, &Assignment::of(&router, &keys)).verdict.keys;
+/// assert_eq!((keys_are.cause, keys_are.heavy_cv), (Cause::Even, 0.0));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Evenness {
+    /// Why it is as uneven as it is.
+    pub cause: Cause,
+    /// What chance gives as many distinct keys that all carry the same.
+    pub sampling_cv: f64,
+    /// What comes on top because some keys carry more than others.
+    pub heavy_cv: f64,
+    /// That of the exact shares; 0 where they are not known.
+    pub structure_cv: f64,
+    /// What is left, where it is more than chance.
+    pub rest_cv: f64,
+}
+
+/// What is the matter, if anything: the measure that is most uneven, and why.
+///
+/// ```
+/// use hashroute_harness::{Cause, Keys, Measure, Assignment, balance};
+/// use hashroute::{Node, Rendezvous};
+///
+/// let mut sizes = vec![1; 10_000];
+/// sizes[0] = 5000;
+/// let keys = Keys::template("user:{i}", 0..10_000)?.with_sizes(sizes)?;
+/// let router = Rendezvous::new(["a", "b", "c"].map(Node::new))?;
+/// let verdict = balance("rendezvous", &router, &keys, &Assignment::of(&router, &keys)).verdict;
+/// assert_eq!((verdict.matter, verdict.cause), (Some(Measure::Bytes), Cause::HeavyKeys));
+/// assert!(verdict.text.contains("user:0 alone holds 33.3 %"));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// The most uneven measure; `None` when all are even.
+    pub matter: Option<Measure>,
+    /// Why it is uneven.
+    pub cause: Cause,
+    /// A line for each measure, for people.
+    pub text: String,
+    /// How even the keys lie.
+    pub keys: Evenness,
+    /// How even the bytes lie, where sizes are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Evenness>,
+    /// How even the requests lie, where they are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Evenness>,
+}
+
+/// A test fails by chance this rarely.
+const ALPHA: f64 = 0.001;
+
+/// Unevenness that nobody minds, however many keys prove it.
+const SLIGHT: f64 = 0.01;
+
+/// Noise that makes nodes visibly uneven whatever the strategy.
+const NOISY: f64 = 0.1;
+
+/// What a judgement rests on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Evidence {
+    /// p of the loads against fair shares, as if all distinct keys carried the same.
+    pub(super) p_equal: f64,
+    /// p of the loads against the exact shares, or the fair ones where those are not known.
+    pub(super) p_exact: f64,
+    /// Noise for as many distinct keys that carry the same.
+    pub(super) sampling_cv: f64,
+    /// The coefficient of variation of the exact shares, 0 where they are not known.
+    pub(super) structure_cv: f64,
+}
+
+impl Evenness {
+    pub(super) fn judge(figures: &Figures, evidence: Evidence) -> Self {
+        let Evidence {
+            p_equal,
+            p_exact,
+            sampling_cv,
+            structure_cv,
+        } = evidence;
+        let root = |square: f64| square.max(0.0).sqrt();
+        let noise = figures.noise.cv * figures.noise.cv;
+        let heavy_cv = root(noise - sampling_cv * sampling_cv);
+        let rest = root(figures.cv * figures.cv - noise - structure_cv * structure_cv);
+        let rest_cv = if p_exact < ALPHA { rest } else { 0.0 };
+        let beside_chance =
+            root(heavy_cv * heavy_cv + structure_cv * structure_cv + rest_cv * rest_cv);
+        let cause = if beside_chance > SLIGHT && p_equal < ALPHA {
+            largest([
+                (heavy_cv, Cause::HeavyKeys),
+                (structure_cv, Cause::Structure),
+                (rest_cv, Cause::Placement),
+            ])
+        } else if sampling_cv >= NOISY && figures.cv > SLIGHT {
+            Cause::FewKeys
+        } else {
+            Cause::Even
+        };
+        Self {
+            cause,
+            sampling_cv,
+            heavy_cv,
+            structure_cv,
+            rest_cv,
+        }
+    }
+}
+
+fn largest(parts: [(f64, Cause); 3]) -> Cause {
+    let (_, cause) = parts
+        .into_iter()
+        .fold((0.0, Cause::Placement), |best, part| {
+            if part.0 > best.0 { part } else { best }
+        });
+    cause
+}
+
+impl Verdict {
+    /// Of each measure that is known.
+    pub(super) fn new(
+        keys: &Measured,
+        bytes: Option<&Measured>,
+        requests: Option<&Measured>,
+    ) -> Self {
+        let known = [
+            (Measure::Keys, Some(keys)),
+            (Measure::Bytes, bytes),
+            (Measure::Requests, requests),
+        ];
+        let known = || {
+            known
+                .into_iter()
+                .filter_map(|(measure, known)| known.map(|known| (measure, known)))
+        };
+        let lines: Vec<_> = known()
+            .map(|(measure, known)| line(measure, known))
+            .collect();
+        let uneven = known().filter(|(_, known)| known.evenness.cause != Cause::Even);
+        let worst = uneven.max_by(|(_, a), (_, b)| a.figures.cv.total_cmp(&b.figures.cv));
+        let evenness = |known: Option<&Measured>| known.map(|known| known.evenness.clone());
+        Self {
+            matter: worst.map(|(measure, _)| measure),
+            cause: worst.map_or(Cause::Even, |(_, known)| known.evenness.cause),
+            text: lines.join("\n"),
+            keys: keys.evenness.clone(),
+            bytes: evenness(bytes),
+            requests: evenness(requests),
+        }
+    }
+}

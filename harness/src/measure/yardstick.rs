@@ -1,0 +1,381 @@
+//! Figures and a verdict for what was counted on the nodes, held against what chance gives.
+
+use std::borrow::ToOwned;
+use std::vec;
+use std::vec::Vec;
+
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+
+use super::assignment::Assignment;
+use super::balance::{Balance, NodeBalance};
+use super::figures::{ExactFigures, Figures, TopShare};
+use super::noise::{Noise, Spread};
+use super::shares::exact_shares;
+use super::verdict::{Evenness, Evidence, Verdict};
+use crate::keys::Keys;
+use crate::summary::{Carried, Sample, ratio};
+use crate::text::hash_name;
+use hashroute::{Node, Router};
+
+/// What the figures are held against. It depends on keys and weights alone, so that strategies
+/// on the same scenario share one.
+#[derive(Debug)]
+pub(super) struct Yardstick {
+    /// The weights above 0, in order of name.
+    weights: Vec<u32>,
+    keys: Yard,
+    bytes: Option<Yard>,
+    requests: Option<Yard>,
+}
+
+/// The part of it that is about one measure.
+#[derive(Debug)]
+struct Yard {
+    carried: Carried,
+    noise: Noise,
+}
+
+/// An assignment that is counted and not yet judged.
+#[derive(Debug)]
+pub(super) struct Placed<'a> {
+    pub(super) strategy: &'a str,
+    pub(super) hash: &'a str,
+    /// In order of name, as all that is by node.
+    pub(super) nodes: &'a [Node],
+    /// The exact shares, where the router gives them.
+    pub(super) shares: Option<Vec<f64>>,
+    /// How many keys there are, repeated and unplaced ones too.
+    pub(super) keys: u64,
+    pub(super) distinct: u64,
+    /// What each node holds: keys, and bytes and requests where known.
+    pub(super) loads: [Option<Vec<u64>>; 3],
+}
+
+impl Yardstick {
+    /// For all keys.
+    pub(super) fn new(nodes: &[Node], keys: &Keys) -> Self {
+        Self::of_keys(nodes, keys, &|_| true)
+    }
+
+    /// For those keys that have a node.
+    pub(super) fn of_placed(keys: &Keys, assignment: &Assignment) -> Self {
+        let placed = |index| assignment.owner(index).is_some();
+        Self::of_keys(assignment.nodes(), keys, &placed)
+    }
+
+    fn of_keys(nodes: &[Node], keys: &Keys, counts: &dyn Fn(usize) -> bool) -> Self {
+        let carried = |amounts: Option<&[u64]>| {
+            let key = |index: &usize| keys.get(*index).unwrap_or_default();
+            Carried::all(keys.sums(amounts, counts), key)
+        };
+        let bytes = keys.sizes().map(|sizes| carried(Some(sizes)));
+        let requests = keys.requests().map(|requests| carried(Some(requests)));
+        Self::of(nodes, carried(None), bytes, requests)
+    }
+
+    /// For what the keys carry.
+    pub(super) fn of(
+        nodes: &[Node],
+        keys: Carried,
+        bytes: Option<Carried>,
+        requests: Option<Carried>,
+    ) -> Self {
+        let weights = nodes.iter().map(Node::weight);
+        let weights: Vec<_> = weights.filter(|&weight| weight > 0).collect();
+        let yard = |carried: Carried| Yard {
+            noise: carried.sample.noise(&weights),
+            carried,
+        };
+        Self {
+            keys: yard(keys),
+            bytes: bytes.map(yard),
+            requests: requests.map(yard),
+            weights,
+        }
+    }
+
+    /// The balance of an assignment of these keys; against a yardstick of its own where some of
+    /// them found no node.
+    pub(super) fn balance(
+        &self,
+        strategy: &str,
+        router: &dyn Router,
+        keys: &Keys,
+        assignment: &Assignment,
+    ) -> Balance {
+        if assignment.owners().all(|owner| owner.is_some()) {
+            return self.measure(strategy, router, keys, assignment);
+        }
+        Self::of_placed(keys, assignment).measure(strategy, router, keys, assignment)
+    }
+
+    pub(super) fn measure(
+        &self,
+        strategy: &str,
+        router: &dyn Router,
+        keys: &Keys,
+        assignment: &Assignment,
+    ) -> Balance {
+        let loads = |amounts: Option<&[u64]>| loads(assignment, amounts);
+        self.judge(Placed {
+            strategy,
+            hash: hash_name(router),
+            nodes: assignment.nodes(),
+            shares: exact_shares(router, assignment.nodes()),
+            keys: assignment.len() as u64,
+            distinct: keys.distinct() as u64,
+            loads: [
+                Some(loads(None)),
+                keys.sizes().map(|sizes| loads(Some(sizes))),
+                keys.requests().map(|requests| loads(Some(requests))),
+            ],
+        })
+    }
+
+    /// The balance of what was counted.
+    pub(super) fn judge(&self, mut placed: Placed) -> Balance {
+        let [keys, bytes, requests] = core::mem::take(&mut placed.loads);
+        let view = View::new(&self.weights, &placed);
+        let measured = |yard: &Option<Yard>, loads| Some(view.measured(yard.as_ref()?, loads?));
+        let by_keys = view.measured(&self.keys, keys.unwrap_or_default());
+        let by_bytes = measured(&self.bytes, bytes);
+        let by_requests = measured(&self.requests, requests);
+        let verdict = Verdict::new(&by_keys, by_bytes.as_ref(), by_requests.as_ref());
+        let held: u64 = by_keys.loads.iter().sum();
+        Balance {
+            strategy: placed.strategy.to_owned(),
+            hash: placed.hash.to_owned(),
+            nodes: view.nodes(&by_keys, by_bytes.as_ref(), by_requests.as_ref()),
+            keys: placed.keys,
+            distinct_keys: placed.distinct,
+            unplaced: placed.keys - held,
+            unreadable: 0,
+            estimated: None,
+            figures: by_keys.figures,
+            bytes: by_bytes.map(|measured| measured.figures),
+            requests: by_requests.map(|measured| measured.figures),
+            exact: view.exact,
+            verdict,
+        }
+    }
+}
+
+/// How the keys of an assignment fall on the nodes. `router` gives the exact shares, where it can;
+/// `strategy` is a name for the reader.
+///
+/// O(keys log keys + nodes log nodes), and some hundred simulated assignments for the noise.
+///
+/// ```
+/// use hashroute_harness::{Keys, Assignment, balance};
+/// use hashroute::{Node, Rendezvous};
+///
+/// // A stream that says nothing about balance, whatever its length.
+/// let keys = Keys::zipf(1, 10_000, 1, 1.0)?;
+/// let router = Rendezvous::new(["a", "b", "c"].map(Node::new))?;
+/// let balance = balance("rendezvous", &router, &keys, &Assignment::of(&router, &keys));
+/// assert_eq!((balance.keys, balance.distinct_keys), (10_000, 1));
+/// assert!(balance.figures.noise.cv > 1.0 && balance.figures.p_value > 0.1);
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+pub fn balance(
+    strategy: &str,
+    router: &dyn Router,
+    keys: &Keys,
+    assignment: &Assignment,
+) -> Balance {
+    Yardstick::of_placed(keys, assignment).measure(strategy, router, keys, assignment)
+}
+
+/// What each node holds when key i counts `amounts[i]`, or 1 without amounts.
+fn loads(assignment: &Assignment, amounts: Option<&[u64]>) -> Vec<u64> {
+    let mut loads = vec![0_u64; assignment.nodes().len()];
+    for (index, owner) in assignment.owners().enumerate() {
+        let amount = amounts.map_or(1, |amounts| amounts.get(index).copied().unwrap_or(0));
+        if let Some(load) = owner.and_then(|owner| loads.get_mut(owner)) {
+            *load = load.saturating_add(amount);
+        }
+    }
+    loads
+}
+
+/// One assignment, looked at measure by measure.
+struct View<'a> {
+    weights: &'a [u32],
+    placed: &'a Placed<'a>,
+    exact: Option<ExactFigures>,
+}
+
+/// What there is to say of one measure.
+#[derive(Debug)]
+pub(super) struct Measured {
+    /// By node, weight 0 included.
+    loads: Vec<u64>,
+    /// How many distinct keys carry any of it.
+    pub(super) carriers: usize,
+    pub(super) figures: Figures,
+    pub(super) evenness: Evenness,
+}
+
+impl<'a> View<'a> {
+    fn new(weights: &'a [u32], placed: &'a Placed<'a>) -> Self {
+        let shares = placed.shares.as_deref();
+        Self {
+            weights,
+            placed,
+            exact: shares.map(|shares| exact(placed.nodes, shares)),
+        }
+    }
+
+    fn measured(&self, yard: &Yard, loads: Vec<u64>) -> Measured {
+        let sample = &yard.carried.sample;
+        let weighted: Vec<_> = self.weighted(&loads).map(|load| load as f64).collect();
+        let total: f64 = weighted.iter().sum();
+        let scale = ratio(sample.effective, total);
+        let weight_total: f64 = self.weights.iter().copied().map(f64::from).sum();
+        let fair = || {
+            self.weights
+                .iter()
+                .map(|&weight| f64::from(weight) / weight_total * total)
+        };
+        let chi2 = pearson(&weighted, fair()) * scale;
+        let exact = self.placed.shares.as_ref().map(|shares| {
+            pearson(&weighted, self.weighted(shares).map(|share| share * total)) * scale
+        });
+        let df = weighted.len().saturating_sub(1) as u64;
+        let figures = self.figures(yard, &loads, chi2, df);
+        let carriers = sample.carriers;
+        let evidence = Evidence {
+            p_equal: p_value(ratio(chi2 * carriers as f64, sample.effective), df),
+            p_exact: p_value(exact.unwrap_or(chi2), df),
+            sampling_cv: Sample::variance(self.weights, carriers as f64).sqrt(),
+            structure_cv: self.exact.as_ref().map_or(0.0, |exact| exact.cv),
+        };
+        Measured {
+            evenness: Evenness::judge(&figures, evidence),
+            loads,
+            carriers,
+            figures,
+        }
+    }
+
+    fn figures(&self, yard: &Yard, loads: &[u64], chi2: f64, df: u64) -> Figures {
+        let mut weighted: Vec<_> = self.weighted(loads).collect();
+        let spread = Spread::of(
+            &mut weighted.iter().map(|&load| load as f64).collect::<Vec<_>>(),
+            self.weights,
+        );
+        let used = weighted.iter().filter(|&&load| load > 0).count();
+        weighted.sort_unstable_by(|a, b| b.cmp(a));
+        Figures {
+            total: weighted
+                .iter()
+                .fold(0, |sum: u64, load| sum.saturating_add(*load)),
+            effective_keys: yard.carried.sample.effective,
+            used: used as u64,
+            empty: (weighted.len() - used) as u64,
+            min: spread.min,
+            max: spread.max,
+            mean: spread.mean,
+            stddev: spread.stddev,
+            cv: spread.cv,
+            noise: yard.noise.clone(),
+            max_over_mean: spread.max_over_mean,
+            p95_over_mean: spread.p95_over_mean,
+            max_over_median: spread.max_over_median,
+            top: top(&weighted),
+            chi2,
+            df,
+            p_value: p_value(chi2, df),
+            keys_for_half: yard.carried.sample.half as u64,
+            largest: yard.carried.largest.clone(),
+        }
+    }
+
+    /// Of values by node, those of the nodes with weight.
+    fn weighted<'v, T: Copy>(&self, values: &'v [T]) -> impl Iterator<Item = T> + use<'_, 'v, T> {
+        let pairs = values.iter().zip(self.placed.nodes);
+        pairs
+            .filter(|(_, node)| node.weight() > 0)
+            .map(|(value, _)| *value)
+    }
+
+    fn nodes(
+        &self,
+        keys: &Measured,
+        bytes: Option<&Measured>,
+        requests: Option<&Measured>,
+    ) -> Vec<NodeBalance> {
+        let placed = keys.loads.iter().sum::<u64>() as f64;
+        let weights = self
+            .placed
+            .nodes
+            .iter()
+            .map(|node| u64::from(node.weight()));
+        let weight_total = weights.sum::<u64>() as f64;
+        let of = |measured: Option<&Measured>, index: usize| {
+            measured.map(|measured| measured.loads[index])
+        };
+        let node_balance = |(index, node): (usize, &Node)| NodeBalance {
+            name: node.name().to_owned(),
+            weight: node.weight(),
+            zone: node.zone().map(str::to_owned),
+            rack: node.rack().map(str::to_owned),
+            keys: keys.loads[index],
+            share: ratio(keys.loads[index] as f64, placed),
+            fair_share: ratio(f64::from(node.weight()), weight_total),
+            exact_share: self.placed.shares.as_ref().map(|shares| shares[index]),
+            bytes: of(bytes, index),
+            requests: of(requests, index),
+        };
+        self.placed
+            .nodes
+            .iter()
+            .enumerate()
+            .map(node_balance)
+            .collect()
+    }
+}
+
+fn exact(nodes: &[Node], shares: &[f64]) -> ExactFigures {
+    let pairs = shares
+        .iter()
+        .zip(nodes)
+        .filter(|(_, node)| node.weight() > 0);
+    let (mut shares, weights): (Vec<_>, Vec<_>) =
+        pairs.map(|(share, node)| (*share, node.weight())).unzip();
+    let spread = Spread::of(&mut shares, &weights);
+    ExactFigures {
+        cv: spread.cv,
+        max_over_mean: spread.max_over_mean,
+    }
+}
+
+/// The sum of (load - expected)² / expected; infinite for a load where none was expected.
+fn pearson(loads: &[f64], expected: impl Iterator<Item = f64>) -> f64 {
+    let term = |(load, expected): (&f64, f64)| match load - expected {
+        0.0 => 0.0,
+        difference => difference * difference / expected,
+    };
+    loads.iter().zip(expected).map(term).sum()
+}
+
+fn p_value(chi2: f64, df: u64) -> f64 {
+    if chi2.is_infinite() {
+        return 0.0;
+    }
+    ChiSquared::new(df as f64).map_or(1.0, |distribution| distribution.sf(chi2))
+}
+
+/// `loads` in descending order.
+fn top(loads: &[u64]) -> Vec<TopShare> {
+    let total: f64 = loads.iter().map(|&load| load as f64).sum();
+    let counts = (0..).map(|step: u32| [1, 2, 5][step as usize % 3] * 10_usize.pow(step / 3));
+    let share = |n: usize| loads[..n].iter().map(|&load| load as f64).sum::<f64>();
+    counts
+        .take_while(|&n| n <= loads.len())
+        .map(|n| TopShare {
+            n: n as u64,
+            share: ratio(share(n), total),
+        })
+        .collect()
+}

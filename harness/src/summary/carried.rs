@@ -1,0 +1,70 @@
+//! The largest keys of a measure.
+
+use std::borrow::ToOwned;
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::amounts::{Sample, ratio};
+
+/// A key and the share that it carries.
+///
+/// ```
+/// # use hashroute_harness::KeyShare;
+/// let text = r#"{"key":"user:1","share":0.25}"#;
+/// let share: KeyShare = serde_json::from_str(text)?;
+/// assert_eq!(serde_json::to_string(&share)?, text);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct KeyShare {
+    /// The key; one that is not UTF-8 with escapes such as `\xff`.
+    pub key: String,
+    /// Its share.
+    pub share: f64,
+}
+
+impl KeyShare {
+    pub(crate) fn new(key: &[u8], amount: u64, total: f64) -> Self {
+        let key = core::str::from_utf8(key)
+            .map_or_else(|_| key.escape_ascii().to_string(), str::to_owned);
+        let share = ratio(amount as f64, total);
+        Self { key, share }
+    }
+}
+
+/// What the distinct keys carry of one measure, and those that carry most, up to [`NAMED`] of
+/// them; none when all carry the same.
+#[derive(Debug)]
+pub(crate) struct Carried {
+    pub(crate) sample: Sample,
+    pub(crate) largest: Vec<KeyShare>,
+}
+
+/// How many of the largest keys are named.
+pub(crate) const NAMED: usize = 5;
+
+impl Carried {
+    /// By all distinct keys, each with its amount.
+    pub(crate) fn all<'k, K>(mut sums: Vec<(u64, K)>, key: impl Fn(&K) -> &'k [u8]) -> Self {
+        let sample = Sample::new(sums.iter().map(|(amount, _)| *amount).collect());
+        let order =
+            |a: &(u64, K), b: &(u64, K)| (b.0.cmp(&a.0)).then_with(|| key(&a.1).cmp(key(&b.1)));
+        let named = if sample.heavy.is_empty() {
+            0
+        } else {
+            NAMED.min(sums.len())
+        };
+        if named < sums.len() {
+            sums.select_nth_unstable_by(named, order);
+        }
+        sums.truncate(named);
+        sums.sort_unstable_by(order);
+        sums.retain(|(amount, _)| *amount > 0);
+        let share = |(amount, one): &(u64, K)| KeyShare::new(key(one), *amount, sample.total);
+        let largest = sums.iter().map(share).collect();
+        Self { sample, largest }
+    }
+}

@@ -1,0 +1,16 @@
+//! What a stream of keys carries, in memory that does not grow with it.
+
+mod amounts;
+mod carried;
+mod census;
+mod measure;
+mod sketch;
+mod templates;
+
+pub(crate) use amounts::{Moments, Sample, ratio};
+pub use carried::KeyShare;
+pub(crate) use carried::{Carried, NAMED};
+pub(crate) use census::{Amounts, BLOCK, Census, Id, MEASURES, Row as CensusRow, id};
+pub use measure::Measure;
+pub(crate) use sketch::{LISTED, MOST, ROWS, Sketch, WIDTH};
+pub(crate) use templates::Run;

@@ -1,0 +1,203 @@
+//! Evidence on paper, so that many can gather it and one can judge.
+
+use std::collections::BTreeMap;
+use std::format;
+use std::io::{self, Read, Write};
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::line::Kind;
+use super::papers::{RowPaper, SketchPaper, check_nodes};
+use crate::diagnose::{Evidence, Load, Sampled};
+use crate::keys::{DumpSource, InputError};
+use crate::measure::{CountSetup, check_columns};
+use crate::summary::Amounts;
+use hashroute::{Error, Router};
+
+/// Evidence of a part of all keys, and the lists that these came from.
+///
+/// Parts [merge](Self::merge) into what one pass gives, bit for bit. Whatever a judgement says of
+/// an order of keys, it takes from the sample, which has an order of its own.
+///
+/// ```
+/// use hashroute_harness::skew::{Evidence, Part};
+/// use hashroute_harness::{Keys, stream};
+/// use hashroute::{Node, Rendezvous};
+///
+/// let router = Rendezvous::new(["a", "b"].map(Node::new))?;
+/// let setup = stream::CountSetup::new("rendezvous", &router)?;
+/// let mut files = Vec::new();
+/// for range in [0..100, 50..150] {
+///     let part = Part::from(Evidence::of(&router, &Keys::template("user:{i}", range)?));
+///     part.write(&setup, &mut files)?;
+/// }
+/// let mut all = Part::from(Evidence::new(&router));
+/// for part in Part::read_all(&router, &setup, &files[..]) {
+///     all.merge(part?)?;
+/// }
+/// assert_eq!(all.evidence.distinct_keys(), 150.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Part {
+    /// What was found.
+    pub evidence: Evidence,
+    /// What the lists say of themselves.
+    pub sources: Vec<DumpSource>,
+}
+
+impl From<Evidence> for Part {
+    fn from(evidence: Evidence) -> Self {
+        Self {
+            evidence,
+            sources: Vec::new(),
+        }
+    }
+}
+
+builder! { Part: with_sources(sources: impl Into<Vec<DumpSource>>) }
+
+/// Evidence.
+const KIND: Kind = Kind {
+    format: "hashroute evidence",
+    version: 1,
+    command: "skew",
+    expected: "what `hashroute skew --partial` wrote (counts of `balance` are for `hashroute merge`)",
+};
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Paper {
+    setup: CountSetup,
+    sources: Vec<DumpSource>,
+    /// Whether sizes and requests are known.
+    known: [bool; 2],
+    /// By node, in order of name.
+    loads: Vec<Amounts>,
+    unplaced: Amounts,
+    unreadable: u64,
+    limit: u128,
+    sample: Vec<RowPaper>,
+    beyond: SketchPaper,
+}
+
+impl Part {
+    /// Add another part.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] when the nodes are not the same, or one knows sizes or requests and
+    /// the other does not; nothing has changed then.
+    pub fn merge(&mut self, other: Self) -> Result<(), Error> {
+        let [mine, others] = [&self.evidence, &other.evidence];
+        if mine.total().keys > 0 && others.total().keys > 0 {
+            check_columns(mine.known(), others.known())?;
+        }
+        self.evidence.merge(other.evidence)?;
+        self.sources.extend(other.sources);
+        self.sources.sort_unstable();
+        Ok(())
+    }
+
+    /// Write it as one line of JSON that says what it is, its version and the set-up.
+    /// Some ten bytes and the key for each sampled key, and 1 to 2 MB a measure beyond the sample.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, setup: &CountSetup, out: impl Write) -> io::Result<()> {
+        KIND.write(out, &self.paper(setup))
+    }
+
+    /// Read all parts that were written one after the other, with this router in this set-up.
+    ///
+    /// Each item is an error where one cannot be read, was written by another version or with
+    /// another set-up, or contradicts itself; it ends there.
+    pub fn read_all(
+        router: &dyn Router,
+        setup: &CountSetup,
+        input: impl Read,
+    ) -> impl Iterator<Item = Result<Self, InputError>> {
+        KIND.read_all(input, |paper: Paper| paper.read(router, setup))
+    }
+
+    fn paper(&self, setup: &CountSetup) -> Paper {
+        let evidence = &self.evidence;
+        let loads = evidence.nodes.iter().map(|(_, load)| load.amounts());
+        let sample = evidence.sample.values();
+        Paper {
+            setup: setup.clone(),
+            sources: self.sources.clone(),
+            known: evidence.known(),
+            loads: loads.collect(),
+            unplaced: evidence.unplaced.amounts(),
+            unreadable: evidence.unreadable,
+            limit: evidence.limit,
+            sample: sample
+                .map(|one| RowPaper::of(&one.key, one.load.amounts()))
+                .collect(),
+            beyond: SketchPaper::of(&evidence.beyond),
+        }
+    }
+}
+
+impl Paper {
+    fn read(self, router: &dyn Router, setup: &CountSetup) -> Result<Part, String> {
+        setup
+            .check(&self.setup)
+            .map_err(|error| error.to_string())?;
+        let mut evidence = Evidence::new(router);
+        check_nodes(
+            &self.setup.nodes,
+            [self.loads.len(), evidence.nodes.len()].into_iter(),
+        )?;
+        for ((_, load), amounts) in evidence.nodes.iter_mut().zip(self.loads) {
+            *load = Load::from(amounts);
+        }
+        evidence.unplaced = Load::from(self.unplaced);
+        evidence.unreadable = self.unreadable;
+        [evidence.sizes, evidence.requests] = self.known;
+        evidence.limit = self.limit;
+        evidence.beyond = self.beyond.read(xxh3_128)?;
+        evidence.sample = sample(self.sample, self.limit)?;
+        evidence.bytes = evidence.sample().map(|one| one.key.len()).sum();
+        check_sums(&evidence)?;
+        Ok(Part {
+            evidence,
+            sources: self.sources,
+        })
+    }
+}
+
+/// The keys below the limit.
+fn sample(rows: Vec<RowPaper>, limit: u128) -> Result<BTreeMap<u128, Sampled>, String> {
+    let count = rows.len();
+    if count > Evidence::MOST {
+        let most = Evidence::MOST;
+        return Err(format!(
+            "{count} keys in the sample: expected at most {most}"
+        ));
+    }
+    let mut sample = BTreeMap::new();
+    for row in rows {
+        let (key, amounts) = row.read()?;
+        let (number, load) = (xxh3_128(&key), Load::from(amounts));
+        if number > limit || sample.insert(number, Sampled { key, load }).is_some() {
+            return Err("a key is there twice, or is none of the sample".into());
+        }
+    }
+    Ok(sample)
+}
+
+/// What the keys carry is what the nodes hold, up to where sums stay.
+fn check_sums(evidence: &Evidence) -> Result<(), String> {
+    let mut carried = Load::from(evidence.beyond.totals());
+    evidence.sample().for_each(|one| carried += one.load);
+    if carried == evidence.placed() {
+        Ok(())
+    } else {
+        Err("what the keys carry is not what the nodes hold".into())
+    }
+}

@@ -1,0 +1,8 @@
+//! Partial files: what one process counted, written as a line of JSON for another to merge.
+
+mod counts;
+mod evidence;
+mod line;
+mod papers;
+
+pub use evidence::Part;

@@ -1,0 +1,190 @@
+//! Summaries of keys as they stand in a partial file.
+
+use std::boxed::Box;
+use std::format;
+use std::string::String;
+use std::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::keys::bytes_of_hex;
+use crate::summary::{Amounts, Census, CensusRow, Id, MEASURES, MOST, ROWS, Sketch, WIDTH, id};
+use hashroute::{Node, Nodes};
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CensusPaper {
+    /// In order of their ids.
+    rows: Vec<RowPaper>,
+    sketch: Option<SketchPaper>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SketchPaper {
+    cells: [Vec<u64>; MEASURES],
+    candidates: Vec<KeyPaper>,
+}
+
+/// A key, and what it carries without the zeros at the end.
+#[derive(Serialize, Deserialize)]
+pub(super) struct RowPaper(KeyPaper, Vec<u64>);
+
+/// As in JSON lines of keys: text, or bytes that are none.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum KeyPaper {
+    Text(String),
+    Bytes { hex: String },
+}
+
+impl KeyPaper {
+    fn of(key: &[u8]) -> Self {
+        if let Ok(text) = core::str::from_utf8(key) {
+            return Self::Text(text.into());
+        }
+        let digit = |digit: u8| char::from_digit(digit.into(), 16).unwrap_or('0');
+        let digits = key.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        Self::Bytes {
+            hex: digits.map(digit).collect(),
+        }
+    }
+
+    fn read(self) -> Result<Box<[u8]>, String> {
+        match self {
+            Self::Text(text) => Ok(text.into_bytes().into()),
+            Self::Bytes { hex } => bytes_of_hex(&hex)
+                .map(Into::into)
+                .ok_or_else(|| format!("hex {hex:?}: expected two digits a byte")),
+        }
+    }
+}
+
+impl RowPaper {
+    pub(super) fn of(key: &[u8], amounts: Amounts) -> Self {
+        let last = amounts.iter().rposition(|&amount| amount > 0);
+        let some = last.map_or(0, |last| last + 1);
+        Self(KeyPaper::of(key), amounts[..some].to_vec())
+    }
+
+    pub(super) fn read(self) -> Result<(Box<[u8]>, Amounts), String> {
+        let Self(key, some) = self;
+        let mut amounts = [0; MEASURES];
+        let Some(known) = amounts.get_mut(..some.len()) else {
+            return Err(format!(
+                "{} amounts of a key: expected keys, bytes, requests",
+                some.len()
+            ));
+        };
+        known.copy_from_slice(&some);
+        Ok((key.read()?, amounts))
+    }
+}
+
+impl CensusPaper {
+    pub(super) fn of(census: &Census) -> Self {
+        let rows = census.in_order().into_iter();
+        Self {
+            rows: rows
+                .map(|(key, amounts)| RowPaper::of(key, amounts))
+                .collect(),
+            sketch: census.sketch.as_deref().map(SketchPaper::of),
+        }
+    }
+
+    /// `held`: what all keys carry together.
+    pub(super) fn read(self, capacity: usize, held: &[u128; MEASURES]) -> Result<Census, String> {
+        let count = self.rows.len();
+        if count > capacity {
+            return Err(format!("{count} rows of keys: expected at most {capacity}"));
+        }
+        let mut sums = [0; MEASURES];
+        let mut rows = Vec::with_capacity(count);
+        for row in self.rows {
+            let (key, amounts) = row.read()?;
+            add(&mut sums, amounts);
+            rows.push(CensusRow { key, amounts });
+        }
+        let sketch = self.sketch.map(|sketch| sketch.read(id)).transpose()?;
+        let sums = sketch
+            .as_ref()
+            .map_or(sums, |sketch| sketch.totals.map(u128::from));
+        if sums != *held {
+            return Err("what the keys carry is not what the nodes hold".into());
+        }
+        let census = Census::from_parts(capacity, rows, sketch);
+        if census.rows.len() < count {
+            return Err("a key is there twice".into());
+        }
+        Ok(census)
+    }
+}
+
+impl SketchPaper {
+    pub(super) fn of(sketch: &Sketch) -> Self {
+        let mut candidates: Vec<_> = sketch.candidates.iter().collect();
+        candidates.sort_unstable_by_key(|(id, _)| **id);
+        let keys = candidates.into_iter().map(|(_, key)| KeyPaper::of(key));
+        Self {
+            cells: sketch.cells.clone(),
+            candidates: keys.collect(),
+        }
+    }
+
+    /// `id`: what a key is told apart by.
+    pub(super) fn read(self, id: fn(&[u8]) -> Id) -> Result<Sketch, String> {
+        let mut sketch = Sketch::new();
+        for (measure, cells) in self.cells.into_iter().enumerate() {
+            if !cells.is_empty() && cells.len() != ROWS * WIDTH {
+                return Err(format!(
+                    "{} cells: expected {} or none",
+                    cells.len(),
+                    ROWS * WIDTH
+                ));
+            }
+            let mut sums = cells
+                .chunks(WIDTH)
+                .map(|row| row.iter().copied().fold(0, u64::saturating_add));
+            sketch.totals[measure] = sums.next().unwrap_or(0);
+            if sums.any(|sum| sum != sketch.totals[measure]) {
+                return Err("the rows of cells do not add up to the same".into());
+            }
+            sketch.cells[measure] = cells;
+        }
+        if self.candidates.len() > MOST {
+            return Err(format!(
+                "{} candidates: expected at most {MOST}",
+                self.candidates.len()
+            ));
+        }
+        for key in self.candidates {
+            let key = key.read()?;
+            sketch.keep(id(&key), &key);
+        }
+        Ok(sketch)
+    }
+}
+
+fn add(sums: &mut [u128; MEASURES], amounts: Amounts) {
+    for (sum, amount) in sums.iter_mut().zip(amounts) {
+        *sum += u128::from(amount);
+    }
+}
+
+/// Refuse nodes out of order, and lists that are not of as many.
+pub(super) fn check_nodes(
+    nodes: &[Node],
+    mut lists: impl Iterator<Item = usize>,
+) -> Result<(), String> {
+    let sorted = nodes.windows(2).all(|pair| pair[0].name() < pair[1].name());
+    if !sorted || Nodes::new(nodes.iter().cloned()).is_err() {
+        return Err("the nodes are not in order, each with a name of its own".into());
+    }
+    if lists.any(|len| len != nodes.len()) {
+        let count = nodes.len();
+        return Err(format!(
+            "not every list has a figure for each of {count} nodes"
+        ));
+    }
+    Ok(())
+}
