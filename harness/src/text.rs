@@ -7,9 +7,6 @@
 //! assert_eq!(text::percent(0.0909), "9.09%");
 //! ```
 
-use std::format;
-use std::string::{String, ToString};
-
 use hashroute::Router;
 
 const TIMES: &[&str] = &["ns", "µs", "ms", "s"];

@@ -1,7 +1,5 @@
 //! The keys that carry a measure, and how uneven chance alone makes them.
 
-use std::vec::Vec;
-
 use super::chance::Units;
 use crate::summary::{KeyShare, Moments, NAMED, Sample};
 

@@ -1,8 +1,5 @@
 //! What chance alone gives, and arithmetic of divisors.
 
-use std::vec;
-use std::vec::Vec;
-
 use statrs::distribution::{ChiSquared, ContinuousCDF, DiscreteCDF, Poisson};
 
 use crate::summary::ratio;

@@ -1,10 +1,6 @@
 //! Which numbers of nodes are dangerous for these keys.
 
-use std::boxed::Box;
 use std::collections::BTreeSet;
-use std::format;
-use std::vec;
-use std::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,7 @@
 //! What one pass over the keys leaves behind.
 
 use core::ops::AddAssign;
-use std::boxed::Box;
 use std::collections::BTreeMap;
-use std::vec;
-use std::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;

@@ -71,7 +71,6 @@ impl Consumer for Gatherer<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::vec::Vec;
 
     use xxhash_rust::xxh3::xxh3_128;
 

@@ -1,7 +1,6 @@
 //! The hash by itself: whether its values repeat, step, or bunch at a divisor.
 
 use core::cmp::Reverse;
-use std::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,6 @@
 //! Keys, bytes, requests: which is uneven, and who carries it.
 
 use std::collections::BTreeMap;
-use std::string::String;
-use std::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 

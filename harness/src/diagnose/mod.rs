@@ -1,9 +1,5 @@
 //! Skew explained: is it real, of what, by whose fault, on which numbers of nodes, and what helps.
 
-use std::borrow::ToOwned;
-use std::string::String;
-use std::vec::Vec;
-
 use serde::{Deserialize, Serialize};
 
 use crate::keys::Keys;

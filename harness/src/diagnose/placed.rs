@@ -1,8 +1,6 @@
 //! The sampled keys on their way: what is hashed of each, its hash, its node.
 
 use std::collections::BTreeMap;
-use std::vec;
-use std::vec::Vec;
 
 use super::chance::{self, effective};
 use super::evidence::Sampled;
@@ -17,7 +15,7 @@ const NUMBERS: u64 = 1 << 14;
 /// The nodes with weight, in order of name, and what they are entitled to.
 #[derive(Debug)]
 pub(super) struct Cluster {
-    pub(super) names: Vec<std::string::String>,
+    pub(super) names: Vec<String>,
     pub(super) weights: Vec<u32>,
     /// Shares by weight.
     pub(super) fair: Vec<f64>,

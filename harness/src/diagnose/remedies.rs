@@ -1,10 +1,6 @@
 //! What would help, tried on the keys themselves.
 
 use std::collections::BTreeSet;
-use std::format;
-use std::string::String;
-use std::vec;
-use std::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 

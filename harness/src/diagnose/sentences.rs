@@ -1,9 +1,5 @@
 //! The answer as sentences.
 
-use std::format;
-use std::string::String;
-use std::vec::Vec;
-
 use super::measures::MeasureSkew;
 use super::placed::{Cluster, Placed};
 use super::stages::{Finding, KeyStage, Status, Tests, shown};

@@ -1,8 +1,6 @@
 //! The stages of a key's way, each tested apart.
 
 use core::fmt;
-use std::string::String;
-use std::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
@@ -155,7 +153,7 @@ impl Tests {
             .filter(|(node, _)| node.weight() > 0)
             .map(|(_, load)| load.keys as f64)
             .collect();
-        let equal = std::vec![1.0 / cluster.len() as f64; cluster.len()];
+        let equal = vec![1.0 / cluster.len() as f64; cluster.len()];
         Self {
             residues: hashes::residues(placed, most),
             modulo: super::counts::is_modulo(router, placed.bits),

@@ -3,9 +3,6 @@
 use core::ops::Range;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::format;
-use std::string::String;
-use std::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 

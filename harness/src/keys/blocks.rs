@@ -2,7 +2,6 @@
 
 use core::mem;
 use std::io::{self, ErrorKind, Read};
-use std::vec::Vec;
 
 use super::error::LONGEST;
 

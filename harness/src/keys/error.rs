@@ -1,9 +1,7 @@
 //! Why keys could not be read.
 
 use core::fmt;
-use std::format;
 use std::io;
-use std::string::{String, ToString};
 
 /// A line, or a row of comma separated values, of more bytes holds no key: what is kept of keys
 /// stays bounded.

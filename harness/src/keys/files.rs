@@ -1,9 +1,6 @@
 //! Keys from files: lines, CSV and JSON lines.
 
-use std::format;
 use std::io::{BufRead, Read};
-use std::string::String;
-use std::vec::Vec;
 
 use serde_json::Value;
 

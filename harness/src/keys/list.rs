@@ -1,9 +1,6 @@
 //! Many keys in one arena, with the bytes each stores and the requests each gets where known.
 
-use std::format;
 use std::sync::OnceLock;
-use std::vec;
-use std::vec::Vec;
 
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -1,11 +1,6 @@
 //! Keys that are made: from templates and distributions.
 
 use core::ops::Range;
-use std::borrow::ToOwned;
-use std::format;
-use std::string::{String, ToString};
-use std::vec;
-use std::vec::Vec;
 
 use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, Zipf};

@@ -6,8 +6,6 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::vec;
-use std::vec::Vec;
 
 use super::error::InputError;
 use super::list::Keys;

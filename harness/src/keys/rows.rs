@@ -1,9 +1,6 @@
 //! Comma separated values under a header, row by row.
 
-use std::format;
 use std::io::{self, Cursor, Read};
-use std::string::String;
-use std::vec::Vec;
 
 use super::error::{InputError, LONGEST, too_long};
 

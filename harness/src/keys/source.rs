@@ -2,11 +2,7 @@
 
 use core::fmt;
 use core::ops::Range;
-use std::borrow::ToOwned;
-use std::boxed::Box;
 use std::io::Read;
-use std::string::{String, ToString};
-use std::vec::Vec;
 
 use super::blocks::Blocks;
 use super::dump::{BadLine, DumpFormat, DumpKeys, DumpReader, DumpSource};

@@ -1,9 +1,5 @@
 //! Laws 1 and 2: who agrees with whom.
 
-use std::format;
-use std::string::{String, ToString};
-use std::vec::Vec;
-
 use super::random::{Random, permutations};
 use super::subject::{Cluster, Key, Step, Subject, alike, members, name_of, owners, same_owners};
 use super::trial::{Held, equal, fail};
@@ -85,7 +81,7 @@ fn every_way_to_ask(subject: &Subject) -> Held {
         .collect();
     let hashes: Vec<_> = with_hash.iter().map(|(_, hash)| *hash).collect();
     // One too few: the batch stops at the shorter of the two.
-    let mut batch = std::vec![None; hashes.len().saturating_sub(1)];
+    let mut batch = vec![None; hashes.len().saturating_sub(1)];
     router.route_batch(&hashes, &mut batch);
     let handle: &dyn Router = &&*router;
     for ((key, hash), batched) in with_hash.into_iter().zip(batch) {
@@ -202,7 +198,7 @@ fn detoured(
     subject: &Subject,
     list: &[Node],
     random: &mut Random,
-) -> Held<(std::boxed::Box<dyn Router>, String)> {
+) -> Held<(Box<dyn Router>, String)> {
     let passing = Node::new(subject.name(list.len()));
     let before = list.len() / 2;
     let mut changes = Vec::new();

@@ -1,9 +1,5 @@
 //! What chance alone gives, and how unlikely a figure must be before it is a breach.
 
-use std::format;
-use std::string::String;
-use std::vec::Vec;
-
 use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, Normal};
 
 use super::trial::{Held, fail};

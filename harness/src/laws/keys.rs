@@ -1,9 +1,5 @@
 //! Law 10: a key goes where its hash goes, and one that is refused goes nowhere.
 
-use std::format;
-use std::string::String;
-use std::vec::Vec;
-
 use super::Clause;
 use super::subject::{Subject, members};
 use super::trial::{Held, ensure, equal};

@@ -2,9 +2,6 @@
 
 use core::ops::ControlFlow;
 use std::collections::BTreeSet;
-use std::format;
-use std::vec;
-use std::vec::Vec;
 
 use super::Clause;
 use super::random::Random;
@@ -123,7 +120,7 @@ fn spread_out(
     router: &dyn Router,
     list: &[NodeId],
     spread: Spread,
-    input: &dyn Fn() -> std::string::String,
+    input: &dyn Fn() -> String,
 ) -> Held {
     let weighted = || {
         let nodes = router.nodes().iter();

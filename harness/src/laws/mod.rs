@@ -32,10 +32,7 @@
 
 use core::fmt;
 use core::panic::AssertUnwindSafe;
-use std::format;
 use std::panic::catch_unwind;
-use std::string::{String, ToString};
-use std::vec::Vec;
 
 use self::subject::Subject;
 use self::trial::{Finding, Held};

@@ -1,10 +1,5 @@
 //! Laws 3 and 4: what moves when the members change.
 
-use std::boxed::Box;
-use std::format;
-use std::string::String;
-use std::vec::Vec;
-
 use super::agreement::{is_set, large, step};
 use super::chance::{Tests, at_least, at_most, limit};
 use super::random::Random;

@@ -1,7 +1,5 @@
 //! The same random inputs every time.
 
-use std::vec::Vec;
-
 use hashroute::KeyHash;
 use hashroute::hash::mix64;
 

@@ -1,9 +1,5 @@
 //! Law 11: ranges say of every hash what a lookup says.
 
-use std::format;
-use std::vec;
-use std::vec::Vec;
-
 use super::Clause;
 use super::random::Random;
 use super::subject::{Cluster, Step, Subject, members};

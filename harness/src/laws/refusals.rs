@@ -1,10 +1,5 @@
 //! Laws 7 and 8: what is refused, what never panics, what threads share.
 
-use std::boxed::Box;
-use std::format;
-use std::string::{String, ToString};
-use std::vec::Vec;
-
 use super::Clause;
 use super::random::Random;
 use super::subject::{Key, Subject, list, members, owners, same_owners, state, walk};

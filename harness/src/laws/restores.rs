@@ -1,9 +1,5 @@
 //! Law 6: what comes back when a change is undone.
 
-use std::format;
-use std::string::{String, ToString};
-use std::vec::Vec;
-
 use super::agreement::is_set;
 use super::chance::limit;
 use super::moves::{excess_chance, moves};

@@ -1,9 +1,5 @@
 //! Law 5: shares follow the weights, as far as the row's own theory goes.
 
-use std::format;
-use std::vec;
-use std::vec::Vec;
-
 use super::chance::{Tests, chi_square, normal};
 use super::subject::{Key, Subject, assigned, exact_shares, fair_shares, list, members, share_of};
 use super::trial::{Held, ensure, fail};

@@ -2,10 +2,6 @@
 
 use core::fmt;
 use core::ops::ControlFlow;
-use std::boxed::Box;
-use std::format;
-use std::string::{String, ToString};
-use std::vec::Vec;
 
 use super::trial::{Held, equal, fail};
 use crate::assign_hash;
@@ -288,7 +284,7 @@ pub(super) fn share_of(router: &dyn Router, shares: &[f64], name: &str) -> f64 {
 
 /// What each node should own: its weight over the total, by index.
 pub(super) fn fair_shares(router: &dyn Router) -> Vec<f64> {
-    let mut shares = std::vec![0.0; router.nodes().id_bound()];
+    let mut shares = vec![0.0; router.nodes().id_bound()];
     for (id, node) in router.nodes() {
         shares[id.index()] = f64::from(node.weight()) / router.nodes().total_weight() as f64;
     }

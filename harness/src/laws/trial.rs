@@ -1,9 +1,6 @@
 //! What a clause finds.
 
 use core::fmt::Debug;
-use std::boxed::Box;
-use std::format;
-use std::string::String;
 
 /// A case in which a law does not hold.
 #[derive(Clone, Debug)]

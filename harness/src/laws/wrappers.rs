@@ -3,12 +3,7 @@
 
 #[cfg(target_has_atomic = "64")]
 use core::time::Duration;
-use std::boxed::Box;
 use std::collections::BTreeSet;
-use std::format;
-use std::string::{String, ToString};
-use std::vec;
-use std::vec::Vec;
 
 use super::Clause;
 use super::keys::{goes_by_hash, varied};

@@ -1,8 +1,5 @@
 //! Where keys are placed.
 
-use std::vec;
-use std::vec::Vec;
-
 use crate::keys::Keys;
 use hashroute::{KeyHash, Node, NodeId, Nodes, Router};
 

@@ -1,8 +1,5 @@
 //! How the keys fall on the nodes.
 
-use std::string::String;
-use std::vec::Vec;
-
 use serde::{Deserialize, Serialize};
 
 use super::figures::{ExactFigures, Figures};

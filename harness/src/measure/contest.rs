@@ -1,8 +1,5 @@
 //! Many strategies side by side on the same scenario.
 
-use std::string::{String, ToString};
-use std::vec::Vec;
-
 use serde::{Deserialize, Serialize};
 
 use super::assignment::Assignment;
@@ -399,7 +396,7 @@ fn keep<T>(result: Result<T, Error>, what: &str, refusals: &mut Vec<Refusal>) ->
 
 /// Changes as text, each node that joins with its weight.
 fn change_texts(changes: &[Change]) -> Vec<String> {
-    let texts = changes.iter().map(|change| std::format!("{change:#}"));
+    let texts = changes.iter().map(|change| format!("{change:#}"));
     texts.collect()
 }
 
@@ -407,7 +404,7 @@ fn change_texts(changes: &[Change]) -> Vec<String> {
 fn in_words(refusals: &[Refusal]) -> Option<String> {
     let words = refusals.chunk_by(|a, b| a.1 == b.1).map(|same| {
         let what: Vec<_> = same.iter().map(|(what, _)| &**what).collect();
-        std::format!("{}: {}", what.join(", "), same[0].1)
+        format!("{}: {}", what.join(", "), same[0].1)
     });
     (!refusals.is_empty()).then(|| words.collect::<Vec<_>>().join("; "))
 }

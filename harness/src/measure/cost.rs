@@ -2,10 +2,7 @@
 
 use core::hint::black_box;
 use core::time::Duration;
-use std::format;
 use std::time::Instant;
-use std::vec;
-use std::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
@@ -165,7 +162,7 @@ fn median(times: &[f64]) -> f64 {
     times.get(times.len() / 2).copied().unwrap_or(0.0)
 }
 
-fn fresh_name(router: &dyn Router) -> std::string::String {
+fn fresh_name(router: &dyn Router) -> String {
     let mut names = (0_u64..).map(|i| format!("fresh-{i}"));
     names
         .find(|name| router.nodes().id(name).is_none())

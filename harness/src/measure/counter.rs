@@ -1,8 +1,5 @@
 //! Keys of a stream, routed and counted.
 
-use std::vec;
-use std::vec::Vec;
-
 use super::assignment::assign;
 use super::setup::CountSetup;
 use super::tally::Tally;

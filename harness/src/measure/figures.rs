@@ -1,7 +1,5 @@
 //! The figures of one measure.
 
-use std::vec::Vec;
-
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::noise::Noise;

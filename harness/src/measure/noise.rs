@@ -5,9 +5,6 @@
 //! the same: the effective sample size (Kish 1965). The coefficient of variation follows from it
 //! exactly; maxima and quantiles are drawn, by a seeded simulation.
 
-use std::vec;
-use std::vec::Vec;
-
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Binomial, Distribution};
 use rand_pcg::Pcg64Mcg;

@@ -1,9 +1,6 @@
 //! What a change of membership moves, and what it had to.
 
 use core::ops::AddAssign;
-use std::boxed::Box;
-use std::string::String;
-use std::vec::Vec;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -1,8 +1,5 @@
 //! One scenario for any strategy: nodes, changes, keys.
 
-use std::boxed::Box;
-use std::vec::Vec;
-
 use super::assignment::Assignment;
 use super::remap::{Remap, remap};
 use crate::keys::Keys;

@@ -1,9 +1,5 @@
 //! Verdicts in words.
 
-use std::format;
-use std::string::String;
-use std::vec::Vec;
-
 use super::figures::Figures;
 use super::verdict::Cause;
 use super::yardstick::Measured;

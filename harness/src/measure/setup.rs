@@ -1,10 +1,5 @@
 //! What keys were routed with: counts of different set-ups cannot be added.
 
-use std::borrow::ToOwned;
-use std::format;
-use std::string::{String, ToString};
-use std::vec::Vec;
-
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 

@@ -1,7 +1,5 @@
 //! The exact shares of a router.
 
-use std::vec::Vec;
-
 use hashroute::{HashId, Node, Router};
 
 /// The router's exact shares, by index. `None` where it has no ranges, and where a table has gaps

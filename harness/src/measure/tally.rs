@@ -1,9 +1,5 @@
 //! Counts of a stream of keys by node, by key and by template.
 
-use std::format;
-use std::vec;
-use std::vec::Vec;
-
 use super::balance::{Balance, Estimated};
 use super::setup::CountSetup;
 use super::yardstick::{Placed, Yardstick};

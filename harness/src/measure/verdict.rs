@@ -1,8 +1,5 @@
 //! What is the matter: in which measure an assignment is uneven, and why.
 
-use std::string::String;
-use std::vec::Vec;
-
 use serde::{Deserialize, Serialize};
 
 use super::figures::Figures;

@@ -1,9 +1,5 @@
 //! Figures and a verdict for what was counted on the nodes, held against what chance gives.
 
-use std::borrow::ToOwned;
-use std::vec;
-use std::vec::Vec;
-
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::assignment::Assignment;

@@ -1,9 +1,6 @@
 //! How full each node is, beside what chance alone would do.
 
 use std::collections::BTreeMap;
-use std::format;
-use std::string::String;
-use std::vec::Vec;
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 

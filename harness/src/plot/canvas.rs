@@ -2,8 +2,6 @@
 
 use core::f64::consts::TAU;
 use core::fmt::Write;
-use std::format;
-use std::string::{String, ToString};
 
 use svg::Document;
 use svg::node::element::{
@@ -184,7 +182,7 @@ impl Canvas {
         }
     }
 
-    fn add(&mut self, node: impl Into<std::boxed::Box<dyn svg::node::Node>>) {
+    fn add(&mut self, node: impl Into<Box<dyn svg::node::Node>>) {
         svg::node::Node::append(&mut self.document, node);
     }
 }

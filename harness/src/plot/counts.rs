@@ -1,10 +1,6 @@
 //! How even each number of nodes is.
 
 use std::collections::BTreeSet;
-use std::format;
-use std::string::String;
-use std::vec;
-use std::vec::Vec;
 
 use super::canvas::{Anchor, Canvas, Pen};
 use super::{Picture, text};

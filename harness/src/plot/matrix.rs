@@ -2,9 +2,6 @@
 
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::format;
-use std::string::String;
-use std::vec::Vec;
 
 use super::canvas::{Anchor, Canvas};
 use super::{Picture, text};

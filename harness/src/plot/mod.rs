@@ -31,8 +31,6 @@ mod ring;
 mod slots;
 mod text;
 
-use std::string::String;
-
 pub use bars::bars;
 pub use counts::{CountPoint, counts};
 pub use matrix::matrix;

@@ -1,8 +1,6 @@
 //! The same as PNG, with letters from a font in the program.
 
-use std::format;
 use std::sync::Arc;
-use std::vec::Vec;
 
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};

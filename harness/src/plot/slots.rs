@@ -2,9 +2,6 @@
 
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::format;
-use std::string::{String, ToString};
-use std::vec::Vec;
 
 use super::canvas::{Anchor, Canvas, Pen};
 use super::{Picture, text};
@@ -190,9 +187,9 @@ fn grid(canvas: &mut Canvas, table: &Table, owners: &[(&ClusterNode, u32)], at: 
         .enumerate()
         .map(|(index, (owner, _))| (owner.id(), index))
         .collect();
-    let mut pens = std::vec![Pen::default(); owners.len()];
+    let mut pens = vec![Pen::default(); owners.len()];
     let mut nobody = Pen::default();
-    let mut longest = std::vec![(0, 0); owners.len()];
+    let mut longest = vec![(0, 0); owners.len()];
     for (range, owner) in table.runs() {
         let index = owner.and_then(|owner| indexes.get(owner.id()).copied());
         let pen = index.map_or(&mut nobody, |index| &mut pens[index]);

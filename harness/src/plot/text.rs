@@ -1,8 +1,5 @@
 //! Figures and names as they stand in pictures.
 
-use std::format;
-use std::string::String;
-
 use crate::text::printable;
 pub(super) use crate::text::{count, counted, percent};
 
@@ -70,7 +67,6 @@ fn fitting(letters: impl Iterator<Item = char>, mut room: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::vec::Vec;
 
     use super::*;
 

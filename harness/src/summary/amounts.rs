@@ -1,7 +1,6 @@
 //! What the distinct keys carry of one measure, in numbers.
 
 use core::cmp::Reverse;
-use std::vec::Vec;
 
 /// How many of the largest keys are thrown one by one; the rest are so many and so small that
 /// they are thrown as equal ones of the same variance.

@@ -1,9 +1,5 @@
 //! The largest keys of a measure.
 
-use std::borrow::ToOwned;
-use std::string::{String, ToString};
-use std::vec::Vec;
-
 use serde::{Deserialize, Serialize};
 
 use super::amounts::{Sample, ratio};

@@ -8,10 +8,8 @@
 
 use core::cmp::Reverse;
 use core::hash::{BuildHasherDefault, Hasher};
-use std::boxed::Box;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
-use std::vec::Vec;
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 

@@ -2,10 +2,7 @@
 //! Muthukrishnan 2005), the second moment that its cells give (Alon, Matias and Szegedy 1996; the
 //! form without signs of Thorup and Zhang 2004), and the keys that may be among the largest.
 
-use std::boxed::Box;
 use std::collections::BTreeSet;
-use std::vec;
-use std::vec::Vec;
 
 use super::census::{Amounts, ById, Id, MEASURES};
 

@@ -1,7 +1,5 @@
 //! Keys with their numbers taken out.
 
-use std::vec::Vec;
-
 use super::census::{Amounts, Census, MEASURES};
 
 /// The template of a key, each run of digits replaced by `{i}`, in place of what is in `template`.

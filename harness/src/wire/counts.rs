@@ -1,8 +1,6 @@
 //! Tallies on paper: JSON, one a line, so that they can be written by many and merged by one.
 
 use std::io::{self, Read, Write};
-use std::string::String;
-use std::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 

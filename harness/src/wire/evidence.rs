@@ -1,10 +1,7 @@
 //! Evidence on paper, so that many can gather it and one can judge.
 
 use std::collections::BTreeMap;
-use std::format;
 use std::io::{self, Read, Write};
-use std::string::{String, ToString};
-use std::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;

@@ -1,9 +1,6 @@
 //! Lines of partial files.
 
-use std::boxed::Box;
-use std::format;
 use std::io::{self, Read, Write};
-use std::string::String;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

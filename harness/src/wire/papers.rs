@@ -1,10 +1,5 @@
 //! Summaries of keys as they stand in a partial file.
 
-use std::boxed::Box;
-use std::format;
-use std::string::String;
-use std::vec::Vec;
-
 use serde::{Deserialize, Serialize};
 
 use crate::keys::bytes_of_hex;

@@ -1,9 +1,6 @@
 //! `redis-cli --bigkeys`, `--memkeys` and `--keystats`: the largest keys, and sums of all.
 
 use std::collections::BTreeSet;
-use std::format;
-use std::string::String;
-use std::vec::Vec;
 
 use super::{DumpFormat, DumpRow, Parsed, Whole, digits, shown, split, trimmed};
 use hashroute::redis::unquote;

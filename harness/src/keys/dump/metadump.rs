@@ -1,8 +1,5 @@
 //! memcached's `lru_crawler metadump all`: a line an item, keys URL-encoded, `END` at the end.
 
-use std::format;
-use std::vec::Vec;
-
 use super::{DumpRow, Parsed, Whole, digits, shown, trimmed};
 use hashroute::redis::hex;
 

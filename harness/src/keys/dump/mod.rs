@@ -12,11 +12,7 @@
 //! `--bigkeys` has since Redis 7.4, are read as the source of `redis-cli` 7.4 prints them.
 
 use core::fmt;
-use std::borrow::ToOwned;
-use std::format;
 use std::io::BufRead;
-use std::string::{String, ToString};
-use std::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 

@@ -5,10 +5,6 @@
 //! nothing tells it from a key of digits. Raw keys are whole where they hold neither line feeds nor,
 //! with `--scan` of Redis 7.0, zero bytes; quoted ones always are.
 
-use std::format;
-use std::string::String;
-use std::vec::Vec;
-
 use super::{DumpRow, Parsed, Whole, digits, shown, trimmed};
 use hashroute::redis::unquote;
 

@@ -1,8 +1,6 @@
 //! The circle of hashes as a picture has it: arcs and tokens by turns, from 0 to 1.
 
 use std::collections::BTreeSet;
-use std::string::String;
-use std::vec::Vec;
 
 use hashroute::change::Matched;
 use hashroute::{Error, HashRanges, KeyHash, Node, NodeId, Refusal, Router};
@@ -27,7 +25,7 @@ impl Cast {
         let matched = Matched::of(before.nodes(), after.unwrap_or(before).nodes());
         let mut order: Vec<_> = matched.pairs.iter().enumerate().collect();
         order.sort_by_key(|(_, pair)| pair[0].is_none()); // stable: names stay in order
-        let mut indexes = std::vec![None; order.len()];
+        let mut indexes = vec![None; order.len()];
         let mut members = Vec::new();
         for (index, [old, new]) in order {
             indexes[index] = Some(members.len());
@@ -146,7 +144,7 @@ impl Circle {
 
     /// The share of the circle that each member owns.
     pub(super) fn shares(&self, members: usize) -> Vec<f64> {
-        let mut shares = std::vec![0.0; members];
+        let mut shares = vec![0.0; members];
         for arc in &self.arcs {
             if let Some(share) = arc.owner.and_then(|owner| shares.get_mut(owner)) {
                 *share += arc.to - arc.from;
@@ -216,7 +214,7 @@ mod tests {
     use hashroute::{Change, Ring};
 
     fn ring(nodes: usize, points: u32) -> Result<Ring, Error> {
-        Ring::with_points((0..nodes).map(|i| Node::new(std::format!("n{i}"))), points)
+        Ring::with_points((0..nodes).map(|i| Node::new(format!("n{i}"))), points)
     }
 
     #[test]

@@ -1,9 +1,5 @@
 //! Tokens by sectors, where they are too many to tell apart.
 
-use std::format;
-use std::string::String;
-use std::vec::Vec;
-
 use super::{RADII, Stage};
 use crate::plot::canvas::{Canvas, Pen};
 use crate::plot::text;
@@ -48,7 +44,7 @@ fn extremes(stage: &Stage) -> [f64; 3] {
 
 /// How many tokens each sector has.
 fn counts(stage: &Stage) -> Vec<f64> {
-    let mut counts = std::vec![0.0; SECTORS];
+    let mut counts = vec![0.0; SECTORS];
     for token in &stage.before.tokens {
         counts[sector(token.turn)] += 1.0;
     }
@@ -66,7 +62,7 @@ fn sector(turn: f64) -> usize {
 
 /// What part of each sector these stretches of the circle make up, by whose they are.
 fn parts(stretches: impl Iterator<Item = (f64, f64, usize)>, owners: usize) -> Vec<Vec<f64>> {
-    let mut parts = std::vec![std::vec![0.0; owners]; SECTORS];
+    let mut parts = vec![vec![0.0; owners]; SECTORS];
     for (from, to, owner) in stretches {
         let (first, last) = (sector(from), sector(to));
         for (at, sums) in (first..).zip(&mut parts[first..=last]) {
@@ -105,7 +101,7 @@ fn band(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
     }
     let arcs = stage.before.arcs.iter();
     let owned = arcs.filter_map(|arc| Some((arc.from, arc.to, arc.owner?)));
-    let mut pens = std::vec![Pen::default(); members];
+    let mut pens = vec![Pen::default(); members];
     for (at, parts) in parts(owned, members).iter().enumerate() {
         let [from, to] = [at, at + 1].map(|at| at as f64 / SECTORS as f64);
         let mut inner = RADII.0;

@@ -1,8 +1,5 @@
 //! Keys at their hashes, each with an arrow to its owner, if it has one.
 
-use std::string::{String, ToString};
-use std::vec::Vec;
-
 use super::{RADII, RingScene, Stage};
 use crate::assign;
 use crate::plot::canvas::{Anchor, Canvas, Pen, around};

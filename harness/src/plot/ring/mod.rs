@@ -1,9 +1,5 @@
 //! The hash ring as people draw it.
 
-use std::format;
-use std::string::String;
-use std::vec::Vec;
-
 mod circle;
 mod density;
 mod keys;

@@ -1,9 +1,5 @@
 //! What stands beside the circle: who is who, the figures, the keys.
 
-use std::format;
-use std::string::String;
-use std::vec::Vec;
-
 use super::{RingScene, Stage, density};
 use crate::plot::canvas::{Anchor, Canvas, Pen};
 use crate::plot::text;

@@ -1,7 +1,5 @@
 //! Tokens one by one.
 
-use std::format;
-
 use super::circle::{Arc, Token};
 use super::{RADII, Stage, TAKEN};
 use crate::plot::canvas::{Anchor, Canvas, Pen, around, colour};
@@ -74,7 +72,7 @@ fn cross(canvas: &mut Canvas, centre: (f64, f64), token: &Token) {
 
 /// The numbers of the owners, where there is room for them; those who join first.
 fn numbers(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64), joining: &[Token]) {
-    let mut taken: std::vec::Vec<f64> = std::vec::Vec::new();
+    let mut taken: Vec<f64> = Vec::new();
     for token in joining.iter().chain(&stage.before.tokens) {
         let near = |turn: &f64| {
             let apart = (turn - token.turn).abs();
