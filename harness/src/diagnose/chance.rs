@@ -4,6 +4,21 @@ use statrs::distribution::{ChiSquared, ContinuousCDF, DiscreteCDF, Poisson};
 
 use crate::summary::ratio;
 
+/// How often even data may give an alarm, of all tests together.
+///
+/// ```
+/// assert_eq!(hashroute_harness::skew::SIGNIFICANCE, 0.01);
+/// ```
+pub const SIGNIFICANCE: f64 = 0.01;
+
+/// Unevenness that nobody minds, however many keys prove it.
+pub(super) const SLIGHT: f64 = 0.01;
+
+/// Whether what comes on top of chance is worth a warning: it must exceed what chance does by far.
+pub(super) fn stands_out(cv: f64, noise_cv: f64) -> bool {
+    cv > SLIGHT.max(2.0 * noise_cv)
+}
+
 /// Keys that carry so many times the mean are heavy.
 const FAR: f64 = 10.0;
 
@@ -218,5 +233,11 @@ mod tests {
         few[1..8].fill(1.0);
         assert!(p(&few) > 0.003, "{}", p(&few));
         assert!(p_value(&[1.0, 9.0], &[1.0, 0.0], 10.0) < 1e-9);
+    }
+
+    #[test]
+    fn what_stands_out_is_twice_chance_and_more_than_a_hundredth() {
+        assert!(!stands_out(0.39, 0.2) && stands_out(0.41, 0.2));
+        assert!(!stands_out(0.0099, 0.0) && stands_out(0.0101, 0.0));
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::chance;
+use super::chance::{self, stands_out};
+use super::diagnosis::Diagnosis;
 use super::placed::{Cluster, Placed, PlacedKey, number};
-use super::{Diagnosis, stands_out};
 use crate::measure::assign_hash;
 use hashroute::{KeyHash, Router, Server};
 

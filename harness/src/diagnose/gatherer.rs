@@ -1,6 +1,6 @@
 //! Evidence of keys beyond memory.
 
-use super::Evidence;
+use super::evidence::Evidence;
 use crate::keys::{Consumer, Keys};
 use hashroute::Router;
 

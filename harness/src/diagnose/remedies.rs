@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::chance::{self, Units};
+use super::chance::{self, SLIGHT, Units};
 use super::counts::{MANY, NodeCounts};
+use super::diagnosis::Diagnosis;
 use super::evidence::Evidence;
 use super::placed::{Cluster, Placed};
 use super::stages::{KeyStage, shown};
 use super::templates::{Shape, Varying};
-use super::{Diagnosis, SLIGHT};
 use crate::measure::{assign, assign_hash};
 use crate::summary::Measure;
 use crate::summary::ratio;

@@ -1,9 +1,11 @@
 //! The answer as sentences.
 
+use super::diagnosis::Diagnosis;
 use super::measures::MeasureSkew;
 use super::placed::{Cluster, Placed};
+use super::remedies::Remedy;
+use super::result::Skew;
 use super::stages::{Finding, KeyStage, Status, Tests, shown};
-use super::{Diagnosis, Remedy, Skew};
 use crate::text::rough_percent;
 
 /// What the sentences on stages need.

@@ -4,13 +4,12 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::chance::{self, beyond};
+use super::chance::{self, SLIGHT, beyond, stands_out};
 use super::evidence::Evidence;
 use super::hashes::{self, HashStep, Residue};
 use super::measures::MeasureSkew;
 use super::placed::{Cluster, Placed};
 use super::sentences;
-use super::{SLIGHT, stands_out};
 use crate::text::printable;
 use hashroute::Router;
 

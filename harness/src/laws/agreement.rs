@@ -1,9 +1,10 @@
 //! Laws 1 and 2: who agrees with whom.
 
+use super::clause::Clause;
 use super::random::{Random, permutations};
 use super::subject::{Cluster, Key, Step, Subject, alike, members, name_of, owners, same_owners};
 use super::trial::{Held, equal, fail};
-use super::{Clause, waivers};
+use super::waivers;
 use crate::assign_hash;
 use hashroute::registry::{Agree, Params, Setup};
 use hashroute::{Change, KeyHash, Node, Router, RouterExt};

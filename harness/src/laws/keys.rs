@@ -1,6 +1,6 @@
 //! Law 10: a key goes where its hash goes, and one that is refused goes nowhere.
 
-use super::Clause;
+use super::clause::Clause;
 use super::subject::{Subject, members};
 use super::trial::{Held, ensure, equal};
 use hashroute::registry::KeyForm;

@@ -3,7 +3,7 @@
 use core::ops::ControlFlow;
 use std::collections::BTreeSet;
 
-use super::Clause;
+use super::clause::Clause;
 use super::random::Random;
 use super::subject::{Key, Subject, members, walk};
 use super::trial::{Held, ensure, equal};

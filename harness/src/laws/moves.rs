@@ -2,12 +2,13 @@
 
 use super::agreement::{is_set, large, step};
 use super::chance::{Tests, at_least, at_most, limit};
+use super::clause::Clause;
 use super::random::Random;
 use super::subject::{
     Cluster, Key, Step, Subject, assigned, exact_shares, members, owners, same_owners, share_of,
 };
 use super::trial::{Held, fail};
-use super::{Clause, waivers};
+use super::waivers;
 use hashroute::Change;
 use hashroute::registry::Excess;
 

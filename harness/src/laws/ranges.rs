@@ -1,6 +1,6 @@
 //! Law 11: ranges say of every hash what a lookup says.
 
-use super::Clause;
+use super::clause::Clause;
 use super::random::Random;
 use super::subject::{Cluster, Step, Subject, members};
 use super::trial::{Held, ensure, equal};

@@ -1,6 +1,6 @@
 //! Laws 7 and 8: what is refused, what never panics, what threads share.
 
-use super::Clause;
+use super::clause::Clause;
 use super::random::Random;
 use super::subject::{Key, Subject, list, members, owners, same_owners, state, walk};
 use super::trial::{Held, ensure, equal, fail, short};

@@ -2,11 +2,12 @@
 
 use super::agreement::is_set;
 use super::chance::limit;
+use super::clause::Clause;
 use super::moves::{excess_chance, moves};
 use super::random::Random;
 use super::subject::{Cluster, Step, Subject, members, owners, same_owners};
 use super::trial::{Held, equal, fail};
-use super::{Clause, waivers};
+use super::waivers;
 use hashroute::registry::Leave;
 use hashroute::{Change, KeyHash, Node};
 

@@ -1,9 +1,10 @@
 //! Law 5: shares follow the weights, as far as the row's own theory goes.
 
 use super::chance::{Tests, chi_square, normal};
+use super::clause::Clause;
 use super::subject::{Key, Subject, assigned, exact_shares, fair_shares, list, members, share_of};
 use super::trial::{Held, ensure, fail};
-use super::{Clause, waivers};
+use super::waivers;
 use hashroute::registry::{Params, Scheme};
 use hashroute::{Node, Router};
 

@@ -5,7 +5,7 @@
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use super::Clause;
+use super::clause::Clause;
 use super::keys::{goes_by_hash, varied};
 use super::subject::{Key, Subject, members, walk};
 use super::trial::{Held, ensure, equal, fail};

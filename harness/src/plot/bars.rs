@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::canvas::{Anchor, Canvas, Pen};
-use super::{Picture, text};
+use super::picture::Picture;
+use super::text;
 use crate::{Balance, Figures, Measure, NodeBalance};
 use hashroute::{Error, Refusal};
 

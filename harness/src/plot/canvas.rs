@@ -9,7 +9,8 @@ use svg::node::element::{
 };
 use svg::node::{Text as Words, Value};
 
-use super::{Picture, text};
+use super::picture::Picture;
+use super::text;
 
 /// How many colours there are.
 const COLOURS: usize = 8;

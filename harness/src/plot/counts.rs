@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::canvas::{Anchor, Canvas, Pen};
-use super::{Picture, text};
+use super::picture::Picture;
+use super::text;
 use crate::diagnose::CountRow;
 
 /// The coefficient of variation for a number of nodes, beside that of chance alone.

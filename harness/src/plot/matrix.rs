@@ -4,7 +4,8 @@ use core::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::canvas::{Anchor, Canvas};
-use super::{Picture, text};
+use super::picture::Picture;
+use super::text;
 use crate::Remap;
 
 /// The most rows and columns; the rest are one more.

@@ -25,6 +25,7 @@ mod bars;
 mod canvas;
 mod counts;
 mod matrix;
+mod picture;
 #[cfg(feature = "png")]
 mod png;
 mod ring;
@@ -34,43 +35,6 @@ mod text;
 pub use bars::bars;
 pub use counts::{CountPoint, counts};
 pub use matrix::matrix;
+pub use picture::Picture;
 pub use ring::{RingScene, ring};
 pub use slots::slots;
-
-/// A drawing.
-///
-/// ```
-/// use hashroute::redis::{SlotRule, Table};
-/// let picture = hashroute_harness::plot::slots(&Table::new(SlotRule::REDIS));
-/// assert_eq!(picture.title(), "Slots: nobody owns any of 16,384");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Picture {
-    title: String,
-    svg: String,
-}
-
-impl Picture {
-    /// What it shows, in words.
-    ///
-    /// ```
-    /// # use hashroute::redis::{SlotRule, Table};
-    /// # use hashroute_harness::plot;
-    /// assert!(!plot::slots(&Table::new(SlotRule::REDIS)).title().is_empty());
-    /// ```
-    pub fn title(&self) -> &str {
-        &self.title
-    }
-
-    /// An `<svg>` element, to write into a file or inside a page. Its classes and ids begin with
-    /// `hr-` and mean the same in every picture.
-    ///
-    /// ```
-    /// # use hashroute::redis::{SlotRule, Table};
-    /// # use hashroute_harness::plot;
-    /// assert!(plot::slots(&Table::new(SlotRule::REDIS)).svg().ends_with("</svg>\n"));
-    /// ```
-    pub fn svg(&self) -> &str {
-        &self.svg
-    }
-}

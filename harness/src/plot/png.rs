@@ -5,7 +5,7 @@ use std::sync::Arc;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 
-use super::Picture;
+use super::picture::Picture;
 use hashroute::{Error, Refusal};
 
 /// The longest side of a PNG, in pixels: 256 MB of them while it is drawn.

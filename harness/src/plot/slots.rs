@@ -4,7 +4,8 @@ use core::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::canvas::{Anchor, Canvas, Pen};
-use super::{Picture, text};
+use super::picture::Picture;
+use super::text;
 use hashroute::redis::{ClusterNode, SlotRange, Table};
 
 /// Slots in a row of the picture.

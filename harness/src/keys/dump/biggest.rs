@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{DumpFormat, DumpRow, Parsed, Whole, digits, shown, split, trimmed};
+use super::format::{DumpFormat, DumpRow, Parsed, Whole};
+use super::text::{digits, shown, split, trimmed};
 use hashroute::redis::unquote;
 
 /// The most keys whose names are kept to tell repetitions: far more than such a list holds.

@@ -1,6 +1,7 @@
 //! memcached's `lru_crawler metadump all`: a line an item, keys URL-encoded, `END` at the end.
 
-use super::{DumpRow, Parsed, Whole, digits, shown, trimmed};
+use super::format::{DumpRow, Parsed, Whole};
+use super::text::{digits, shown, trimmed};
 use hashroute::redis::hex;
 
 #[derive(Debug, Default)]

@@ -5,7 +5,8 @@
 //! nothing tells it from a key of digits. Raw keys are whole where they hold neither line feeds nor,
 //! with `--scan` of Redis 7.0, zero bytes; quoted ones always are.
 
-use super::{DumpRow, Parsed, Whole, digits, shown, trimmed};
+use super::format::{DumpRow, Parsed, Whole};
+use super::text::{digits, shown, split, trimmed};
 use hashroute::redis::unquote;
 
 #[derive(Debug, Default)]
@@ -150,7 +151,7 @@ fn label(line: &[u8]) -> Option<(u64, &[u8])> {
 
 /// `127.0.0.1:6379> scan 0`, as it stands on a terminal.
 fn is_prompt(line: &[u8]) -> bool {
-    let command = super::split(line, "> ").map(|(_, command)| command);
+    let command = split(line, "> ").map(|(_, command)| command);
     let name = command.and_then(|command| command.get(..5));
     name.is_some_and(|name| name.eq_ignore_ascii_case(b"scan "))
 }

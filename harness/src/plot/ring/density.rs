@@ -1,6 +1,7 @@
 //! Tokens by sectors, where they are too many to tell apart.
 
-use super::{RADII, Stage};
+use super::scene::RADII;
+use super::stage::Stage;
 use crate::plot::canvas::{Canvas, Pen};
 use crate::plot::text;
 

@@ -1,7 +1,8 @@
 //! Keys at their hashes, each with an arrow to its owner, if it has one.
 
-use super::{RADII, RingScene, Stage};
-use crate::assign;
+use super::circle::{Cast, Circle};
+use super::scene::{RADII, RingScene};
+use crate::measure::assign;
 use crate::plot::canvas::{Anchor, Canvas, Pen, around};
 
 /// As many as there are letters.
@@ -31,31 +32,31 @@ impl Shown {
     }
 }
 
-pub(super) fn shown(stage: &Stage, scene: &RingScene) -> Vec<Shown> {
+pub(super) fn shown(cast: &Cast, circle: &Circle, scene: &RingScene) -> Vec<Shown> {
     let letters = 'a'..='z';
     let keys = scene.keys.iter().take(MOST).zip(letters);
     keys.map(|(key, letter)| {
         let now = scene.changed.map_or(scene.router, |(router, _)| router);
         let owners = [(0, scene.router), (1, now)];
-        let owners = owners.map(|(side, router)| stage.cast.index_of(side, assign(router, key)?));
-        let found = now.hash_key(key).and_then(|hash| stage.now().find(hash));
+        let owners = owners.map(|(side, router)| cast.index_of(side, assign(router, key)?));
+        let found = now.hash_key(key).and_then(|hash| circle.find(hash));
         let owned = found.filter(|(_, arc)| arc.owner.is_some());
         let text = core::str::from_utf8(key);
         Shown {
             letter,
             text: text.map_or_else(|_| key.escape_ascii().to_string(), String::from),
             turn: found.map(|(turn, _)| turn),
-            end: owned.map(|(_, arc)| stage.now().end(&arc)),
+            end: owned.map(|(_, arc)| circle.end(&arc)),
             owners,
         }
     })
     .collect()
 }
 
-pub(super) fn draw(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
+pub(super) fn draw(canvas: &mut Canvas, shown: &[Shown], centre: (f64, f64)) {
     let mut levels: [Vec<(f64, f64)>; LEVELS] = Default::default();
     let mut dots = Vec::new();
-    for key in &stage.keys {
+    for key in shown {
         let Some(turn) = key.turn else {
             continue;
         };

@@ -1,6 +1,8 @@
 //! What stands beside the circle: who is who, the figures, the keys.
 
-use super::{RingScene, Stage, density};
+use super::density;
+use super::scene::RingScene;
+use super::stage::Stage;
 use crate::plot::canvas::{Anchor, Canvas, Pen};
 use crate::plot::text;
 

@@ -1,7 +1,8 @@
 //! Tokens one by one.
 
 use super::circle::{Arc, Token};
-use super::{RADII, Stage, TAKEN};
+use super::scene::{RADII, TAKEN};
+use super::stage::Stage;
 use crate::plot::canvas::{Anchor, Canvas, Pen, around, colour};
 
 /// How far apart two numbers stand, in turns: 13 pixels.

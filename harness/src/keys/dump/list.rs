@@ -1,0 +1,95 @@
+//! All keys of a text.
+
+use std::io::BufRead;
+
+use super::format::DumpFormat;
+use super::reader::DumpReader;
+use super::source::DumpSource;
+use crate::keys::error::{Bad, InputError};
+use crate::keys::list::Keys;
+
+/// Keys, and where they came from.
+///
+/// ```
+/// # use hashroute_harness::{DumpFormat, Keys};
+/// let dump = Keys::dump(DumpFormat::Scan, &b"user:1\nuser:2\n"[..], true)?;
+/// assert_eq!((dump.keys.len(), dump.source.partial), (2, false));
+/// # Ok::<(), hashroute_harness::InputError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Dump {
+    /// The keys in order, with sizes where every one has one.
+    pub keys: Keys,
+    /// Where they came from.
+    pub source: DumpSource,
+}
+
+impl Keys {
+    /// The keys of such a text. Lines that cannot be read are counted and passed over, or with
+    /// `strict` an error. Memory for the keys alone; O(1) a byte.
+    ///
+    /// # Errors
+    /// [`InputError::Io`]; with `strict`, [`InputError::Line`] for the first line that is neither
+    /// a key nor what the program prints beside keys.
+    ///
+    /// ```
+    /// # use hashroute_harness::{DumpFormat, Keys};
+    /// let text = "1) \"0\"\n2) 1) \"a\\x00\"\n   2) what\n";
+    /// let dump = Keys::dump(DumpFormat::Scan, text.as_bytes(), false)?;
+    /// assert!(dump.keys.iter().eq([b"a\0"]));
+    /// assert_eq!((dump.source.bad_lines, dump.source.first_bad[0].line), (1, 3));
+    /// assert!(Keys::dump(DumpFormat::Scan, text.as_bytes(), true).is_err());
+    /// # Ok::<(), hashroute_harness::InputError>(())
+    /// ```
+    pub fn dump(format: DumpFormat, input: impl BufRead, strict: bool) -> Result<Dump, InputError> {
+        let (mut reader, mut keys) = (DumpReader::new(format), DumpKeys::default());
+        let mut bad = |error| if strict { Err(error) } else { Ok(()) };
+        keys.read(&mut reader, input, &mut bad)?;
+        let (keys, source) = (keys.finish(), reader.finish());
+        Ok(Dump { keys, source })
+    }
+}
+
+/// Keys as they are read.
+#[derive(Debug, Default)]
+pub(crate) struct DumpKeys {
+    keys: Keys,
+    /// Of those that have one.
+    sizes: Vec<u64>,
+}
+
+impl DumpKeys {
+    /// The keys of these lines too; `bad` says what to do with a line that cannot be used.
+    pub(crate) fn read(
+        &mut self,
+        reader: &mut DumpReader,
+        mut lines: impl BufRead,
+        bad: Bad,
+    ) -> Result<(), InputError> {
+        let mut line = Vec::new();
+        while lines.read_until(b'\n', &mut line)? > 0 {
+            match reader.line(line.strip_suffix(b"\n").unwrap_or(&line)) {
+                Ok(Some(row)) => {
+                    self.keys.push(&row.key);
+                    self.sizes.extend(row.size);
+                }
+                Ok(None) => {}
+                Err(error) => bad(error)?,
+            }
+            line.clear();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// With sizes where every key has one.
+    pub(crate) fn finish(self) -> Keys {
+        let Self { mut keys, sizes } = self;
+        keys.sizes = (!keys.is_empty() && sizes.len() == keys.len()).then_some(sizes);
+        keys
+    }
+}
