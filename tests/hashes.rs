@@ -1,6 +1,6 @@
-//! The hash functions and hash tags against the values of real programs.
+//! Hash functions and hash tags give the values of real programs.
 //!
-//! The files in `data/golden` are read as data: any group, any number of vectors.
+//! The files in `data/golden` may have any groups and any number of vectors.
 
 use core::error::Error;
 use std::fs;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// A key and what the program made of it.
+/// A key and the answer of the program.
 type Vector = (Vec<u8>, Value);
 
 fn text(name: &str) -> Result<String, Box<dyn Error>> {
@@ -22,7 +22,7 @@ fn text(name: &str) -> Result<String, Box<dyn Error>> {
     fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
-/// A key in the format of the files: a string, or `{"hex": ".."}` for bytes that are not UTF-8.
+/// Reads a key: a string, or `{"hex": ".."}` for bytes that are not UTF-8.
 fn key(value: &Value) -> Result<Vec<u8>, Box<dyn Error>> {
     if let Some(text) = value.as_str() {
         return Ok(text.into());
@@ -36,7 +36,7 @@ fn key(value: &Value) -> Result<Vec<u8>, Box<dyn Error>> {
         .collect::<Result<_, _>>()?)
 }
 
-/// The vectors under `name`, of which there must be some: a test of none would hold for anything.
+/// Returns the vectors under `name`. Without any it fails, since a test of none always passes.
 fn vectors(holder: &Value, name: &str) -> Result<Vec<Vector>, Box<dyn Error>> {
     let rows = holder[name].as_array().filter(|rows| !rows.is_empty());
     let rows = rows.ok_or_else(|| format!("no vectors under {name:?}"))?;
@@ -45,7 +45,7 @@ fn vectors(holder: &Value, name: &str) -> Result<Vec<Vector>, Box<dyn Error>> {
         .collect()
 }
 
-/// The groups of a file, of which there must be some.
+/// Returns the groups of a file, and fails without any.
 fn groups(file: &Value) -> Result<&Vec<Value>, Box<dyn Error>> {
     let groups = file["groups"]
         .as_array()
@@ -53,8 +53,8 @@ fn groups(file: &Value) -> Result<&Vec<Value>, Box<dyn Error>> {
     Ok(groups.ok_or("no groups")?)
 }
 
-/// What our functions say for a column of twemproxy's, where one of ours is that function: on
-/// ASCII keys for those that read bytes as the platform's `char`, which ours do not.
+/// Returns our value for a column of twemproxy, where we have that function. Functions that read
+/// bytes as a signed `char` agree with ours on ASCII keys alone.
 fn twemproxy(column: &str, signed: bool, key: &[u8]) -> Option<u32> {
     let raw = |function| KeyHasher::new(function).raw(key).get();
     let low = |function| (raw(function) & 0xffff_ffff) as u32;

@@ -1,11 +1,11 @@
-//! Law 1 across versions: the routes themselves are pinned.
+//! Law 1 across versions: routes are pinned.
 //!
-//! Each row is a digest of the owners' names of 10,000 fixed keys, and of preference lists and
-//! of the routes after some changes. A row that no longer holds means that every user's keys
-//! move: a breaking change, with a heading of its own in the CHANGELOG.
+//! Each row has digests of the owners of 10,000 fixed keys, of preference lists, and of the routes
+//! after some changes. A row that no longer matches moves the keys of every user. It is a
+//! value-breaking change, with a heading of its own in the changelog.
 //!
-//! To pin a new strategy, or a change that is meant, run `cargo test --test values`; the failure
-//! prints the table as it should be, to be pasted over `PINNED`.
+//! To pin a new strategy or an intended change, run `cargo test --test values` and replace `PINNED`
+//! by the table that the failure prints.
 
 use hashroute::registry::Scheme;
 use hashroute::strategy::{ALL, Params};
@@ -26,7 +26,7 @@ const PINNED: &[(&str, [u64; 4])] = &[
     ("bounded", [0xec9e_c9b0_37a5_bc8e, 0x558e_d982_ea6c_bd00, 0x03a8_8810_6053_f356, 0x661a_e47e_caaf_8c60]),
 ];
 
-/// FNV-1a, 64 bits: its own, so that the digest stands apart from what it pins.
+/// Returns FNV-1a of 64 bits, written here so that the digest does not depend on what it pins.
 struct Digest(u64);
 
 impl Digest {
@@ -49,7 +49,7 @@ impl Digest {
 
 const WEIGHTS: [u32; 8] = [1, 2, 3, 0, 1, 7, 1, 4];
 
-/// Nodes in three zones of two racks each.
+/// Returns nodes in three zones with two racks each.
 fn zoned(strategy: &Scheme) -> Vec<Node> {
     let located = |(i, node): (usize, Node)| {
         node.with_location(format!("zone-{}", i % 3), format!("rack-{}", i / 3 % 2))

@@ -1,4 +1,4 @@
-//! Members that come, go, fail and return.
+//! Nodes that join, leave, fail and return.
 
 use hashroute::registry::Leave;
 use hashroute::strategy::ALL;
@@ -129,7 +129,7 @@ fn a_second_node_gets_keys_as_soon_as_it_joins() -> Outcome {
 /// Reported in twitter/twemproxy#80 and twitter/twemproxy#604.
 #[test]
 fn a_walk_past_a_failed_node_moves_no_key_of_the_others() {
-    // Liveness is no membership: walk past the dead, change nothing. What the others own stays.
+    // A failure changes no membership: the walk skips the node, and other keys keep their owner.
     let down = "node-2";
     for strategy in ALL {
         let router = build(strategy, nodes(6));
@@ -151,7 +151,7 @@ fn a_walk_past_a_failed_node_moves_no_key_of_the_others() {
                 assert_eq!(chosen, owner(&*router, key), "{}", strategy.name);
             }
         }
-        // The others share what the dead one had.
+        // The other nodes share the keys of the failed one.
         assert_eq!(heirs.len(), 5, "{} {heirs:?}", strategy.name);
         assert_eq!(state(&*router), before);
     }

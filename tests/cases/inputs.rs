@@ -17,7 +17,7 @@ fn names_that_are_prefixes_of_each_other_share_evenly() {
     for strategy in ALL {
         let router = build(strategy, ["1", "11"].map(Node::new));
         let counts = counts(&*router, &keys(1, 4000));
-        // With labels run together the smaller has 1,1 to 1,159 where the larger has 11,.
+        // With concatenated labels, "1" and "11" would share the points "1" + "1x" and "11" + "x".
         assert!(
             counts.iter().all(|&count| count > 1400),
             "{} {counts:?}",
@@ -28,8 +28,8 @@ fn names_that_are_prefixes_of_each_other_share_evenly() {
 
 #[test]
 fn two_nodes_on_one_token_are_ordered_by_name() -> Outcome {
-    // Other strategies draw 64 bits from a name, where nothing in the API can force a tie; that
-    // equal scores go to the first name is a unit test of rendezvous.rs.
+    // Only a ring takes tokens from the caller. Other strategies hash names to 64 bits, where no
+    // test can force a tie from outside; a unit test of rendezvous forces one.
     let tokens = [(10, "b"), (10, "a"), (20, "b"), (30, "a")];
     for order in [["a", "b"], ["b", "a"]] {
         let ring = Ring::from_tokens(order.map(Node::new), tokens)?;
@@ -102,7 +102,7 @@ fn removing_the_absent_and_adding_twice_fail_and_change_nothing() -> Outcome {
             );
             assert_eq!(state(&*router), before, "{}", strategy.name);
         }
-        // After it has left, the same name joins with whatever weight.
+        // After it has left, the name may join again with any weight.
         router.apply(&Change::remove("node-2"))?;
         router.apply(&Change::Add(Node::new("node-2").with_weight(again)))?;
         let total = u64::from(2 + again);
@@ -124,7 +124,7 @@ fn replicas_are_distinct_and_spread_at_every_number() {
                 router.replicas_hash(key, usize::MAX, Spread::Zones).len(),
                 10
             );
-            // Three zones are wanted, two are there.
+            // Three replicas, two zones.
             let three = router.replicas_hash(key, 3, Spread::Zones);
             let zone = |&id| router.nodes().get(id).and_then(Node::zone);
             let zones: BTreeSet<_> = three.iter().map(zone).collect();

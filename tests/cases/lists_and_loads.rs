@@ -24,7 +24,7 @@ fn a_list_of_replicas_is_short_only_where_nodes_are_few() {
 /// Reported in thanos-io/thanos#5427.
 #[test]
 fn a_new_node_enters_lists_of_replicas_without_reordering_them() -> Outcome {
-    // The next replica is the next on the ring, not in a list of nodes.
+    // The next replica is the next node on the ring, not in the list of nodes.
     let routers: [Box<dyn Router>; 2] = [
         Box::new(Ring::new(nodes(8))?),
         Box::new(Rendezvous::new(nodes(8))?),
@@ -97,7 +97,7 @@ fn a_walk_ends_although_a_member_owns_nothing() {
         .filter(|strategy| caps(strategy).excess.is_none())
     {
         let mut router = build(strategy, nodes(3));
-        // Drained where weights are taken; where not, the walk ends anyway.
+        // A strategy without weights refuses this; its walk must end as well.
         let _ = router.apply(&Change::reweight("node-1", 0));
         let weighted = router.nodes().weighted();
         for key in keys(44, 20) {
@@ -116,8 +116,8 @@ fn a_walk_ends_although_a_member_owns_nothing() {
 fn the_bound_is_the_ceiling_of_the_fair_share_times_the_factor() -> Outcome {
     let bounded = BoundedLoad::new(Ring::new(nodes(10))?, 1.25)?;
     let first = bounded.nodes().id("node-0").ok_or("a member")?;
-    assert_eq!(bounded.capacity(first), 1); // ceil(1.25 / 10), where integers gave 0
-    // One key for all: each node is filled to the bound and not one beyond.
+    assert_eq!(bounded.capacity(first), 1); // ceil(1.25 / 10); an integer division gave 0
+    // One key for all leases: each node is filled up to its bound and no further.
     for present in 1..=100_u64 {
         let lease = bounded
             .acquire(b"everybody asks for this one")
@@ -131,7 +131,7 @@ fn the_bound_is_the_ceiling_of_the_fair_share_times_the_factor() -> Outcome {
 /// Reported in buraksezer/consistent#8, buraksezer/consistent#5 and buraksezer/consistent#15.
 #[test]
 fn a_released_lease_no_longer_counts_towards_the_bound() -> Outcome {
-    // What is released no longer counts: the same key may be placed for ever.
+    // A released lease no longer counts, so one key can be placed any number of times.
     let bounded = BoundedLoad::new(Ring::new(nodes(3))?, 1.25)?;
     let home = bounded.router().owner(b"key");
     for _ in 0..100 {
@@ -156,7 +156,7 @@ fn a_node_that_leaves_takes_its_load_with_it() -> Outcome {
     assert!(held > 0);
     bounded.apply(&Change::remove("node-1"))?;
     assert_eq!(bounded.total_load(), 90 - held);
-    // The same name, and the same id: another node all the same.
+    // A node with the same name and id is another node all the same.
     bounded.apply(&Change::Add(Node::new("node-1")))?;
     assert_eq!(bounded.nodes().id("node-1"), Some(id));
     let returned = leases

@@ -36,7 +36,7 @@ fn a_shared_token_stays_when_either_of_its_nodes_leaves() -> Outcome {
     ring.add_with_tokens(Node::new("b"), &[100, 300])?;
     ring.apply(&Change::remove("a"))?;
     assert_eq!(first(&ring).as_deref(), Some("b"));
-    // Whoever joined first, the first name owns a shared token.
+    // The first name owns a shared token, in whatever order the nodes joined.
     let mut other = Ring::from_tokens([Node::new("b")], [(100, "b"), (300, "b")])?;
     other.add_with_tokens(Node::new("a"), &[100, 200])?;
     assert_eq!(first(&other).as_deref(), Some("a"));
@@ -57,8 +57,9 @@ fn a_ring_may_lose_its_last_node_and_take_one_again() -> Outcome {
     Ok(())
 }
 
-/// That the shares of equal nodes vary as those of v random points each: the square of their
-/// coefficient of variation is (n - 1) / (n v + 1), give or take its own error.
+/// Returns the p-value of the variation of the shares of n equal nodes with v random points each.
+///
+/// The square of their coefficient of variation is (n - 1) / (n v + 1) on average.
 fn varies_as_theory_says(ring: &Ring, points: u32) -> f64 {
     let shares = shares(ring).unwrap_or_default();
     let (n, v) = (shares.len() as f64, f64::from(points));
@@ -72,7 +73,7 @@ fn varies_as_theory_says(ring: &Ring, points: u32) -> f64 {
 /// Reported in uber-node/ringpop-node#241, buraksezer/consistent#17 and lafikl/consistent#11.
 #[test]
 fn names_that_begin_alike_get_even_shares() -> Outcome {
-    // With name + index as the label, 's1:1' + '10' is 's1:11' + '0'.
+    // With name + index as the label, 's1:1' + '10' equals 's1:11' + '0'.
     let mut checks = Checks::default();
     for names in [
         &["s1:1", "s1:11", "s2:2", "s2:5"][..],
@@ -83,7 +84,7 @@ fn names_that_begin_alike_get_even_shares() -> Outcome {
             let ring = Ring::with_points(names.iter().copied().map(Node::new), points)?;
             let distinct: BTreeSet<_> = ring.points().map(|(point, _)| point).collect();
             assert_eq!(distinct.len(), names.len() * points as usize, "{names:?}");
-            // Each share is a Beta variable of mean 1 / n and this deviation.
+            // Each share is a Beta variable with mean 1 / n and this standard deviation.
             let n = names.len() as f64;
             let deviation = ((n - 1.0) / (n * f64::from(points) + 1.0)).sqrt() / n;
             for (share, name) in shares(&ring).ok_or("no arcs")?.iter().zip(names) {
@@ -115,7 +116,7 @@ fn shares_of_numbered_names_vary_as_those_of_random_points() -> Outcome {
             points,
         )?;
         checks.note(pattern, varies_as_theory_says(&ring, points));
-        // No bias towards those that were listed first.
+        // Nodes listed first get no larger share.
         let (mut first, shares) = (0.0, shares(&ring).ok_or("no arcs")?);
         for (id, node) in ring.nodes() {
             let index: i32 = node.name()[pattern.len()..].parse()?;
@@ -272,7 +273,7 @@ fn the_tutorial_ring_moves_exactly_what_it_moves_in_python() -> Outcome {
     let before = owned(&ring);
     ring.apply(&Change::Add(Node::new("cache-k")))?;
     assert_eq!(moved(&before, &owned(&ring)), 104_566);
-    // Ids stay as nodes join, so they may be compared.
+    // Joining nodes keep the ids of the others, so ids can be compared.
     let md5 = KeyHasher::new(HashFunction::Md5);
     let mut modulo = Modulo::new(tutorial_servers(10))?.with_hasher(md5);
     assert_eq!(modulo.hash_key(b"user:7"), Some(hashes[7]));

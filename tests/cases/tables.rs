@@ -44,7 +44,7 @@ fn the_default_weight_of_a_node_is_one() {
 /// Reported in Nordix/nfqueue-loadbalancer#18.
 #[test]
 fn maglev_fills_tables_whose_products_exceed_32_bits() -> Outcome {
-    // Offset + j * skip passes 2^32 at this size: no permutation in 32 bits.
+    // offset + j * skip exceeds 2^32 at this size, so 32 bits would give no permutation.
     for (count, size) in [(46, 65_699), (46, 131_071), (46, 655_373)] {
         let router = Maglev::with_table_size(nodes(count), size)?;
         let shares = shares(&router).ok_or("no cells")?;
@@ -83,7 +83,7 @@ fn maglev_refuses_composite_sizes_and_more_nodes_than_cells() {
 /// Reported in cilium/cilium#35885 and cilium/cilium#35430.
 #[test]
 fn maglev_takes_memory_for_cells_and_nodes_but_not_their_product() -> Outcome {
-    // Nodes times cells times eight bytes would be a gigabyte here.
+    // A matrix of nodes and cells would take a gigabyte here.
     let router = Maglev::with_table_size(nodes(1000), 131_071)?;
     assert!(router.heap_bytes() < 2 << 20, "{}", router.heap_bytes());
     Ok(())
@@ -273,8 +273,8 @@ fn a_range_of_slots_can_be_assigned_by_hand() -> Outcome {
 /// Reported in clohfink/RendezvousHash#1.
 #[test]
 fn rendezvous_does_not_depend_on_the_order_of_joining() -> Outcome {
-    // Real ties need equal hashes of names: a unit test of rendezvous.rs forces one. Here, that
-    // nothing but the names decides, whatever the weights.
+    // A tie needs names with equal hashes, which a unit test of rendezvous forces. This test checks
+    // that only names and weights decide.
     let keys = keys(22, 5000);
     for weights in [[1, 1, 1, 1], [1, 2, 2, 1]] {
         let one = Rendezvous::new(weighing(&weights))?;
@@ -297,8 +297,7 @@ fn raising_one_of_ten_weights_from_one_to_three_moves_fifteen_percent() -> Outco
     let moved = before.iter().zip(&after).filter(|(b, a)| b != a);
     assert!(moved.clone().all(|(_, new)| **new == *"node-3"));
     let count = moved.count();
-    // From 1/10 to 3/12. (2/12 is what a new node of weight 2 would take; a tenth of that the
-    // old one has already.)
+    // The share rises from 1/10 to 3/12.
     let share = 3.0 / 12.0 - 1.0 / 10.0;
     checks.note(
         format!("{count}"),

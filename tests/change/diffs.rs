@@ -1,4 +1,4 @@
-//! A diff is what a sampled remap finds, and counts everything once.
+//! An exact diff agrees with a count over keys and counts every moved key once.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const CHANGES: &[&[Step]] = &[
     &[Step::Reweight(2, 0), Step::Remove(0), Step::Add(0)],
 ];
 
-/// What is compared, and on what basis.
+/// Two routers and the basis on which they are compared.
 type Pair = (&'static str, Box<dyn Router>, Box<dyn Router>, Basis);
 
 type Counts = BTreeMap<(Option<String>, Option<String>), u128>;
@@ -31,7 +31,7 @@ fn counts(diff: &Diff) -> Counts {
         .collect()
 }
 
-/// Flows of a diff, and their sum, against those of given keys.
+/// Compares the flows of a diff, and their sum, with the flows of given keys.
 fn agree(checks: &mut Checks, what: &str, diff: &Diff, sampled: &Diff) {
     let (expected, seen) = (counts(diff), counts(sampled));
     let of = |counts: &Counts, way| counts.get(way).copied().unwrap_or(0);
@@ -43,7 +43,7 @@ fn agree(checks: &mut Checks, what: &str, diff: &Diff, sampled: &Diff) {
     checks.note(what, chance(diff, all, sampled, found));
 }
 
-/// The chance that a sample has so many where all have so many.
+/// Returns the p-value of a count in a sample, given the share among all keys.
 fn chance(diff: &Diff, count: u128, sampled: &Diff, hits: u128) -> f64 {
     let [hits, keys] = [hits, sampled.total()].map(|count| u64::try_from(count).expect("keys"));
     let share = diff.share(count);
@@ -54,7 +54,7 @@ fn chance(diff: &Diff, count: u128, sampled: &Diff, hits: u128) -> f64 {
     two_samples(share, diff.total() as f64, found, keys as f64)
 }
 
-/// The chance of two shares as far apart, of two samples of one population.
+/// Returns the p-value of the distance of two shares, if both are samples of one population.
 fn two_samples(a: f64, n: f64, b: f64, m: f64) -> f64 {
     let pooled = (a * n + b * m) / (n + m);
     let variance = pooled * (1.0 - pooled) * (1.0 / n + 1.0 / m);
@@ -138,12 +138,12 @@ fn exact_ranges_are_the_routes() -> Outcome {
     Ok(())
 }
 
-/// Numbers as drawn: twemproxy's FNV-1a does not spread those in a row.
+/// Keys are random numbers, since the FNV-1a of twemproxy does not spread consecutive ones.
 fn numbers(count: u64) -> impl Iterator<Item = String> {
     (0..count).map(|i| KeyHash::from_integer(i << 20 | 1).get().to_string())
 }
 
-/// Different strategies, hash functions and dialects are compared as well.
+/// The pairs differ in strategy, hash function or dialect.
 #[test]
 fn routers_of_any_two_kinds_can_be_compared() -> Outcome {
     let list = || nodes(6);
@@ -209,7 +209,7 @@ fn routers_of_any_two_kinds_can_be_compared() -> Outcome {
     Ok(())
 }
 
-/// CRC-16 fills 16,384 slots evenly, and 100,000 not at all: only so many hashes exist.
+/// CRC-16 has 65,536 values: they fill 16,384 slots evenly and leave most of 100,000 empty.
 #[test]
 fn narrow_hashes_are_counted_as_they_are() -> Result<(), Error> {
     let table = |names: [&'static str; 2]| {
@@ -223,7 +223,7 @@ fn narrow_hashes_are_counted_as_they_are() -> Result<(), Error> {
 }
 
 #[test]
-fn a_diff_counts_keys_without_owner_apart() -> Result<(), Error> {
+fn a_diff_tells_keys_with_owner_from_keys_without() -> Result<(), Error> {
     let (none, some) = (
         Rendezvous::new([] as [Node; 0])?,
         Rendezvous::new([Node::new("a")])?,

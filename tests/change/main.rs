@@ -1,4 +1,4 @@
-//! What moves, in which steps, and that nothing is lost on the way: over the whole registry.
+//! Diffs, plans, migrations and ramps between two routers, over the whole registry.
 
 mod diffs;
 mod migration;
@@ -12,7 +12,7 @@ use hashroute::strategy::{ALL, Params};
 use hashroute::{Change, Router};
 use hashroute_test_support::{Cluster, Step, weighted};
 
-/// Small rings and tables, in which as much can go wrong as in large ones, and sooner.
+/// Returns parameters of small rings and tables, where rare cases are common.
 fn small(strategy: &Scheme) -> Params {
     let sizes = [("points", "20"), ("table-size", "1021"), ("slots", "500")];
     let known = |(name, _): &(&str, &str)| strategy.params.iter().any(|param| param.name == *name);
@@ -22,8 +22,8 @@ fn small(strategy: &Scheme) -> Params {
     })
 }
 
-/// A router of some strategy over nodes in two zones, and the same after some changes, which may
-/// bring a third.
+/// Returns a router over nodes in two zones, and the same router after some changes, which may add
+/// a third zone.
 pub(crate) fn states(
     strategy: &'static Scheme,
     weights: &[u32],
@@ -44,13 +44,13 @@ pub(crate) fn states(
     [old.into(), cluster.router.into()]
 }
 
-/// The strategies between which a plan can be: loads cannot be planned.
+/// Returns the strategies that can be planned: all but those that decide by load.
 pub(crate) fn plannable() -> impl Iterator<Item = &'static Scheme> {
     ALL.iter()
         .filter(|strategy| strategy.agree() != Agree::Load)
 }
 
-/// Keys as bytes.
+/// Returns keys as text.
 pub(crate) fn texts(count: u32) -> Vec<String> {
     (0..count).map(|i| format!("user:{i}")).collect()
 }

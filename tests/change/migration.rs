@@ -1,5 +1,7 @@
-//! Keys that are really stored, moved while they are read and written, by clients that do not
-//! hear of the next phase at the same time: nothing is lost, nothing read is stale.
+//! Simulated migrations of stored keys.
+//!
+//! Clients read and write during the migration and learn of each phase at different times. No write
+//! may be lost and no read may be stale.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +15,7 @@ use std::sync::Arc;
 use crate::{plannable, states};
 use hashroute_test_support::{Outcome, Step, nodes};
 
-/// What a node holds of a key: the version, and whether the key exists or was deleted.
+/// The copy of a key on a node: its version, and whether the key exists or was deleted.
 type Value = (u64, bool);
 
 struct World {
@@ -43,7 +45,7 @@ impl World {
         usize::try_from(self.random.next_u64() % below as u64).unwrap_or(0)
     }
 
-    /// Some client writes, deletes or reads some key.
+    /// A client writes, deletes or reads a key.
     fn act(&mut self) {
         let key = format!("user:{}", self.draw(150));
         let client = self.draw(self.clients.len());
@@ -66,14 +68,14 @@ impl World {
         assert_eq!(owners.now, lists.now.first().copied());
     }
 
-    /// A node keeps the newest version that it has seen.
+    /// Stores a copy on a node unless it has a newer version.
     fn hold(&mut self, id: NodeId, key: &str, value: Value) {
         let held = self.nodes.entry(id).or_default();
         let known = held.entry(key.to_owned()).or_insert(value);
         *known = value.max(*known);
     }
 
-    /// The work after an odd phase, with others reading and writing in between.
+    /// Does the work of a phase, with reads and writes of clients in between.
     fn work(&mut self) {
         let change = self.clients[0].clone();
         let keys: Vec<_> = self.truth.keys().cloned().collect();
@@ -91,7 +93,7 @@ impl World {
         }
     }
 
-    /// The next phase comes to one client after the other, in any order.
+    /// Announces the next phase to one client after the other, in a random order.
     fn advance(&mut self) -> bool {
         let mut waiting: Vec<_> = (0..self.clients.len()).collect();
         let mut more = false;
@@ -113,7 +115,7 @@ impl World {
             (0..100).for_each(|_| self.act());
         }
         assert!(self.reads > 500);
-        // Every node has what the new router gives it, and no more.
+        // Every node has the keys that the new router gives it, and no others.
         let change = &self.clients[0];
         for (id, held) in &self.nodes {
             let own = self
@@ -144,8 +146,8 @@ fn migrate_all(n: usize) -> Outcome {
     Ok(())
 }
 
-/// While phases spread, one client writes both nodes and then another the old one alone. So a copy
-/// compares versions, those of deletions too: to copy what is missing keeps the first write.
+/// While a phase spreads, one client writes to both nodes and then another to the old node alone.
+/// A copy must therefore compare versions, those of deletions included.
 #[test]
 fn copying_only_missing_keys_loses_writes() -> Outcome {
     let [old, new] = ["a", "b"].map(|name| Ring::new([Node::new(name)]));
@@ -185,7 +187,7 @@ fn a_migration_of_three_replicas_loses_nothing() -> Outcome {
     migrate_all(3)
 }
 
-/// From twemproxy's ring to ours: other points, other hashes, another set of nodes.
+/// From the ring of twemproxy to ours, with other points, other hashes and another set of nodes.
 #[test]
 fn a_migration_between_hash_functions_loses_nothing() -> Outcome {
     let twemproxy = compat::find("twemproxy")?;

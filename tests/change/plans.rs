@@ -1,4 +1,4 @@
-//! Steps within their budget that make up the whole, every range with an owner and a source.
+//! The steps of a plan keep the budget, add up to the diff, and leave no key without an owner.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use proptest::prelude::{Just, any, prop_oneof};
 use crate::{plannable, states, texts};
 use hashroute_test_support::{Outcome, Step, for_all, nodes};
 
-/// What rounding in sums of shares may do.
+/// The rounding error of a sum of shares.
 const ROUNDING: f64 = 1e-9;
 
 fn replicas(n: usize, spread: Spread) -> Replicas {
     Replicas::new(n, spread)
 }
 
-/// Every figure of every step within the budget, and all ranges apart.
+/// Checks every figure of every step against the budget, and that no two ranges overlap.
 fn check_steps(what: &str, plan: &Plan, budget: Budget) -> f64 {
     let (mut ranges, mut moved) = (Vec::new(), 0.0);
     for step in plan.steps() {
@@ -61,7 +61,7 @@ fn steps_keep_the_budget_and_add_up_to_the_diff() {
     let budget = (share(), share(), share());
     let inputs = (weights, steps, 1_usize..4, spread, budget);
     for strategy in plannable() {
-        // What needs a sample takes its time.
+        // Plans from a sample are slow.
         let [router, _] = states(strategy, &[1], &[]);
         let cases = if router.ranges().is_some() { 6 } else { 2 };
         for_all(
@@ -95,7 +95,7 @@ fn steps_keep_the_budget_and_add_up_to_the_diff() {
                 } else {
                     assert!(moved > diff.moved() - error, "{}: {moved}", strategy.name);
                 }
-                // Whoever may delete a range is not among those who get it.
+                // A node that may delete a range does not receive it.
                 for range in plan
                     .steps()
                     .flat_map(|step| step.ranges())
@@ -124,7 +124,7 @@ fn a_plan_is_the_same_every_time() -> Outcome {
     Ok(())
 }
 
-/// The lists of a key in both routers, by name.
+/// Returns the replicas of a key in both routers, by name.
 fn lists(routers: [&dyn Router; 2], key: &[u8], replicas: Replicas) -> [Vec<String>; 2] {
     routers.map(|router| {
         let list = router.replicas(key, replicas.n, replicas.spread);
@@ -137,7 +137,7 @@ fn names(nodes: &Nodes, list: &[NodeId]) -> Vec<String> {
     list.iter().map(name).collect()
 }
 
-/// What a change says of a key in its present phase.
+/// Returns what a transition says of a key in its present phase.
 fn check_key(change: &Transition, key: &[u8], [before, after]: &[Vec<String>; 2], plan: &Plan) {
     let phase = change.phase_of(key);
     let lists = change.lists(key);
@@ -175,8 +175,8 @@ fn check_key(change: &Transition, key: &[u8], [before, after]: &[Vec<String>; 2]
     }
 }
 
-/// At every moment each key has the owner and the list of the one router or of the other; in the
-/// end the new one's; and every node that gets a key has somebody to get it from.
+/// In every phase each key has the owner and the replicas of the old router or of the new one, and
+/// of the new one in the last phase. Every node that receives a key has a source for it.
 #[test]
 fn every_key_has_an_owner_and_a_source_at_every_moment() -> Outcome {
     let keys = texts(60);
@@ -219,8 +219,8 @@ fn every_key_has_an_owner_and_a_source_at_every_moment() -> Outcome {
     Ok(())
 }
 
-/// A node that is drained, or filled, serves meanwhile: it counts with the weight of the router in
-/// which it serves, the larger one.
+/// A node whose weight falls to 0 or rises from 0 serves during the transition. It counts with the
+/// larger of its two weights.
 #[test]
 fn a_node_without_weight_on_one_side_serves_on_the_other() -> Outcome {
     let ring = |weight| -> Result<Arc<dyn Router>, Error> {
@@ -250,7 +250,7 @@ fn a_node_without_weight_on_one_side_serves_on_the_other() -> Outcome {
     Ok(())
 }
 
-/// So few keys move that a sample sees none: they are on their way nevertheless, for whoever asks.
+/// So few keys move that the sample contains none of them.
 #[test]
 fn keys_outside_the_sample_move_as_well() -> Outcome {
     let heavy = |name: &str| Node::new(name).with_weight(10_000);
@@ -275,7 +275,7 @@ fn keys_outside_the_sample_move_as_well() -> Outcome {
     while change.advance() {}
     let owner = change.owners(key.as_bytes()).now.ok_or("no owner")?;
     assert_eq!(change.nodes().name(owner), Some("d"));
-    // A slot of thirty, whose copies are estimated.
+    // One slot of thirty moves; its copies are estimated.
     for slot in (0..30_u32).step_by(5) {
         let table = HashSlots::with_slots(nodes(4), 30)?;
         let mut moved = table.clone();
@@ -284,7 +284,7 @@ fn keys_outside_the_sample_move_as_well() -> Outcome {
         let same = table.ranges() == moved.ranges();
         assert_eq!(plan.steps().len() == 0, same, "{slot}");
     }
-    // What is the same is known to be.
+    // Equal routers need no estimate.
     assert_eq!(
         Plan::new(&*old, &*old, default.0, default.1)?.steps().len(),
         0
@@ -292,7 +292,7 @@ fn keys_outside_the_sample_move_as_well() -> Outcome {
     Ok(())
 }
 
-/// A plan that was made for others would leave keys behind.
+/// A plan of other routers would leave keys behind.
 #[test]
 fn a_plan_is_refused_for_other_routers() -> Outcome {
     let ring = |points| -> Result<Arc<dyn Router>, Error> {
@@ -324,7 +324,7 @@ fn a_plan_is_refused_for_other_routers() -> Outcome {
     Ok(())
 }
 
-/// Rack before zone before anything else.
+/// A source in the same rack comes first, then one in the same zone.
 #[test]
 fn the_nearest_old_replica_is_the_source() -> Result<(), Error> {
     let place = |name: &'static str, zone: &'static str, rack: &'static str| {
@@ -368,7 +368,7 @@ fn the_nearest_old_replica_is_the_source() -> Result<(), Error> {
 
 #[test]
 fn a_range_is_kept_while_a_new_list_needs_it() -> Result<(), Error> {
-    // Of two lists of all three nodes only the order changes: nothing is copied, nobody deletes.
+    // Both lists have all three nodes and differ in order: nothing is copied or deleted.
     let (old, new) = (Ring::new(nodes(3))?, Maglev::new(nodes(3))?);
     let plan = Plan::new(&old, &new, replicas(3, Spread::Nodes), Budget::default())?;
     assert!(plan.is_exact() && plan.steps().len() == 1);
@@ -387,7 +387,8 @@ fn impossible_plans_are_refused_with_a_reason() -> Outcome {
     let plan = |budget: Budget, n| {
         Plan::new(&old, &new, replicas(n, Spread::Nodes), budget).map_err(|error| error.to_string())
     };
-    // The least that is named is the least that will do: the 36 first of 100 slots have 656 hashes.
+    // The share named in the error is the smallest that works: each of the first 36 of 100 slots
+    // has 656 hashes.
     let least = 656.0 / 65_536.0;
     for (at, name) in ["step", "node_in", "node_out"].into_iter().enumerate() {
         let one = |share| limit(at, share);
@@ -419,7 +420,7 @@ fn impossible_plans_are_refused_with_a_reason() -> Outcome {
     Ok(())
 }
 
-/// No other limit than this one: of a step, of what a node takes in, of what it hands out.
+/// Returns a budget with one limit alone: of a step, of what a node receives, or of what it gives.
 fn limit(field: usize, share: f64) -> Budget {
     let mut shares = [1.0; 3];
     shares[field] = share;
@@ -430,7 +431,7 @@ fn limit(field: usize, share: f64) -> Budget {
         .with_node_out(node_out)
 }
 
-/// The message says what would do, and that does.
+/// The share that the message names is accepted.
 #[test]
 fn too_many_steps_are_refused_with_the_least_share() -> Outcome {
     let (old, new) = (Ring::new(nodes(3))?, Ring::new(nodes(4))?);

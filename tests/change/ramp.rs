@@ -1,5 +1,7 @@
-//! Ramps over the whole registry: each step moves only the keys of its node, and all of them
-//! together what one change of the weight would have moved.
+//! Ramps over the whole registry.
+//!
+//! Each step moves only keys of its node, and all steps together move the keys that one change of
+//! the weight would have moved.
 
 use core::time::Duration;
 
@@ -22,14 +24,14 @@ fn with_weights() -> impl Iterator<Item = &'static Scheme> {
         .filter(|strategy| caps(strategy).weights == Weights::Any)
 }
 
-/// Keys that moved between other nodes than they should.
+/// Returns the number of keys that moved between other nodes.
 fn excess(rises: bool, before: &[Box<str>], after: &[Box<str>]) -> u64 {
     let moved = before.iter().zip(after).filter(|(old, new)| old != new);
     let wrong = moved.filter(|(old, new)| &***(if rises { new } else { old }) != NAME);
     wrong.count() as u64
 }
 
-/// The chance of as many, where the strategy says how many there may be.
+/// Returns the p-value of the excess moves under the bound that the strategy states.
 fn chance(strategy: &Scheme, excess: u64, weighted: usize) -> f64 {
     match caps(strategy).excess {
         Excess::None => f64::from(excess == 0),
@@ -39,8 +41,8 @@ fn chance(strategy: &Scheme, excess: u64, weighted: usize) -> f64 {
     }
 }
 
-/// Ask at these times, in this order, and make what is due; after each the weight must be that of
-/// the latest time so far.
+/// Applies the due change at each of these times, in this order, and checks that the weight is that
+/// of the latest time so far.
 fn follow(strategy: &Scheme, ramp: &Ramp, router: &mut dyn Router, times: &[u32], limit: f64) {
     let sample = keys(70, KEYS);
     let rises = ramp.at(Duration::MAX) > ramp.at(Duration::ZERO);
@@ -76,7 +78,7 @@ fn ramp_steps_move_only_their_node_and_add_up_to_one_change() {
     let shapes = (any::<bool>(), 9_u32..30, 1_u32..=3);
     let times = vec(0_u32..70, 0..STEPS - 1);
     let inputs = (vec(1_u32..30, 1..7), shapes, times).prop_map(|(others, shape, mut times)| {
-        times.push(61); // at last, its end
+        times.push(61); // the end of the ramp
         (others, shape, times)
     });
     let limit = SIGNIFICANCE / (CASES as usize * STEPS * ALL.len()) as f64;
@@ -105,7 +107,7 @@ fn ramp_steps_move_only_their_node_and_add_up_to_one_change() {
     }
 }
 
-/// The ramp that all its steps are made of, each at its time.
+/// The weight rises by one step at each time.
 #[test]
 fn a_cold_node_gets_a_little_more_each_step() -> Outcome {
     for strategy in with_weights() {
@@ -131,7 +133,7 @@ fn a_cold_node_gets_a_little_more_each_step() -> Outcome {
     Ok(())
 }
 
-/// Make what is due, one ramp after the other, and drop those that are over.
+/// Applies the due change of each ramp and drops the finished ones.
 fn drive(ramps: &mut Vec<Ramp>, now: Duration, router: &mut dyn Router) -> usize {
     let mut changes = 0;
     ramps.retain(|ramp| {
@@ -153,7 +155,7 @@ fn a_finished_ramp_leaves_the_weight_alone() -> Outcome {
             Ramp::linear(NAME, 0, 10, Duration::ZERO..10 * SECOND, 10)?,
             Ramp::linear(NAME, 10, 0, 20 * SECOND..30 * SECOND, 10)?,
         ];
-        // Nobody asks while the rise ends and the fall begins.
+        // No call is made while the rise ends and the fall begins.
         for now in (0..9).chain(25..40) {
             let changes = drive(&mut ramps, now * SECOND, &mut *router);
             let expected = match now {
@@ -164,7 +166,7 @@ fn a_finished_ramp_leaves_the_weight_alone() -> Outcome {
             assert_eq!(changes, expected, "{} {now}", strategy.name);
         }
         assert_eq!((ramps.len(), weight(&*router)), (0, Some(0)));
-        // By an operator, long after; and as a cold node that has the name anew.
+        // An operator sets another weight later; then the name joins again as a cold node.
         let mut ramps = vec![Ramp::linear(NAME, 0, 10, 50 * SECOND..60 * SECOND, 10)?];
         assert_eq!(drive(&mut ramps, 60 * SECOND, &mut *router), 1);
         router.apply(&Change::reweight(NAME, 3))?;

@@ -246,7 +246,7 @@ fn equal_epochs_are_separated_and_a_bump_is_the_highest() -> Outcome {
 }
 
 #[test]
-fn tables_of_several_servers_merge_to_more_than_each() -> Outcome {
+fn views_of_several_servers_are_merged_by_epoch() -> Outcome {
     let views = [table("nodes_migrating.txt")?, table("nodes_importing.txt")?];
     let both = Table::from_views(&views)?;
     assert_eq!(both.marks().count(), 2);

@@ -84,7 +84,7 @@ fn marks_that_fit_no_owner_are_taken_back() -> Outcome {
 }
 
 #[test]
-fn a_failed_node_is_sent_no_command() -> Outcome {
+fn finishing_a_move_of_a_failed_node_is_refused() -> Outcome {
     let cases = [
         // The target, the source, who has a mark that fits nobody.
         ("c", 10, "b", to("c")),

@@ -30,7 +30,7 @@ fn a_tag_that_holds_every_key_is_reported() {
 
 /// Two counters, of which an unlucky order spoils one: what is certain is 1 / 2 less.
 #[test]
-fn a_slot_or_tag_above_the_share_and_the_error_is_reported() {
+fn a_tag_above_the_share_and_the_error_is_reported() {
     let mut heat = Heat::new(SlotRule::REDIS, 4);
     heat.feed(b"{a}", 60);
     for i in 0..60 {

@@ -355,7 +355,7 @@ fn empty_slots_of_a_drained_node_are_spread_as_well() -> Outcome {
 }
 
 #[test]
-fn wrong_targets_and_weights_are_refused() -> Outcome {
+fn impossible_plans_of_slots_are_refused() -> Outcome {
     let mut table = cluster(100, 3)?;
     table.assign(0..=99, "n000")?;
     assert!(SlotPlan::new(&table, &goal(&[0, 0, 0])).is_err());

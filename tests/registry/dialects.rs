@@ -1,4 +1,4 @@
-//! What goes with every row of the registry of dialects: options, files, pages.
+//! Every dialect of the registry has checked options, a file and a page.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn pool(dialect: &Scheme, count: usize) -> Result<Box<dyn Router>, Error> {
     dialect.build(servers, &Params::default())
 }
 
-/// Keys that the system takes.
+/// Returns keys that the system takes.
 pub(crate) fn keys(dialect: &Scheme, count: u32) -> impl Iterator<Item = Vec<u8>> {
     let form = dialect.keys;
     (0..count).map(move |i| form.sample(i))
@@ -39,7 +39,7 @@ fn unknown_and_absurd_options_are_refused() {
         for param in dialect.params {
             let absurd = Params::default().with(param.name, "\u{1f980}");
             let built = dialect.build(servers(), &absurd);
-            // Some options are any text.
+            // Some options take any text.
             assert!(
                 built.is_ok() || built.unwrap_err().to_string().contains('\u{1f980}'),
                 "{} {}",
@@ -51,7 +51,6 @@ fn unknown_and_absurd_options_are_refused() {
     }
 }
 
-/// A dialect that nobody can name is of no use, nor is one that no page explains.
 #[test]
 fn every_dialect_is_registered_and_documented() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -89,7 +88,7 @@ fn every_dialect_is_registered_and_documented() {
     }
 }
 
-/// The laws hold ranges against routes, where there are ranges.
+/// The laws compare ranges with routes only for dialects that have ranges.
 #[test]
 fn more_than_fifteen_dialects_have_ranges() -> Result<(), Error> {
     let mut known = 0;
@@ -100,7 +99,7 @@ fn more_than_fifteen_dialects_have_ranges() -> Result<(), Error> {
     Ok(())
 }
 
-/// What is one of several words is no number, and the error says the words.
+/// The error for an option that takes one of several words lists the words.
 #[test]
 fn a_wrong_word_is_refused_with_the_allowed_ones() {
     let mut refused = 0;
@@ -110,7 +109,7 @@ fn a_wrong_word_is_refused_with_the_allowed_ones() {
         for param in dialect.params.iter().filter(words) {
             let params = Params::default().with(param.name, "no-such-word");
             let Err(error) = dialect.build([name(dialect, 0)].map(Node::new), &params) else {
-                continue; // any word will do
+                continue; // takes any word
             };
             let Error::Parameter {
                 name,

@@ -11,7 +11,7 @@ use proptest::sample;
 
 use hashroute_test_support::for_all;
 
-/// The functions that both have.
+/// The hash functions of both programs.
 const SHARED: [Function; 9] = [
     Function::OneAtATime,
     Function::Md5,
@@ -51,7 +51,7 @@ fn pools(servers: &[Server], hash: Function, char: Char) -> Result<(Pool, Pool),
     ))
 }
 
-/// All but the empty key, which twemproxy does not hash.
+/// All keys but the empty one, which twemproxy does not hash.
 #[test]
 fn twemproxy_and_weighted_libmemcached_build_the_same_ring() {
     let hash = sample::select(&SHARED[..]);
@@ -67,7 +67,7 @@ fn twemproxy_and_weighted_libmemcached_build_the_same_ring() {
                 let owner = twemproxy.route(key).map(Node::name);
                 assert_eq!(owner, libmemcached.route(key).map(Node::name));
             }
-            // And again with one that is ejected.
+            // Again with one server ejected.
             let at = down.index(servers.len());
             servers[at] = servers[at].clone().down();
         }

@@ -1,4 +1,4 @@
-//! Systems that copied each other send every key to the same server.
+//! Systems with the same algorithm send every key to the same server.
 
 use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;
@@ -8,7 +8,7 @@ use proptest::prelude::{Strategy, any, prop_oneof};
 
 use hashroute_test_support::for_all;
 
-/// An address as both nginx and the memcached clients write it, or without a port.
+/// Generates addresses that nginx and the memcached clients write alike, with or without a port.
 fn address() -> impl Strategy<Value = String> {
     prop_oneof![
         "10\\.[0-9]{1,3}\\.[0-9]{1,3}\\.[0-9]{1,3}:[0-9]{1,5}",
@@ -58,7 +58,7 @@ fn modulo_is_the_same_in_perl_python_and_nginx() {
         for key in keys {
             let owners =
                 [&nginx, &perl, &python].map(|pool| pool.route(key.as_bytes()).map(Node::name));
-            // The one exception: Python takes 1 where the others take 0.
+            // One exception: Python uses 1 where the others use 0.
             if nginx.hash_key(key.as_bytes()) != Some(KeyHash::from_raw(0)) {
                 assert!(
                     owners.iter().all(|owner| *owner == owners[0]),

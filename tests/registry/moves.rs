@@ -1,4 +1,4 @@
-//! What moves between two pools of one system: exact where both hash alike, and only there.
+//! A diff of two pools of one system is exact where both hash alike, and sampled elsewhere.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use hashroute::{
 
 use crate::dialects::{keys, name};
 
-/// Values of which every option that decides a hash takes some.
+/// Every option that decides a hash takes some of these values.
 const VALUES: &[&str] = &[
     "{}",
     "tag",
@@ -45,7 +45,7 @@ const VALUES: &[&str] = &[
     "weights",
 ];
 
-/// The defaults, with a small table where there is one: large ones take their time.
+/// Returns the defaults, with a small table where there is one, since large ones are slow.
 fn small(dialect: &Scheme) -> Params {
     let sizes = [("table-size", "251"), ("ring-size", "251")];
     let known = |(name, _): &(&str, &str)| dialect.params.iter().any(|param| param.name == *name);
@@ -55,7 +55,7 @@ fn small(dialect: &Scheme) -> Params {
     })
 }
 
-/// The defaults and, for each option, the values that it takes; of free text, two.
+/// Returns the defaults and, for each option, the values that it takes; two for free text.
 fn variants(dialect: &Scheme) -> Vec<Params> {
     let mut variants = vec![small(dialect)];
     for param in dialect.params {
@@ -78,7 +78,7 @@ fn pool(dialect: &Scheme, count: usize, params: &Params) -> Result<Box<dyn Route
     dialect.build(servers, params)
 }
 
-/// The owners of a hash that moves; `None` where it does not, or is none of the system's.
+/// Returns the owners of a hash that moves; `None` where it stays or cannot occur.
 fn moved<'a>(diff: &Diff, ranges: &[MovedRange<'a>], hash: u64) -> Option<[Option<&'a str>; 2]> {
     if u128::from(hash) >= diff.total() {
         return None;
@@ -88,9 +88,9 @@ fn moved<'a>(diff: &Diff, ranges: &[MovedRange<'a>], hash: u64) -> Option<[Optio
     (range.first <= position).then_some([range.from, range.to])
 }
 
-/// Whether the diff is exact. Then it says of every key what the pools do.
+/// Returns whether the diff is exact, and checks an exact one against the pools key by key.
 fn check(dialect: &Scheme, old: &dyn Router, new: &dyn Router, count: u32) -> Result<bool, Error> {
-    // Without the same identity it is a sample, which takes its time.
+    // Different hash identities give a sample, which is slow.
     if old.hash_id() != new.hash_id() {
         return Ok(false);
     }
@@ -120,7 +120,7 @@ fn check(dialect: &Scheme, old: &dyn Router, new: &dyn Router, count: u32) -> Re
             widest = widest.max(hash);
         }
     }
-    // Shares are of all hashes there are: some are in the upper half.
+    // Shares refer to all hashes, and some of them lie in the upper half.
     assert!(
         u128::from(widest) * 2 > diff.total(),
         "{}: {widest:#x}",
@@ -154,7 +154,7 @@ fn options_and_servers_that_change_hashes_make_no_diff_exact() -> Result<(), Err
         for params in variants(dialect) {
             let same = pool(dialect, 4, &params)?;
             let mut new = pool(dialect, 4, &params)?;
-            // Some systems let no server go down.
+            // Some systems do not mark servers as down.
             let _ = new.apply(&Change::reweight(name(dialect, 3), 0));
             for before in [&old, &same] {
                 checked[usize::from(check(dialect, before, &new, 100)?)] += 1;
@@ -165,7 +165,7 @@ fn options_and_servers_that_change_hashes_make_no_diff_exact() -> Result<(), Err
     Ok(())
 }
 
-/// Of each server in turn, so that every key is once of the one that goes down.
+/// Each server goes down in turn, so every key is once a key of that server.
 #[test]
 fn a_server_that_is_down_changes_no_hash_where_the_diff_is_exact() -> Result<(), Error> {
     for dialect in compat::ALL {
@@ -194,7 +194,7 @@ fn twemproxy_from_three_servers_to_four_is_planned_exactly() -> Result<(), Error
     Ok(())
 }
 
-/// The tag decides the hash; of 16 bits, most of the circle is never reached.
+/// A different tag gives different hashes; a hash of 16 bits leaves most of the ring unused.
 #[test]
 fn different_and_narrow_hashes_are_sampled() -> Result<(), Error> {
     let twemproxy = compat::find("twemproxy")?;
@@ -232,8 +232,8 @@ fn a_diff_of_systems_without_keys_is_refused() -> Result<(), Error> {
     Ok(())
 }
 
-/// A server that is down leaves a gap in Dalli without failover: nobody's keys, which nobody holds
-/// twice.
+/// In Dalli without failover, a server that is down leaves a gap: its keys have no owner and no
+/// replica.
 #[test]
 fn a_gap_has_no_replicas_in_an_exact_plan() -> Result<(), Error> {
     let dalli = compat::find("dalli")?;

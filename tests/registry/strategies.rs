@@ -1,4 +1,4 @@
-//! The registry and what must go with it: files, names, parameters, documents.
+//! Every strategy of the registry has a file, a name, parameters and documents.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The files of src/strategy, one a strategy, or one folder: its name and the file.
+/// Returns name and file of each strategy in src/strategy: a file, or a folder with a mod.rs.
 fn strategy_files() -> Result<Vec<(String, PathBuf)>, Box<dyn core::error::Error>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(root().join("src/strategy"))? {
@@ -94,7 +94,7 @@ fn the_stated_defaults_are_the_defaults() -> Outcome {
     Ok(())
 }
 
-/// Services derive `Debug` and log it; tests compare states by it.
+/// Services log `Debug`, and tests compare states by it.
 #[test]
 fn debug_of_a_router_is_short_and_shows_every_change() -> Outcome {
     for strategy in ALL {

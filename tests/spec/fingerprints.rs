@@ -183,7 +183,7 @@ fn a_missing_hash_is_the_default_of_the_strategy() {
 }
 
 #[test]
-fn the_secret_of_a_hash_stays_out_of_debug_and_fingerprint() {
+fn the_secret_stays_out_of_debug_and_canonical_form() {
     let spec: Spec = read(SIP);
     let key = "0405060708090a0b";
     assert!(spec.to_toml().contains(key) && spec.to_json().contains(key));

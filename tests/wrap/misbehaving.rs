@@ -1,4 +1,4 @@
-//! A router of somebody else's that breaks its promises must not break ours.
+//! Wrappers keep their promises over a router of another crate that breaks its own.
 
 use core::ops::ControlFlow;
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use hashroute::{
     Spread,
 };
 
-/// Walks on, whatever the visitor says.
+/// A router whose walk ignores the visitor.
 #[derive(Debug)]
 struct Deaf(Nodes);
 
@@ -49,7 +49,7 @@ fn a_walk_that_ignores_the_stop_yields_no_more_nodes_than_asked_for() -> Result<
     Ok(())
 }
 
-/// Gives back all leases that it was handed when a walk or a lookup begins, as other threads may.
+/// A router that releases leases at the start of a lookup, as another thread might.
 #[derive(Debug)]
 struct Interrupted(Nodes, Mutex<Option<Box<dyn Interruption>>>);
 
@@ -102,14 +102,14 @@ fn the_bound_is_computed_from_the_load_at_placement() -> Result<(), Error> {
     let (kept, others): (Vec<_>, Vec<_>) = leases
         .into_iter()
         .partition(|lease| Some(lease.node()) == first);
-    // Well below what it may hold of 900 keys, well above what it may hold of 200.
+    // 200 keys are far below the bound with 900 keys and far above the bound with 200.
     let mut kept = kept;
     for lease in kept.split_off(200) {
         assert!(router.release(lease));
     }
     *router.router().1.lock().expect("no panic") =
         Some(Box::new(GiveBack(router, Mutex::new(others))));
-    // While this one looks for room, all keys but those of the first node leave.
+    // During this call all keys but those of the first node are released.
     let lease = router.acquire_hash(key).expect("three nodes are empty");
     assert_ne!(Some(lease.node()), first, "200 of 200 keys are there");
     Ok(())

@@ -1,5 +1,7 @@
-//! Law 10: a key goes where its hash goes, and one that a system does not route has no hash, hence
-//! no owner, replica, copy or lease, whatever stands around the router.
+//! Law 10: a key goes where its hash goes.
+//!
+//! A key that a system refuses has no hash, and therefore no owner, replica, copy or lease, in any
+//! wrapper.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -13,8 +15,8 @@ use hashroute::strategy::{ALL, Params};
 use hashroute::{BoundedLoad, Change, Error, KeyHash, Loads, Node, Router, RouterExt, Spread};
 use hashroute_test_support::{Outcome, build, nodes};
 
-/// Empty, text, digits, what is not printable, parts of packets of each length, and what is longer
-/// than systems take.
+/// Returns keys that are empty, text, digits, unprintable, parts of packets of each length, and
+/// longer than systems accept.
 fn varied() -> Vec<Vec<u8>> {
     let texts = [
         "",
@@ -37,7 +39,7 @@ fn varied() -> Vec<Vec<u8>> {
 
 type Keys = &'static [&'static [u8]];
 
-/// What was reported: keys that a system refuses, and others that it takes.
+/// Keys that systems are documented to refuse, and keys that they accept.
 const KNOWN: &[(&str, Keys, Keys)] = &[
     (
         "guava",
@@ -73,7 +75,7 @@ fn pool(dialect: &Scheme, count: usize) -> Result<Box<dyn Router>, Error> {
     dialect.build((0..count).map(server), &Params::default())
 }
 
-/// `route` is `route_hash(hash_key(key)?)`, and so is all else. Says whether the key has a hash.
+/// Checks that every lookup agrees with `hash_key`, and returns whether the key has a hash.
 fn law(what: &str, router: &dyn Router, key: &[u8]) -> bool {
     let hash = router.hash_key(key);
     let id = hash.and_then(|hash| router.route_hash(hash));
@@ -93,7 +95,7 @@ fn law(what: &str, router: &dyn Router, key: &[u8]) -> bool {
     hash.is_some()
 }
 
-/// Nobody owns it, nobody is asked for it, and nothing counts it.
+/// Checks that a key has no owner, no replica and no lease.
 fn is_refused(what: &str, router: &dyn Router, key: &[u8]) {
     assert_eq!(router.hash_key(key), None, "{what}: {key:?}");
     assert_eq!(router.route(key), None, "{what}: {key:?}");
@@ -117,7 +119,7 @@ fn every_row_routes_a_key_by_its_hash() -> Outcome {
         let router = build(strategy, nodes(5));
         let shared: Arc<dyn Router> = Arc::from(build(strategy, nodes(5)));
         for key in varied() {
-            // Our own strategies route every key.
+            // Strategies route every key.
             assert!(law(strategy.name, &*router, &key), "{}", strategy.name);
             assert!(law(strategy.name, &shared, &key) && law(strategy.name, &&shared, &key));
         }
@@ -151,7 +153,7 @@ fn each_dialect_refuses_exactly_the_known_keys() -> Outcome {
     Ok(())
 }
 
-/// Once the hash of every key that had none: a hash like any other.
+/// The largest hash once stood for "no hash".
 #[test]
 fn the_largest_hash_is_routed_like_any_other() -> Outcome {
     let largest = KeyHash::from_raw(u64::MAX);
@@ -169,7 +171,7 @@ fn the_largest_hash_is_routed_like_any_other() -> Outcome {
     Ok(())
 }
 
-/// Every wrapper around the pool, also where it was chosen at run time.
+/// Checks every wrapper around the pool, and around a boxed pool.
 #[test]
 fn no_wrapper_gives_a_refused_key_a_node() -> Outcome {
     let mut refused = 0;
@@ -200,7 +202,7 @@ fn wrapped<R: Router>(
     let live = Liveness::new(router()?, Policy::default())?;
     let plain_hot = HotKeys::new(router()?, 2, 0.1)?;
     let counting_live = Liveness::new(BoundedLoad::new(router()?, 1.25)?, Policy::default())?;
-    // Something is counted, so that one key more or fewer shows.
+    // Leases of accepted keys are held, so that a wrong count shows.
     for key in taken {
         for loads in [&bounded as &dyn Loads, &hot, &plain_hot, &counting_live] {
             assert!(loads.acquire(key).is_some(), "{what}: {key:?}");
@@ -227,7 +229,7 @@ fn wrapped<R: Router>(
     Ok(())
 }
 
-/// The same while a node is down, when the keys of others go elsewhere.
+/// Checks the same while a node is down.
 fn is_passed_over<R: Router>(what: &str, live: &Liveness<R>, without: &[Vec<u8>]) {
     let (id, _) = live.nodes().iter().next().expect("three nodes");
     for second in 1..=3 {
@@ -239,7 +241,7 @@ fn is_passed_over<R: Router>(what: &str, live: &Liveness<R>, without: &[Vec<u8>]
     }
 }
 
-/// In both epochs nobody has it, so nobody copies or deletes it.
+/// Neither router owns the key, so no node copies or deletes it.
 #[test]
 fn a_refused_key_has_no_owner_during_a_transition() -> Outcome {
     let mut planned = 0;
@@ -253,7 +255,7 @@ fn a_refused_key_has_no_owner_during_a_transition() -> Outcome {
             continue;
         }
         let replicas = Replicas::new(2, Spread::Nodes);
-        // A system that routes no text at all has no plan.
+        // A system that routes no text cannot be planned.
         let Ok(plan) = Plan::new(&old, &new, replicas, Budget::default()) else {
             continue;
         };
@@ -283,7 +285,7 @@ fn a_refused_key_has_no_owner_during_a_transition() -> Outcome {
     Ok(())
 }
 
-/// nginx takes the empty key while a ring of one point is all there is, and refuses it again.
+/// nginx routes the empty key only while there is one server.
 #[test]
 fn a_change_of_nodes_may_accept_or_refuse_the_empty_key() -> Outcome {
     let mut pool = pool(compat::find("nginx")?, 2)?;

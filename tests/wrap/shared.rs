@@ -1,4 +1,4 @@
-//! A router that many threads read while writers swap it.
+//! A shared router: threads read it while writers swap it.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use core::time::Duration;
@@ -15,12 +15,12 @@ use hashroute_test_support::{Outcome, build, hash, keys, name, nodes, owner};
 
 const SWAPS: u64 = 2000;
 
-/// Two nodes that only the version of this epoch has.
+/// Returns the names of two nodes that only the version of this epoch has.
 fn guests(epoch: u64) -> [String; 2] {
     ["a", "b"].map(|side| format!("guest-{epoch}-{side}"))
 }
 
-/// The guests of one epoch leave, those of the next come.
+/// Returns the changes that replace the guests of this epoch by those of the next.
 fn turn(epoch: u64) -> Vec<Change> {
     let leave = guests(epoch).map(Change::remove);
     let come = guests(epoch + 1).map(|name| Change::Add(Node::new(name)));
@@ -32,21 +32,21 @@ fn ring(epoch: u64) -> Result<Ring, Error> {
     Ring::with_points(nodes(4).into_iter().chain(guests), 8)
 }
 
-/// Whether a version is that of its epoch and no other.
+/// Returns whether a version has the nodes of its epoch and no others.
 fn is_whole(version: &Version<Ring>) -> bool {
     let own = guests(version.epoch());
     let known = |name: &String| version.nodes().id(name).is_some();
     version.nodes().len() == 6 && own.iter().all(known)
 }
 
-/// Whether a key goes to a node that the version can name.
+/// Returns whether a key goes to a node of the version.
 fn is_known(version: &Version<Ring>, key: KeyHash) -> bool {
     let name = owner(&**version, key);
     let own = guests(version.epoch());
     name.is_some_and(|name| name.starts_with("node-") || own.iter().any(|guest| guest == name))
 }
 
-/// Ends the readers even where the writer fails.
+/// Stops the readers when it is dropped, also when the writer panics.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -229,7 +229,7 @@ fn every_strategy_can_be_shared_without_its_type() -> Outcome {
 
 // --- Subscribers ---
 
-/// From version to version without a gap, from this epoch to that.
+/// Returns whether the reported swaps form a chain without gaps between the two epochs.
 fn is_chain(heard: &[(u64, u64)], from: u64, to: u64) -> bool {
     let ends = heard.iter().map(|&(_, after)| after);
     let starts = heard.iter().map(|&(before, _)| before);
@@ -262,7 +262,7 @@ fn subscribers_hear_of_every_change_once_and_in_order() -> Outcome {
     Ok(())
 }
 
-/// What was heard, shared with a hook that hears it.
+/// The swaps that a subscriber was told of.
 type Heard = Arc<Mutex<Vec<(u64, u64)>>>;
 
 fn hear(shared: &Shared<Ring>) -> Heard {
@@ -275,7 +275,7 @@ fn hear(shared: &Shared<Ring>) -> Heard {
     heard
 }
 
-/// Swap once, have a hook hang in it while `meanwhile` works, then let it go on.
+/// Blocks a subscriber in its first call while `meanwhile` runs.
 fn while_a_hook_hangs(shared: &Shared<Ring>, meanwhile: impl FnOnce() -> Outcome) -> Outcome {
     let (entered, inside) = mpsc::sync_channel(1);
     let (go, gate) = mpsc::sync_channel::<()>(0);
@@ -309,7 +309,7 @@ fn swaps_during_a_slow_subscriber_are_reported_as_one_and_free_old_versions() ->
         }
         let kept = versions.iter().filter(|one| one.strong_count() > 0);
         assert_eq!(kept.count(), 1, "the current one");
-        // Nobody calls a hook while one is at work.
+        // No subscriber is called while one is still running.
         assert_eq!(*heard.lock().expect("no panic"), [(0, 1)]);
         Ok(())
     })?;
@@ -382,7 +382,7 @@ fn a_panic_in_a_subscriber_stops_no_update() -> Outcome {
     })
 }
 
-/// What is thrown panics when it is dropped, and what that throws as well.
+/// The payload of the panic panics when it is dropped, and so does its payload.
 #[test]
 fn a_panic_payload_that_panics_when_dropped_stops_no_update() -> Outcome {
     struct Bomb;
@@ -424,7 +424,7 @@ fn a_swap_keeps_the_health_of_nodes() -> Outcome {
     Ok(())
 }
 
-/// The loads of the moment go on in the next version, and a lease is given back to either.
+/// The next version keeps the loads, and either version releases a lease.
 #[test]
 fn a_swap_keeps_the_loads_of_hot_keys() -> Outcome {
     let ring = Ring::with_points(nodes(4), 8)?;
@@ -451,7 +451,7 @@ fn a_swap_keeps_the_loads_of_hot_keys() -> Outcome {
             .iter()
             .all(|&id| before.load(id) == 0 && after.load(id) == 0)
     );
-    // A node that left takes its load with it, in the version that it is not in.
+    // A node that left has no load in a version without it.
     let lease = after.acquire_hash(key).ok_or("a reader")?;
     let name = name(&**after, lease.node()).to_owned();
     shared.update(&[Change::remove(name.as_str()), Change::Add(Node::new("new"))])?;
@@ -460,7 +460,7 @@ fn a_swap_keeps_the_loads_of_hot_keys() -> Outcome {
     Ok(())
 }
 
-/// Bounded loads start anew with each version: what was acquired from one is given back to it.
+/// Each version of a bounded router counts by itself, and releases its own leases only.
 #[test]
 fn a_swap_starts_bounded_load_at_zero() -> Outcome {
     let bounded = BoundedLoad::new(Ring::with_points(nodes(4), 8)?, 1.25)?;

@@ -1,4 +1,4 @@
-//! What a wrapper answers is what the router inside does, or its own for a reason.
+//! Wrappers forward every method of the router inside that they do not decide themselves.
 
 use core::ops::ControlFlow;
 use core::time::Duration;
@@ -18,7 +18,7 @@ use hashroute::{
 };
 use hashroute_test_support::{Outcome, build, keys, name, nodes, place, state, walked};
 
-/// The methods of the trait, by group and in its order.
+/// The methods of the trait by group, in their order.
 const METHODS: [(&str, &[&str]); 3] = [
     (
         "Lookups",
@@ -45,10 +45,10 @@ const METHODS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// What a router must say itself, and what nobody overrides.
+/// Methods without a default, and `route`, which no router overrides.
 const NOT_OVERRIDDEN: [&str; 4] = ["route_hash", "route", "apply", "nodes"];
 
-/// Answers nothing as the trait does by default.
+/// A router whose answers differ from every default of the trait.
 #[derive(Clone, Debug)]
 struct Probe {
     nodes: Nodes,
@@ -121,7 +121,7 @@ impl Router for Probe {
     }
 }
 
-/// Full, and with loads that nothing else has.
+/// It has no room, and loads that no other router has.
 impl Loads for Probe {
     fn acquire(&self, _: &[u8]) -> Option<Lease> {
         None
@@ -148,7 +148,7 @@ impl Loads for Probe {
     }
 }
 
-/// Every method of the trait with what it answers.
+/// Returns every method of the trait with its answer.
 fn answers(router: &mut dyn Router) -> Vec<(&'static str, String)> {
     let key = KeyHash::from_raw(1);
     let applied = format!("{:?}", router.apply(&Change::remove("nobody")));
@@ -185,7 +185,7 @@ fn answers(router: &mut dyn Router) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The methods that answer otherwise than the probe.
+/// Returns the methods whose answers differ from those of the probe.
 fn own(probe: &Probe, mut wrapper: impl Router) -> Vec<&'static str> {
     let inside = answers(&mut probe.clone()).into_iter();
     let pairs = inside.zip(answers(&mut wrapper));
@@ -193,7 +193,7 @@ fn own(probe: &Probe, mut wrapper: impl Router) -> Vec<&'static str> {
     other.map(|((name, _), _)| name).collect()
 }
 
-/// A method that comes later must be thought of here, and in every wrapper.
+/// A new method of the trait must be added here and to every wrapper.
 #[test]
 fn every_method_of_the_trait_is_tested_for_forwarding() -> Outcome {
     let text = include_str!("../../src/router.rs");
@@ -217,7 +217,7 @@ fn every_method_of_the_trait_is_tested_for_forwarding() -> Outcome {
     Ok(())
 }
 
-/// `route` is `route_hash(hash_key(key)?)` because nobody can say otherwise.
+/// `route` equals `route_hash(hash_key(key)?)` since no router can change it.
 #[test]
 fn no_router_overrides_route() -> Outcome {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -244,7 +244,7 @@ fn no_router_overrides_route() -> Outcome {
     Ok(())
 }
 
-/// The probe is worth asking: the trait's own answers are none of its.
+/// A probe that agreed with a default could not show a missing forward.
 #[test]
 fn the_probe_differs_from_every_default_of_the_trait() -> Result<(), Error> {
     let of_probe = answers(&mut Probe::new()?);
@@ -256,7 +256,7 @@ fn the_probe_differs_from_every_default_of_the_trait() -> Result<(), Error> {
     Ok(())
 }
 
-/// The probe with what the trait requires, and no more.
+/// The probe with the required methods only.
 #[derive(Debug)]
 struct Bare(Probe);
 
@@ -282,7 +282,7 @@ fn wrappers_forward_what_they_do_not_decide() -> Result<(), Error> {
     assert_eq!(own(&probe, boxed), [""; 0]);
     let shared = Shared::new(probe.clone());
     assert_eq!(own(&probe, (**shared.pin()).clone()), [""; 0]);
-    // Others would see the change as well.
+    // A change through a shared handle would be visible to others.
     assert_eq!(own(&probe, &probe), ["apply"]);
     assert_eq!(own(&probe, &probe as &dyn Router), ["apply"]);
     assert_eq!(own(&probe, Arc::new(probe.clone())), ["apply"]);
@@ -290,14 +290,14 @@ fn wrappers_forward_what_they_do_not_decide() -> Result<(), Error> {
     assert_eq!(own(&probe, handle), ["apply"]);
     let liveness = Liveness::new(probe.clone(), Policy::default())?;
     assert_eq!(own(&probe, liveness), [""; 0]);
-    // One wrapper counts: these two take no router that does.
+    // These two wrappers count loads, so they refuse a router that counts.
     let probe = Probe {
         counts: false,
         ..probe
     };
     let hot = HotKeys::new(probe.clone(), 2, 0.1)?;
     assert_eq!(own(&probe, hot), [""; 0]);
-    // Loads decide, so that only its own answers hold, and nobody owns a range.
+    // Loads decide the route, so it answers itself and no node owns a range.
     let bounded = BoundedLoad::new(probe.clone(), 1.25)?;
     let by_load = [
         "route_batch",
@@ -321,13 +321,13 @@ fn the_router_of_a_transition_forwards_what_it_does_not_decide() -> Result<(), E
     let plan = Plan::new(&*side, &*side, Replicas::default(), Budget::default())?;
     let change = Transition::new(side.clone(), side, &plan)?;
     let moment = change.router().expect("one hash");
-    // It takes no change, and offers the nodes of both.
+    // It refuses changes and walks over the nodes of both routers.
     let both = ["route_batch", "walk", "apply", "ranges"];
     assert_eq!(own(&probe, moment), both);
     Ok(())
 }
 
-/// Handles that others share: of every strategy, the lookups of the router and no change.
+/// A shared handle answers lookups as its router does and refuses every change.
 #[test]
 fn a_shared_handle_looks_up_and_refuses_changes() {
     for strategy in ALL {
@@ -353,7 +353,7 @@ fn handles_are(router: &dyn Router) {
     looks_up_as(router, &&router);
 }
 
-/// A handle in the place of a router that takes changes.
+/// Checks that the handle refuses every change.
 fn refuses(mut handle: impl Router, before: &str) {
     for change in [
         Change::add("new"),
@@ -431,12 +431,12 @@ fn wrappers_keep_the_loads_of_the_router_inside() -> Result<(), Error> {
     Ok(())
 }
 
-/// ceil(5/4 m / n).
+/// Returns ceil(5/4 m / n).
 fn bound(present: u64, nodes: u64) -> u64 {
     (5 * present).div_ceil(4 * nodes)
 }
 
-/// The loads of the router inside are those of the wrapper, and there are no others.
+/// Checks that wrapper and router inside report the same loads.
 fn counts_alike(outside: &dyn Loads, inside: &BoundedLoad<Ring>, present: u64) {
     let count = inside.nodes().len() as u64;
     assert_eq!([outside.total_load(), inside.total_load()], [present; 2]);
@@ -450,7 +450,7 @@ fn counts_alike(outside: &dyn Loads, inside: &BoundedLoad<Ring>, present: u64) {
     assert_eq!(sum, present);
 }
 
-/// Two wrappers that count would not know of each other's keys, in either order.
+/// Two wrappers that count would not see each other's keys, in either order.
 #[test]
 fn two_wrappers_that_count_loads_are_refused() -> Outcome {
     let hot = || {
@@ -471,7 +471,7 @@ fn two_wrappers_that_count_loads_are_refused() -> Outcome {
     Ok(())
 }
 
-/// Where nothing inside counts, it counts itself: hot keys and others.
+/// Hot keys and other keys are counted alike.
 #[test]
 fn hot_keys_count_for_themselves_over_a_router_that_does_not() -> Outcome {
     let mut router = HotKeys::new(Ring::new(nodes(4))?, 2, 0.01)?;
@@ -495,7 +495,7 @@ fn a_key_is_counted_on_the_node_that_gets_it_while_its_owner_is_down() -> Outcom
     assert!(router.failed(owner, Duration::ZERO));
 
     let mut leases = Vec::new();
-    // Five of six take what the sixth cannot, and a sixth of all is less than a quarter.
+    // Five nodes can take the keys of the sixth: a sixth is below the spare quarter.
     for (present, key) in (1..).zip(keys(92, 300)) {
         let foretold = router.route_hash(key);
         let lease = router.acquire_hash(key).ok_or("room")?;
@@ -512,7 +512,7 @@ fn a_key_is_counted_on_the_node_that_gets_it_while_its_owner_is_down() -> Outcom
     Ok(())
 }
 
-/// A filter over a router that counts nothing has nothing to place a key by.
+/// Without loads there is nothing to bound a lease by.
 #[test]
 fn health_over_a_router_without_loads_gives_no_leases() -> Outcome {
     let router = live(Ring::new(nodes(3))?)?;
@@ -529,7 +529,7 @@ fn refused(router: &dyn Router) {
     assert!(error.is_err_and(|error| error.to_string().contains("loads")));
 }
 
-/// With a plan of the routers inside, whose samples do not see the hot key.
+/// The sample of a plan does not contain the hot key, so the plan would be wrong for it.
 #[test]
 fn a_router_with_hot_keys_cannot_be_planned() -> Result<(), Error> {
     let (old, new) = (

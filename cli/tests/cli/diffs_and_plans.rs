@@ -227,7 +227,7 @@ fn a_second_set_up_keeps_what_a_spec_says() {
 
 /// Numbers above 2^53 lose bits in other readers of JSON.
 #[test]
-fn ends_of_ranges_are_written_as_text_too() {
+fn ends_of_ranges_are_written_in_hexadecimal_too() {
     let diff = json("diff --nodes a,b --add c --ranges");
     let plan = json("plan --nodes a,b --add c");
     for range in [&diff["ranges"][0], &plan["steps"][0]["ranges"][0]] {

@@ -273,7 +273,7 @@ fn owners(name: &str) -> BTreeMap<String, Value> {
 }
 
 #[test]
-fn a_table_is_shown_with_its_totals_and_warnings() {
+fn a_table_is_shown_with_nodes_health_and_warnings() {
     let shown = json(&format!("slots show {}", data("nodes_migrating.txt")));
     assert_eq!(
         keys_of(&shown),

@@ -110,7 +110,7 @@ fn changes_raise_the_epoch_and_keep_the_table() {
 }
 
 #[test]
-fn no_change_follows_the_last_epoch() {
+fn a_change_after_the_last_epoch_is_refused() {
     let last = written("spec-last.toml", "--nodes a --epoch 9007199254740991");
     let output = run(&format!("spec write --spec {} --add b", last.display()));
     let errors = String::from_utf8_lossy(&output.stderr);

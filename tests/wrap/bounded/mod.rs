@@ -1,4 +1,4 @@
-//! Bounded load: against a sequential model, and under threads that race.
+//! Bounded load keeps its bound, alone and with racing threads.
 
 mod model;
 
@@ -14,24 +14,24 @@ use hashroute::{
 };
 use hashroute_test_support::{Outcome, is_set, keys, nodes, walked};
 
-/// c as a fraction, exactly.
+/// The factor c as an exact fraction.
 type Factor = (u128, u128);
 
-/// ceil(c m w / W), from the definition.
+/// Returns ceil(c m w / W), the bound by definition.
 fn bound(factor: Factor, present: u64, weight: u32, total: u64) -> u64 {
     let whole = factor.0 * u128::from(present) * u128::from(weight);
     let bound = whole.div_ceil(factor.1 * u128::from(total));
     u64::try_from(bound).expect("a small number")
 }
 
-/// The bound of a member when `present` keys are there.
+/// Returns the bound of a node when `present` keys are assigned.
 fn bound_of<R: Router>(router: &R, factor: Factor, present: u64, id: NodeId) -> u64 {
     let nodes = router.nodes();
     let weight = nodes.weight(id).expect("a member");
     bound(factor, present, weight, nodes.total_weight())
 }
 
-/// One of `n`, as the key has it.
+/// Returns a number below `n` that depends on the key.
 fn pick(key: KeyHash, n: usize) -> usize {
     usize::try_from(key.get() % n as u64).expect("below n")
 }
@@ -49,7 +49,7 @@ fn sum<R: Router>(router: &BoundedLoad<R>) -> u64 {
 #[test]
 fn the_bound_is_computed_in_integers() -> Outcome {
     let ring = |count| Ring::new(nodes(count));
-    // 1.1 x 10 is 11; in doubles it is a little more, and would round up to 12.
+    // 1.1 * 10 is 11; in doubles it is slightly more, and would round up to 12.
     let bounded = BoundedLoad::new(ring(1)?, 1.1)?;
     let id = ids(&bounded)[0];
     let held = keys(1, 9)
@@ -122,14 +122,14 @@ fn huge_weights_do_not_overflow() -> Outcome {
     Ok(())
 }
 
-/// Fill, check the bound at every assignment, empty.
+/// Acquires 500 leases, checks the bound at each, and releases them.
 fn fill<R: Router>(router: R) -> Outcome {
     let factor = (5, 4);
     let name = format!("{router:.0?}");
     let bounded = BoundedLoad::new(router, 1.25)?;
     let mut leases = Vec::new();
     for (held, key) in (0..).zip(keys(4, 500)) {
-        // One key in two is the same, so that a node overflows.
+        // Every other key is the same, so one node reaches its bound.
         let key = if held % 2 == 0 {
             KeyHash::from_raw(1)
         } else {
@@ -206,7 +206,7 @@ fn racing_placements_stay_within_the_bound() -> Outcome {
                     key
                 };
                 let lease = bounded.acquire_hash(key).expect("room");
-                // The load first: it is covered by every total read later.
+                // The load is read first, so every total read later includes it.
                 let load = bounded.load(lease.node());
                 let present = bounded.total_load();
                 assert!(load <= bound_of(bounded, factor, present, lease.node()));
@@ -233,7 +233,7 @@ fn racing_placements_stay_within_the_bound() -> Outcome {
             assert_eq!(bounded.load(id), held);
             assert!(held <= bound_of(bounded, factor, total, id));
         }
-        // All given back, by other threads than took them.
+        // Other threads than acquired them release the leases.
         let mut parts: Vec<Vec<Lease>> = (0..threads).map(|_| Vec::new()).collect();
         for (i, lease) in leases.into_iter().enumerate() {
             parts[i % threads].push(lease);
@@ -264,7 +264,7 @@ fn racing_requests_are_all_served_and_all_released() -> Outcome {
                     assert!(bounded.release(lease));
                 }
                 match bounded.acquire_hash(key) {
-                    // There are never more than this many keys, those on their way included.
+                    // The number of keys never exceeds this, including those being placed.
                     Some(lease) => {
                         let most = bound_of(bounded, factor, (threads * HELD) as u64, lease.node());
                         assert!(bounded.load(lease.node()) <= most);
@@ -279,21 +279,21 @@ fn racing_requests_are_all_served_and_all_released() -> Outcome {
             (0..threads).for_each(|thread| drop(scope.spawn(move || work(thread))));
         });
         assert_eq!((bounded.total_load(), sum(bounded)), (0, 0));
-        // Since c > 1 and there is no absolute limit, some node has room at any time.
+        // With c > 1 and no absolute limit, some node has room at any time.
         assert_eq!(refused.load(Ordering::Relaxed), 0, "{threads} threads");
     }
     Ok(())
 }
 
-/// Two nodes, of which even keys prefer the first and odd keys the second. Between the two
-/// offers that it makes to key 0, others are quicker, once.
+/// A router of two nodes: even keys prefer the first, odd keys the second. The first walk of key 0
+/// calls [`overtake`] between its two nodes.
 #[derive(Debug)]
 struct Overtaken(Nodes);
 
 static OVERTAKEN: OnceLock<BoundedLoad<Overtaken>> = OnceLock::new();
 static LEASES: Mutex<Vec<Lease>> = Mutex::new(Vec::new());
 
-/// As another thread might: give back all that the first node holds and fill the second.
+/// Empties the first node and fills the second, as another thread might.
 fn overtake() {
     let router = OVERTAKEN.get().expect("set");
     let leases = core::mem::take(&mut *LEASES.lock().expect("no panic"));
@@ -341,8 +341,8 @@ fn an_overtaken_acquire_still_finds_the_free_node() -> Outcome {
         .lock()
         .expect("no panic")
         .extend(two.into_iter().flatten());
-    // 2 and 0; the first is full for a third key. By the time the second is offered, it is 0
-    // and 2, and the total is what it was.
+    // The loads are 2 and 0, so the first node is full for a third key. When the second node is
+    // offered, the loads are 0 and 2, and the total is unchanged.
     assert_eq!(router.total_load(), 2);
     assert!(
         router.acquire_hash(KeyHash::from_raw(0)).is_some(),
@@ -373,7 +373,7 @@ fn absolute_limits_hold_under_races() -> Outcome {
                 .flat_map(|thread| thread.join().expect("no panic"))
                 .collect()
         });
-        // Each thread alone would fill the cluster, so it is full, exactly.
+        // Each thread alone would fill the cluster, so it is exactly full.
         assert_eq!((leases.len(), sum(bounded)), (ALL, 4 * CAP));
         assert_eq!(bounded.total_load(), 4 * CAP);
         assert!(bounded.acquire_hash(KeyHash::from_raw(1)).is_none());
@@ -389,7 +389,7 @@ fn every_lease_is_returned_or_lost_with_its_node() -> Outcome {
     const LOST: u64 = 500;
     let shared = &RwLock::new(BoundedLoad::new(Ring::with_points(nodes(5), 20)?, 1.25)?);
     let [taken, returned, lost] = &[(); 3].map(|()| AtomicU64::new(0));
-    // Until enough leases have lost their nodes.
+    // The threads run until this many leases have lost their nodes.
     let going = || lost.load(Ordering::Relaxed) < LOST;
     let work = |worker: u64| {
         let mut held: Vec<Lease> = Vec::new();
@@ -421,9 +421,9 @@ fn every_lease_is_returned_or_lost_with_its_node() -> Outcome {
             router
                 .apply(&Change::remove(name.as_str()))
                 .expect("a member");
-            // Nobody is between counting and placing now.
+            // No thread is between counting and placing while this one holds the lock.
             assert_eq!(router.total_load(), sum(&*router));
-            // Now and then another takes the id first, so that ids change hands.
+            // In every third round another node takes the freed id first.
             let passing = (round % 3 == 0).then(|| format!("passing-{round}"));
             if let Some(name) = &passing {
                 router

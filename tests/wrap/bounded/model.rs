@@ -1,4 +1,4 @@
-//! Any history of assignments, releases and changes, against a sequential model by names.
+//! Random histories of leases, releases and changes, compared with a sequential model.
 
 use hashroute::{
     BoundedLoad, Change, HashSlots, Jump, KeyHash, Lease, Loads, Maglev, Modulo, Node, NodeId,
@@ -25,7 +25,7 @@ fn steps() -> impl proptest::strategy::Strategy<Value = Vec<Step>> {
         1 => name.clone().prop_map(Change::remove),
         1 => (name, 0_u32..5).prop_map(|(name, weight)| Change::reweight(name, weight)),
     ];
-    // Few different keys, so that they crowd.
+    // Few different keys, so that nodes reach their bounds.
     let step = prop_oneof![
         6 => (0_u64..5).prop_map(Step::Acquire),
         3 => any::<usize>().prop_map(Step::Release),
@@ -34,8 +34,8 @@ fn steps() -> impl proptest::strategy::Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 0..120)
 }
 
-/// The same, one thing after another and by names alone: who holds how much, and which stay of
-/// a node each lease is for.
+/// The sequential model, by names: the load of each node, and the stay of a node that each lease
+/// belongs to.
 struct Model<R> {
     plain: R,
     factor: Factor,
@@ -112,7 +112,7 @@ impl<R: Router> Model<R> {
     }
 }
 
-/// Run the steps on both, and compare after each.
+/// Runs the steps on router and model and compares both after each step.
 fn follows_the_model<R: Router + Clone>(router: R, factor: Factor, cap: u64, steps: Vec<Step>) {
     let c = factor.0 as f64 / factor.1 as f64;
     let mut bounded = BoundedLoad::new(router.clone(), c)

@@ -1,5 +1,6 @@
-//! Health apart from membership, over the whole registry: only keys of a node that is down move,
-//! and they come back as they were.
+//! Health filters over the whole registry.
+//!
+//! Only keys of a node that is down move, and they return to it when it is up.
 
 mod model;
 
@@ -30,7 +31,7 @@ fn owners<R: Router>(router: &R, keys: &[KeyHash]) -> Vec<Option<NodeId>> {
     keys.iter().map(|&key| router.route_hash(key)).collect()
 }
 
-/// What lookups must give, from the router inside alone.
+/// Returns what a lookup must give, computed from the router inside.
 fn expected(filter: &Filter, down: &BTreeSet<NodeId>, key: KeyHash) -> Option<NodeId> {
     let nodes = filter.nodes();
     let weights = down.iter().filter_map(|&id| nodes.weight(id));
@@ -40,7 +41,7 @@ fn expected(filter: &Filter, down: &BTreeSet<NodeId>, key: KeyHash) -> Option<No
         return owner;
     }
     let up = |id: &NodeId| !down.contains(id);
-    // The owner first, should a walk ever begin with another.
+    // The owner comes first, even if a walk began with another node.
     owner
         .filter(up)
         .or_else(|| first_of_walk(filter.router(), key, up))
@@ -62,7 +63,7 @@ fn first_of_walk<R: Router>(
     found
 }
 
-/// All lookups of a filter agree with what is expected.
+/// Compares every lookup of the filter with the expected answer.
 fn check(filter: &Filter, down: &BTreeSet<NodeId>, keys: &[KeyHash]) {
     let routes = owners(filter, keys);
     let mut batch = vec![None; keys.len()];
@@ -76,14 +77,14 @@ fn check(filter: &Filter, down: &BTreeSet<NodeId>, keys: &[KeyHash]) {
             route
         );
     }
-    // A whole list takes whole walks: every member with weight, those that are up first.
+    // A full list has every node with weight, and those that are up come first.
     let list = filter.replicas_hash(keys[0], usize::MAX, Spread::Nodes);
     assert_eq!(list.len(), filter.nodes().weighted());
     let list: Vec<_> = list.iter().map(|id| down.contains(id)).collect();
     assert!(!filter.skips() || list.is_sorted(), "{list:?}");
 }
 
-/// Reports about members, as the law makes them of an index, and whether they are of failures.
+/// Reports about nodes: an index, and whether the report is a failure.
 fn reports() -> impl Strategy<Value = Vec<(usize, bool)>> {
     vec((any::<usize>(), any::<bool>()), 1..12)
 }

@@ -1,4 +1,4 @@
-//! Hysteresis against a model that keeps all it has seen.
+//! The state of a node, compared with a model that keeps every report.
 
 use core::time::Duration;
 
@@ -9,7 +9,7 @@ use proptest::prelude::{Strategy, any};
 
 use hashroute_test_support::for_all;
 
-/// What a node is by the words of the module, with all that was seen kept, in milliseconds.
+/// A node by the documented rules, with every report kept. Times are in milliseconds.
 #[derive(Debug, Default)]
 struct Model {
     down_since: Option<u64>,
@@ -73,7 +73,7 @@ fn policies() -> impl Strategy<Value = Policy> {
     })
 }
 
-/// Reports that come soon after each other, mostly alike, so that nodes go down and up.
+/// Generates reports in quick succession, mostly alike, so that nodes go down and up.
 fn reports() -> impl Strategy<Value = Vec<(bool, u64)>> {
     let streak = (any::<bool>(), vec(0..30_u64, 1..6));
     vec(streak, 1..40).prop_map(|streaks| {

@@ -1,4 +1,4 @@
-//! The sketch against exact counts, on streams made to mislead it.
+//! The sketch, compared with exact counts on streams that mislead it.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -10,18 +10,18 @@ use proptest::prelude::{Just, Strategy, prop_oneof};
 
 use hashroute_test_support::{Outcome, for_all};
 
-/// A piece of a stream.
+/// A part of a stream.
 #[derive(Clone, Debug)]
 enum Piece {
-    /// One key, so many times at once.
+    /// One key, this many times in a row.
     Same(u64, u64),
-    /// Keys that never come again.
+    /// This many keys that never come again.
     Flood(u64),
-    /// So many keys in turns: the worst for a summary with as many counters.
+    /// This many keys in turns, the worst case for a sketch with as many counters.
     Turns(u64, u64),
-    /// A half-life goes by.
+    /// One half-life passes.
     Halve,
-    /// What was counted so far is added to what comes.
+    /// The counts so far are merged into a new sketch.
     Merge,
 }
 
@@ -35,7 +35,7 @@ fn pieces() -> impl Strategy<Value = Piece> {
     ]
 }
 
-/// A sketch and the truth; halves are exact in an `f64`.
+/// A sketch and the exact counts; halving is exact in an `f64`.
 struct Model {
     sketch: HeavyHitters,
     earlier: Option<HeavyHitters>,
@@ -90,7 +90,7 @@ impl Model {
         whole
     }
 
-    /// Each of so many parts may be 2 off by halving.
+    /// Each merged part may be off by 2 through halving.
     fn check(&self, capacity: usize, parts: usize) {
         let whole = self.whole();
         let total: f64 = self.exact.values().sum();
@@ -114,10 +114,10 @@ impl Model {
     }
 }
 
-/// Nothing counted, with the parameters of another.
+/// Returns an empty sketch with the parameters of another.
 fn new(like: HeavyHitters, now: u64) -> HeavyHitters {
     let mut fresh = like;
-    // A thousand half-lives of nothing.
+    // A thousand half-lives without requests.
     fresh.advance(Duration::from_secs(now + 1000));
     assert_eq!(fresh.top(1), []);
     let mut empty = HeavyHitters::new(CAPACITY)
@@ -160,7 +160,7 @@ fn few_keys_are_counted_exactly() -> Outcome {
     for key in (0..20).map(KeyHash::from_integer) {
         assert_eq!(sketch.count(key), 1000..=1000);
     }
-    sketch.feed(KeyHash::from_integer(20), 1); // one too many
+    sketch.feed(KeyHash::from_integer(20), 1); // one key more than there are counters
     assert!(sketch.top(100).len() <= 10 && *sketch.count(KeyHash::from_integer(0)).end() >= 1000);
     Ok(())
 }

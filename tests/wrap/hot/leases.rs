@@ -1,4 +1,4 @@
-//! Leases of hot keys while members come and go, against a slow model; and by many threads.
+//! Leases of hot keys, compared with a slow model while nodes join and leave, and by threads.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -33,7 +33,7 @@ fn steps() -> impl Strategy<Value = Step> {
 
 const COPIES: usize = 3;
 
-/// The router, the leases held with the stay of a node that each is on, and the loads by stay.
+/// The router, its leases with the stay of the node each is on, and the load of each stay.
 struct Model {
     router: HotKeys<Rendezvous>,
     keys: Vec<KeyHash>,
@@ -53,7 +53,7 @@ impl Model {
         })
     }
 
-    /// Where a key's next reader belongs.
+    /// Returns the node of the next lease of a key.
     fn expected(&self, key: KeyHash) -> Option<String> {
         let inner = self.router.router();
         let copies = if self.router.is_hot(key) { COPIES } else { 1 };
@@ -61,7 +61,7 @@ impl Model {
         let nodes = list.iter().filter_map(|&id| inner.nodes().get(id));
         let per_weight = |node: &Node| {
             let load = self.loads[self.stays[node.name()]] + 1;
-            // Twelve is a multiple of every weight there is.
+            // Twelve is a multiple of every weight used here.
             (load * 12 / u64::from(node.weight()), node.name().to_owned())
         };
         let all = nodes.map(per_weight);

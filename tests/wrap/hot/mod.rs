@@ -1,4 +1,4 @@
-//! Hot keys: they alone are spread, over the first of their preference lists, by load.
+//! Hot keys are spread over their first replicas by load; other keys stay with their owner.
 
 mod hitters;
 mod leases;
@@ -18,7 +18,7 @@ use proptest::prelude::any;
 fn only_hot_keys_leave_their_owner() {
     let inputs = (vec(0_u32..5, 0..9), 2_usize..=8, vec(any::<bool>(), 60));
     let keys = keys(80, 60);
-    // Over a router that counts it is refused.
+    // Routers that count loads are refused.
     for strategy in ALL.iter().filter(|row| row.agree() != Agree::Load) {
         for_all(12, &inputs, |(weights, copies, heat)| {
             let inner = build(strategy, weighted(strategy, &weights));
@@ -32,7 +32,7 @@ fn only_hot_keys_leave_their_owner() {
                 let list = inner.replicas_hash(key, copies, Spread::Nodes);
                 assert_eq!((router.is_hot(key), router.route_hash(key)), (hot, routed));
                 if hot {
-                    // Without load it is the heaviest that has the least of it, the first at ties.
+                    // Without load the heaviest replica has the least load per weight; the first wins ties.
                     let weight = |id: &NodeId| inner.nodes().weight(*id);
                     let heaviest = list.iter().rev().max_by_key(|id| weight(id));
                     assert_eq!(routed.as_ref(), heaviest, "{}", strategy.name);
@@ -54,7 +54,7 @@ fn only_hot_keys_leave_their_owner() {
     }
 }
 
-/// The highest of these loads once `more` are poured onto the lowest.
+/// Returns the highest load after `more` leases went to the lowest one each time.
 fn filled(loads: &[u64], more: u64) -> u64 {
     let room = |level: u64| {
         loads
@@ -115,7 +115,7 @@ fn loads_follow_the_weights() -> Outcome {
     Ok(())
 }
 
-/// Counts in which a key has this many of a thousand parts.
+/// Returns counts in which the key has this many thousandths of all requests.
 fn counts(key: KeyHash, part: u64) -> Result<HeavyHitters, hashroute::Error> {
     let mut hitters = HeavyHitters::new(1000)?;
     hitters.feed(key, 100 * part);
@@ -131,7 +131,7 @@ fn a_wavering_share_does_not_make_a_key_flap() -> Outcome {
     let key = KeyHash::from_bytes(b"hot");
     let mut flips = 0;
     let mut was = false;
-    // Up to just below the share, across it, down to just above its half, across that.
+    // Up to just below the share, above it, down to just above half of it, below that.
     for (part, hot) in [
         (39, false),
         (21, false),
@@ -157,20 +157,20 @@ fn a_wavering_share_does_not_make_a_key_flap() -> Outcome {
         was = hot;
     }
     assert_eq!(flips, 2);
-    // What counts too little says nothing.
+    // A sketch with too few requests changes nothing.
     router.set_hot([key])?;
     assert_eq!(router.due(&HeavyHitters::new(100)?)?, [key]);
     Ok(())
 }
 
-/// What may still be above half of the share by the counts' bound stays.
+/// A key stays hot while the upper bound of its count is above half of the share.
 #[test]
 fn a_hot_key_stays_hot_while_the_counts_are_uncertain() -> Outcome {
     let mut router = HotKeys::new(Ring::new([Node::new("a")])?, 2, 0.5)?;
     let key = KeyHash::from_bytes(b"hot");
     let mut hitters = HeavyHitters::new(8)?;
     for i in 0..2000 {
-        let is_key = i % 16 < 4; // a quarter, half of the share
+        let is_key = i % 16 < 4; // a quarter of the requests, half of the share
         let other = KeyHash::from_integer(i);
         hitters.feed(if is_key { key } else { other }, 1);
     }
@@ -194,7 +194,7 @@ fn a_key_becomes_hot_after_a_hundred_requests_divided_by_the_share() -> Outcome 
     Ok(())
 }
 
-/// At the least share, with the least capacity and the worst of streams.
+/// Uses the least capacity for the share and the worst stream for the sketch.
 #[test]
 fn a_key_becomes_hot_above_the_share_and_cold_again_below() -> Outcome {
     let (share, capacity) = (0.01, 400);
@@ -203,14 +203,14 @@ fn a_key_becomes_hot_above_the_share_and_cold_again_below() -> Outcome {
     let second = Duration::from_secs(1);
     let mut hitters = HeavyHitters::new(capacity)?.with_half_life(second)?;
     hitters.advance(Duration::ZERO);
-    // Others that come as often as each other, more of them than are counted.
+    // Other keys in turns, more of them than the sketch has counters.
     let others = |hitters: &mut HeavyHitters, turns: u64| {
         for i in 0..turns * 801 {
             hitters.feed(KeyHash::from_integer(i % 801), 1);
         }
     };
     others(&mut hitters, 20);
-    let part = hitters.total() * 13 / 987; // 1.3 of the share, with these
+    let part = hitters.total() * 13 / 987; // 1.3 times the share of all requests
     hitters.feed(key, part);
     others(&mut hitters, 1);
     router.set_hot(router.due(&hitters)?)?;
@@ -232,14 +232,14 @@ fn counts_too_few_for_the_share_are_refused() -> Outcome {
     assert_eq!(refused(&few), Err(error.into()));
     let mut enough = HeavyHitters::new(1334)?;
     assert_eq!(refused(&enough), Ok(vec![]));
-    enough.merge(&few); // and is as coarse as the lesser
+    enough.merge(&few); // a merged sketch is as coarse as its coarser part
     assert_eq!(refused(&enough), Err(error.into()));
     let least = HotKeys::new(Ring::new([] as [Node; 0])?, 2, 0.0001)?;
     assert!(least.due(&HeavyHitters::new(40_000)?).is_ok());
     Ok(())
 }
 
-/// Only where counts stop at the largest number can more keys be due than may be hot.
+/// More keys than may be hot are due only where counts saturate.
 #[test]
 fn the_most_frequent_of_too_many_hot_keys_are_due() -> Outcome {
     let mut router = HotKeys::new(Ring::new([] as [Node; 0])?, 2, 0.0001)?;
@@ -276,7 +276,7 @@ fn copies_of_hot_keys_are_spread_over_zones() -> Outcome {
     Ok(())
 }
 
-/// The walk begins where the next reader goes, and goes on in order of preference.
+/// The walk starts at the node of the next lease and continues in order of preference.
 #[test]
 fn the_least_loaded_copy_is_offered_first() -> Outcome {
     let nodes = (0..6).map(|i| Node::new(format!("node-{i}")));
