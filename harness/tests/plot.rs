@@ -1,4 +1,4 @@
-//! Pictures: what is drawn is what was measured, whatever the names, in files of modest size.
+//! Pictures show the measured figures, for any names, in files of modest size.
 
 use hashroute::redis::{ClusterNode, SlotRule, Table};
 use hashroute::{Change, Error, Modulo, Node, Rendezvous, Ring, Router};
@@ -9,7 +9,7 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 
 type Outcome = Result<(), Box<dyn core::error::Error>>;
 
-/// Names that break what is put together without care.
+/// Names that break careless markup.
 const HOSTILE: &[&str] = &[
     "<script>alert(1)</script>",
     "a&b",
@@ -36,7 +36,7 @@ fn texts(picture: &Picture) -> Result<Vec<String>, roxmltree::Error> {
         .collect())
 }
 
-/// How many elements have exactly this name and class.
+/// Returns the number of elements with exactly this name and class.
 fn elements(picture: &Picture, name: &str, class: &str) -> usize {
     let start = format!("<{name} class=\"{class}\"");
     picture.svg().matches(&start).count()
@@ -67,7 +67,7 @@ fn a_ring_shows_tokens_keys_and_figures() -> Outcome {
     let ring = Ring::with_points(names(4), 8)?;
     let shown: [&[u8]; 2] = [b"user:1", b"user:2"];
     let (plain, _) = draw(&ring, None, &keys, &shown)?;
-    assert_eq!(elements(&plain, "line", "hr-line"), 32 + 1); // and the top
+    assert_eq!(elements(&plain, "line", "hr-line"), 32 + 1); // and the line at the top of the ring
     assert_eq!(elements(&plain, "line", "hr-line hr-dash"), 0);
     assert_eq!(elements(&plain, "circle", "hr-ink"), 2);
     let add = Change::Add(Node::new("new"));
@@ -198,7 +198,7 @@ fn a_matrix_of_many_moves_stays_small() -> Outcome {
     for name in ["(all others)", "new"] {
         assert!(texts.iter().any(|text| text == name), "{name}");
     }
-    // Those of all others are drawn without a shade: 61 rows and 61 columns, less the corner's one.
+    // The other cells have no shade: 61 rows and 61 columns, which share one cell.
     assert_eq!(elements(&picture, "rect", "hr-band"), 61 + 61 - 1);
     Ok(())
 }
@@ -216,7 +216,7 @@ fn a_key_without_owner_has_no_arrow() -> Outcome {
     Ok(())
 }
 
-/// How many of so many pictures say that some node is out of the band.
+/// Returns how many of this many pictures report a node outside the band.
 fn alarms(
     nodes: usize,
     of: u64,
@@ -234,14 +234,14 @@ fn alarms(
     Ok(alarms)
 }
 
-/// What chance passes one time in a thousand, of so many with this chance each.
+/// Returns the number of hits that chance exceeds once in a thousand times.
 fn most(of: u64, chance: f64) -> Result<u64, Box<dyn core::error::Error>> {
     let alarms = Binomial::new(chance, of)?;
     let most = (0..=of).find(|most| alarms.sf(*most) < 1e-3);
     Ok(most.unwrap_or(of))
 }
 
-/// The band promises all nodes within it 99 times in 100.
+/// All nodes lie within the band 99 times in 100.
 #[test]
 fn an_ideal_router_is_within_the_band() -> Outcome {
     for (nodes, keys, of) in [(100, 500, 100), (1000, 2000, 20)] {
@@ -255,8 +255,8 @@ fn an_ideal_router_is_within_the_band() -> Outcome {
     Ok(())
 }
 
-/// The limit is the 495th of 500 simulations: chance passes it in 6 of 501 cases, and in more than 3
-/// of 100 less than once in a thousand such limits.
+/// The limit is the 495th of 500 simulations. Chance exceeds it in 6 of 501 cases, and in more than
+/// 3 of 100 cases for less than one in a thousand such limits.
 #[test]
 fn one_large_key_does_not_make_chance_an_alarm() -> Outcome {
     let keys = |seed| {
@@ -306,7 +306,7 @@ fn each_slot_is_drawn_once() -> Outcome {
     assert_eq!(picture.title(), "Slots: 2 primaries own 16,001 of 16,384");
     let cells = |class: &str| {
         let mut paths = picture.svg().split("<path class=\"").skip(1);
-        // The second of a class is that of the list.
+        // The second element of a class is that of the legend.
         let path = paths.find(|path| path.starts_with(class)).map(|path| {
             let d = path.split("d=\"").nth(1).and_then(|d| d.split('"').next());
             d.map_or(0.0, area)
@@ -328,7 +328,7 @@ fn each_slot_is_drawn_once() -> Outcome {
     Ok(())
 }
 
-/// Of rectangles "Mx yhWvHh-WZ".
+/// Returns the rectangles of a path "Mx yhWvHh-WZ".
 fn area(d: &str) -> f64 {
     let rectangles = d.split('M').filter(|piece| !piece.is_empty());
     let side = |piece: &str, from: char, to: char| {
@@ -387,7 +387,7 @@ fn dangerous_counts_have_the_colour_of_their_largest_divisor() -> Outcome {
         let ours = paths.filter(|path| path.starts_with(class));
         ours.map(|path| path.matches('Z').count()).sum()
     };
-    // One on the chart and one in the legend.
+    // One in the chart and one in the legend.
     assert_eq!(
         ["hr-1\"", "hr-2\"", "hr-3\"", "hr-0\""].map(diamonds),
         [2, 2, 2, 0]

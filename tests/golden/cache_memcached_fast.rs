@@ -1,4 +1,4 @@
-//! `Cache::Memcached::Fast`: the ring and the modulo.
+//! `Cache::Memcached::Fast`: ring and modulo.
 
 use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;
@@ -11,7 +11,7 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
     for group in groups(file, &["ketama_points", "namespace", "servers"])? {
         let points = small(&group["ketama_points"])?;
         let (servers, unit) = servers(some(group, "servers")?)?;
-        // The namespace of a group is not hashed, as `hash_namespace` is off.
+        // The namespace is not hashed, since `hash_namespace` is off.
         group["namespace"].as_str().ok_or("no namespace")?;
         let params = Params::default()
             .with("ketama_points", points.to_string())
@@ -22,7 +22,7 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
     Ok(checked)
 }
 
-/// Servers with whole weights, and what these are multiples of.
+/// Returns the servers with whole weights, and the unit of the weights.
 fn servers(rows: &[Value]) -> Fallible<(Vec<Server>, u32)> {
     rows.iter()
         .try_for_each(|row| known(row, &["addr", "weight"]))?;

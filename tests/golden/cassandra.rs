@@ -1,4 +1,4 @@
-//! Tokens of Cassandra's partitioners.
+//! Tokens of the partitioners of Cassandra.
 
 use hashroute::Router;
 use hashroute::compat::cassandra::Partitioner;
@@ -13,7 +13,7 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
     groups.map(check_group).sum()
 }
 
-/// Compares the tokens, and that the key's owner in a ring is who has the first at or after it.
+/// Compares the tokens, and the owner in a ring: the node with the first token at or after it.
 fn check_group(group: &Value) -> Fallible<usize> {
     let (name, partitioner, tokens) = match group["config"].as_str().unwrap_or_default() {
         "Murmur3Partitioner" => (

@@ -1,5 +1,5 @@
-//! Functions and strategies of the core, and the dialects of the same systems, against recorded
-//! answers: jump, Guava, Go's jump libraries, Redis Cluster's slots.
+//! Jump, Guava, the jump libraries of Go and the slots of Redis Cluster, as functions, strategies
+//! and dialects.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -14,7 +14,7 @@ use crate::{Fallible, bytes, columns, groups, known, number, small, some};
 type Function = fn(u64, u32) -> Option<u32>;
 type Build = fn(Vec<Node>) -> Result<Jump, Error>;
 
-/// Routers of more nodes than this would take the test too long; the function is compared.
+/// Routers with more nodes than this are slow; above, the function alone is compared.
 const MOST: u32 = 1100;
 
 pub(crate) fn jump(file: &Value) -> Fallible<usize> {
@@ -35,7 +35,7 @@ pub(crate) fn guava(file: &Value) -> Fallible<usize> {
     check_buckets(file, jump_hash_guava, Jump::guava, "guava")
 }
 
-/// Rows of (key, buckets, bucket).
+/// Compares rows of key, number of buckets and bucket.
 fn check_buckets(file: &Value, function: Function, build: Build, dialect: &str) -> Fallible<usize> {
     let (rows, mut routers) = (some(file, "vectors")?, BTreeMap::new());
     columns(rows, 3)?;
@@ -63,8 +63,8 @@ fn check_buckets(file: &Value, function: Function, build: Build, dialect: &str) 
     Ok(rows.len())
 }
 
-/// A group's hash function and number of buckets, from its name: `go-jump/60`,
-/// `lithammer/fnv1a/1000`; and the dialect of its library.
+/// Reads hash function, number of buckets and dialect from the name of a group, such as
+/// `go-jump/60` or `lithammer/fnv1a/1000`.
 fn go_group(config: &Value) -> Fallible<(HashFunction, u32, Box<dyn Router>)> {
     let name = config.as_str().ok_or("a group without a name")?;
     let parts: Vec<_> = name.split('/').collect();
@@ -85,7 +85,7 @@ fn go_group(config: &Value) -> Fallible<(HashFunction, u32, Box<dyn Router>)> {
     Ok((function, buckets.parse()?, pool))
 }
 
-/// The raw hash goes into jump as it is, in these libraries.
+/// These libraries feed the raw hash to jump.
 pub(crate) fn go_jump(file: &Value) -> Fallible<usize> {
     let mut checked = 0;
     for group in groups(file, &[])? {

@@ -1,4 +1,4 @@
-//! Envoy, running: which endpoint answers, without load and with every request held open.
+//! Envoy: the endpoint that answers, without load and with every request held open.
 
 use hashroute::compat::{Pool, Server, envoy};
 use hashroute::strategy::Params;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::haproxy::placed;
 use crate::{Fallible, groups, known, routes, small, some};
 
-/// What a group may say, beside its endpoints, and the option that it is.
+/// The fields of a group and the options that they set.
 const OPTIONS: [(&str, &str); 6] = [
     ("policy", "policy"),
     ("hash_function", "hash-function"),
@@ -17,7 +17,7 @@ const OPTIONS: [(&str, &str); 6] = [
     ("hash_balance_factor", "balance-factor"),
 ];
 
-/// Fields that decide nothing, or are read elsewhere.
+/// Fields that decide nothing or are read elsewhere.
 const OTHERS: [&str; 4] = ["endpoints", "use_hostname", "key_source", "sequence"];
 
 fn fields() -> Vec<&'static str> {
@@ -25,7 +25,7 @@ fn fields() -> Vec<&'static str> {
     options.chain(OTHERS).collect()
 }
 
-/// Groups of a cluster without load.
+/// Compares groups of a cluster without load.
 pub(crate) fn check(file: &Value) -> Fallible<usize> {
     let groups = groups(file, &fields())?.iter();
     groups
@@ -33,7 +33,7 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
         .sum()
 }
 
-/// Groups in order of arrival: each request sees those before it.
+/// Compares groups in order of arrival, where each request meets those before it.
 pub(crate) fn check_loads(file: &Value) -> Fallible<usize> {
     let groups = groups(file, &fields())?.iter();
     groups.map(|group| placed(group, &pool(group)?)).sum()

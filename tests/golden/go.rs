@@ -1,5 +1,5 @@
-//! Go's libraries, whose groups are named like `go-maglev-dead1,3/50/65537`: the library, its
-//! options, how many nodes.
+//! Libraries of Go. A group is named by library, options and number of nodes, such as
+//! `go-maglev-dead1,3/50/65537`.
 
 use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::{Fallible, groups, routes, small, some};
 
-/// The parts of a group's name.
+/// The parts of the name of a group.
 type Parts<'a> = [&'a str];
 
-/// Compares every group of a file; `pool` makes one of the parts of its name.
+/// Compares every group of a file; `pool` builds the router from the parts of its name.
 fn check(
     file: &Value,
     pool: impl Fn(&Value, &Parts<'_>) -> Fallible<Box<dyn Router>>,
@@ -29,7 +29,7 @@ fn check(
     groups.map(check_group).sum()
 }
 
-/// The nodes of "5 nodes" and so on.
+/// Returns the nodes of a configuration such as "5 nodes".
 fn servers(file: &Value, count: &str) -> Fallible<Vec<Server>> {
     let names = some(&file["configurations"], &format!("{count} nodes"))?.iter();
     let names = names.map(|name| Ok(Server::new(name.as_str().ok_or("a node without a name")?)));
@@ -48,7 +48,7 @@ fn function(name: &str) -> Fallible<&'static str> {
     }
 }
 
-/// Rows of cell and position in the list of nodes.
+/// Compares rows of a cell and a position in the list of nodes.
 fn cells(group: &Value, pool: &dyn Router, servers: &[Server]) -> Fallible<usize> {
     let rows = some(group, "vectors")?;
     for row in rows {

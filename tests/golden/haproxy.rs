@@ -1,4 +1,4 @@
-//! HAProxy, running: which server answers, without load and with every request held open.
+//! HAProxy: the server that answers, without load and with every request held open.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::{Fallible, bytes, groups, known, routes, small, some};
 use hashroute_test_support::{name, place};
 
-/// Groups of a hash type over the servers of a configuration.
+/// Compares groups of one hash type over the servers of a configuration.
 pub(crate) fn check(file: &Value) -> Fallible<usize> {
     let mut checked = 0;
     for group in groups(file, &["balance", "extra", "hash_type", "key_source"])? {
@@ -29,7 +29,7 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
     Ok(checked)
 }
 
-/// Groups in order of arrival: each request sees those before it.
+/// Compares groups in order of arrival, where each request meets those before it.
 pub(crate) fn check_loads(file: &Value) -> Fallible<usize> {
     let mut checked = 0;
     for group in groups(
@@ -43,7 +43,7 @@ pub(crate) fn check_loads(file: &Value) -> Fallible<usize> {
     Ok(checked)
 }
 
-/// Places the keys of a group in order, by the pool's own counts and by counts kept outside.
+/// Places the keys of a group in order, by the counts of the pool and by counts kept outside.
 pub(crate) fn placed(group: &Value, pool: &Pool) -> Fallible<usize> {
     let (rows, mut loads) = (some(group, "vectors")?, BTreeMap::new());
     for row in rows {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{Fallible, bytes, groups, some};
 
-/// Compares rows of (key, one value a column); `function` gives the value of a column for a key.
+/// Compares rows of a key and one value for each column; `function` computes the value.
 pub(crate) fn columns(
     group: &Value,
     columns: &[Value],

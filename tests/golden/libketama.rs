@@ -1,4 +1,4 @@
-//! libketama: servers with their memory, and how many points there are.
+//! libketama: servers weighted by memory, and the number of points.
 
 use hashroute::compat::{Server, libketama};
 use hashroute::strategy::Params;

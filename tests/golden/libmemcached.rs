@@ -1,4 +1,4 @@
-//! libmemcached: each group is the calls that were made of it, in their order.
+//! libmemcached: each group lists the calls that were made, in their order.
 
 use hashroute::compat::hashkit::{Char, Function};
 use hashroute::compat::{self, Server};
@@ -28,7 +28,7 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
     })
 }
 
-/// The raw functions; one that is not built in gives 1.
+/// Returns a value of a raw function; a function that is not built in gives 1.
 fn value(name: &str, key: &[u8]) -> Fallible<u32> {
     match Function::of_libmemcached(name)? {
         Function::Hsieh => Ok(1),
@@ -43,13 +43,13 @@ fn server(server: &Value) -> Fallible<Server> {
     Ok(Server::new(name).with_weight(small(&server["weight"])?.max(1)))
 }
 
-/// Names in the order of their numbers.
+/// The names of the functions, in the order of their numbers.
 const HASHES: [&str; 11] = [
     "DEFAULT", "MD5", "CRC", "FNV1_64", "FNV1A_64", "FNV1_32", "FNV1A_32", "HSIEH", "MURMUR",
     "JENKINS", "MURMUR3",
 ];
 
-/// What the calls come to.
+/// Returns the pool that results from the calls.
 fn params(calls: &[Value]) -> Fallible<Params> {
     let mut params = Params::default();
     let (mut hash, mut ring_hash) = ("DEFAULT", "DEFAULT");

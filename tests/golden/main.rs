@@ -1,8 +1,7 @@
-//! Routers against the answers of real programs.
+//! Routers give the answers that real programs gave.
 //!
-//! The files in `data/golden` are read as data: any file of the format, any group, any number of
-//! vectors. A file of a system that nothing here understands fails, a group too, a field of a
-//! group or a server too, and so does a file without vectors.
+//! The files in `data/golden` may have any groups and any number of vectors. A file without vectors
+//! fails, and so does a system, a group or a field that no check here reads.
 
 mod cache_memcached_fast;
 mod cassandra;
@@ -32,10 +31,10 @@ use serde_json::{Value, json};
 
 type Fallible<T> = Result<T, Box<dyn core::error::Error>>;
 
-/// Compares all vectors of a file and says how many there were.
+/// Compares all vectors of a file and returns their number.
 type Check = fn(&Value) -> Fallible<usize>;
 
-/// Who checks a file, by how its `system` begins; the longest beginning counts.
+/// The check of a file, by the beginning of its `system`; the longest match wins.
 const CHECKS: &[(&str, Check)] = &[
     ("Apache Traffic Server", trafficserver::check),
     ("Cassandra", cassandra::check),
@@ -108,7 +107,7 @@ fn check(file: &Value) -> Fallible<usize> {
     Ok(checked)
 }
 
-/// How many vectors a file has, in its groups or without; not in both.
+/// Returns the number of vectors of a file, which stand in groups or outside, not in both.
 fn vectors(file: &Value) -> Fallible<usize> {
     match (file.get("groups"), file.get("vectors")) {
         (None, _) => return Ok(some(file, "vectors")?.len()),
@@ -120,8 +119,8 @@ fn vectors(file: &Value) -> Fallible<usize> {
         .try_fold(0, |sum, group| Ok(sum + some(group, "vectors")?.len()))
 }
 
-/// The groups of a file. Beside its name and its vectors, which are pairs, each has these fields
-/// and no others: what nobody looks at may change the answers.
+/// Returns the groups of a file. Each has these fields beside its name and its vectors, and no
+/// others, since a field that no check reads may change the answers.
 fn groups<'a>(file: &'a Value, fields: &[&str]) -> Fallible<&'a Vec<Value>> {
     let groups = some(file, "groups")?;
     for group in groups {
@@ -151,8 +150,8 @@ fn columns(rows: &[Value], count: usize) -> Fallible<()> {
     }
 }
 
-/// Compares the vectors of a group, each a key and the name or address of its server, and says
-/// how many there were.
+/// Compares the vectors of a group, each a key and the address of its server, and returns their
+/// number.
 fn routes(group: &Value, router: &dyn Router, address: impl Fn(&str) -> String) -> Fallible<usize> {
     let rows = some(group, "vectors")?;
     for row in rows {
@@ -165,7 +164,7 @@ fn routes(group: &Value, router: &dyn Router, address: impl Fn(&str) -> String) 
     Ok(rows.len())
 }
 
-/// The weights under "weight", which may be fractions, as whole numbers, and how many make 1.
+/// Returns the weights, which may be fractions, as whole numbers, and the unit that is 1.
 fn weights(servers: &[Value]) -> Fallible<(u32, Vec<u32>)> {
     let texts = servers.iter().map(|server| server["weight"].to_string());
     let texts: Vec<_> = texts.collect();
@@ -179,13 +178,13 @@ fn weights(servers: &[Value]) -> Fallible<(u32, Vec<u32>)> {
     Ok((10_u32.pow(u32::try_from(most)?), weights))
 }
 
-/// What stands under `field`, of which there must be some: a test of none would hold for anything.
+/// Returns the rows under `field`. Without any it fails, since a test of none always passes.
 fn some<'a>(holder: &'a Value, field: &str) -> Fallible<&'a Vec<Value>> {
     let rows = holder[field].as_array().filter(|rows| !rows.is_empty());
     rows.ok_or_else(|| format!("nothing under {field:?}").into())
 }
 
-/// A string, or `{"hex": ".."}` for bytes that are not UTF-8.
+/// Reads a key: a string, or `{"hex": ".."}` for bytes that are not UTF-8.
 fn bytes(key: &Value) -> Fallible<Vec<u8>> {
     if let Some(text) = key.as_str() {
         return Ok(text.into());
@@ -200,7 +199,7 @@ fn bytes(key: &Value) -> Fallible<Vec<u8>> {
         .collect::<Result<_, _>>()?)
 }
 
-/// A hash in decimal digits, as numbers beyond 2^53 have to be written.
+/// Reads a number in decimal digits, since JSON loses bits above 2^53.
 fn number(key: &Value) -> Fallible<u64> {
     let digits = key.as_str().ok_or_else(|| format!("not a number: {key}"))?;
     Ok(digits.parse()?)

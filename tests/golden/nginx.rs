@@ -1,4 +1,4 @@
-//! nginx: both methods of an `upstream` block.
+//! nginx: both hash methods of an `upstream` block.
 
 use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;
@@ -43,7 +43,7 @@ fn server(row: &Value) -> Fallible<Server> {
     }
 }
 
-/// The address that answers, where a server has no port.
+/// Returns the address of a server, with the default port where it has none.
 fn address(name: &str) -> String {
     if name.contains(':') {
         name.to_owned()
@@ -52,7 +52,7 @@ fn address(name: &str) -> String {
     }
 }
 
-/// The same pool, read from a configuration.
+/// Returns the same pool, read from a configuration file.
 #[cfg(feature = "config")]
 fn written(group: &Value, servers: &[Server]) -> Fallible<Box<dyn hashroute::Router>> {
     let lines = servers.iter().map(|server| {

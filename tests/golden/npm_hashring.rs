@@ -1,4 +1,4 @@
-//! hashring of npm: servers as a list, by weight, or with options of their own.
+//! hashring of npm: servers as a list, by weight, or with options.
 
 use hashroute::compat::{Server, npm_hashring};
 use hashroute::strategy::Params;
@@ -18,7 +18,7 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
         })
 }
 
-/// The servers, and those with virtual nodes of their own.
+/// Returns the servers, and those with their own number of virtual nodes.
 fn servers(servers: &Value) -> Fallible<(Vec<Server>, String)> {
     let mut own = Vec::new();
     let servers: Fallible<Vec<_>> = match servers {

@@ -1,4 +1,4 @@
-//! Traffic Server's parent selection.
+//! The parent selection of Traffic Server.
 
 use std::collections::BTreeMap;
 

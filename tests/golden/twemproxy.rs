@@ -1,4 +1,4 @@
-//! twemproxy: pools as values, and the same pools through its own configuration.
+//! twemproxy: pools from values, and the same pools from its configuration file.
 
 #[cfg(feature = "config")]
 use core::fmt::Write;
@@ -27,7 +27,7 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
         })
 }
 
-/// What the group says of the pool, by the names of twemproxy's directives.
+/// Returns the options of a group by the names of the directives of twemproxy.
 fn options(group: &Value) -> Fallible<Vec<(&str, &str)>> {
     let mut options = Vec::new();
     for name in ["hash", "distribution", "hash_tag"] {

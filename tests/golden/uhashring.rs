@@ -1,4 +1,4 @@
-//! uhashring: nodes by name and weight, the ring and its virtual nodes.
+//! uhashring: nodes by name and weight, rings and virtual nodes.
 
 use hashroute::compat::{Server, uhashring};
 use hashroute::strategy::Params;
@@ -24,7 +24,7 @@ pub(crate) fn check(file: &Value) -> Fallible<usize> {
         })
 }
 
-/// `ketama`, `default`, or either with `_vnodes_` and their number.
+/// Reads a kind of ring: `ketama` or `default`, alone or with `_vnodes_` and their number.
 fn params(ring: &Value) -> Fallible<Params> {
     let text = ring.as_str().ok_or("no ring")?;
     Ok(match text.split_once("_vnodes_") {

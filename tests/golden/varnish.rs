@@ -1,4 +1,4 @@
-//! Varnish's shard director.
+//! The shard director of Varnish.
 
 use hashroute::compat::{self, Server};
 use hashroute::strategy::Params;

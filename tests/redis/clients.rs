@@ -1,4 +1,4 @@
-//! A client's decisions, one by one; `model` puts them together.
+//! The decisions of a client, one by one. The suite `model` combines them.
 
 use hashroute::Error;
 use hashroute::redis::{
@@ -44,7 +44,7 @@ fn a_map_of_a_table_knows_owners_and_replicas() -> Done {
 
 #[test]
 fn real_redirections_are_read() {
-    // What a real server said with each kind of endpoint.
+    // Replies of a real server with each kind of preferred endpoint.
     let asked = Address::new("127.0.0.1", 27_001);
     for (text, host) in [
         ("MOVED 12182 127.0.0.1:27003", "127.0.0.1"),
@@ -134,7 +134,7 @@ fn crossed_slots_are_never_tried_again() -> Done {
         map.after(&mut call, Outcome::Error(text)),
         Next::GiveUp(Stop::CrossSlot)
     );
-    // What is no matter of the cluster is the caller's.
+    // Errors that do not concern the cluster go to the caller.
     let mut call = map.start(["foo"])?;
     assert_eq!(
         map.after(&mut call, Outcome::Error("WRONGTYPE no")),
@@ -160,7 +160,7 @@ fn a_circle_of_redirections_ends() -> Done {
     };
     assert_eq!((end, call.sent()), (Next::GiveUp(Stop::Loop), 64));
     assert!(waits > 5, "{waits}");
-    // One that sends to itself, and then is gone: no circle any more.
+    // A server that redirects to itself and then is gone is no circle.
     let mut call = map.start(["foo"])?;
     let itself = format!("MOVED 12182 {}", call.to());
     assert!(matches!(
@@ -177,7 +177,7 @@ fn a_circle_of_redirections_ends() -> Done {
     Ok(())
 }
 
-/// The owner and its neighbours are gone; one of the others knows the heir.
+/// The owner and its replicas are gone; another server knows the new primary.
 #[test]
 fn every_server_is_asked_in_turn_with_the_owner() -> Done {
     let seeds = ["a", "b", "c", "d", "e"].map(at);
@@ -215,7 +215,7 @@ fn a_server_that_does_not_help_is_left() -> Done {
     );
     assert_ne!(call.to(), &at("b"));
     assert!(map.is_stale());
-    // That one sends it back: a failover is not done yet.
+    // The server redirects back, since the failover is not finished.
     assert_eq!(
         map.after(&mut call, Outcome::Error("MOVED 12182 b:6379")),
         NOW
@@ -241,7 +241,7 @@ fn a_server_that_does_not_help_is_left() -> Done {
     Ok(())
 }
 
-/// A dead owner, and others that still send there: half of the tries wait.
+/// Other servers still redirect to a dead owner, so half of the tries wait.
 #[test]
 fn a_client_outlasts_a_failover() -> Done {
     let mut map = map()?;
@@ -316,7 +316,7 @@ fn outcome() -> impl Strategy<Value = (String, u8)> {
 }
 
 proptest! {
-    /// Whatever servers say, a call ends within its bound, and where it goes can be asked.
+    /// For any replies, a call ends within its limit and always has a known target.
     #[test]
     fn every_call_ends_within_its_limits(outcomes in prop::collection::vec(outcome(), 1..8), sends in 0..40_u32) {
         let patience = Patience::default().with_sends(sends).with_first(u64::MAX).with_longest(5);

@@ -1,4 +1,4 @@
-//! Each request that was put to a real server, put to ours with the table that it printed.
+//! Each recorded request is decided as the real server did, with the table that it printed.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ fn every_recorded_request_is_answered_as_the_server_did() -> Outcome {
     Ok(())
 }
 
-/// What the recorded requests do not have: `MIGRATE` and sharded channels.
+/// The recorded requests do not include `MIGRATE` and sharded channels.
 #[test]
 fn migrations_and_channels_have_rules_of_their_own() -> Outcome {
     let text = "a h:1@1 myself,master - 0 0 1 connected 0-16383 [12182->-b]\n\
@@ -50,7 +50,7 @@ fn migrations_and_channels_have_rules_of_their_own() -> Outcome {
         table.decide(server, &request, health, policy, |_| false)
     };
     let (healthy, policy) = (Health::Ok, CoverageRule::default());
-    // A channel holds nothing that could be missing.
+    // A channel has no keys that could be missing.
     assert_eq!(
         decide("a", Command::Channel, healthy, policy)?,
         Decision::Serve
@@ -63,7 +63,7 @@ fn migrations_and_channels_have_rules_of_their_own() -> Outcome {
         decide("a", Command::Migrate, healthy, policy)?,
         Decision::Serve
     );
-    // A replica serves channels to anybody, reads to those who said READONLY.
+    // A replica serves channels to every client, and reads after READONLY.
     assert_eq!(
         decide("c", Command::Channel, healthy, policy)?,
         Decision::Serve
@@ -72,7 +72,7 @@ fn migrations_and_channels_have_rules_of_their_own() -> Outcome {
         decide("c", Command::Read, healthy, policy)?,
         Decision::Moved { .. }
     ));
-    // MIGRATE writes.
+    // MIGRATE is a write.
     let reads = policy.with_reads_when_down(true);
     let down = Health::Minority;
     assert_eq!(
@@ -89,7 +89,7 @@ fn policy(settings: &Value) -> CoverageRule {
         .with_reads_when_down(settings["reads_when_down"] == true)
 }
 
-/// `server, asking, readonly, write, keys, keys present, answer`.
+/// Decides a case: `server, asking, readonly, write, keys, keys present, answer`.
 fn answer(
     view: &Table,
     policy: CoverageRule,

@@ -1,4 +1,4 @@
-//! Failover and conflicting claims: what real servers came to, and the rules behind it.
+//! Failovers and conflicting claims, compared with real servers and with the rules.
 
 use hashroute::Error;
 use hashroute::redis::{
@@ -11,7 +11,7 @@ use hashroute_test_support::Outcome;
 const OLD: &str = "f74f986224e92c2ad1325303c6ec5e1f6cee0885";
 const HEIR: &str = "29da391dcc5dfabc063337dad361774ac12f04c8";
 
-/// Without times and links, which no decision depends on.
+/// Returns the nodes without times and links, since no decision depends on them.
 fn still(table: &Table) -> Vec<(String, Role, Option<String>, Flags, u64)> {
     let nodes = table.nodes().iter();
     nodes
@@ -30,7 +30,7 @@ fn still(table: &Table) -> Vec<(String, Role, Option<String>, Flags, u64)> {
 #[test]
 fn a_promotion_gives_the_table_of_real_servers() -> Outcome {
     let (mut ours, theirs) = (table("nodes_failed.txt")?, table("nodes_failover.txt")?);
-    // The replica was held back while the file was recorded.
+    // The replica had `cluster-replica-no-failover` while the file was recorded.
     let refused = ours.promote(HEIR, Promotion::Election);
     assert!(refused.is_err_and(|error| error.to_string().contains("nofailover")));
     let heir = ours.node(HEIR).ok_or("no heir")?.clone();
@@ -53,7 +53,7 @@ fn a_promotion_gives_the_table_of_real_servers() -> Outcome {
 
 #[test]
 fn the_old_primary_becomes_a_replica_at_the_first_message_of_the_new_one() -> Outcome {
-    // Its own view: as before it stopped.
+    // The old primary sees the table from before it stopped.
     let mut view = table("nodes_conf_migrating.conf")?;
     for (slot, mark) in view
         .marks()
@@ -66,7 +66,7 @@ fn the_old_primary_becomes_a_replica_at_the_first_message_of_the_new_one() -> Ou
     assert_eq!(view.myself().map(ClusterNode::id), Some(OLD));
     let claim = table("nodes_failover.txt")?.claim_of(HEIR)?;
     let heard = view.hear(&claim)?;
-    // One slot had been moved to another in the meantime: it is still its own, by what it knows.
+    // One slot had moved to another node; the old primary still claims it.
     assert_eq!(heard.lost, claim.slots);
     assert!(!heard.follows);
     let moved = table("nodes_failover.txt")?;
@@ -78,7 +78,7 @@ fn the_old_primary_becomes_a_replica_at_the_first_message_of_the_new_one() -> Ou
         (myself.role(), myself.primary()),
         (Role::Replica, Some(&*other))
     );
-    // What it claims itself is outdated for the others.
+    // Its claims are outdated for the other nodes.
     let mut theirs = moved.clone();
     let stale = Claim::new(OLD, 3, vec![10_923..=16_383]);
     let heard = theirs.hear(&stale)?;
@@ -254,7 +254,7 @@ fn views_of_several_servers_are_merged_by_epoch() -> Outcome {
         (both.myself(), both.open_slots()),
         (None, vec![15_495..=15_495])
     );
-    // Before and after a failover: in any order the later one counts.
+    // Before and after a failover: the later view counts, in either order.
     let (old, new) = (table("nodes_stable.txt")?, table("nodes_returned.txt")?);
     for views in [[old.clone(), new.clone()], [new.clone(), old]] {
         let together = Table::from_views(&views)?;

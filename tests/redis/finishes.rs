@@ -1,4 +1,4 @@
-//! What a resharding that stopped has left.
+//! Finishing a resharding that stopped halfway.
 
 use hashroute::Error;
 use hashroute::redis::{Action, Goal, Mark, SlotPlan, SlotRule, Table};
@@ -40,10 +40,10 @@ fn an_open_slot_goes_where_its_owner_sends_it() -> Outcome {
     let mut table = nodes()?;
     table.mark(1, "a", to("b"))?;
     table.mark(2, "b", by("a"))?;
-    // Two take it: the owner knows to whom.
+    // Two nodes import the slot; the owner knows the right one.
     table.mark(10, "a", by("b"))?;
     table.mark(10, "b", to("c"))?;
-    // The target lost an election and is a replica now.
+    // The target became a replica.
     table.mark(11, "b", to("d"))?;
     let plan = SlotPlan::finish(&table)?;
     let moves: Vec<_> = plan
@@ -58,15 +58,15 @@ fn an_open_slot_goes_where_its_owner_sends_it() -> Outcome {
     Ok(())
 }
 
-/// Every mark is gone when all commands are done, whatever the marks were.
+/// After all commands no mark is left.
 #[test]
 fn marks_that_fit_no_owner_are_taken_back() -> Outcome {
     let mut table = nodes()?;
-    // The target has taken it, the source was not told.
+    // The target has the slot, and the source does not know it.
     table.mark(10, "a", to("b"))?;
-    // Imported from one who has it no more: what came is the owner's.
+    // Imported from a node that lost the slot: the imported keys belong to the owner.
     table.mark(11, "c", by("a"))?;
-    // Sent to one whom nobody knows.
+    // Migrating to an unknown node.
     table.mark(1, "a", to("gone"))?;
     let plan = SlotPlan::finish(&table)?;
     assert!(plan.is_empty());
@@ -86,7 +86,7 @@ fn marks_that_fit_no_owner_are_taken_back() -> Outcome {
 #[test]
 fn finishing_a_move_of_a_failed_node_is_refused() -> Outcome {
     let cases = [
-        // The target, the source, who has a mark that fits nobody.
+        // The target, the source, and a node with a mark that fits no owner.
         ("c", 10, "b", to("c")),
         ("b", 10, "c", by("b")),
         ("a", 10, "a", to("b")),
@@ -102,7 +102,7 @@ fn finishing_a_move_of_a_failed_node_is_refused() -> Outcome {
             "{error}"
         );
     }
-    // The owner that should get back what was imported.
+    // The owner that should get the imported keys back.
     let mut table = nodes()?;
     table.mark(11, "c", by("a"))?;
     fail(&mut table, "b")?;
@@ -110,7 +110,7 @@ fn finishing_a_move_of_a_failed_node_is_refused() -> Outcome {
     Ok(())
 }
 
-/// Redis 8.4 starts no task for a slot with a mark.
+/// Redis 8.4 starts no migration task for a slot with a mark.
 #[test]
 fn an_open_slot_is_not_moved_atomically() -> Outcome {
     let mut table = nodes()?;

@@ -1,4 +1,4 @@
-//! Hot and big.
+//! Hot slots and hot hash tags.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ fn a_tag_that_holds_every_key_is_reported() {
     assert_eq!(heat.top_slots(1)[0].slot, slot);
 }
 
-/// Two counters, of which an unlucky order spoils one: what is certain is 1 / 2 less.
+/// With two counters, the count of a tag may be wrong by half of all requests.
 #[test]
 fn a_tag_above_the_share_and_the_error_is_reported() {
     let mut heat = Heat::new(SlotRule::REDIS, 4);
@@ -37,11 +37,11 @@ fn a_tag_above_the_share_and_the_error_is_reported() {
         heat.feed(format!("{{t{i}}}").as_bytes(), 1);
     }
     heat.feed(b"{a}", 60);
-    // 120 of 180: more than 0.4 and a quarter.
+    // 120 of 180 is more than the share of 0.4 and the error of a quarter.
     assert!(heat.dominant(0.4).is_some_and(|top| *top.tag == *b"a"));
 }
 
-/// A tag that was counted from the start has an exact count, however many come after it.
+/// A tag that was counted from the start keeps an exact count.
 #[test]
 fn each_tag_is_reported_with_its_own_bounds() {
     let mut heat = Heat::new(SlotRule::REDIS, 4);
@@ -71,7 +71,7 @@ fn absurd_input_is_counted_and_not_kept() {
 }
 
 proptest! {
-    /// The bounds of each tag hold, and none above the guarantee is missed.
+    /// The bounds of each tag hold, and no tag above the guaranteed share is missing.
     #[test]
     fn true_counts_lie_within_the_bounds(feeds in prop::collection::vec((0..20_u8, 1..50_u64), 0..300), counters in 1..12_usize) {
         let mut heat = Heat::new(SlotRule::REDIS, counters);

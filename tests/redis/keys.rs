@@ -1,4 +1,4 @@
-//! Keys and slots.
+//! Keys, hash tags and slots.
 
 use std::fs;
 
@@ -38,8 +38,8 @@ fn bytes(hex: &str) -> Result<Vec<u8>, core::num::ParseIntError> {
         .collect()
 }
 
-/// The specification, word by word: the key has a `{`; there is a `}` to the right of it; between
-/// the first `{` and the first `}` to its right is at least one character.
+/// Returns the hash tag by the words of the specification: the key has a `{`, a `}` to the right of
+/// it, and at least one character between the first `{` and the first `}` to its right.
 fn tag_by_the_specification(key: &[u8]) -> Option<&[u8]> {
     let open = (0..key.len()).find(|i| key[*i] == b'{')?;
     let close = (open + 1..key.len()).find(|i| key[*i] == b'}')?;
@@ -49,7 +49,7 @@ fn tag_by_the_specification(key: &[u8]) -> Option<&[u8]> {
     Some(&key[open + 1..close])
 }
 
-/// CRC-16/XMODEM bit by bit.
+/// Returns CRC-16/XMODEM, computed bit by bit.
 fn crc16(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte) << 8, |crc, _| {
@@ -96,7 +96,7 @@ proptest! {
 }
 
 proptest! {
-    // Each case hashes some ten thousand candidates.
+    // Each case hashes about ten thousand candidates.
     #![proptest_config(ProptestConfig::with_cases(16))]
     #[test]
     fn tags_are_found_for_given_slots(slot in 0..16_384_u32, count in 0..5_usize) {
@@ -112,12 +112,12 @@ proptest! {
 
 #[test]
 fn other_rules_of_hash_tags_are_followed() -> Outcome {
-    // Marks that are letters, so that some words cannot be tags.
+    // The marks are letters, so some candidates cannot be tags.
     let rule = SlotRule::new(KeyHasher::REDIS.with_tag(HashTag::new(b'a', b'b')), 100)?;
     for tag in rule.tags_in(42, 20) {
         assert_eq!(rule.slot(format!("a{tag}b").as_bytes()), 42, "{tag}");
     }
-    // A hash of 16 bits reaches no slot beyond; the search must end.
+    // A hash of 16 bits reaches no slot above 65,535; the search must end.
     let wide = SlotRule::new(KeyHasher::REDIS, 70_000)?;
     assert!(wide.tags_in(69_999, 1).is_empty());
     assert!(wide.tags_in(u32::MAX, 1).is_empty());

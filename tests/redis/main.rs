@@ -1,5 +1,5 @@
-//! Redis Cluster's slots, against what real servers printed and answered (`data/redis`) and
-//! against models.
+//! Slots of Redis Cluster, compared with the texts and answers of real servers (`data/redis`) and
+//! with models.
 //!
 //! | subject | where |
 //! |---|---|
@@ -34,7 +34,7 @@ fn folder(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// What a real server printed.
+/// Reads a file of `data/redis`.
 fn printed(file: &str) -> Result<String, std::io::Error> {
     fs::read_to_string(folder("redis").join(file))
 }

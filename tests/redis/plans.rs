@@ -1,4 +1,4 @@
-//! Plans: the fewest moves, by brute force where that can be done and by the flow bound elsewhere.
+//! Plans move the fewest slots, by brute force for small tables and by a lower bound for large.
 
 use hashroute::redis::{
     ClusterNode, Flags, Goal, Heat, Mark, SlotBudget, SlotPlan, SlotRule, Table,
@@ -48,7 +48,7 @@ fn a_drained_node_ends_at_zero() -> Outcome {
     for (i, first) in [0, 4096, 8192, 12_288].into_iter().enumerate() {
         table.assign(first..=first + 4095, &format!("n{i:03}"))?;
     }
-    // By weight 0, and by not being named.
+    // Weight 0 drains a node, and so does leaving it out.
     for goal in [goal(&[1, 1, 1, 0]), goal(&[1, 1, 1])] {
         let plan = SlotPlan::new(&table, &goal)?;
         let mut after = table.clone();
@@ -58,7 +58,7 @@ fn a_drained_node_ends_at_zero() -> Outcome {
     Ok(())
 }
 
-/// Every way to deal slots to nodes, and of the most even ones the least that differs.
+/// Returns the fewest moves to any of the most even assignments, by trying all of them.
 fn brute_force(before: &[Option<usize>], weights: &[u32]) -> usize {
     let (slots, nodes) = (before.len(), weights.len());
     let total: u32 = weights.iter().sum();
@@ -109,7 +109,7 @@ proptest! {
         prop_assert_eq!(plan.len(), brute_force(&before, &weights));
     }
 
-    /// Every slot that a node has over its share must leave it, and no other needs to.
+    /// A plan moves exactly the slots that nodes have above their shares.
     #[test]
     fn large_plans_reach_the_flow_bound(
         before in prop::collection::vec(prop::option::weighted(0.9, 0..12_usize), 1..700),
@@ -134,7 +134,7 @@ proptest! {
         for step in steps {
             prop_assert!(step.len() <= budget as usize && !step.is_empty());
             plan.apply(&mut table, step)?;
-            // Whoever has too much only gives, whoever has too little only gets, none too far.
+            // A node above its share only gives, and a node below it only receives.
             for (node, count) in table.counts().into_iter().enumerate() {
                 let (from, to) = (last[node].min(end[node]), last[node].max(end[node]));
                 prop_assert!((from..=to).contains(&count));
@@ -174,7 +174,7 @@ proptest! {
         plan.apply(&mut halfway, 0..at)?;
         let progress = plan.progress(&halfway)?;
         prop_assert_eq!((progress.done, progress.left), (at, plan.len() - at));
-        // The rest of the same plan, or a new one for the same goal: the same work.
+        // The rest of the plan and a new plan for the same goal move the same slots.
         let rest = plan.left(&halfway)?;
         prop_assert_eq!(rest.len(), plan.len() - at);
         prop_assert_eq!(SlotPlan::new(&halfway, &goal)?.len(), rest.len());
@@ -217,7 +217,7 @@ proptest! {
         }
         let worst = |off: &[f64]| off.iter().fold(0.0_f64, |worst, off| worst.max(off.abs()));
         prop_assert!(worst(&end) <= worst(&start).max(heaviest) + 1e-6, "{start:?} {end:?}");
-        // Emptiest and fullest are at most the heaviest slot apart, where slots can help at all.
+        // The loads of two nodes differ by at most the heaviest slot, where a move can help.
         let most = end.iter().copied().fold(f64::MIN, f64::max);
         let least = end.iter().copied().fold(f64::MAX, f64::min);
         prop_assert!(most <= heaviest + 1e-6 && -least <= heaviest * 5.0 + 1e-6, "{end:?} {heaviest}");
@@ -230,7 +230,7 @@ proptest! {
 
 #[test]
 fn equal_remainders_go_where_they_save_a_move() -> Outcome {
-    // Shares are 1.5 and 4.5: who has its whole part and one more keeps it.
+    // The shares are 1.5 and 4.5: a node that already has the rounded-up share keeps it.
     for (owned, moves) in [([2, 4], 0), ([1, 5], 0), ([3, 3], 1)] {
         let mut table = cluster(6, 2)?;
         table.assign(0..=5, "n001")?;
@@ -255,7 +255,7 @@ fn heavy_slots_are_counted_by_what_they_hold() -> Outcome {
     heat.feed(b"{one}", 1000);
     let goal = Goal::even(&table).with_loads(heat.loads().to_vec());
     let plan = SlotPlan::new(&table, &goal)?;
-    // Half of all is in one slot: that one move is enough.
+    // One slot has half of the load, so one move is enough.
     assert_eq!(plan.len(), 1);
     assert!(SlotPlan::new(&table, &Goal::even(&table).with_loads(vec![1; 5])).is_err());
     assert!(
@@ -275,7 +275,7 @@ fn heavy_slots_are_counted_by_what_they_hold() -> Outcome {
     Ok(())
 }
 
-/// The slot that brings two nodes closest is the heavy one, though it overshoots.
+/// The heavy slot brings the two loads closest, although it overshoots.
 #[test]
 fn one_heavy_slot_moves_before_two_light_ones() -> Outcome {
     let mut table = cluster(3, 2)?;
@@ -286,7 +286,7 @@ fn one_heavy_slot_moves_before_two_light_ones() -> Outcome {
     Ok(())
 }
 
-/// The second node gets a slot that takes it past its share, and gives one of its own on.
+/// The second node receives a slot above its share and gives one of its own away.
 #[test]
 fn a_node_above_its_share_gives_slots_back() -> Outcome {
     let mut table = cluster(6, 3)?;
@@ -375,12 +375,12 @@ fn impossible_plans_of_slots_are_refused() -> Outcome {
         Err(Error::Weight { .. })
     ));
     table.replace(node)?;
-    // Begun moves come first.
+    // Open moves must be finished first.
     table.mark(7, "n000", Mark::Migrating("n002".into()))?;
     assert!(SlotPlan::new(&table, &Goal::even(&table)).is_err());
     table.unmark(7, "n000");
     let plan = SlotPlan::new(&table, &Goal::even(&table))?;
-    // Somebody else moved a slot of the plan.
+    // Another operator moved a slot of the plan.
     let stolen = plan
         .moves()
         .find(|step| step.to == "n001")
@@ -398,7 +398,7 @@ fn a_real_table_gives_the_expected_commands() -> Outcome {
     table.add(ClusterNode::new("new")?.with_address("127.0.0.1:27007".parse()?))?;
     let plan = SlotPlan::new(&table, &Goal::even(&table))?;
     let classic = plan.classic(&table, 0..plan.len(), 100, 5000)?;
-    // Importing, migrating, keys, then the slot at target, source and two others.
+    // IMPORTING, MIGRATING, the keys, then NODE at target, source and the two others.
     assert_eq!(classic.len(), plan.len() * 7);
     let atomic = plan.atomic(&table, 0..plan.len())?;
     assert_eq!(atomic.len(), 3);
@@ -407,7 +407,7 @@ fn a_real_table_gives_the_expected_commands() -> Outcome {
             .to_string()
             .starts_with("127.0.0.1:27007> CLUSTER MIGRATION IMPORT ")
     }));
-    // What is done is not said again.
+    // Finished commands are not repeated.
     let mut halfway = table.clone();
     plan.apply(&mut halfway, 0..10)?;
     assert_eq!(plan.classic(&halfway, 0..20, 100, 5000)?.len(), 70);

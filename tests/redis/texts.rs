@@ -1,4 +1,4 @@
-//! What servers print, read and written.
+//! Tables as servers print them, read and written.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use crate::{folder, printed, table};
 use hashroute_test_support::Outcome;
 
-/// Redis's, but smaller, so that a debug build tests many.
+/// The rule of Redis with fewer slots, so that a debug build tests many tables.
 fn small() -> SlotRule {
     SlotRule::new(hashroute::KeyHasher::REDIS, 512).unwrap_or_default()
 }
@@ -61,7 +61,7 @@ fn replies_of_redis_cli_are_read_and_written_unchanged() -> Outcome {
     Ok(())
 }
 
-/// The shards of a reply, and the nodes of each, in an order of our own.
+/// Sorts the shards of a reply and the nodes of each.
 fn in_order(text: &str) -> Result<Vec<String>, Error> {
     fn parts(reply: &Reply) -> Vec<String> {
         match reply {
@@ -138,7 +138,7 @@ fn a_pipe_and_a_terminal_show_the_same_table() -> Outcome {
     Ok(())
 }
 
-/// A server that nobody has met yet does not know its ip; RESP3 then ends lines in a space.
+/// A server without peers does not know its address; RESP3 then ends lines in a space.
 #[test]
 fn a_single_server_is_read_from_a_pipe() -> Outcome {
     let shard = |endpoint: &str| {
@@ -180,7 +180,7 @@ fn an_empty_host_is_the_server_that_was_asked() -> Outcome {
     let table = Table::from_slots(&reply, SlotRule::REDIS, Some(&asked))?;
     let address = table.owner(0).map(|node| node.address().to_string());
     assert_eq!(address.as_deref(), Some("10.9.8.7:7000"));
-    // Before 4.0 there were no ids.
+    // Redis before 4.0 printed no ids.
     let old = Table::from_text(
         "1) 1) (integer) 0\n   2) (integer) 5\n   3) 1) \"10.0.0.1\"\n      2) (integer) 7000\n",
         SlotRule::REDIS,
@@ -232,7 +232,7 @@ fn two_claims_on_a_slot_go_to_the_higher_epoch_in_any_order() -> Outcome {
     Ok(())
 }
 
-/// A promotion takes the next epoch after all that the table knows, also where `vars` lags.
+/// A promotion takes an epoch above that of every node, even where `vars` is behind.
 #[test]
 fn the_current_epoch_is_at_least_that_of_every_node() -> Outcome {
     let text = "a h:1@2 master,fail - 0 0 100 connected 0-5460\n\
@@ -248,7 +248,7 @@ fn the_current_epoch_is_at_least_that_of_every_node() -> Outcome {
     Ok(())
 }
 
-/// Each slot is looked at once a node: else this takes minutes.
+/// A search through all slots for each node would take minutes here.
 #[test]
 fn a_line_that_repeats_itself_is_read_once() -> Outcome {
     let text = "a h:1@2 master - 0 0 1 connected".to_owned() + &" 0-16383".repeat(200_000);
@@ -353,20 +353,20 @@ prop_compose! {
         }
         let mut table = Table::with_nodes(small(), nodes).unwrap_or_else(|error| panic!("{error}"));
         for (first, length, owner) in runs {
-            // Replicas refuse slots: that is as random as the rest.
+            // A replica refuses slots; such cases are skipped.
             let _ = table.assign(first..=(first + length).min(511), &format!("id{owner}"));
         }
         for (slot, from, to, migrating) in marks {
             let peer = format!("id{to}").into();
             let mark = if migrating { Mark::Migrating(peer) } else { Mark::Importing(peer) };
-            // A view has the marks of its own node alone.
+            // A view has only the marks of its own node.
             let _ = table.mark(slot, &format!("id{}", myself.unwrap_or(from)), mark);
         }
         table
     }
 }
 
-/// Without what a form does not tell.
+/// Removes what the format does not contain.
 fn only(table: &Table, change: impl Fn(ClusterNode) -> ClusterNode) -> Result<Table, Error> {
     let nodes = table.nodes().iter().cloned().map(change);
     let mut copy = Table::with_nodes(small(), nodes)?;
@@ -417,7 +417,7 @@ proptest! {
     fn slots_are_read_back_equal(table in any_table(), resp3 in any::<bool>(), kind in 0..3_u8) {
         let protocol = if resp3 { Protocol::Resp3 } else { Protocol::Resp2 };
         let endpoint = [Endpoint::Ip, Endpoint::Hostname, Endpoint::Unknown][usize::from(kind)];
-        // A host that is not known is told as one that is, so it does not come back the same.
+        // An unknown host is written like a known one, so it cannot be read back.
         let table = only(&table, |node| {
             let port = node.address().port();
             let host = if node.address().is_known() { node.address().host().to_owned() } else { "h".into() };

@@ -1,4 +1,4 @@
-//! What changes a fingerprint and what does not, field by field.
+//! Each field of a spec changes the fingerprint or leaves it, as it decides routes or not.
 
 use hashroute::Spec;
 
@@ -32,7 +32,7 @@ const TWEMPROXY: &str = r#"{"format": 1, "values": 1, "dialect": "twemproxy",
     "params": {"hash": "md5"},
     "node": [{"name": "a", "label": "one"}, {"name": "b", "weight": 2}, {"name": "c", "down": true}]}"#;
 
-/// Replace one piece of the base by another, which must be another spec or the same.
+/// Replaces one piece of the base and checks whether the fingerprint is the same.
 fn check(base: &str, pieces: &[(&str, &str)], same: bool) {
     let before = read(base);
     for (piece, other) in pieces {
@@ -173,7 +173,7 @@ fn a_field_that_decides_no_route_keeps_the_fingerprint() {
     );
 }
 
-/// As the ring of the tutorial hashes keys unless it is told another way.
+/// The tutorial ring hashes keys with MD5 unless a hash is given.
 #[test]
 fn a_missing_hash_is_the_default_of_the_strategy() {
     let ring =
@@ -189,7 +189,7 @@ fn the_secret_stays_out_of_debug_and_canonical_form() {
     assert!(spec.to_toml().contains(key) && spec.to_json().contains(key));
     let shown = format!("{spec:?}{}", spec.canonical()).to_lowercase();
     assert!(!shown.contains(key), "{shown}");
-    // Words of the key as numbers, in either order of bytes.
+    // The two halves of the secret as numbers, in both byte orders.
     for word in [0x0001_0203_0405_0607_u64, 0x0809_0a0b_0c0d_0e0f] {
         for number in [word, word.swap_bytes()] {
             assert!(!shown.contains(&number.to_string()), "{shown}");

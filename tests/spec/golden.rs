@@ -1,4 +1,4 @@
-//! Files that every later version reads as the same routers, byte for byte and key for key.
+//! Every later version reads these files as the same routers and writes the same bytes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use hashroute::{Router, Spec};
 use crate::read;
 use hashroute_test_support::Outcome;
 
-/// File; fingerprint; a digest of the owners of 2,000 keys.
+/// File, fingerprint, and a digest of the owners of 2,000 keys.
 #[rustfmt::skip]
 const PINNED: &[(&str, u64, u64)] = &[
     ("bounded.toml", 0x849b_bfc4_283d_8d81, 0x69ed_4f68_1c82_4d0b),
@@ -31,7 +31,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/spec")
 }
 
-/// FNV-1a, 64 bits: its own, so that the digest stands apart from what it pins.
+/// Returns FNV-1a of 64 bits, written here so that the digest does not depend on what it pins.
 fn digest(router: &dyn Router) -> u64 {
     let mut digest = 0xcbf2_9ce4_8422_2325;
     for i in 0..2000 {
@@ -91,7 +91,7 @@ fn every_strategy_has_a_recorded_file() {
     }
 }
 
-/// The values of one form cannot be those of another: JSON in one order, and its hash.
+/// The canonical form is JSON with its fields in one order; the fingerprint is its hash.
 #[test]
 fn the_canonical_bytes_are_as_documented() -> Outcome {
     let spec: Spec = fs::read_to_string(folder().join("ring.toml"))?.parse()?;

@@ -1,4 +1,4 @@
-//! Router to spec to router, and spec to router to spec.
+//! A router becomes a spec and the same router again, and a spec the same spec.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,7 +62,7 @@ fn a_spec_rebuilds_a_router_after_any_history_of_changes() {
                 cluster.apply(&change);
                 assert_eq!(spec.epoch(), epoch + 1);
                 agree(strategy, &*cluster.router, &*router);
-                // A change that alters a route alters the fingerprint.
+                // A change of a route changes the fingerprint.
                 let now = owners(&*router, &keys);
                 let before = seen
                     .entry(spec.fingerprint())
@@ -130,7 +130,7 @@ fn a_spec_keeps_parameters_hashes_and_locations() -> Outcome {
     Ok(())
 }
 
-/// What was done to a table by hand is in it.
+/// Slots that were assigned by hand are part of the spec.
 #[test]
 fn a_spec_keeps_slots_that_were_assigned_by_hand() -> Outcome {
     let slots = hashroute::strategy::find("slots")?;
@@ -164,7 +164,7 @@ fn a_router_of_another_strategy_is_refused() -> Outcome {
     Ok(())
 }
 
-/// A ring with one token beside those that it should have: few keys tell.
+/// One additional token moves few keys, so a sample of keys would miss it.
 #[test]
 fn a_ring_with_one_token_too_many_is_refused() -> Outcome {
     let strategy = hashroute::strategy::find("ring")?;
@@ -184,7 +184,7 @@ fn a_ring_with_one_token_too_many_is_refused() -> Outcome {
     Ok(())
 }
 
-/// The loads of the moment are not part of it, and what they bound is.
+/// The spec has the factor of bounded load and no loads.
 #[test]
 fn a_spec_leaves_out_the_loads_of_the_moment() -> Outcome {
     let strategy = hashroute::strategy::find("bounded")?;
@@ -199,7 +199,7 @@ fn a_spec_leaves_out_the_loads_of_the_moment() -> Outcome {
     Ok(())
 }
 
-/// The order in which sets are listed, and nodes without weight, decide nothing.
+/// Neither the order of a set nor nodes without weight change the fingerprint.
 #[test]
 fn the_order_of_a_set_and_drained_nodes_change_no_fingerprint() {
     let inputs = (vec(0..4_u32, 0..7), any::<proptest::sample::Index>());
@@ -218,7 +218,7 @@ fn the_order_of_a_set_and_drained_nodes_change_no_fingerprint() {
     }
 }
 
-/// Of numbers with eight and nine digits: all dialects take some of them.
+/// Returns the owners of numbers with eight and nine digits; every dialect accepts some.
 fn names(router: &dyn Router) -> Vec<Option<String>> {
     let keys = (0..300).flat_map(|i: u32| [format!("{:08}", i * 7919), format!("{:09}", i * 7919)]);
     let name = |key: String| Some(router.route(key.as_bytes())?.name().to_owned());
@@ -244,7 +244,7 @@ fn server(dialect: &Scheme, i: usize) -> Server {
 #[test]
 fn a_spec_rebuilds_a_dialect_after_any_history_of_changes() -> Outcome {
     for dialect in compat::ALL {
-        // Not every system can have one down in the middle.
+        // Some systems cannot have a server down in the middle.
         let up: Vec<_> = (0..6).map(|i| server(dialect, i)).collect();
         let mut servers = up.clone();
         servers[2] = servers[2].clone().down();
@@ -285,7 +285,7 @@ fn a_spec_rebuilds_a_dialect_after_any_history_of_changes() -> Outcome {
     Ok(())
 }
 
-/// The settings that a dialect takes, each of which says something: from its own words.
+/// Returns the settings that a dialect accepts and that change it, from the words it knows.
 fn settings(dialect: &Scheme) -> Vec<(&'static str, &'static str)> {
     let words = |param: &Param| {
         let split = |c: char| !c.is_ascii_alphanumeric() && !"_-.".contains(c);
@@ -305,7 +305,7 @@ fn settings(dialect: &Scheme) -> Vec<(&'static str, &'static str)> {
     settings.filter(|(name, word)| builds(name, word)).collect()
 }
 
-/// A default that is given may not be what comes without it.
+/// An option that is given its default may differ from one that is left out.
 #[test]
 fn a_spec_keeps_any_two_options_of_a_dialect() -> Outcome {
     for dialect in compat::ALL {
@@ -360,7 +360,7 @@ fn a_change_that_fails_changes_nothing() -> Outcome {
             Change::Add(Node::new("a")),
             Change::remove("c"),
             Change::Add(Node::new("")),
-            Change::Add(Node::new("d")), // there is no epoch left for it
+            Change::Add(Node::new("d")), // no epoch is left
         ] {
             let mut spec = last.clone();
             assert!(spec.apply(&change).is_err(), "{} {change:?}", strategy.name);

@@ -1,4 +1,4 @@
-//! Specs: a router becomes text and is the same router again, and fingerprints tell who agrees.
+//! A spec is a router as text. Equal fingerprints mean equal routes.
 
 mod fingerprints;
 mod golden;
@@ -7,7 +7,7 @@ mod refusals;
 
 use hashroute::Spec;
 
-/// The spec of a text, by way of all its forms.
+/// Reads a spec and checks that it survives every format.
 fn read(text: &str) -> Spec {
     let parse = |text: &str| match text.parse::<Spec>() {
         Ok(spec) => spec,

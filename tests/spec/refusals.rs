@@ -1,4 +1,4 @@
-//! What cannot be a spec is refused in words, and never with a panic.
+//! A wrong spec is refused with a message and never with a panic.
 
 use hashroute::registry::{Caps, Params, Scheme};
 use hashroute::{Error, Rendezvous, Spec};
@@ -221,7 +221,7 @@ fn fields_of_a_strategy_are_refused_for_a_dialect() {
     }
 }
 
-/// JSON's readers do not agree on which of two counts.
+/// Readers of JSON differ in which of two equal fields they take.
 #[test]
 fn a_field_that_stands_twice_is_refused() {
     let text =

@@ -1,4 +1,4 @@
-//! What `remap` is asked, and what it says.
+//! `remap`: its options and its answers.
 
 use crate::{file, json, run, stdout};
 
@@ -22,7 +22,7 @@ fn changes_are_applied_in_the_order_of_the_line() {
     assert_eq!(by_file, moved("--remove a --add c=2"));
 }
 
-/// Leaves, the last first, then other weights, then joins: what even jump can follow.
+/// The order is one that even jump can follow: leaves from the last, weights, then joins.
 #[test]
 fn a_file_of_nodes_is_reached_in_one_order() {
     let to = file("order.csv", "name,weight\ne,1\na,2\nb,1\nf,1\n");

@@ -1,4 +1,4 @@
-//! `check`: thresholds at their edges, `JUnit` XML, baselines.
+//! `check`: thresholds, `JUnit` XML and baselines.
 
 use core::fmt::Write;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::messages::check_messages;
 use crate::{directory, file, json, run, stdout};
 
-/// Four nodes that hold 1, 2, 3 and 4 of the keys: modulo over keys whose crc32 is known by trial.
+/// Returns options for four nodes with 1, 2, 3 and 4 keys; the keys were found by trial.
 fn uneven() -> String {
     let mut keys = String::from("key,size,requests\n");
     let mut counts = [0_u64; 4];
@@ -31,7 +31,7 @@ fn uneven() -> String {
     format!("--strategy modulo --count 4 --csv {}", path.display())
 }
 
-/// The node that the command would choose, by the library.
+/// Returns the node that the library chooses with the same options.
 fn owner_of(key: &str) -> usize {
     use hashroute::{Modulo, Node, Router};
     let nodes = (0..4).map(|i| Node::new(format!("node-{i}")));
@@ -46,7 +46,7 @@ fn code(output: &Output) -> Option<i32> {
     output.status.code()
 }
 
-/// The figures, by arithmetic: mean 2.5, variance 1.25, so cv = sqrt(1.25) / 2.5 = 0.4472…
+/// The mean is 2.5 and the variance 1.25, so cv = sqrt(1.25) / 2.5 = 0.4472…
 #[test]
 fn each_threshold_holds_at_its_edge_and_fails_beyond() {
     let keys = uneven();
@@ -112,7 +112,7 @@ fn every_known_measure_is_checked_unless_one_is_named() {
         (&answer["passed"], &answer["failed"]),
         (&false.into(), &1.into())
     );
-    // The key of the first node has 90 of 99 requests.
+    // The key of the first node gets 90 of 99 requests.
     let value = checks[2]["value"].as_f64().expect("a number");
     assert!((value - 90.0 / 99.0 * 4.0).abs() < 1e-12);
     let only = run(&format!(
@@ -135,7 +135,7 @@ fn several_node_counts_are_checked_at_once() {
         .filter_map(|check| check["nodes"].as_u64())
         .collect();
     assert_eq!(nodes, [2, 3, 4, 5, 8]);
-    // As balance has it.
+    // The same figure as in balance.
     let balance = json("balance --range 0..5000 --strategy modulo --count 5");
     assert_eq!(counts[3]["value"], balance["cv"]);
     assert_eq!(counts[3]["by_chance"], balance["noise_cv"]);
@@ -144,7 +144,7 @@ fn several_node_counts_are_checked_at_once() {
     assert!(csv.starts_with("nodes,measure,figure,value,limit,by_chance,passed\n2,keys,cv,"));
 }
 
-/// Dangerous counts of a known hash: the differences of these keys are multiples of 3, 5 and 29.
+/// The hashes of these keys differ by multiples of 3, 5 and 29.
 #[test]
 fn a_dialect_with_dangerous_node_counts_fails_on_those_alone() {
     let line = "check --strategy modulo --hash twemproxy-fnv1a-64 --template 'metric:demo:{i}' --range 0..1000 --max-empty 0 --node-counts 60,61,64,87 --format json";
@@ -198,7 +198,7 @@ fn junit_and_json_report_the_same_checks() {
     }
 }
 
-/// A baseline of these options, in a file of that name.
+/// Saves a baseline of these options in a file of this name.
 fn baseline(name: &str, options: &str) -> PathBuf {
     let path = directory().join(name);
     stdout(&format!(
@@ -248,7 +248,7 @@ fn a_change_of_nodes_and_weights_is_reported_with_the_moved_keys() {
         .iter()
         .collect();
     assert_eq!(changes, ["remove c", "reweight b=2", "add d"]);
-    // The same as remap says, since both place the same keys on the same nodes.
+    // remap counts the same moved keys.
     let remap = json(
         "remap --range 0..30000 --nodes a,b,c --strategy rendezvous --remove c --reweight b=2 --add d",
     );
@@ -294,7 +294,7 @@ fn a_change_of_sizes_alone_is_reported() {
     let write = |rows: &str| fs::write(&path, rows).expect("written");
     write("key,size\na,1\nb,2\n");
     let before = baseline("sizes.json", &options);
-    write("key,size\nb,2\na,1\n"); // in another order they are the same
+    write("key,size\nb,2\na,1\n"); // another order is the same baseline
     assert_eq!(against(&before, &options)["changes"], Value::Array(vec![]));
     write("key,size\na,2\nb,1\n");
     let change = against(&before, &options)["changes"][0].to_string();
@@ -316,12 +316,12 @@ fn a_change_of_template_compares_key_by_key() {
     let share = comparison["results"][0]["moved"]["moved_share"]
         .as_f64()
         .expect("a share");
-    // Two nodes chosen apart are the same one time in five: six standard errors around 0.8.
+    // Two independent choices agree one time in five: six standard errors around 0.8.
     assert!(
         (share - 0.8).abs() < 0.06 + 6.0 * (0.16_f64 / 2000.0).sqrt(),
         "{share}"
     );
-    // Other numbers of keys cannot be paired.
+    // Different numbers of keys cannot be paired.
     let other = against(&path, "--template '{i}:a' --range 0..100 --count 5");
     let reason = other["results"][0]["moved_unknown"]
         .as_str()
@@ -332,7 +332,7 @@ fn a_change_of_template_compares_key_by_key() {
     assert_eq!(code(&refused), Some(2));
 }
 
-/// Beyond exact counting too, where only one of the two holds the keys.
+/// Includes more keys than are counted exactly, where the stream does not hold them.
 #[test]
 fn a_stream_and_keys_in_memory_give_the_same_figures() {
     let options = "--range 0..70000 --count 5";
@@ -425,7 +425,7 @@ fn every_bad_option_of_check_has_one_clear_message() {
     check_messages(BAD);
 }
 
-/// Baselines are files of strangers: whatever stands in one, there is an answer.
+/// A baseline may come from a stranger: any content gives an answer or an error.
 #[test]
 fn a_hostile_baseline_is_refused_or_reported() {
     let good =

@@ -22,7 +22,7 @@ fn a_configuration_file_routes_as_the_same_options() {
     let by_options = stdout(&format!(
         "route --dialect nginx --nodes 10.0.0.1:80=2,10.0.0.2:80=1,10.0.0.3:80=0 {keys}"
     ));
-    // What the file says and nobody knows is told, with its line.
+    // An unknown directive of the file is reported with its line.
     let output = run(&format!("route {config} --pool cache {keys}"));
     assert_eq!(String::from_utf8_lossy(&output.stdout), by_options);
     let note = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -35,7 +35,7 @@ fn a_configuration_file_routes_as_the_same_options() {
     assert_eq!(plain, stdout(&format!("{by_options} {keys}")));
 }
 
-/// Of 1,000 keys over 87 servers, twemproxy's hash sends 890 to one and none to 84.
+/// The hash of twemproxy sends 890 of 1,000 keys to one of 87 servers and none to 84.
 #[test]
 fn balance_and_explain_use_the_hash_of_the_proxy() {
     let pool = "--dialect twemproxy --set hash=fnv1a_64 --set distribution=modula --count 87";
@@ -74,7 +74,7 @@ fn a_refused_key_has_no_node() {
     );
 }
 
-/// twemproxy's names are how people speak of its servers.
+/// Operators of twemproxy refer to servers by these names.
 #[test]
 fn servers_of_a_configuration_are_known_by_their_labels() {
     let text = "alpha:\n  listen: 127.0.0.1:22121\n  servers:\n   - 10.0.0.1:6379:1 cache-1\n   \
@@ -107,7 +107,7 @@ fn servers_of_a_configuration_are_known_by_their_labels() {
         text.contains(&format!("{name} ({label}), weight 1")),
         "{text}"
     );
-    // A pool that cannot be read is told when it is asked for.
+    // An unreadable pool is an error only where it is asked for.
     let output = run(&format!("route {file} --pool beta user:1"));
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(error.contains("line 8: distribution \"random\""), "{error}");
@@ -128,7 +128,7 @@ fn comments_are_in_any_encoding_and_servers_in_utf_8() {
     );
 }
 
-/// A hash that stands for none must not be routed by.
+/// A refused key has no hash and must not be routed.
 #[test]
 fn every_command_reports_a_refused_key_as_without_node() {
     const REASON: &str = "nobody: the system does not route this key by its bytes";
@@ -155,7 +155,7 @@ fn every_command_reports_a_refused_key_as_without_node() {
     assert_eq!(remap["unplaced"], 2, "{remap}");
     let text = stdout(&format!("remap {line} --add node-3"));
     assert!(text.contains(reason), "{text}");
-    // The number that all ones are is a key of its own.
+    // The number 2^64 - 1 is a key like any other.
     let way = &json("explain --dialect jump --count 3 18446744073709551615")[0];
     assert_eq!(way["value"], u64::MAX);
     assert!(way["owner"].is_object(), "{way}");

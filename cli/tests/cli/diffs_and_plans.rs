@@ -1,4 +1,4 @@
-//! What `diff` and `plan` are asked, and what they say.
+//! `diff` and `plan`: their options and their answers.
 
 use serde_json::Value;
 
@@ -92,7 +92,7 @@ fn the_second_set_up_differs_where_it_is_said_to() {
     );
 }
 
-/// The second list decides: an order, and locations.
+/// The second list may differ in order and in locations.
 #[test]
 fn a_second_list_of_nodes_is_compared() {
     let rows =
@@ -131,7 +131,7 @@ fn a_second_hash_keeps_seed_key_and_tag() {
     let same = |line: &str| assert_eq!(json(line)["moved_share"], 0.0, "{line}");
     same("diff --count 5 --hash-seed 7 --hash-tag {} --to-hash xxh3");
     same("diff --count 5 --hash sip13 --hash-key 000102030405060708090a0b0c0d0e0f --to-hash sip13");
-    // One tag is one key.
+    // All keys of a hash tag count as one key.
     let keys = file(
         "tagged.txt",
         "{a}1\n{a}2\n{a}3\n{a}4\n{a}5\n{a}6\n{a}7\n{a}8\n",
@@ -158,7 +158,7 @@ fn a_second_hash_keeps_seed_key_and_tag() {
     );
 }
 
-/// What a spec or a configuration says is as before, as what options say is.
+/// The second setup keeps what the spec or the configuration file says.
 #[test]
 fn a_second_set_up_keeps_what_a_spec_says() {
     let spec = |name: &str, options: &str| {
@@ -194,7 +194,7 @@ fn a_second_set_up_keeps_what_a_spec_says() {
         assert!(by_options.as_f64() > Some(0.1), "{other}");
     }
 
-    // The table stays, as do the labels and states of servers.
+    // The slot table, the labels and the states of servers stay.
     let table = spec(
         "as-before-dealt.toml",
         "--nodes a,b --strategy slots --set slots=10",
@@ -225,7 +225,7 @@ fn a_second_set_up_keeps_what_a_spec_says() {
     );
 }
 
-/// Numbers above 2^53 lose bits in other readers of JSON.
+/// Many readers of JSON lose bits of numbers above 2^53.
 #[test]
 fn ends_of_ranges_are_written_in_hexadecimal_too() {
     let diff = json("diff --nodes a,b --add c --ranges");

@@ -1,11 +1,11 @@
-//! `draw`: where pictures go, and what is refused.
+//! `draw`: pictures, their files and refusals.
 
 use std::fs;
 
 use crate::slots::{STABLE, data};
 use crate::{file, run, stdout};
 
-/// Lines that draw something, a few keys each.
+/// Commands that draw a picture of a few keys.
 const LINES: &[&str] = &[
     "ring --count 4 --set points=8 --add node-4 --range 0..1000",
     "ring --count 3 --dialect twemproxy --range 0..1000 user:1 user:2",
@@ -29,7 +29,7 @@ fn pictures_go_to_standard_output_and_to_files_alike() {
     }
 }
 
-/// One in a hundred is above the band by chance, and no more dangerous than `skew` says.
+/// One in a hundred counts is above the band by chance; `skew` calls none of them dangerous.
 #[test]
 fn chance_is_not_drawn_as_a_danger() {
     let options = "--node-counts 2..=128 --strategy rendezvous --range 0..3000";

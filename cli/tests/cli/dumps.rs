@@ -1,4 +1,4 @@
-//! Keys from what `redis-cli` and memcached print, on the command line.
+//! Keys from the output of `redis-cli` and memcached, on the command line.
 
 use std::path::PathBuf;
 
@@ -73,7 +73,7 @@ fn a_complete_dump_gives_the_report_of_a_list() {
     let routed = run(&line).stdout;
     let ends = routed.windows(3).filter(|bytes| bytes == b"\tn\n");
     assert_eq!(ends.count(), 49);
-    // Keys with line feeds in them count once, and come back as bytes.
+    // A key with line feeds counts once and is printed as bytes.
     let json = stdout(&format!("{line} --format json"));
     assert_eq!(json.lines().count(), 49);
     assert!(

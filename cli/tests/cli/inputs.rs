@@ -55,7 +55,7 @@ fn standard_input_is_routed_line_by_line() {
     let mut keys = child.stdin.take().expect("piped");
     let mut routes = BufReader::new(child.stdout.take().expect("piped"));
     for key in ["first", "second"] {
-        // The answer comes while the pipe is still open.
+        // The answer must come while the pipe is still open.
         writeln!(keys, "{key}").expect("a pipe");
         let mut line = String::new();
         routes.read_line(&mut line).expect("UTF-8");

@@ -1,4 +1,4 @@
-//! The command line as scripts see it: options, output, exit codes.
+//! The command line as scripts see it: options, output and exit codes.
 
 mod changes;
 mod check;
@@ -41,7 +41,7 @@ fn run(line: &str) -> Output {
         .expect("the binary runs")
 }
 
-/// The words of a line; those in single quotes stay together.
+/// Splits a line into words; text in single quotes stays together.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (index, piece) in line.split('\'').enumerate() {
@@ -54,7 +54,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Standard output of a run that must succeed and say nothing else.
+/// Returns standard output of a run that must succeed and write nothing to standard error.
 fn stdout(line: &str) -> String {
     let output = run(line);
     let errors = String::from_utf8_lossy(&output.stderr);

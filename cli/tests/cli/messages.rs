@@ -1,4 +1,4 @@
-//! What is said when something is wrong, and where.
+//! Messages about wrong input.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -6,7 +6,7 @@ use std::process::{Output, Stdio};
 
 use crate::{command, directory, file, run, words};
 
-/// Files for [`every_bad_input_has_one_clear_message`]; `DIR` in its lines is where they are.
+/// Writes the files for [`every_bad_input_has_one_clear_message`]; `DIR` is their folder.
 fn bad_files() {
     let files: &[(&str, &[u8])] = &[
         (
@@ -52,7 +52,7 @@ fn bad_files() {
     }
 }
 
-/// What is typed => what the message must hold.
+/// The typed line => the parts that the message must contain.
 const BAD: &str = r#"
 # Nodes.
 route --count 0 k => --count | from 1 to
@@ -201,7 +201,7 @@ fn every_bad_input_has_one_clear_message() {
     check_messages(BAD);
 }
 
-/// Lines of what is typed => the words that the message must hold.
+/// Runs each typed line and checks that its message contains the expected parts.
 pub(crate) fn check_messages(lines: &str) {
     let lines = lines
         .lines()
@@ -278,7 +278,7 @@ fn unwritable_output_is_reported() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write to standard output"));
 }
 
-/// Names and keys may hold what a terminal would obey.
+/// Names and keys may contain escape sequences.
 #[test]
 fn control_characters_never_reach_a_terminal() {
     let keys = file("escape.csv", "key,size\n\u{1b}[31mred,900\nb,1\nc,1\nd,1\n");

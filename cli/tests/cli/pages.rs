@@ -1,4 +1,4 @@
-//! `report`: pages for the browser, and what is refused.
+//! `report`: pages for a browser, and refusals.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::{file, json, run, stdout};
 const FEW: &str = "--count 4 --range 0..500";
 const METRIC: &str = "--strategy modulo --count 60 --hash twemproxy-fnv1a-64 --template 'metric:demo:{i}' --range 0..1000";
 
-/// The JSON inside a page.
+/// Returns the JSON inside a page.
 fn inside(page: &str) -> Value {
     let (_, rest) = page
         .split_once("type=\"application/json\">")
@@ -144,7 +144,7 @@ fn names_that_read_backwards_are_shown_as_escapes() {
     assert!(!shown.contains('\u{202e}') && shown.contains("\\u{202e}evil"));
 }
 
-/// The words of the verdict of a page, without their marks.
+/// Returns the text of the verdict of a page, without its markup.
 fn verdict(line: &str) -> String {
     let page = stdout(line);
     let (_, rest) = page
@@ -157,7 +157,7 @@ fn verdict(line: &str) -> String {
     pieces.collect::<Vec<_>>().join("")
 }
 
-/// `k1`, `k2` … of size 1.
+/// Returns the keys `k1`, `k2` and so on, with size 1.
 fn small(end: u32) -> String {
     let line = |i| format!("k{i},1\n");
     (1..end).map(line).collect()
@@ -201,8 +201,8 @@ fn a_page_repeats_node_counts_as_typed() {
     assert!(!page.contains("2,3,4"));
 }
 
-/// One key holds a third of the bytes: that is said with the figures that p is made with, and the
-/// picture does not say that all is even.
+/// One key holds a third of the bytes. The page shows the figures that p is computed from, and the
+/// picture does not call the bytes even.
 #[test]
 fn a_page_compares_heavy_keys_with_equal_ones() {
     let sizes = small(3000);
@@ -242,7 +242,7 @@ fn a_page_compares_heavy_keys_with_equal_ones() {
 
 #[test]
 fn an_unwritable_page_is_refused_before_the_work() {
-    // Keys that are not there would be told first if they were read.
+    // The missing file of keys would be reported first if it were read first.
     let output = run("report --out /no/such/directory/q.html --keys /no/such/keys");
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2));

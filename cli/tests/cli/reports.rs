@@ -1,4 +1,4 @@
-//! Answers in every format, and the names in them that stay.
+//! Answers in every format, with the field names that are promised.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ fn help_and_version_succeed() {
     }
 }
 
-/// The object has these fields, numbers where it says so.
+/// Checks that the object has these fields, and which of them are text or numbers.
 fn assert_fields(object: &Value, texts: &[&str], numbers: &[&str], others: &[&str]) {
     for field in texts {
         assert!(object[*field].is_string(), "{field} in {object}");
@@ -224,7 +224,7 @@ fn tables_of_many_nodes_are_cut_and_csv_is_not() {
     );
 }
 
-/// 1000 metric names on twemproxy's modula with its `fnv1a_64`: used nodes, most keys, cv.
+/// 1,000 metric names under `modula` and `fnv1a_64` of twemproxy: used nodes, most keys, cv.
 #[test]
 fn twemproxy_is_as_uneven_as_reported() {
     let known = [
@@ -313,7 +313,7 @@ fn no_table_is_wider_than_100_columns() {
     }
 }
 
-/// Of unlike sizes, and one that is asked for much.
+/// Returns keys of different sizes, one of them with many requests.
 fn many_keys() -> String {
     let line = |i| format!("key-{i},{},{}\n", i % 100, if i == 7 { 9000 } else { 1 });
     (0..3000).map(line).collect()
@@ -358,7 +358,7 @@ fn compare_shows_bytes_and_requests() {
 #[test]
 fn keys_without_a_node_are_not_measured() {
     let balance = json("balance --strategy bounded --nodes a,b,c=3 --set cap=5 --range 0..1000");
-    // Loads 3, 3, 5 where 2.2, 2.2, 6.6 are fair.
+    // The loads are 3, 3 and 5; the fair shares are 2.2, 2.2 and 6.6.
     assert_eq!(balance["unplaced"], 989);
     assert_eq!(
         format!("{:.4}", balance["chi2"].as_f64().expect("a number")),

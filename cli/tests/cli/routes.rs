@@ -1,4 +1,4 @@
-//! Where keys go: `route` and `explain`.
+//! `route` and `explain`.
 
 use serde_json::Value;
 
@@ -117,7 +117,7 @@ fn hashes_and_tags_reach_the_router() {
     assert_ne!(value("--hash-seed 1"), value("--hash-seed 0x2"));
     assert_eq!(value("--hash-seed 16"), value("--hash-seed 0x10"));
     let key = "--hash sip24 --hash-key 000102030405060708090a0b0c0d0e0f";
-    // The first vector of the paper's implementation: the empty input.
+    // The first published vector of SipHash, for the empty input.
     assert_eq!(
         json(&format!("explain {key} ''"))[0]["value_hex"],
         "0x726fdb47dd0e0e31"

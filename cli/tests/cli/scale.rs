@@ -1,4 +1,4 @@
-//! Keys beyond memory: counts that add up, lines that are passed over.
+//! More keys than memory holds: merged counts and skipped lines.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,7 +10,7 @@ use proptest::test_runner::TestRunner;
 
 use super::{command, file, json, run, stdout, words};
 
-/// Standard output of a run that gets these bytes and must succeed.
+/// Returns standard output of a run that reads these bytes and must succeed.
 fn fed(line: &str, input: &[u8]) -> Vec<u8> {
     let mut command = command(words(line));
     let child = command
@@ -41,7 +41,7 @@ fn list(paths: &[PathBuf]) -> String {
     paths.join(" ")
 }
 
-/// Lines cut anywhere, counted apart, merged in stages: the report of all, byte for byte.
+/// Checks that parts of the lines, merged in stages, give the report of all, byte for byte.
 fn assert_merged(name: &str, lines: &[String], cuts: &[usize], setup: &str) {
     let mut bounds: Vec<_> = cuts.iter().map(|cut| cut % (lines.len() + 1)).collect();
     bounds.extend([0, lines.len()]);

@@ -1,4 +1,4 @@
-//! `skew`: why the keys lie unevenly.
+//! `skew`: why keys are uneven.
 
 use serde_json::Value;
 
@@ -110,7 +110,7 @@ fn keys_without_a_node_are_not_called_even() {
     assert!(!page.exists());
 }
 
-/// The report of parts, cut by turns and read in two stages, is that of all, byte for byte.
+/// Checks that parts of the lines, merged in two stages, give the report of all, byte for byte.
 fn assert_parts(name: &str, header: &str, lines: &[String], keys: &str, setup: &str) {
     let keys_of = |name: &str, lines: &mut dyn Iterator<Item = &String>| {
         let lines: String = lines.map(String::as_str).collect();

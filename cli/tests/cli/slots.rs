@@ -11,7 +11,7 @@ use crate::{command, file, json, run, stdout};
 
 pub(crate) const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/redis");
 
-/// Three primaries of 5,461 or 5,462 slots.
+/// A table of three primaries with 5,461 or 5,462 slots each.
 pub(crate) const STABLE: &str = "nodes_stable.txt";
 pub(crate) const FIRST: &str = "fac98630e0e8d49092f79969449ee5d8d96c13b8";
 pub(crate) const SECOND: &str = "5559d52e7bd1922a4f5a5b539a98ac693357cb26";
@@ -21,7 +21,7 @@ pub(crate) fn data(name: &str) -> String {
     format!("{DATA}/{name}")
 }
 
-/// What a run that finds something wrong prints: exit code 1, and why.
+/// Returns standard output and error of a run that must end with exit code 1.
 pub(crate) fn unmet(line: &str) -> (String, String) {
     let output = run(line);
     let [out, errors] =
@@ -160,7 +160,7 @@ fn a_tag_that_holds_every_key_is_reported() {
         );
         assert!(text.contains("slot 6805"), "{text}");
     }
-    // A quarter of all is too much when it is said so.
+    // A quarter of all keys is above the given limit.
     let lines = each(0..40, |i| {
         format!("{}:{i}\n", if i % 4 == 0 { "{b}" } else { "x" })
     });
@@ -171,7 +171,7 @@ fn a_tag_that_holds_every_key_is_reported() {
         errors.contains("tag {b} holds 25.00%") && errors.contains("--max-tag 0.2"),
         "{errors}"
     );
-    // One line alone is no concentration.
+    // A single line is not reported.
     let path = file("one-group.txt", "{a}1\t{a}2\n");
     stdout(&format!("slots check {}", path.display()));
 }
@@ -343,7 +343,7 @@ fn a_table_may_come_from_a_pipe() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("16,384 of 16,384 served"));
 }
 
-/// As many primaries as slots, each asked for its ranges once.
+/// A primary for each slot: a search through all slots for each would take minutes.
 #[test]
 fn the_largest_cluster_is_shown() {
     let node = |i: u32| format!("n{i} 10.0.0.1:{}@1 master - 0 0 {i} connected {i}\n", i + 1);

@@ -1,4 +1,4 @@
-//! What `slots` says when something is wrong, and where.
+//! Messages of `slots` about wrong input.
 
 use crate::messages::check_messages;
 use crate::slots::DATA;

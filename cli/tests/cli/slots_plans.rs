@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::slots::{FIRST, SECOND, STABLE, THIRD, data, keys_of, unmet};
 use crate::{file, json, stdout};
 
-/// A primary with all slots and 200 without.
+/// Writes a table of one primary with all slots and 200 without any.
 fn crowd() -> String {
     let empty = (1..=200).map(|i| format!("n{i} 10.0.1.{i}:6379@16379 master - 0 0 0 connected\n"));
     let all = "n0 10.0.0.1:6379@16379 myself,master - 0 0 1 connected 0-16383\n";
@@ -29,7 +29,7 @@ fn one_node_and_two_hundred_empty_ones_end_at_81_or_82_each() {
     assert_eq!(plan["moved"], 16_384 - 82);
     let shown = stdout(&format!("slots plan {} --even", crowd()));
     assert!(shown.contains("and 151 more") && shown.contains("no plan for this goal moves fewer"));
-    // Those without slots take none unless they are told to.
+    // Nodes without slots receive none unless they are named.
     let alone = json(&format!("slots plan {} --add n7", crowd()));
     assert_eq!(alone["moved"], 8192);
 }
@@ -103,7 +103,7 @@ fn a_plan_removes_and_reweights_nodes() {
 
 #[test]
 fn a_plan_by_load_counts_what_slots_hold() {
-    // Two slots of the first node carry all.
+    // Two slots of the first node have all the load.
     let path = file("loads.csv", "slot,load\n0,100\n1,100\n");
     let plan = json(&format!(
         "slots plan {} --even --loads {}",
@@ -145,7 +145,7 @@ fn each_step_begins_where_the_last_ended() {
     assert_eq!(whole["moves"], json!(moves));
 }
 
-/// Whoever repeats the command after each step does the whole plan.
+/// Repeating the command after each step completes the plan.
 #[test]
 fn the_same_command_goes_on_where_a_step_ended() {
     let table = |[second, third]: [u32; 2]| {
@@ -255,7 +255,7 @@ fn open_slots_are_finished_first() {
     assert!(none.contains("0 slots move"), "{none}");
 }
 
-/// The target has the slot, the source was not told: the only thing left is one mark.
+/// The target has the slot and the source does not know it: one mark is left.
 #[test]
 fn marks_that_fit_no_owner_become_commands() {
     let stopped = "\
@@ -281,7 +281,7 @@ bbbb 10.0.0.2:6379@1 master - 0 0 2 connected 10-16383
         json!([{ "slot": 12, "node": "aaaa" }])
     );
     assert!(stdout(&line).contains("slot 12 at 10.0.0.1:6379"));
-    // Nothing else is open.
+    // No other slot is open.
     let path = file("stray.txt", stopped.replace("[7->-bbbb] ", ""));
     let line = format!("slots plan {} --finish --commands", path.display());
     for way in ["classic", "atomic"] {
@@ -290,7 +290,7 @@ bbbb 10.0.0.2:6379@1 master - 0 0 2 connected 10-16383
     }
 }
 
-/// A name, an address with a zero before the port, or in brackets: the same node.
+/// A name, an address with a zero before the port and one in brackets mean the same node.
 #[test]
 fn addresses_name_nodes_however_they_are_written() {
     let nodes = "\
@@ -315,14 +315,14 @@ bbbb ::1:7001@17001 master - 0 0 2 connected
             "{name}"
         );
     }
-    // One that came back under another id where it failed.
+    // The node returned with another id at the address where it failed.
     let failed = nodes.replace("7001@17001 master", "7001@17001 master,fail");
     let path = file("back.txt", failed);
     let line = format!("slots plan {} --add cccc@[::1]:7001", path.display());
     assert_eq!(json(&line)["moved"], 8192);
 }
 
-/// Command by command: all at once would be some hundred bytes for each of a third of a million.
+/// Commands are printed one by one; all at once they would take hundreds of megabytes.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_commands_of_a_large_plan_take_little_memory() {
@@ -388,7 +388,7 @@ fn a_simulated_resharding_loses_nothing_and_counts_redirections() {
             .all(|kind| number(&met[kind]) > 0),
         "{met}"
     );
-    // Each command was answered once; what it was sent more is what clients met.
+    // Each command was answered once; every further send is a redirection.
     let attempts = found["attempts"].as_array().expect("an array");
     let commands: u64 = attempts.iter().map(|row| number(&row["commands"])).sum();
     let sends: u64 = attempts

@@ -1,4 +1,4 @@
-//! `spec`, and `--spec` in place of nodes and strategy.
+//! `spec`, and `--spec` instead of nodes and strategy.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use crate::{directory, file, json, run, stdout};
 
 const NODES: &str = "name,weight,zone,rack\na,2,z1,r1\nb,1,z1,r2\nc,1,z2,r1\nd,0,,\n";
 
-/// A file with what `spec write` prints for these options.
+/// Writes a file with the output of `spec write` for these options.
 fn written(name: &str, options: &str) -> PathBuf {
     file(name, stdout(&format!("spec write {options}")))
 }
@@ -74,7 +74,7 @@ fn a_spec_stands_for_a_dialect_and_its_configuration() {
         stdout(&format!("route {spec} {keys}")),
         stdout(&format!("route {options} {keys}"))
     );
-    // Known by their labels, as in the configuration.
+    // The nodes have their labels as names, as in the configuration.
     let remap = |options: &str| json(&format!("remap {options} {keys} --remove cache-3"));
     assert_eq!(remap(&spec), remap(&options));
     let check = json(&format!("spec check {}", path.display()));
@@ -95,7 +95,7 @@ fn changes_raise_the_epoch_and_keep_the_table() {
     let check = json(&format!("spec check {}", second.display()));
     assert_eq!((&check["epoch"], &check["nodes"]), (&2.into(), &3.into()));
     assert_eq!(check["unowned_slots"], 0);
-    // Dealt anew the same nodes would own other slots.
+    // A new table of the same nodes would give them other slots.
     let anew = written(
         "spec-table-3.toml",
         "--nodes b,c,d --strategy slots --set slots=100",

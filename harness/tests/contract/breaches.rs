@@ -1,4 +1,4 @@
-//! The laws can be broken: each of these rows keeps all of them but for one flaw, and is caught.
+//! Each of these rows has one flaw, and the law that the flaw breaks must catch it.
 
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -10,11 +10,11 @@ use hashroute::{
 };
 use hashroute_harness::laws::{self, Breach, LAWS};
 
-/// What a row does wrong.
+/// The flaw of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Flaw {
     None,
-    /// Every router hashes keys in its own way.
+    /// Every router hashes keys with another salt.
     OtherEachTime,
     BatchesElsewhere,
     CountsChanges,
@@ -30,7 +30,7 @@ enum Flaw {
     KeepsLeases,
 }
 
-/// A router with a flaw.
+/// A router with one flaw.
 #[derive(Debug)]
 struct Flawed {
     router: Box<dyn Router>,
@@ -57,7 +57,7 @@ fn flawed(
 }
 
 impl Flawed {
-    /// The last node with weight in order of name.
+    /// Returns the last node with weight, by name.
     fn last(&self) -> Option<NodeId> {
         let nodes = self.router.nodes().iter();
         let mut weighted = nodes.filter(|(_, node)| node.weight() > 0);
@@ -153,7 +153,7 @@ impl Router for Flawed {
         if self.flaw != Flaw::RangesOfOthers {
             return Some(ranges);
         }
-        // Each range goes to the owner of the next.
+        // Each range goes to the owner of the next range.
         let owners: Vec<_> = ranges.iter().map(|range| range.owner).collect();
         let next = owners.into_iter().cycle().skip(1);
         let lengths = ranges.iter().map(|range| range.last - range.first + 1);
@@ -196,7 +196,7 @@ impl Loads for Flawed {
     }
 }
 
-/// Rows over rendezvous, which promises all there is to promise.
+/// Makes a row; without more, one over rendezvous, which makes every promise.
 macro_rules! row {
     ($flaw:ident) => {
         row!($flaw, Caps::SET, |nodes, _| flawed(
@@ -210,12 +210,12 @@ macro_rules! row {
     }};
 }
 
-/// The breaches of one law.
+/// Returns the breaches of one law by a row.
 fn breaches(law: usize, row: &'static Scheme) -> Vec<Breach> {
     LAWS[law - 1].check(row)
 }
 
-/// Each law in turn is broken, and says so.
+/// Checks that the law reports a breach of this clause, with its input and what was found.
 fn caught(law: usize, clause: &str, row: &'static Scheme) {
     let breaches = breaches(law, row);
     let found = breaches.iter().any(|breach| breach.clause == clause);
@@ -248,7 +248,7 @@ fn law_1_catches_routers_that_answer_differently() {
     caught(1, clause, row!(CountsChanges));
 }
 
-/// Modulo over the nodes as they came.
+/// Modulo over the nodes in the order in which they joined.
 #[derive(Clone, Debug)]
 struct AsListed(Nodes);
 
@@ -302,7 +302,7 @@ fn law_3_catches_routers_that_move_too_many_keys() {
     caught(3, clause, row);
 }
 
-/// Weights count double: squared.
+/// Returns the nodes with squared weights.
 fn squared(nodes: Vec<Node>) -> Vec<Node> {
     let square = |node: Node| {
         let weight = node.weight().saturating_mul(node.weight());
@@ -311,7 +311,7 @@ fn squared(nodes: Vec<Node>) -> Vec<Node> {
     nodes.into_iter().map(square).collect()
 }
 
-/// Rendezvous with squared weights, which tells of the weights as they are.
+/// Rendezvous by squared weights that reports the original weights.
 #[derive(Debug)]
 struct Squared(Nodes, Rendezvous);
 
@@ -347,7 +347,7 @@ fn laws_4_and_5_catch_routers_that_favour_heavy_nodes() {
     caught(4, "as many keys move as the share that changes hands", row);
     caught(5, "keys fall by the exact shares, or by weight", row);
     assert_eq!(breaches(3, row), []);
-    // Who says how far off its shares are may be as far off, and no further.
+    // A row may be as uneven as it states.
     let row = row!(None, Caps::SET.with_share_cv(|_| 5.0), |nodes, _| {
         Ok(Box::new(Squared::new(Nodes::sorted(nodes)?)?))
     });
@@ -408,7 +408,7 @@ fn law_7_catches_panics_and_failures_that_change_something() {
         "absurd weights are refused or work in little memory",
         row,
     );
-    // Drained nodes that keep their keys.
+    // Nodes of weight 0 keep their keys.
     let row = row!(None, Caps::SET, |nodes, _| {
         let nodes = nodes.into_iter().map(|node| node.with_weight(1));
         flawed(Rendezvous::new(nodes), Flaw::None)
@@ -469,7 +469,7 @@ fn law_12_catches_loads_that_wrappers_cannot_rely_on() {
     caught(12, "each wrapper over each other", row);
 }
 
-/// A strategy that does not build is in breach of every law it is held to.
+/// A strategy that cannot be built breaches every law that applies to it.
 #[test]
 fn a_row_that_builds_nothing_breaches_every_law() {
     let row = row!(None, Caps::SET, |_, _| Err(Error::EmptyName));

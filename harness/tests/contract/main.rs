@@ -1,15 +1,16 @@
-//! The laws of DESIGN.md over the whole registry: a row that joins it is held to them with no line
-//! written here, and differs only by what it promises. The laws are the library's own,
-//! `harness::laws`, so that rows of other crates can be held to them as well.
+//! The laws of docs/DESIGN.md over the whole registry.
+//!
+//! A new row is checked without a line written here; its `Caps` decide what it must keep. The laws
+//! are public, `hashroute_harness::laws`, so rows of other crates can be checked as well.
 //!
 //! | what | where |
 //! |---|---|
 //! | laws 1 to 12, over every row | here |
-//! | that each law catches who breaks it | `breaches` |
-//! | law 1 across versions and platforms | `values.rs`, `golden.rs` |
-//! | law 5 where a strategy's theory says more | `theory` |
-//! | law 8: lookups do not allocate | `zero_alloc.rs` |
-//! | laws of types and tables, not of rows | `types` |
+//! | each law catches a row that breaks it | `breaches` |
+//! | law 1 across versions and platforms | `tests/values.rs`, `tests/golden` |
+//! | law 5 where the theory of a strategy says more | `theory` |
+//! | law 8: lookups do not allocate | `tests/zero_alloc.rs` |
+//! | properties of types | `types` |
 
 mod breaches;
 mod theory;
@@ -35,7 +36,7 @@ fn every_dialect_keeps_the_laws() {
     hold(compat::ALL);
 }
 
-/// The clauses that a row is not held to.
+/// Returns the clauses that a row is exempt from.
 fn waived(row: &Scheme) -> Vec<(u8, &'static str)> {
     let clauses = LAWS.iter().flat_map(|law| {
         let of = law.clauses.iter();
@@ -45,7 +46,7 @@ fn waived(row: &Scheme) -> Vec<(u8, &'static str)> {
     waived.map(|(law, clause)| (law, clause.name())).collect()
 }
 
-/// Nothing is left out in silence.
+/// Exemptions are listed here, so none can appear unnoticed.
 #[test]
 fn a_row_is_held_to_every_law_but_stated_exceptions() {
     const BOUND: &str = "a stated bound at any size, with keys assigned one after the other";

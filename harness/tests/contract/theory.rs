@@ -1,4 +1,4 @@
-//! Law 5 where a strategy's own theory says more than its row does.
+//! Law 5 where the theory of a strategy says more than its row.
 
 use std::collections::BTreeMap;
 
@@ -46,8 +46,8 @@ fn ring_shares_vary_as_one_over_the_root_of_the_points() -> Outcome {
     Ok(())
 }
 
-/// The shares of a large cluster are the weights', but for 1 % at most (coefficient of variation
-/// over the nodes); of a count that expects `e` keys, the sample adds a square of 1 / e.
+/// The shares of a large cluster deviate from the weights by at most 1 % (coefficient of variation
+/// over the nodes). A count that expects `e` keys adds a sampling variance of 1 / e.
 #[test]
 fn shortlist_shares_vary_by_less_than_a_hundredth() -> Outcome {
     const N: usize = 1500;
@@ -71,7 +71,7 @@ fn shortlist_shares_vary_by_less_than_a_hundredth() -> Outcome {
         }
         let chance = ChiSquared::new((N - 1) as f64)?.sf(chi2);
         checks.note(format!("{weights:?}: {chi2}"), chance);
-        // All nodes of one weight together: nothing but the sample is left.
+        // For all nodes of one weight together only the sampling error remains.
         for (weight, (count, share)) in by_weight {
             let chance = binomial(count, keys.len() as u64, share);
             checks.note(
@@ -84,7 +84,7 @@ fn shortlist_shares_vary_by_less_than_a_hundredth() -> Outcome {
     Ok(())
 }
 
-/// Cells by name.
+/// Returns the number of cells of each node by name.
 fn cells(router: &dyn Router, size: u64) -> BTreeMap<String, u64> {
     let shares = shares(router).unwrap_or_default();
     let members = router.nodes().iter();
@@ -93,8 +93,8 @@ fn cells(router: &dyn Router, size: u64) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// Adams's rule, another way: hand out the cells one by one to the smallest (cells so far /
-/// weight), at ties to the heavier, then to the first name.
+/// Returns the cells by Adams's rule: each cell goes to the node with the smallest ratio of cells
+/// to weight, at ties to the heavier one, then to the first name.
 fn adams(nodes: &[Node], size: u64) -> BTreeMap<String, u64> {
     let mut won: BTreeMap<_, _> = nodes
         .iter()
@@ -163,8 +163,8 @@ fn maglev_gives_equal_nodes_the_same_cells_but_for_one() -> Outcome {
     Ok(())
 }
 
-/// Hamilton's rule, another way: whole parts, then one each to the largest remainders; whoever
-/// ends with nothing takes one from the first of those with the most.
+/// Returns the slots by Hamilton's rule: whole parts, then one each to the largest remainders. A
+/// node without a slot takes one from the first of those with the most.
 fn hamilton(nodes: &[Node], slots: u64) -> Vec<u64> {
     let total: u128 = nodes.iter().map(|node| u128::from(node.weight())).sum();
     let exact = |node: &Node| u128::from(slots) * u128::from(node.weight());
@@ -199,7 +199,7 @@ fn slots_are_handed_out_by_largest_remainder() -> Outcome {
             let wanted = hamilton(&named(weights), slots.into());
             let mut got: Vec<_> = cells.into_values().collect();
             let mut wanted = wanted.clone();
-            // Of equal nodes, any may hold the odd slot.
+            // Any of several equal nodes may hold the odd slot.
             got.sort_unstable();
             wanted.sort_unstable();
             assert_eq!(got, wanted, "{weights:?} {slots}");
@@ -212,13 +212,13 @@ fn slots_are_handed_out_by_largest_remainder() -> Outcome {
 fn modulo_shares_are_the_weights_exactly() -> Outcome {
     for weights in MIXES {
         let router = build(find("modulo")?, named(weights));
-        // Of 2^64 hashes, a remainder has at most one more than another.
+        // Two remainders differ by at most one of 2^64 hashes.
         let shares = shares(&*router).ok_or("no cells")?;
         for (share, fair) in shares.iter().zip(fair_shares(&*router)) {
             assert!((share - fair).abs() <= 1e-9 * fair, "{weights:?}: {share}");
         }
     }
-    // Number by number: ten of them, in order of name.
+    // Ten consecutive numbers, one after the other.
     let router = build(find("modulo")?, named(&[1, 2, 3, 4]));
     let owner = |number| router.route_hash(KeyHash::from_raw(number));
     let counts = (0..10_u64).fold([0; 4], |mut counts, number| {

@@ -1,4 +1,4 @@
-//! What holds for types and tables, and a strictness that our own rows have beyond the laws.
+//! Properties of types, and what our strategies promise beyond the laws.
 
 use core::fmt::Debug;
 
@@ -14,8 +14,8 @@ use hashroute_test_support::{build, for_all, is_set, nodes, state, weighted};
 
 #[test]
 fn ids_are_dense_after_any_history() {
-    // The id of a node that left goes to the next one added, so there are never more ids than
-    // there were members at a time.
+    // A new node takes the id of one that left, so there are never more ids than there were nodes
+    // at one time.
     let steps = vec((0_u8..3, 0_u32..8), 0..40);
     for_all(256, &steps, |steps| {
         let (mut nodes, mut most) = (Nodes::default(), 0);
@@ -47,7 +47,7 @@ fn ids_are_dense_after_any_history() {
     });
 }
 
-/// The laws compare answers; of our own strategies the whole state is the same, down to the ids.
+/// The laws compare answers. Our strategies have equal states, ids included.
 #[test]
 fn equal_lists_of_nodes_give_equal_states() {
     for strategy in ALL {
@@ -102,7 +102,7 @@ fn all_public_types_are_send_sync_and_debug() {
     is::<Lease>();
 }
 
-/// Our own strategies route every key, of any bytes.
+/// Strategies route keys of any bytes.
 #[test]
 fn no_strategy_refuses_a_key() {
     for strategy in ALL {

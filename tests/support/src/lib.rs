@@ -1,4 +1,4 @@
-//! What the tests share: clusters built from the registry, samples of keys, statistics.
+//! Shared by the tests: clusters of any row of the registry, samples of keys, statistics.
 
 pub mod rooms;
 
@@ -11,17 +11,17 @@ use proptest::strategy as random;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, Normal};
 
-/// What a test returns.
+/// The result of a test.
 pub type Outcome = Result<(), Box<dyn core::error::Error>>;
 
 // --- Clusters ---
 
-/// `node-0` and so on, of weight 1.
+/// Returns nodes `node-0`, `node-1` and so on, with weight 1.
 pub fn nodes(count: usize) -> Vec<Node> {
     (0..count).map(|i| Node::new(format!("node-{i}"))).collect()
 }
 
-/// `node-0` and so on with these weights, or 1 each where the strategy knows no others.
+/// Returns nodes with these weights, or weight 1 where the strategy has no weights.
 pub fn weighted(strategy: &Scheme, weights: &[u32]) -> Vec<Node> {
     let weigh = |(node, &weight): (Node, _)| node.with_weight(fit(strategy, weight));
     nodes(weights.len())
@@ -31,12 +31,12 @@ pub fn weighted(strategy: &Scheme, weights: &[u32]) -> Vec<Node> {
         .collect()
 }
 
-/// What a strategy can do.
+/// Returns the capabilities of a strategy.
 pub fn caps(strategy: &Scheme) -> Caps {
     strategy.caps().expect("a strategy has capabilities")
 }
 
-/// A weight that the strategy takes.
+/// Returns the weight, or 1 where the strategy has no weights.
 pub fn fit(strategy: &Scheme, weight: u32) -> u32 {
     match caps(strategy).weights {
         Weights::Any => weight,
@@ -45,28 +45,27 @@ pub fn fit(strategy: &Scheme, weight: u32) -> u32 {
     }
 }
 
-/// A router of default parameters, or a panic with the name of the strategy.
+/// Builds a router with default parameters, or panics with the name of the strategy.
 pub fn build(strategy: &Scheme, nodes: impl IntoIterator<Item = Node>) -> Box<dyn Router> {
     strategy
         .build(nodes, &Params::default())
         .unwrap_or_else(|error| panic!("{}: {error}", strategy.name))
 }
 
-/// Whether the members alone decide, while no load is there.
+/// Returns whether the set of nodes alone decides routes, without load.
 pub fn is_set(strategy: &Scheme) -> bool {
     matches!(strategy.agree(), Agree::Set | Agree::Load)
 }
 
-/// All of a router's state as text.
+/// Returns the state of a router as text.
 pub fn state<R: Router + ?Sized>(router: &R) -> String {
     format!("{router:?}")
 }
 
-/// A router of some strategy and what the test knows about it: the members in the order in
-/// which they joined.
+/// A router, and its members in the order in which they joined.
 #[derive(Debug)]
 pub struct Cluster {
-    /// The row that it was built from.
+    /// The row of the router.
     pub strategy: &'static Scheme,
     /// The router after all changes so far.
     pub router: Box<dyn Router>,
@@ -74,25 +73,25 @@ pub struct Cluster {
     joined: usize,
 }
 
-/// A change in general terms, which a [`Cluster`] makes one that its strategy takes. The index
-/// chooses a member, modulo their number.
+/// A random change. A [`Cluster`] turns it into one that its strategy accepts; the index, modulo
+/// the number of members, chooses a member.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// A node of this weight joins.
+    /// A node with this weight joins.
     Add(u32),
-    /// A member leaves.
+    /// A node leaves.
     Remove(usize),
-    /// A member gets this weight.
+    /// A node gets this weight.
     Reweight(usize, u32),
 }
 
 impl Cluster {
-    /// Members `node-0` and so on of these weights.
+    /// Builds a cluster of `node-0`, `node-1` and so on with these weights.
     pub fn new(strategy: &'static Scheme, weights: &[u32]) -> Self {
         Self::of(strategy, weighted(strategy, weights), &Params::default())
     }
 
-    /// These members and parameters.
+    /// Builds a cluster of these nodes and parameters.
     pub fn of(strategy: &'static Scheme, nodes: Vec<Node>, params: &Params) -> Self {
         Self {
             strategy,
@@ -107,7 +106,7 @@ impl Cluster {
         }
     }
 
-    /// The change that a step means here; `None` when the strategy has no such change.
+    /// Returns the change of a step, or `None` where the strategy has no such change.
     pub fn change(&self, step: Step) -> Option<Change> {
         let any = |index: usize| self.members.get(index % self.members.len().max(1));
         match (step, caps(self.strategy).leave) {
@@ -126,7 +125,7 @@ impl Cluster {
         }
     }
 
-    /// Applies a change to the router and to what is known of the members.
+    /// Applies a change to the router and to the list of members.
     pub fn apply(&mut self, change: &Change) {
         self.router
             .apply(change)
@@ -146,7 +145,7 @@ impl Cluster {
         }
     }
 
-    /// The weight of a member, 0 of others.
+    /// Returns the weight of a member, and 0 for other names.
     pub fn weight(&self, name: &str) -> u32 {
         let found = self.members.iter().find(|(known, _)| known == name);
         found.map_or(0, |(_, weight)| *weight)
@@ -155,7 +154,7 @@ impl Cluster {
 
 // --- Keys and their owners ---
 
-/// `count` hashes, as random as `SplitMix64` makes them; other ones for each seed.
+/// Returns `count` hashes from `SplitMix64` with this seed.
 pub fn keys(seed: u64, count: usize) -> Vec<KeyHash> {
     let first = seed << 40;
     (first..first + count as u64)
@@ -163,13 +162,13 @@ pub fn keys(seed: u64, count: usize) -> Vec<KeyHash> {
         .collect()
 }
 
-/// The hash of a key that the router routes.
+/// Returns the hash of a key that the router accepts.
 pub fn hash<R: Router + ?Sized>(router: &R, key: &[u8]) -> KeyHash {
     let hash = router.hash_key(key);
     hash.unwrap_or_else(|| panic!("no hash of {key:?}: {router:?}"))
 }
 
-/// The node that a key is placed on: counted there, where the router keeps loads.
+/// Returns the node of a key, and acquires a lease where the router counts loads.
 pub fn place<R: Router + ?Sized>(router: &R, key: KeyHash) -> Option<NodeId> {
     match router.loads() {
         Some(loads) => loads.acquire_hash(key).map(|lease| lease.node()),
@@ -177,29 +176,29 @@ pub fn place<R: Router + ?Sized>(router: &R, key: KeyHash) -> Option<NodeId> {
     }
 }
 
-/// The name of a member.
+/// Returns the name of a node.
 pub fn name<R: Router + ?Sized>(router: &R, id: NodeId) -> &str {
     router.nodes().name(id).expect("a member")
 }
 
-/// The name of a member, `None` where there is no node.
+/// Returns the name of a node, or `None` without one.
 pub fn name_of<R: Router + ?Sized>(router: &R, id: Option<NodeId>) -> Option<&str> {
     router.nodes().name(id?)
 }
 
-/// The name of the owner of a key.
+/// Returns the name of the owner of a key.
 pub fn owner<R: Router + ?Sized>(router: &R, key: KeyHash) -> Option<&str> {
     name_of(router, router.route_hash(key))
 }
 
-/// The owners' names, a dash for none.
+/// Returns the names of the owners, `-` for none.
 pub fn owners<R: Router + ?Sized>(router: &R, keys: &[KeyHash]) -> Vec<Box<str>> {
     keys.iter()
         .map(|&key| owner(router, key).unwrap_or("-").into())
         .collect()
 }
 
-/// The whole walk of a key.
+/// Returns the nodes that the walk of a key offers.
 pub fn walked<R: Router + ?Sized>(router: &R, key: KeyHash) -> Vec<NodeId> {
     let mut ids = Vec::new();
     router.walk(key, &mut |id| {
@@ -209,13 +208,13 @@ pub fn walked<R: Router + ?Sized>(router: &R, key: KeyHash) -> Vec<NodeId> {
     ids
 }
 
-/// The whole walk of a key, by name.
+/// Returns the names of the nodes that the walk of a key offers.
 pub fn walked_names<R: Router + ?Sized>(router: &R, key: KeyHash) -> Vec<&str> {
     let ids = walked(router, key).into_iter();
     ids.map(|id| name(router, id)).collect()
 }
 
-/// How many of the keys each node owns, by index.
+/// Returns the number of keys that each node owns, by index.
 pub fn counts<R: Router + ?Sized>(router: &R, keys: &[KeyHash]) -> Vec<u64> {
     let mut counts = vec![0; router.nodes().id_bound()];
     for id in keys.iter().filter_map(|&key| router.route_hash(key)) {
@@ -224,12 +223,12 @@ pub fn counts<R: Router + ?Sized>(router: &R, keys: &[KeyHash]) -> Vec<u64> {
     counts
 }
 
-/// The part of the hash space that each node owns, by index; `None` where it has no form.
+/// Returns the share of the hash space of each node, by index; `None` without ranges.
 pub fn shares<R: Router + ?Sized>(router: &R) -> Option<Vec<f64>> {
     Some(router.ranges()?.shares(router.nodes().id_bound()))
 }
 
-/// What each node should own: its weight over the total, by index.
+/// Returns the fair share of each node, its weight over the total, by index.
 pub fn fair_shares<R: Router + ?Sized>(router: &R) -> Vec<f64> {
     let mut shares = vec![0.0; router.nodes().id_bound()];
     for (id, node) in router.nodes() {
@@ -238,7 +237,7 @@ pub fn fair_shares<R: Router + ?Sized>(router: &R) -> Vec<f64> {
     shares
 }
 
-/// The cells that a share of a table is.
+/// Returns the number of cells of a share of a table.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -250,23 +249,23 @@ pub fn cell_count(share: f64, size: u64) -> u64 {
 
 // --- Statistics ---
 
-/// The chance that a test fails although the program is right, if its keys were drawn anew. They
-/// never are: seeds are fixed, so a test that passes will pass again.
+/// The probability that a test fails for new keys although the program is right. Seeds are fixed,
+/// so a test that passes once passes always.
 pub const SIGNIFICANCE: f64 = 1e-4;
 
-/// Checks of one test, judged together (Bonferroni): with `n` of them, each may be as unlikely
-/// as [`SIGNIFICANCE`] / n.
+/// The checks of one test, judged together (Bonferroni): with `n` of them, each p-value may be as
+/// small as [`SIGNIFICANCE`] / n.
 #[derive(Debug, Default)]
 pub struct Checks(Vec<(String, f64)>);
 
 impl Checks {
-    /// Note a check: the chance of what was seen, or of something further off.
+    /// Adds a check with its p-value.
     pub fn note(&mut self, what: impl Into<String>, chance: f64) {
         assert!((0.0..=2.0).contains(&chance), "no chance: {chance}");
         self.0.push((what.into(), chance));
     }
 
-    /// Fail where a check is too unlikely, or none was made.
+    /// Panics where a p-value is too small, or without any check.
     pub fn judge(self) {
         assert!(!self.0.is_empty(), "nothing was checked");
         let limit = SIGNIFICANCE / self.0.len() as f64;
@@ -278,17 +277,17 @@ impl Checks {
     }
 }
 
-/// The two-sided chance of `hits` among `trials` when each hits with probability `share`.
+/// Returns the two-sided p-value of `hits` in `trials` with probability `share` each.
 pub fn binomial(hits: u64, trials: u64, share: f64) -> f64 {
     (2.0 * at_most(hits, trials, share).min(at_least(hits, trials, share))).min(1.0)
 }
 
-/// The chance of `hits` or fewer.
+/// Returns the probability of `hits` or fewer.
 pub fn at_most(hits: u64, trials: u64, share: f64) -> f64 {
     Binomial::new(share.min(1.0), trials).map_or(f64::NAN, |law| law.cdf(hits))
 }
 
-/// The chance of `hits` or more.
+/// Returns the probability of `hits` or more.
 pub fn at_least(hits: u64, trials: u64, share: f64) -> f64 {
     let law = Binomial::new(share.min(1.0), trials);
     law.map_or(f64::NAN, |law| {
@@ -296,13 +295,13 @@ pub fn at_least(hits: u64, trials: u64, share: f64) -> f64 {
     })
 }
 
-/// The two-sided chance of a standard normal deviate.
+/// Returns the two-sided p-value of a standard normal deviate.
 pub fn normal(deviate: f64) -> f64 {
     2.0 * Normal::standard().sf(deviate.abs())
 }
 
-/// The chance of a chi-square as large, of counts against shares. Nodes that expect fewer than
-/// five keys are taken together; one that expects none must have none.
+/// Returns the p-value of the chi-square statistic of counts against shares. Nodes that expect
+/// fewer than five keys are merged; a node that expects none must have none.
 pub fn chi_square(counts: &[u64], shares: &[f64]) -> f64 {
     let total = counts.iter().sum::<u64>() as f64;
     let (mut chi2, mut cells) = (0.0, 0_u32);
@@ -330,7 +329,7 @@ pub fn chi_square(counts: &[u64], shares: &[f64]) -> f64 {
 
 // --- Properties ---
 
-/// Run a law on random inputs, the same ones every time.
+/// Runs a test on random inputs, the same ones in every run.
 pub fn for_all<S: random::Strategy>(cases: u32, inputs: &S, law: impl Fn(S::Value)) {
     let config = Config {
         cases,
