@@ -1,14 +1,14 @@
 //! Law 8: lookups allocate nothing, counted by the allocator.
 //!
-//! A program of its own, without the test harness, whose main thread takes memory while a test
-//! runs: nothing but the lookups is counted.
+//! A program of its own, since a program has one allocator. It counts for each thread, so tests
+//! that run beside each other do not see each other's allocations.
 
 use core::hint::black_box;
 use core::ops::ControlFlow;
 use core::time::Duration;
-use std::alloc::System;
 use std::sync::Arc;
 
+use alloc_counter::{AllocCounterSystem, count_alloc};
 use hashroute::health::{self, Liveness};
 use hashroute::hot::HotKeys;
 use hashroute::plan::{Budget, Phase, Plan, Replicas, Transition};
@@ -22,21 +22,32 @@ use hashroute::{
     Rendezvous, Ring, Router, RouterExt, Spread,
 };
 use hashroute_test_support::{Outcome, fit, keys, nodes};
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+static ALLOCATOR: AllocCounterSystem = AllocCounterSystem;
 
-/// Fail where `lookup` takes memory or gives any back.
-fn free_of_charge(what: &str, lookup: impl FnOnce()) {
-    let range = Region::new(ALLOCATOR);
-    lookup();
-    let change = range.change();
-    let calls = change.allocations + change.deallocations + change.reallocations;
-    assert_eq!(calls, 0, "{what}: {change:?}");
+/// Fails where `lookup` allocates, reallocates or frees memory.
+fn allocates_nothing(what: &str, lookup: impl FnOnce()) {
+    let (calls, ()) = count_alloc(lookup);
+    assert_eq!(
+        calls,
+        (0, 0, 0),
+        "{what}: allocations, reallocations, deallocations"
+    );
 }
 
-/// Members of several weights, in zones and racks, some drained.
+/// Returns the keys that every test looks up.
+fn some_keys() -> Vec<KeyHash> {
+    keys(50, 20)
+}
+
+#[test]
+fn the_allocator_counts_what_a_test_allocates() {
+    let (calls, ()) = count_alloc(|| drop(black_box(vec![1_u8; 100])));
+    assert_eq!(calls, (1, 0, 1));
+}
+
+/// Returns nodes of several weights in zones and racks, some of them drained.
 fn members(strategy: &Scheme, count: u32) -> Vec<Node> {
     let member = |i| {
         let (zone, rack) = (format!("zone-{}", i % 7), format!("rack-{}", i % 31));
@@ -46,8 +57,9 @@ fn members(strategy: &Scheme, count: u32) -> Vec<Node> {
     (0..count).map(member).collect()
 }
 
-/// Whoever routes a request asks these: a server for its decision, a client for its map.
-fn cluster() -> Outcome {
+/// A server asks for its decision on each request, and a client asks its map.
+#[test]
+fn decisions_and_maps_of_redis_cluster_allocate_nothing() -> Outcome {
     let text =
         "a h:1@1 master - 0 0 1 connected 0-8191\nb h:2@2 master - 0 0 2 connected 8192-16383";
     let mut table = Table::from_text(text, SlotRule::REDIS)?;
@@ -62,14 +74,14 @@ fn cluster() -> Outcome {
     ] {
         let request = Request::new(Command::Write, keys);
         for id in ["a", "b"] {
-            free_of_charge("decide", || {
+            allocates_nothing("decide", || {
                 let answer =
                     table.decide(id, &request, Health::Ok, CoverageRule::default(), |_| false);
                 black_box(answer.is_ok());
             });
         }
     }
-    free_of_charge("slot", || {
+    allocates_nothing("slot", || {
         let place = SlotRule::REDIS.key_slot(b"{foo}1");
         black_box((
             table.owner(place.slot),
@@ -80,18 +92,19 @@ fn cluster() -> Outcome {
     Ok(())
 }
 
-fn lookups(name: &str, router: &dyn Router, keys: &[KeyHash]) {
+/// Checks every lookup of the trait.
+fn lookups_allocate_nothing(name: &str, router: &dyn Router, keys: &[KeyHash]) {
     let mut batch = vec![None; keys.len()];
     let mut few = NodeList::new();
     let mut all = NodeList::with_capacity(router.nodes().len());
     for &key in keys {
-        free_of_charge(name, || {
+        allocates_nothing(name, || {
             black_box(router.route_hash(key));
         });
-        free_of_charge(name, || {
+        allocates_nothing(name, || {
             black_box(hashroute_test_support::place(router, key));
         });
-        free_of_charge(name, || {
+        allocates_nothing(name, || {
             let mut seen = 0;
             router.walk(key, &mut |_| {
                 seen += 1;
@@ -100,33 +113,34 @@ fn lookups(name: &str, router: &dyn Router, keys: &[KeyHash]) {
             black_box(seen);
         });
         for spread in [Spread::Nodes, Spread::Racks, Spread::Zones] {
-            free_of_charge(name, || {
+            allocates_nothing(name, || {
                 router.replicas_into(key, 3, spread, &mut few);
             });
         }
     }
     for spread in [Spread::Nodes, Spread::Racks, Spread::Zones] {
-        free_of_charge(name, || {
+        allocates_nothing(name, || {
             router.replicas_into(keys[0], usize::MAX, spread, &mut all);
         });
     }
-    free_of_charge(name, || router.route_batch(keys, &mut batch));
+    allocates_nothing(name, || router.route_batch(keys, &mut batch));
     // A short list stays on the stack.
-    free_of_charge(name, || {
+    allocates_nothing(name, || {
         drop(router.replicas_hash(keys[0], 8, Spread::Zones));
     });
     for text in [&b""[..], b"user:42", b"{tag}:1", &[0xc8; 300]] {
-        free_of_charge(name, || {
+        allocates_nothing(name, || {
             black_box((router.route(text), router.owner(text)));
             black_box(router.replicas(text, 8, Spread::Zones));
         });
     }
 }
 
-fn leases<R: Router>(name: &str, router: R, keys: &[KeyHash]) -> Outcome {
+fn leases_allocate_nothing<R: Router>(name: &str, router: R) -> Outcome {
+    let keys = some_keys();
     let bounded = BoundedLoad::new(router, 1.1)?;
-    free_of_charge(name, || {
-        for &key in keys {
+    allocates_nothing(name, || {
+        for &key in &keys {
             let kept = bounded.acquire_hash(key);
             let returned = bounded.acquire_hash(key);
             assert!(kept.is_some() && returned.is_some_and(|lease| bounded.release(lease)));
@@ -135,12 +149,12 @@ fn leases<R: Router>(name: &str, router: R, keys: &[KeyHash]) -> Outcome {
     Ok(())
 }
 
-/// A filter that passes over the first of its nodes, and what reports to it take.
-fn filtered(strategy: &Scheme, count: u32, keys: &[KeyHash]) -> Outcome {
+/// Checks reports to a health filter, and its lookups while one node is down.
+fn health_allocates_nothing(strategy: &Scheme, count: u32, keys: &[KeyHash]) -> Outcome {
     let router = hashroute_test_support::build(strategy, members(strategy, count));
     let filter = Liveness::new(router, health::Policy::default())?;
     if let Some((id, _)) = filter.nodes().iter().find(|(_, node)| node.weight() > 0) {
-        free_of_charge(strategy.name, || {
+        allocates_nothing(strategy.name, || {
             for second in 1..=3 {
                 filter.failed(id, Duration::from_secs(second));
             }
@@ -149,30 +163,33 @@ fn filtered(strategy: &Scheme, count: u32, keys: &[KeyHash]) -> Outcome {
         });
         assert_eq!((filter.is_down(id), filter.skips()), (true, count > 1));
     }
-    lookups(strategy.name, &filter, keys);
+    lookups_allocate_nothing(strategy.name, &filter, keys);
     Ok(())
 }
 
 #[cfg(feature = "shared")]
-fn shared(keys: &[KeyHash]) -> Outcome {
+#[test]
+fn readers_of_a_shared_router_allocate_nothing() -> Outcome {
+    let keys = some_keys();
     let shared = hashroute::shared::Shared::new(hashroute::Ring::new(nodes(30))?);
     let mut reader = shared.reader();
-    drop(shared.pin()); // the first of a thread makes its place
-    free_of_charge("shared", || {
-        for &key in keys {
+    drop(shared.pin()); // the first call of a thread allocates its slot
+    allocates_nothing("shared", || {
+        for &key in &keys {
             black_box((reader.get().route_hash(key), shared.pin().route_hash(key)));
         }
     });
     Ok(())
 }
 
-/// Lookups of keys that are hot and of others, as routes and as leases.
-fn hot<R: Router>(router: R, keys: &[KeyHash]) -> Outcome {
-    let mut router = HotKeys::new(router, 8, 0.01)?;
+#[test]
+fn lookups_and_leases_of_hot_keys_allocate_nothing() -> Outcome {
+    let keys = some_keys();
+    let mut router = HotKeys::new(Rendezvous::new(nodes(30))?, 8, 0.01)?;
     router.set_hot(keys[..keys.len() / 2].iter().copied())?;
-    lookups("hot keys", &router, keys);
-    free_of_charge("hot keys", || {
-        for &key in keys {
+    lookups_allocate_nothing("hot keys", &router, &keys);
+    allocates_nothing("hot keys", || {
+        for &key in &keys {
             black_box(router.copies_hash(key));
             assert!(
                 router
@@ -184,19 +201,19 @@ fn hot<R: Router>(router: R, keys: &[KeyHash]) -> Outcome {
     Ok(())
 }
 
-/// Both epochs of a key, at every moment of a change.
-fn epochs(keys: &[KeyHash]) -> Outcome {
+#[test]
+fn owners_and_lists_of_a_transition_allocate_nothing() -> Outcome {
     let ring = |count| Ring::new((0..count).map(|i| Node::new(format!("node-{i}"))));
     let (old, new) = (Arc::new(ring(30)?), Arc::new(ring(31)?));
     let replicas = Replicas::new(3, Spread::Nodes);
     let plan = Plan::new(&*old, &*new, replicas, Budget::default())?;
     let mut change = Transition::new(old, new, &plan)?;
     loop {
-        for &key in keys {
-            free_of_charge("epochs", || {
+        for key in some_keys() {
+            allocates_nothing("transition", || {
                 let text = key.get().to_le_bytes();
                 black_box((change.owners(&text), change.lists(&text)));
-                // Who copies it is asked by who copies, and is a list that grows.
+                // While a key is copied its sources are a list that grows; the copier asks for it.
                 if change.phase_of(&text) != Phase::Copying {
                     black_box(change.sources(&text));
                 }
@@ -209,48 +226,39 @@ fn epochs(keys: &[KeyHash]) -> Outcome {
     }
 }
 
-fn main() -> Outcome {
-    let keys = keys(50, 20);
-    let counted = Region::new(ALLOCATOR);
-    drop(black_box(vec![1_u8; 100]));
-    assert_eq!(
-        counted.change().allocations,
-        1,
-        "the allocator does not count"
-    );
-
+#[test]
+fn lookups_of_every_strategy_allocate_nothing() -> Outcome {
+    let keys = some_keys();
     for strategy in ALL {
         for count in [0, 1, 50, 1000] {
             let router = hashroute_test_support::build(strategy, members(strategy, count));
             let few = if count == 1000 { 2 } else { keys.len() };
-            lookups(strategy.name, &*router, &keys[..few]);
-            filtered(strategy, count, &keys[..few])?;
+            lookups_allocate_nothing(strategy.name, &*router, &keys[..few]);
+            health_allocates_nothing(strategy, count, &keys[..few])?;
         }
     }
+    Ok(())
+}
+
+#[test]
+fn hash_functions_allocate_nothing() {
     for &function in HashFunction::ALL {
         for hasher in [
             KeyHasher::new(function),
             KeyHasher::new(function).with_tag(HashTag::BRACES),
         ] {
             for key in [&b""[..], b"user:42", b"{tag}:1", &[0xc8; 5000]] {
-                free_of_charge(function.name(), || {
+                allocates_nothing(function.name(), || {
                     black_box(hasher.raw(key));
                     black_box(hasher.spread(key));
                 });
             }
         }
     }
-    cluster()?;
-    epochs(&keys)?;
-    leases(
-        "bounded over rendezvous",
-        Rendezvous::new(nodes(30))?,
-        &keys,
-    )?;
-    leases("bounded over jump", Jump::new(nodes(30))?, &keys)?;
-    #[cfg(feature = "shared")]
-    shared(&keys)?;
-    hot(Rendezvous::new(hashroute_test_support::nodes(30))?, &keys)?;
-    println!("lookups allocate nothing: ok");
-    Ok(())
+}
+
+#[test]
+fn leases_of_bounded_load_allocate_nothing() -> Outcome {
+    leases_allocate_nothing("bounded over rendezvous", Rendezvous::new(nodes(30))?)?;
+    leases_allocate_nothing("bounded over jump", Jump::new(nodes(30))?)
 }

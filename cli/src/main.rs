@@ -16,19 +16,18 @@ mod target;
 mod text;
 mod units;
 
-use std::alloc::System;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use alloc_counter::AllocCounterSystem;
 use clap::Parser;
 use hashroute_harness::text::printable;
-use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
 use crate::args::Cli;
 
-/// Counts allocations, so that `compare` can say how many a lookup makes.
+/// Counts the allocations of each thread, so that `compare` can say how many a lookup makes.
 #[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+static ALLOCATOR: AllocCounterSystem = AllocCounterSystem;
 
 /// Help as it is; an error without what its arguments could do to a terminal.
 fn tell(error: &clap::Error) -> io::Result<()> {

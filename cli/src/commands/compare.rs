@@ -1,5 +1,6 @@
 //! `compare`: every strategy on the same keys and the same change of nodes.
 
+use alloc_counter::count_alloc;
 use hashroute::registry::Scheme;
 use hashroute::{Change, Node, Nodes, compat, scheme, strategy};
 use hashroute_harness::{
@@ -55,7 +56,6 @@ impl Setting {
     }
 
     pub(crate) fn compare(&self, costs: bool, quiet: bool) -> Comparison {
-        let allocations = || crate::ALLOCATOR.stats().allocations as u64;
         let entrants = self.choices.iter();
         let entrants = entrants.map(|choice| (choice.scheme, choice.params().clone()));
         let contest = Contest::new(&self.keys)
@@ -67,6 +67,12 @@ impl Setting {
             .with_allocations(&allocations);
         with_progress(&contest, quiet)
     }
+}
+
+/// Counts the allocations that a run makes in this thread. Progress is drawn by another one.
+fn allocations(run: &mut dyn FnMut()) -> u64 {
+    let ((allocations, _, _), ()) = count_alloc(run);
+    allocations as u64
 }
 
 /// The rows of these names, strategies and dialects alike; without names all strategies.

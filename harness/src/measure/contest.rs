@@ -45,8 +45,8 @@ pub struct Contest<'a> {
     pub schemes: Vec<(&'a Scheme, Params)>,
     /// Whether to measure times and memory as well.
     pub costs: bool,
-    /// The number of allocations made so far, where the program counts them.
-    pub allocations: Option<&'a dyn Fn() -> u64>,
+    /// Counts the allocations of a run, where the program can count them.
+    pub allocations: Option<&'a dyn Fn(&mut dyn FnMut()) -> u64>,
 }
 
 impl core::fmt::Debug for Contest<'_> {
@@ -88,7 +88,7 @@ builder! { Contest<'a>:
     with_remove(remove: impl Into<Vec<Change>>),
     with_schemes(schemes: impl Into<Vec<(&'a Scheme, Params)>>),
     with_costs(costs: bool),
-    with_allocations(allocations: &'a dyn Fn() -> u64),
+    with_allocations(allocations: &'a dyn Fn(&mut dyn FnMut()) -> u64),
 }
 
 /// What a comparison is doing.

@@ -52,8 +52,9 @@ const BATCH: usize = 1024;
 
 /// Measure a strategy. Takes about half a second, more where one build or change does.
 ///
-/// `allocations` is the number made so far in this process: only a program can count them, with
-/// a global allocator of its own.
+/// `allocations` runs what it is given and returns the number of allocations that the run made.
+/// Only a program can count them, with a global allocator. Count those of the calling thread:
+/// other threads allocate meanwhile.
 ///
 /// # Errors
 /// As [`Scheme::build`](hashroute::registry::Scheme::build).
@@ -61,7 +62,10 @@ const BATCH: usize = 1024;
 /// ```
 /// # use hashroute::{Node, strategy::{self, Params}};
 /// # use hashroute_harness::{Keys, cost};
-/// let count = || 0; // of a counting allocator
+/// let count = |run: &mut dyn FnMut()| {
+///     run();
+///     0 // by a counting allocator
+/// };
 /// let keys = Keys::template("user:{i}", 0..1000)?;
 /// let cost = cost(strategy::find("jump")?, &Params::default(), &[Node::new("a")], &keys, Some(&count))?;
 /// assert_eq!(cost.allocations_per_lookup, Some(0.0));
@@ -72,7 +76,7 @@ pub fn cost(
     params: &Params,
     nodes: &[Node],
     keys: &Keys,
-    allocations: Option<&dyn Fn() -> u64>,
+    allocations: Option<&dyn Fn(&mut dyn FnMut()) -> u64>,
 ) -> Result<Cost, Error> {
     let build_ns = median(&series(|| {
         scheme.build(nodes.iter().cloned(), params).map(drop)
@@ -114,7 +118,7 @@ fn series(mut run: impl FnMut() -> Result<(), Error>) -> Result<Vec<f64>, Error>
 fn route(
     router: &dyn Router,
     keys: &Keys,
-    allocations: Option<&dyn Fn() -> u64>,
+    allocations: Option<&dyn Fn(&mut dyn FnMut()) -> u64>,
 ) -> (f64, Option<f64>) {
     let route_all = |keys: &mut dyn Iterator<Item = &[u8]>| {
         for key in keys {
@@ -125,9 +129,9 @@ fn route(
         .map(|_| pass(keys, &mut |some| route_all(some)))
         .collect();
     let counted = allocations.map(|count| {
-        let (before, some) = (count(), keys.len().min(BATCH));
-        route_all(&mut keys.iter().take(some));
-        ratio(count().saturating_sub(before) as f64, some as f64)
+        let some = keys.len().min(BATCH);
+        let made = count(&mut || route_all(&mut keys.iter().take(some)));
+        ratio(made as f64, some as f64)
     });
     (median(&passes), counted)
 }
