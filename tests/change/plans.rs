@@ -360,7 +360,7 @@ fn the_nearest_old_replica_is_the_source() -> Result<(), Error> {
     assert_eq!(
         source(place("n", "z1", "r9"))?,
         ["a", "b"],
-        "whichever comes first"
+        "every replica of the zone is a source"
     );
     assert_eq!(source(place("n", "z9", "r1"))?, ["a", "b", "c"]);
     Ok(())

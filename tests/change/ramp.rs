@@ -37,7 +37,7 @@ fn chance(strategy: &Scheme, excess: u64, weighted: usize) -> f64 {
         Excess::None => f64::from(excess == 0),
         Excess::AtMost(bound) => at_least(excess, KEYS as u64, bound(weighted)),
         Excess::Unbounded => 1.0,
-        other => panic!("teach the tests about {other:?}"),
+        other => panic!("unknown to the tests: {other:?}"),
     }
 }
 
@@ -97,7 +97,7 @@ fn ramp_steps_move_only_their_node_and_add_up_to_one_change() {
             follow(strategy, &ramp, &mut *router, &times, limit);
             let last = owners(&*router, &sample);
             let own = last.iter().any(|owner| **owner == *NAME);
-            assert!(rises || !own, "{}: drained, and owns keys", strategy.name);
+            assert!(rises || !own, "{}: a drained node owns keys", strategy.name);
             if is_set(strategy) {
                 let mut direct = build(strategy, weighted(strategy, &weights));
                 direct.apply(&Change::reweight(NAME, to)).expect("a weight");

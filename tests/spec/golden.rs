@@ -79,7 +79,10 @@ fn recorded_files_are_read_and_written_the_same() -> Outcome {
     let pinned = PINNED
         .iter()
         .map(|&(name, print, digest)| (name.to_owned(), print, digest));
-    assert!(pinned.eq(found), "as it is now:\n{table}");
+    assert!(
+        pinned.eq(found),
+        "the values have changed; they are now\n{table}"
+    );
     Ok(())
 }
 

@@ -63,7 +63,7 @@ impl Router for Interrupted {
     }
 
     fn route_hash(&self, _: KeyHash) -> Option<NodeId> {
-        if let Some(interruption) = self.1.lock().expect("no panic").take() {
+        if let Some(interruption) = self.1.lock().expect("no thread panicked").take() {
             interruption.strike();
         }
         self.0.iter().next().map(|(id, _)| id)
@@ -83,7 +83,7 @@ struct GiveBack(&'static BoundedLoad<Interrupted>, Mutex<Vec<Lease>>);
 
 impl Interruption for GiveBack {
     fn strike(&self) {
-        for lease in self.1.lock().expect("no panic").drain(..) {
+        for lease in self.1.lock().expect("no thread panicked").drain(..) {
             assert!(self.0.release(lease));
         }
     }
@@ -107,7 +107,7 @@ fn the_bound_is_computed_from_the_load_at_placement() -> Result<(), Error> {
     for lease in kept.split_off(200) {
         assert!(router.release(lease));
     }
-    *router.router().1.lock().expect("no panic") =
+    *router.router().1.lock().expect("no thread panicked") =
         Some(Box::new(GiveBack(router, Mutex::new(others))));
     // During this call all keys but those of the first node are released.
     let lease = router.acquire_hash(key).expect("three nodes are empty");

@@ -119,7 +119,7 @@ fn no_reader_sees_half_a_change_or_an_unknown_node() -> Outcome {
         drop(ends);
         readers
             .into_iter()
-            .map(|(reader, _)| reader.join().expect("no panic"))
+            .map(|(reader, _)| reader.join().expect("no thread panicked"))
             .collect()
     });
     let faults = faults.map(AtomicU64::into_inner);
@@ -246,7 +246,7 @@ fn subscribers_hear_of_every_change_once_and_in_order() -> Outcome {
         let news = after.nodes().len() - before.nodes().len();
         assert_eq!(after.epoch() - before.epoch(), news as u64);
         let epochs = (before.epoch(), after.epoch());
-        ears.lock().expect("no panic").push(epochs);
+        ears.lock().expect("no thread panicked").push(epochs);
     });
     thread::scope(|scope| {
         for writer in 0..4 {
@@ -255,10 +255,10 @@ fn subscribers_hear_of_every_change_once_and_in_order() -> Outcome {
             scope.spawn(move || (0..50).for_each(|i| assert!(shared.update(&[add(i)]).is_ok())));
         }
     });
-    let told = heard.lock().expect("no panic").clone();
+    let told = heard.lock().expect("no thread panicked").clone();
     assert!(is_chain(&told, 0, 200), "{told:?}");
     assert!(shared.update(&[Change::remove("nobody")]).is_err());
-    assert_eq!(*heard.lock().expect("no panic"), told);
+    assert_eq!(*heard.lock().expect("no thread panicked"), told);
     Ok(())
 }
 
@@ -270,7 +270,7 @@ fn hear(shared: &Shared<Ring>) -> Heard {
     let ears = Arc::clone(&heard);
     shared.subscribe(move |before, after| {
         let epochs = (before.epoch(), after.epoch());
-        ears.lock().expect("no panic").push(epochs);
+        ears.lock().expect("no thread panicked").push(epochs);
     });
     heard
 }
@@ -281,7 +281,7 @@ fn while_a_hook_hangs(shared: &Shared<Ring>, meanwhile: impl FnOnce() -> Outcome
     let (go, gate) = mpsc::sync_channel::<()>(0);
     let gate = Mutex::new(Some(gate));
     shared.subscribe(move |_, _| {
-        let first = gate.lock().expect("no panic").take();
+        let first = gate.lock().expect("no thread panicked").take();
         if let Some(gate) = first {
             let _ = entered.send(());
             let _ = gate.recv();
@@ -292,7 +292,7 @@ fn while_a_hook_hangs(shared: &Shared<Ring>, meanwhile: impl FnOnce() -> Outcome
         inside.recv()?;
         let done = meanwhile();
         drop(go);
-        assert!(writes.join().expect("no panic").is_ok());
+        assert!(writes.join().expect("no thread panicked").is_ok());
         done
     })
 }
@@ -310,10 +310,13 @@ fn swaps_during_a_slow_subscriber_are_reported_as_one_and_free_old_versions() ->
         let kept = versions.iter().filter(|one| one.strong_count() > 0);
         assert_eq!(kept.count(), 1, "the current one");
         // No subscriber is called while one is still running.
-        assert_eq!(*heard.lock().expect("no panic"), [(0, 1)]);
+        assert_eq!(*heard.lock().expect("no thread panicked"), [(0, 1)]);
         Ok(())
     })?;
-    assert_eq!(*heard.lock().expect("no panic"), [(0, 1), (1, 101)]);
+    assert_eq!(
+        *heard.lock().expect("no thread panicked"),
+        [(0, 1), (1, 101)]
+    );
     Ok(())
 }
 
@@ -327,9 +330,9 @@ fn a_subscriber_hears_nothing_from_before_it_subscribed() -> Outcome {
         Ok(())
     })?;
     let late = late.ok_or("subscribed")?;
-    assert_eq!(*late.lock().expect("no panic"), []);
+    assert_eq!(*late.lock().expect("no thread panicked"), []);
     shared.update(&[Change::reweight("node-1", 3)])?;
-    assert_eq!(*late.lock().expect("no panic"), [(2, 3)]);
+    assert_eq!(*late.lock().expect("no thread panicked"), [(2, 3)]);
     Ok(())
 }
 
@@ -348,7 +351,7 @@ fn a_subscriber_may_read_write_and_subscribe() -> Outcome {
         let (inside, ears) = (shared.clone(), Arc::clone(&heard));
         shared.subscribe(move |_, after| {
             assert!(inside.pin().epoch() >= after.epoch());
-            ears.lock().expect("no panic").push(after.epoch());
+            ears.lock().expect("no thread panicked").push(after.epoch());
             if after.epoch() < 3 {
                 let name = format!("by-hook-{}", after.epoch());
                 assert_eq!(
@@ -359,7 +362,7 @@ fn a_subscriber_may_read_write_and_subscribe() -> Outcome {
             }
         });
         shared.update(&[Change::Add(Node::new("first"))])?;
-        assert_eq!(*heard.lock().expect("no panic"), [1, 2, 3]);
+        assert_eq!(*heard.lock().expect("no thread panicked"), [1, 2, 3]);
         assert_eq!(shared.pin().nodes().len(), 5);
         Ok(())
     })
@@ -371,7 +374,7 @@ fn a_panic_in_a_subscriber_stops_no_update() -> Outcome {
         let shared = Shared::new(Ring::with_points(nodes(2), 8)?);
         let heard = Arc::new(AtomicU64::new(0));
         let ears = Arc::clone(&heard);
-        shared.subscribe(|_, after| assert!(after.epoch() > 1, "the panic that this test wants"));
+        shared.subscribe(|_, after| assert!(after.epoch() > 1, "this test panics on purpose"));
         shared.subscribe(move |_, after| ears.store(after.epoch(), SeqCst));
         for epoch in 1..4 {
             let name = format!("node-of-{epoch}");
@@ -402,7 +405,7 @@ fn a_panic_payload_that_panics_when_dropped_stops_no_update() -> Outcome {
         for weight in 2..4 {
             shared.update(&[Change::reweight("node-0", weight)])?;
         }
-        assert_eq!(*heard.lock().expect("no panic"), [(0, 1), (1, 2)]);
+        assert_eq!(*heard.lock().expect("no thread panicked"), [(0, 1), (1, 2)]);
         Ok(())
     })
 }

@@ -1,8 +1,8 @@
-//! A client of a Redis cluster: `hashroute` decides, plain connections carry the bytes.
+//! A client of Redis Cluster over plain connections, with the decisions of `hashroute`.
 //!
-//! Made to be copied. Requests go out in rounds: those for one server in one pipeline. What came
-//! back says which are answered and which go out again, and where to. Requests of one batch have
-//! no order among them; batches have.
+//! Made to be copied. Requests are sent in rounds, those for one server in one pipeline. The
+//! replies decide which requests are answered and which are sent again, and where. Requests of a
+//! batch have no order; batches have.
 
 use std::collections::BTreeMap;
 use std::thread::sleep;
@@ -15,7 +15,7 @@ use crate::tally::Fallible;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A command, the keys in it, and whether it may be sent again although it may have been done.
+/// A command, its keys, and whether it may be sent again after an unknown result.
 #[derive(Debug)]
 pub(crate) struct Request {
     command: Cmd,
@@ -40,7 +40,7 @@ impl Request {
         }
     }
 
-    /// The same value twice is the same as once, so this may be repeated; an `INCR` may not.
+    /// Writing a value twice is harmless, so this may be repeated; an `INCR` may not.
     pub(crate) fn set(key: &[u8], value: &[u8]) -> Self {
         Self {
             command: redis::cmd("SET").arg(key).arg(value).take(),
@@ -49,26 +49,26 @@ impl Request {
     }
 }
 
-/// What came of sending.
+/// The result of sending a request.
 enum Sent {
     Reply(Value),
     Refused,
     Lost,
 }
 
-/// A map of the slots, a connection to each server, and counts of what was met.
+/// The map of slots, a connection to each server, and counts of events.
 pub(crate) struct ClusterClient {
     pub(crate) map: SlotMap,
     connections: BTreeMap<Address, Connection>,
-    /// The least time between two refills of the map.
+    /// The shortest time between two refills of the map.
     pause: Duration,
     refilled: Option<Instant>,
-    /// How often each code of an error came back, and what else happened.
+    /// The number of errors by code, and of other events.
     pub(crate) met: BTreeMap<String, u64>,
 }
 
 impl ClusterClient {
-    /// Knows some servers of the cluster; the rest it learns from them.
+    /// Makes a client that knows some servers and learns the others from them.
     pub(crate) fn new(seeds: impl IntoIterator<Item = Address>) -> Fallible<Self> {
         Ok(Self {
             map: SlotMap::new(SlotRule::REDIS, seeds)?,
@@ -79,7 +79,7 @@ impl ClusterClient {
         })
     }
 
-    /// A client that refills its map less often works as well, with more redirections.
+    /// Sets the time between refills; fewer refills cause more redirections.
     pub(crate) fn with_pause(mut self, pause: Duration) -> Self {
         self.pause = pause;
         self
@@ -93,7 +93,7 @@ impl ClusterClient {
         *self.met.entry(what.into()).or_default() += 1;
     }
 
-    /// Sends requests until each has its answer, an error of its own included, or is given up.
+    /// Sends requests until each has an answer, which may be an error, or is given up.
     pub(crate) fn run(&mut self, requests: &[Request]) -> Vec<Result<Value, Stop>> {
         let mut answers: Vec<_> = requests.iter().map(|_| Err(Stop::CrossSlot)).collect();
         self.refill_if_due();
@@ -118,7 +118,7 @@ impl ClusterClient {
         answers
     }
 
-    /// Sends each call once; gives those that go out again, and how long to sleep before.
+    /// Sends each call once and returns those to send again, with the time to wait before.
     fn round(
         &mut self,
         requests: &[Request],
@@ -152,7 +152,7 @@ impl ClusterClient {
         (left, longest)
     }
 
-    /// The decision is the map's.
+    /// Asks the map what to do next.
     fn after(&mut self, call: &mut Call, sent: &Sent) -> Next {
         match sent {
             Sent::Refused => {
@@ -173,7 +173,7 @@ impl ClusterClient {
         }
     }
 
-    /// One pipeline to one server.
+    /// Sends one pipeline to one server.
     fn exchange(
         &mut self,
         server: &Address,
@@ -197,7 +197,7 @@ impl ClusterClient {
             return group.iter().map(|_| Sent::Lost).collect();
         };
         let mut values = values.into_iter();
-        // The reply to ASKING tells nothing.
+        // The reply to ASKING is ignored.
         let sent = replies.into_iter().map(|skipped| values.nth(skipped));
         sent.map(|value| value.map_or(Sent::Lost, Sent::Reply))
             .collect()
@@ -209,7 +209,7 @@ impl ClusterClient {
             return;
         }
         self.refilled = Some(Instant::now());
-        // Whoever answers first: where it is behind, redirections tell.
+        // The first server that answers; where its table is old, redirections correct it.
         for server in self.map.nodes().to_vec() {
             match self.ask_table(&server) {
                 Ok(table) if self.map.refill(&table).is_ok() => return self.meet("refills"),
@@ -239,7 +239,7 @@ fn connect<'c>(
     Ok(connections.get_mut(server).ok_or("no connection")?)
 }
 
-/// A plain connection to one server.
+/// Opens a plain connection to a server.
 pub(crate) fn open(server: &Address) -> Fallible<Connection> {
     let client = redis::Client::open(format!("redis://{server}/"))?;
     let connection = client.get_connection_with_timeout(TIMEOUT)?;
@@ -247,7 +247,7 @@ pub(crate) fn open(server: &Address) -> Fallible<Connection> {
     Ok(connection)
 }
 
-/// An error as it was on the wire.
+/// Returns an error as the server sent it.
 pub(crate) fn error_text(value: &Value) -> Option<String> {
     match value {
         Value::ServerError(error) => {
@@ -258,7 +258,7 @@ pub(crate) fn error_text(value: &Value) -> Option<String> {
     }
 }
 
-/// A reply in the library's words.
+/// Turns a reply into an outcome of the library.
 pub(crate) fn reply(value: Value) -> Reply {
     match value {
         Value::Int(number) => number.into(),

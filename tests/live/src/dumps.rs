@@ -1,4 +1,4 @@
-//! What `redis-cli` and memcached print of random binary keys, read back.
+//! Reads back what `redis-cli` and memcached print about random binary keys.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,8 +7,8 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use hashroute_harness::{Dump, DumpFormat, Keys};
 use hashroute::redis::Address;
+use hashroute_harness::{Dump, DumpFormat, Keys};
 use redis::Connection;
 
 use crate::cluster_client::open;
@@ -17,10 +17,10 @@ use crate::random::Random;
 use crate::tally::{Fallible, Outcome, Tally};
 
 const KEYS: usize = 3000;
-/// What an item of memcached takes beside key and value: header, CAS, two ends.
+/// The bytes of an item of memcached beside key and value: header, CAS, two line ends.
 const ITEM: usize = 48 + 8 + 1 + 2;
 
-/// Keys and the lengths of their values.
+/// Keys with the lengths of their values.
 type Written = BTreeMap<Vec<u8>, usize>;
 
 pub(crate) fn check(random: &mut Random) -> Outcome {
@@ -79,7 +79,7 @@ fn cli(port: u16, args: &[&str]) -> Fallible<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// `SCAN` until its cursor is 0, as a terminal shows it.
+/// Returns the replies to `SCAN` until the cursor is 0, as a terminal shows them.
 fn replies(port: u16) -> Fallible<Vec<u8>> {
     let (mut text, mut cursor) = (Vec::new(), "0".to_owned());
     loop {
@@ -97,7 +97,7 @@ fn read(format: DumpFormat, text: &[u8]) -> Fallible<Dump> {
     Ok(Keys::dump(format, text, true)?)
 }
 
-/// Every key that was written is read, and no other, each with this size.
+/// Checks that exactly the written keys are read, each with this size.
 fn all(
     tally: &mut Tally,
     format: DumpFormat,
@@ -123,7 +123,7 @@ fn all(
     Ok(())
 }
 
-/// Each key that is listed has the size that the server tells.
+/// Checks that each listed key has the size that the server reports.
 fn largest(tally: &mut Tally, dump: &Dump, link: &mut Connection, of: &str) -> Fallible<()> {
     let sizes = dump.keys.sizes().ok_or("no sizes")?;
     for (key, size) in dump.keys.iter().zip(sizes) {
@@ -144,7 +144,7 @@ fn memcached(written: &Written, tally: &mut Tally) -> Fallible<()> {
     let folder = tempfile::tempdir()?;
     let port = free_port()?;
     let text = port.to_string();
-    // Root must say whom to become.
+    // memcached refuses to run as root without a user.
     let args = [
         "-l",
         "127.0.0.1",
@@ -173,7 +173,7 @@ fn memcached(written: &Written, tally: &mut Tally) -> Fallible<()> {
     )
 }
 
-/// A set of the binary protocol, which takes any bytes for a key.
+/// Writes a key with the binary protocol, which accepts any bytes.
 fn set(link: &mut TcpStream, key: &[u8], value: &[u8]) -> Fallible<()> {
     let mut request = vec![0x80, 1];
     request.extend(u16::try_from(key.len())?.to_be_bytes());
@@ -191,7 +191,7 @@ fn set(link: &mut TcpStream, key: &[u8], value: &[u8]) -> Fallible<()> {
     }
 }
 
-/// The answer to `lru_crawler metadump all`; the crawler may be busy with its own rounds.
+/// Returns the answer to `lru_crawler metadump all`; the crawler may be busy at first.
 fn metadump(port: u16) -> Fallible<Vec<u8>> {
     for _ in 0..50 {
         let mut link = BufReader::new(TcpStream::connect(("127.0.0.1", port))?);

@@ -23,7 +23,7 @@ impl Backends {
             thread::spawn(move || {
                 for stream in listener.incoming().flatten() {
                     let address = address.clone();
-                    // A connection that breaks is the proxy's affair.
+                    // A broken connection is the concern of the proxy.
                     thread::spawn(move || drop(serve(&stream, &address)));
                 }
             });
@@ -64,9 +64,9 @@ impl Client {
         Self { port, stream: None }
     }
 
-    /// The body of the answer to a GET of this target, which is sent as it is.
+    /// Returns the body of the answer to a GET of this target, which is sent unchanged.
     pub(crate) fn get(&mut self, target: &str, headers: &str) -> Fallible<String> {
-        // A proxy may close a connection after so many requests.
+        // A proxy may close a connection after a number of requests.
         match self.ask(target, headers) {
             Ok(body) => Ok(body),
             Err(_) => {

@@ -1,4 +1,4 @@
-//! libmemcached: configuration strings with every hash and distribution, by the library itself.
+//! libmemcached: configuration strings with every hash and distribution.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt::Write;

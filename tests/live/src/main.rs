@@ -1,10 +1,10 @@
-//! Do real servers send the same keys to the same nodes?
+//! Real servers send the same keys to the same nodes.
 //!
 //! Each check starts a server on loopback with a configuration of random names, weights and
-//! options, reads the same configuration, and compares thousands of routes; `cluster` starts
-//! many, moves slots and kills one; `etcd` has processes follow a Spec. Every server is stopped
-//! at the end. The seed is printed; `HASHROUTE_SEED` sets it.
-//! `report` has a browser read the pages that the command line writes.
+//! options, reads the same configuration, and compares thousands of routes. `cluster` starts
+//! several servers, moves slots and kills one. `etcd` runs processes that follow a spec. `report`
+//! opens the pages of the command line in a browser. Every server is stopped at the end. The seed
+//! is printed; `HASHROUTE_SEED` sets it.
 //!
 //! ```text
 //! hashroute-live [NAME...]    only these checks; all of them otherwise
@@ -37,10 +37,10 @@ use std::process::ExitCode;
 use crate::random::Random;
 use crate::tally::{Outcome, Tally};
 
-/// A check: the program that it needs, how to get it, and what it does.
+/// A check: the programs that it needs, how to get them, and what it does.
 struct Check {
     name: &'static str,
-    /// The programs that must be there.
+    /// The required programs.
     needs: &'static [&'static str],
     install: &'static str,
     run: fn(&mut Random) -> Outcome,
@@ -146,7 +146,7 @@ fn main() -> ExitCode {
         .iter()
         .filter(|check| wanted.is_empty() || wanted.iter().any(|name| name == check.name));
     let codes: Vec<_> = checks.map(|check| run(check, seed)).collect();
-    // A difference is worse than a check that did not run.
+    // A difference outranks a check that did not run.
     let worst = [1, 3].into_iter().find(|code| codes.contains(code));
     ExitCode::from(worst.unwrap_or(0))
 }

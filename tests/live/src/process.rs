@@ -1,4 +1,4 @@
-//! Servers of our own, stopped when a check ends.
+//! Servers that a check starts, stopped when it ends.
 
 use std::env;
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ use crate::tally::Fallible;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Whether a program, or a library, can be had by this name.
+/// Returns whether a program or a library with this name is installed.
 pub(crate) fn exists(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let others = [
@@ -27,7 +27,7 @@ pub(crate) fn exists(program: &str) -> bool {
         .any(|file| file.is_file())
 }
 
-/// A loopback port that was free a moment ago.
+/// Returns a loopback port that was free a moment ago.
 pub(crate) fn free_port() -> Fallible<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
@@ -37,7 +37,7 @@ pub(crate) fn free_port() -> Fallible<u16> {
 pub(crate) struct Running(Child);
 
 impl Running {
-    /// Start a program whose output goes to `log`, and wait until it listens on `port`.
+    /// Starts a program with its output in `log` and waits until it listens on `port`.
     pub(crate) fn start<A: AsRef<OsStr>>(
         program: &str,
         args: impl IntoIterator<Item = A>,
@@ -72,7 +72,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Ends it at once, with no chance to say so to anybody.
+    /// Kills the server at once.
     pub(crate) fn kill(mut self) {
         drop(self.0.kill());
         drop(self.0.wait());
@@ -88,11 +88,11 @@ fn break_off(program: &str, what: &str, log: &Path) -> Fallible<()> {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Its number may be another's by now.
+        // Its process id may belong to another process by now.
         if !matches!(self.0.try_wait(), Ok(None)) {
             return;
         }
-        // Asked first, since a server that is killed leaves its workers behind.
+        // Asked to stop first, since a killed server leaves its workers behind.
         let pid = self.0.id().to_string();
         drop(Command::new("kill").arg(&pid).status());
         let start = Instant::now();
@@ -102,7 +102,7 @@ impl Drop for Running {
             }
             sleep(Duration::from_millis(20));
         }
-        // It may have gone already; there is nothing else to do then.
+        // It may have ended already.
         drop(self.0.kill());
         drop(self.0.wait());
     }

@@ -19,7 +19,7 @@ impl Random {
         KeyHash::from_integer(self.state).get()
     }
 
-    /// A number below `bound`, which is small.
+    /// Returns a number below a small `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.next() % bound.max(1) as u64).unwrap_or(0)
     }
@@ -28,7 +28,7 @@ impl Random {
         &from[self.below(from.len())]
     }
 
-    /// Letters, digits and what URLs and protocols leave alone.
+    /// Letters, digits and other characters that URLs and protocols keep unchanged.
     pub(crate) fn text(&mut self, lengths: core::ops::Range<usize>) -> String {
         const LETTERS: &[u8] =
             b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~";

@@ -1,4 +1,4 @@
-//! Does a real redis-server put the same keys into the same slots?
+//! A real redis-server puts the same keys into the same slots.
 //!
 //! Starts `redis-server` in cluster mode on a free loopback port and asks it with
 //! `CLUSTER KEYSLOT`.
@@ -42,7 +42,7 @@ pub(crate) fn check(_: &mut Random) -> Outcome {
     Ok(tally)
 }
 
-/// Random bytes of length 0 to 40; half the keys are drawn from an alphabet full of braces.
+/// Returns 0 to 40 random bytes; half of the keys consist mostly of braces.
 fn key(index: u64) -> Vec<u8> {
     let length = KeyHash::from_integer(index).get() % 41;
     let byte = |at: u64| {
@@ -64,7 +64,7 @@ fn key(index: u64) -> Vec<u8> {
 }
 
 fn start(port: u16, data: &Path) -> Fallible<Running> {
-    // The cluster bus listens 10,000 ports above, which a high port has no room for.
+    // The cluster bus listens 10,000 ports above, so the port must be low.
     let (port_text, bus) = (port.to_string(), free_port()?.to_string());
     let mut args = vec!["--bind", "127.0.0.1", "--port", &port_text, "--save", ""];
     args.extend(["--cluster-enabled", "yes", "--cluster-port", &bus, "--dir"]);

@@ -17,7 +17,7 @@ pub(crate) fn backends(count: usize) -> Fallible<Vec<String>> {
             thread::spawn(move || {
                 for stream in listener.incoming().flatten() {
                     let answer = answer.clone();
-                    // A connection that breaks is the proxy's affair.
+                    // A broken connection is the concern of the proxy.
                     thread::spawn(move || drop(serve(&stream, answer.as_bytes())));
                 }
             });
@@ -65,7 +65,7 @@ impl Client {
         Ok(Self(BufReader::new(stream)))
     }
 
-    /// What the backend of this key answers.
+    /// Returns the answer of the backend of this key.
     pub(crate) fn get(&mut self, key: &[u8]) -> Fallible<String> {
         let mut request = format!("*2\r\n$3\r\nGET\r\n${}\r\n", key.len()).into_bytes();
         request.extend(key);

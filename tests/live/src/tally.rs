@@ -1,4 +1,4 @@
-//! What a check found.
+//! The result of a check.
 
 use std::error::Error;
 
@@ -7,7 +7,7 @@ use hashroute::Router;
 pub(crate) type Fallible<T> = Result<T, Box<dyn Error>>;
 pub(crate) type Outcome = Fallible<Tally>;
 
-/// How many routes were compared, and how many differed.
+/// The number of compared routes and of differences.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) what: String,
@@ -23,7 +23,7 @@ impl Tally {
         }
     }
 
-    /// Count a route; tell the first few that differ.
+    /// Counts a route and prints the first few differences.
     pub(crate) fn compare(&mut self, pool: &str, key: &[u8], theirs: &str, ours: &str) {
         self.compared += 1;
         if theirs != ours {
@@ -36,7 +36,7 @@ impl Tally {
     }
 }
 
-/// The name of a key's owner, `-` when it has none.
+/// Returns the name of the owner of a key, `-` for none.
 pub(crate) fn owner<'a>(router: &'a dyn Router, key: &[u8]) -> &'a str {
     router.route(key).map_or("-", hashroute::Node::name)
 }

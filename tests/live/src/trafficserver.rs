@@ -87,7 +87,7 @@ fn configuration(random: &mut Random, backends: &Backends) -> Fallible<(String, 
             .take(1 + random.below(8))
         {
             let tenths = 5 + u32::try_from(random.below(26))?;
-            // Without a hash string all would be one: they are on one host.
+            // Without a hash string all parents would be equal, since they are on one host.
             let label = format!("{}{at}", random.text(1..12));
             parents.push(format!("{address}|{}.{}&{label}", tenths / 10, tenths % 10));
             servers.push(

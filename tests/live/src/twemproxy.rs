@@ -27,7 +27,7 @@ const HASHES: [&str; 12] = [
 ];
 const KEYS: usize = 300;
 
-/// A pool's port, and the addresses of its servers by name.
+/// The port of a pool and the addresses of its servers by name.
 type Pools = BTreeMap<String, (u16, BTreeMap<String, String>)>;
 
 pub(crate) fn check(random: &mut Random) -> Outcome {
@@ -63,7 +63,7 @@ pub(crate) fn check(random: &mut Random) -> Outcome {
     Ok(tally)
 }
 
-/// Any bytes; a third of the keys has braces.
+/// Returns random bytes; a third of the keys has braces.
 fn key(random: &mut Random) -> Vec<u8> {
     if random.below(3) > 0 {
         return random.bytes(0..60);

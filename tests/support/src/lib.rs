@@ -41,7 +41,7 @@ pub fn fit(strategy: &Scheme, weight: u32) -> u32 {
     match caps(strategy).weights {
         Weights::Any => weight,
         Weights::One => 1,
-        _ => panic!("teach the tests about {:?}", caps(strategy).weights),
+        _ => panic!("unknown to the tests: {:?}", caps(strategy).weights),
     }
 }
 
@@ -121,7 +121,7 @@ impl Cluster {
                 let weight = fit(self.strategy, weight);
                 (weight != *old).then(|| Change::reweight(name.as_str(), weight))
             }
-            (Step::Remove(_), other) => panic!("teach the tests about {other:?}"),
+            (Step::Remove(_), other) => panic!("unknown to the tests: {other:?}"),
         }
     }
 
@@ -141,7 +141,7 @@ impl Cluster {
                 .iter_mut()
                 .filter(|(name, _)| **name == **changed)
                 .for_each(|(_, weight)| *weight = *to),
-            other => panic!("teach the tests about {other:?}"),
+            other => panic!("unknown to the tests: {other:?}"),
         }
     }
 
@@ -272,7 +272,7 @@ impl Checks {
         let unlikely: Vec<_> = self.0.iter().filter(|(_, p)| *p < limit).collect();
         assert!(
             unlikely.is_empty(),
-            "chance below {limit:.1e}: {unlikely:#?}"
+            "p-values below {limit:.1e}: {unlikely:#?}"
         );
     }
 }
@@ -311,7 +311,10 @@ pub fn chi_square(counts: &[u64], shares: &[f64]) -> f64 {
         cells += 1;
     };
     for (&count, &share) in counts.iter().zip(shares) {
-        assert!(share > 0.0 || count == 0, "{count} keys where none belong");
+        assert!(
+            share > 0.0 || count == 0,
+            "{count} keys on a node of share 0"
+        );
         if share * total >= 5.0 {
             add(count as f64, share * total);
         } else {

@@ -220,7 +220,7 @@ fn racing_placements_stay_within_the_bound() -> Outcome {
                 .collect();
             racing
                 .into_iter()
-                .flat_map(|thread| thread.join().expect("no panic"))
+                .flat_map(|thread| thread.join().expect("no thread panicked"))
                 .collect()
         });
         let total = (threads * EACH) as u64;
@@ -296,12 +296,12 @@ static LEASES: Mutex<Vec<Lease>> = Mutex::new(Vec::new());
 /// Empties the first node and fills the second, as another thread might.
 fn overtake() {
     let router = OVERTAKEN.get().expect("set");
-    let leases = core::mem::take(&mut *LEASES.lock().expect("no panic"));
+    let leases = core::mem::take(&mut *LEASES.lock().expect("no thread panicked"));
     for lease in leases {
         assert!(router.release(lease));
         LEASES
             .lock()
-            .expect("no panic")
+            .expect("no thread panicked")
             .extend(router.acquire_hash(KeyHash::from_raw(1)));
     }
 }
@@ -339,14 +339,14 @@ fn an_overtaken_acquire_still_finds_the_free_node() -> Outcome {
     let two = [2, 2].map(|key| router.acquire_hash(KeyHash::from_raw(key)));
     LEASES
         .lock()
-        .expect("no panic")
+        .expect("no thread panicked")
         .extend(two.into_iter().flatten());
     // The loads are 2 and 0, so the first node is full for a third key. When the second node is
     // offered, the loads are 0 and 2, and the total is unchanged.
     assert_eq!(router.total_load(), 2);
     assert!(
         router.acquire_hash(KeyHash::from_raw(0)).is_some(),
-        "no room beside an empty node"
+        "no lease although a node is empty"
     );
     Ok(())
 }
@@ -370,7 +370,7 @@ fn absolute_limits_hold_under_races() -> Outcome {
             let racing: Vec<_> = (0..threads).map(|t| scope.spawn(move || fill(t))).collect();
             racing
                 .into_iter()
-                .flat_map(|thread| thread.join().expect("no panic"))
+                .flat_map(|thread| thread.join().expect("no thread panicked"))
                 .collect()
         });
         // Each thread alone would fill the cluster, so it is exactly full.
@@ -397,7 +397,7 @@ fn every_lease_is_returned_or_lost_with_its_node() -> Outcome {
             .map(KeyHash::from_integer)
             .take_while(|_| going());
         for key in keys {
-            let router = shared.read().expect("no panic");
+            let router = shared.read().expect("no thread panicked");
             if held.len() > 8 {
                 let lease = held.swap_remove(pick(key, 8));
                 returned.fetch_add(u64::from(router.release(lease)), Ordering::Relaxed);
@@ -406,7 +406,7 @@ fn every_lease_is_returned_or_lost_with_its_node() -> Outcome {
             taken.fetch_add(u64::from(lease.is_some()), Ordering::Relaxed);
             held.extend(lease);
         }
-        let router = shared.read().expect("no panic");
+        let router = shared.read().expect("no thread panicked");
         let given = held
             .into_iter()
             .filter_map(|lease| router.release(lease).then_some(()));
@@ -415,7 +415,7 @@ fn every_lease_is_returned_or_lost_with_its_node() -> Outcome {
     let change = || {
         for round in (0..).take_while(|_| going()) {
             let name = format!("node-{}", round % 5);
-            let mut router = shared.write().expect("no panic");
+            let mut router = shared.write().expect("no thread panicked");
             let id = router.nodes().id(&name).expect("a member");
             lost.fetch_add(router.load(id), Ordering::Relaxed);
             router
@@ -442,7 +442,7 @@ fn every_lease_is_returned_or_lost_with_its_node() -> Outcome {
         (0..WORKERS).for_each(|worker| drop(scope.spawn(move || work(worker))));
         scope.spawn(change);
     });
-    let router = shared.read().expect("no panic");
+    let router = shared.read().expect("no thread panicked");
     assert_eq!((router.total_load(), sum(&*router)), (0, 0));
     let counts = [taken, returned, lost];
     let [taken, returned, lost] = counts.map(|count| count.load(Ordering::Relaxed));

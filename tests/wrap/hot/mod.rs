@@ -151,7 +151,7 @@ fn a_wavering_share_does_not_make_a_key_flap() -> Outcome {
         assert_eq!(
             router.due(&counts(key, part)?)?,
             router.hot(),
-            "once is enough"
+            "a second evaluation changes nothing"
         );
         flips += usize::from(was != hot);
         was = hot;
@@ -272,7 +272,7 @@ fn copies_of_hot_keys_are_spread_over_zones() -> Outcome {
         lists[0] != lists[1]
     };
     let other = keys.iter().filter(zoned).count();
-    assert!(other > 0, "a spread that changes nothing");
+    assert!(other > 0, "zones changed no list");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Every key is there with its value, on the node that we say.
+//! Every key has its value, on the node that the table names.
 
 use hashroute::redis::{ClusterNode, Role, SlotRule, Table};
 use redis::Value;
@@ -26,7 +26,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Each key that a primary has must be its own; gives how many there are.
+    /// Checks that each key on a primary belongs there, and returns the number of keys.
     fn compare_owners(&mut self, table: &Table) -> Fallible<usize> {
         let mut found = 0;
         let nodes = table.nodes().iter();
@@ -42,7 +42,7 @@ impl Check<'_> {
         Ok(found)
     }
 
-    /// Each way to print the table tells the same.
+    /// Checks that every form in which servers print the table says the same.
     fn compare_tables(&mut self, table: &Table) -> Fallible<()> {
         let commands = ["CLUSTER SLOTS", "CLUSTER SHARDS"].map(command);
         for place in self.servers.up() {

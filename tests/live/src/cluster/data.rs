@@ -2,7 +2,7 @@
 
 use crate::random::Random;
 
-/// Keys that share a tag.
+/// Keys that share a hash tag.
 pub(super) const GROUP: usize = 5;
 
 #[derive(Clone)]
@@ -13,13 +13,13 @@ pub(super) struct Data {
 }
 
 impl Data {
-    /// So many keys, half of them in groups of one tag; some tags are odd.
+    /// Makes this many keys, half of them in groups of one tag; some tags are unusual.
     pub(super) fn new(count: usize, random: &mut Random) -> Self {
         let prefix = random.text(1..9);
         let keys = (0..count).map(|i| {
             let (group, member) = (i / GROUP, i % GROUP);
             let text = match group % 40 {
-                // The first braces are empty, so that all of it counts.
+                // The first braces are empty, so the whole key is hashed.
                 0 => format!("{{}}{prefix}{{{i}}}"),
                 2 => format!("{prefix}{{{i}"),
                 4 => format!("}}{prefix}{i}{{"),
@@ -41,12 +41,12 @@ impl Data {
         format!("value {key} of version {}", self.versions[key]).into_bytes()
     }
 
-    /// A random key.
+    /// Returns a random key.
     pub(super) fn any(&self, random: &mut Random) -> usize {
         random.below(self.keys.len())
     }
 
-    /// All keys with a random tag.
+    /// Returns all keys of a random tag.
     pub(super) fn group(&self, random: &mut Random) -> std::ops::Range<usize> {
         let group = random.below(self.keys.len() / GROUP / 2) * 2 + 1;
         group * GROUP..(group + 1) * GROUP

@@ -1,4 +1,4 @@
-//! Do servers answer what we decide for them?
+//! Compares the answers of servers with the decisions of `Table::decide`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::cluster_client::error_text;
 use crate::random::Random;
 use crate::tally::{Fallible, Tally};
 
-/// How often a view may change while it is compared.
+/// The number of tries while the view of a server changes.
 const TRIES: usize = 25;
 
 /// A request that changes nothing.
@@ -24,14 +24,14 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    /// A random one, of keys that are there; if `focus` names some, only of those.
+    /// Makes a random request for existing keys, or for those of `focus` if it names any.
     pub(super) fn any(data: &Data, random: &mut Random, focus: &[usize]) -> Self {
         let key = |random: &mut Random| match focus {
             [] => data.any(random),
             _ => *random.pick(focus),
         };
         let first = key(random);
-        // The neighbour has the same tag, as a rule; the other is anywhere.
+        // The neighbour usually has the same tag; the other key has any.
         let near = (first ^ 1).min(data.keys.len() - 1);
         let far = key(random);
         let (name, command, places) = match random.below(8) {
@@ -76,17 +76,17 @@ impl Probe {
             "READWRITE"
         };
         let mut commands = vec![redis::cmd(mode)];
-        // It counts for the next command alone.
+        // ASKING applies to the next command only.
         commands.extend(self.asking.then(|| redis::cmd("ASKING")));
         commands.push(command);
         commands
     }
 }
 
-/// What was compared, by the server's words.
+/// The number of compared answers, by their first word.
 pub(super) type Kinds = BTreeMap<String, usize>;
 
-/// Sends all probes to all servers that run, each of which decides by its own view.
+/// Sends all probes to all running servers; each decides by its own view.
 pub(super) fn compare(
     servers: &mut Servers,
     probes: &[Probe],
@@ -117,7 +117,7 @@ pub(super) fn compare(
     Ok(())
 }
 
-/// A server's view, the keys that it has in slots on the move, and its answers, of one moment.
+/// The view of a server, its keys in open slots, and its answers, all at one moment.
 fn ask(
     servers: &mut Servers,
     place: usize,
@@ -145,7 +145,7 @@ fn ask(
     Err("a server's view does not come to rest, or its state is not the one that we see".into())
 }
 
-/// What decides, of a view: times and links do not.
+/// Returns the parts of a view that decide, without times and links.
 fn facts(view: &Table) -> impl PartialEq + '_ {
     let marks: Vec<(u32, &str, &Mark)> = view.marks().collect();
     let nodes = view.nodes().iter();

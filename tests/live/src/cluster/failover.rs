@@ -1,4 +1,4 @@
-//! A primary dies, its replica takes over, and it comes back.
+//! A primary is killed, its replica takes over, and the primary returns.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::sleep;
@@ -14,7 +14,7 @@ use crate::tally::Fallible;
 
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Whom it concerns.
+/// The nodes of a failover.
 struct Pair {
     victim: usize,
     heir: usize,
@@ -51,7 +51,7 @@ impl Check<'_> {
         self.come_back(converge(worker, &after)?, &pair)
     }
 
-    /// Kills a primary whose replica has all that was written and may not yet follow it.
+    /// Kills a primary whose replica has every write and may not take over yet.
     fn kill(&mut self, pair: &Pair) -> Fallible<()> {
         let written = offset(&mut self.servers, pair.victim, "master_repl_offset:")?;
         self.servers.wait("the replica to catch up", |servers| {
@@ -78,7 +78,7 @@ impl Check<'_> {
         self.configure("cluster-allow-reads-when-down no")
     }
 
-    /// Waits until the heir has the slots and the client, which waited too, goes on.
+    /// Waits until the replica has the slots and the waiting client continues.
     fn take_over(&mut self, pair: &Pair, before: &Table, working: &Working) -> Fallible<()> {
         self.servers
             .send(pair.heir, "CONFIG SET cluster-replica-no-failover no")?;
@@ -93,7 +93,7 @@ impl Check<'_> {
         })
     }
 
-    /// The old primary, back, follows its heir.
+    /// Restarts the old primary, which becomes a replica of the new one.
     fn come_back(&mut self, worker: Worker, pair: &Pair) -> Fallible<Worker> {
         self.servers.restart(pair.victim)?;
         self.servers.wait("the old primary to follow", |servers| {
@@ -111,7 +111,7 @@ impl Check<'_> {
     }
 }
 
-/// How many bytes of writes a server has sent, or got.
+/// Returns the number of bytes of writes that a server has sent or received.
 fn offset(servers: &mut Servers, place: usize, name: &str) -> Fallible<u64> {
     let info: String = servers.ask(place, "INFO replication")?;
     let offset = info.lines().find_map(|line| line.strip_prefix(name));
@@ -120,7 +120,7 @@ fn offset(servers: &mut Servers, place: usize, name: &str) -> Fallible<u64> {
         .parse()?)
 }
 
-/// The servers did what we would have done.
+/// Checks that the servers did what `Table::promote` does.
 fn expect_failover(before: &Table, after: &Table, pair: &Pair) -> Fallible<()> {
     let mut ours = before.clone();
     let dead = before.node(&pair.victim_id).ok_or("no such node")?.clone();
@@ -137,14 +137,14 @@ fn expect_failover(before: &Table, after: &Table, pair: &Pair) -> Fallible<()> {
         epoch(after) > highest,
         "the heir's epoch is not the highest",
     )?;
-    // An election that fails takes an epoch as well.
+    // A failed election takes an epoch too.
     expect(
         epoch(&ours) <= epoch(after),
         "our heir's epoch is beyond theirs",
     )
 }
 
-/// The client's map becomes right by the client's own means.
+/// Checks that the client corrects its map by itself.
 fn converge(mut worker: Worker, table: &Table) -> Fallible<Worker> {
     for _ in 0..10 {
         if !worker.client.map.is_stale() {

@@ -1,4 +1,4 @@
-//! The first six servers, and the keys.
+//! Creates the first six servers and loads the keys.
 
 use hashroute::redis::CoverageRule;
 
@@ -10,7 +10,7 @@ use crate::random::Random;
 use crate::tally::Fallible;
 
 impl Check<'_> {
-    /// Three primaries and their replicas; on the way there slots are missing.
+    /// Creates three primaries and their replicas; until the end some slots are missing.
     pub(super) fn form(&mut self, data: &Data) -> Fallible<()> {
         self.servers.meet()?;
         self.probe(data, CoverageRule::default())?;
@@ -54,7 +54,7 @@ impl Check<'_> {
         })
     }
 
-    /// All keys by a client that knows one server.
+    /// Writes all keys with a client that knows one server.
     pub(super) fn load(&mut self, data: Data) -> Fallible<Worker> {
         let client = ClusterClient::new([self.servers.get(0).address.clone()])?;
         let mut worker = Worker {

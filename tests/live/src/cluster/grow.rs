@@ -1,4 +1,4 @@
-//! A fourth primary takes its share.
+//! Adds a fourth primary and moves its share to it.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,11 +16,11 @@ use super::{ALL_SLOTS, Check, KEYS, NEVER, PROBES, expect};
 use crate::cluster_client::{ClusterClient, Request};
 use crate::tally::Fallible;
 
-/// Slots that move at a time.
+/// The number of slots that move at the same time.
 const STEP: u32 = 256;
-/// How long one `MIGRATE` may take, in milliseconds.
+/// The timeout of one `MIGRATE`, in milliseconds.
 const TIMEOUT: u32 = 5000;
-/// How often both ends are looked at while the first slots move.
+/// The number of comparisons at both ends while the first slots move.
 const LOOKS: usize = 3;
 
 impl Check<'_> {
@@ -72,7 +72,7 @@ impl Check<'_> {
         let budget = SlotBudget::default().with_slots(STEP);
         for step in plan.steps(budget) {
             let is_first = step.start == 0;
-            // Key by key at first, so that there is time to look at both ends.
+            // One key at a time first, which leaves time to compare both ends.
             let batch = if is_first { 1 } else { 100 };
             let slots = step.clone();
             let rows = slots.map(|at| plan.classic(table, at..at + 1, batch, TIMEOUT));
@@ -91,7 +91,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Moves slots and looks what servers and clients make of it.
+    /// Moves slots and checks what servers and clients do meanwhile.
     fn slowly(
         &mut self,
         rows: &[Vec<Action>],
@@ -123,7 +123,7 @@ impl Check<'_> {
     }
 }
 
-/// Each slot that moved is corrected once: who reads its keys again is not sent on again.
+/// Checks that a client is redirected at most once for each moved slot.
 fn correct(worker: &mut Worker, plan: &SlotPlan) -> Fallible<()> {
     let slots = plan.moves().map(|step| step.slot).collect();
     let keys = keys_in(&worker.data, &slots);
@@ -142,8 +142,8 @@ fn keys_in(data: &Data, slots: &BTreeSet<u32>) -> Vec<usize> {
     (0..KEYS).filter(is_in).collect()
 }
 
-/// Reads keys of one tag together while their slot moves; gives how many groups a client with
-/// little patience gave up on.
+/// Reads keys of one tag together while their slot moves, and returns the number of groups that a
+/// client with little patience gave up.
 fn try_again(servers: &Servers, data: &Data, moving: &[usize]) -> Fallible<u64> {
     let patience = Patience::default()
         .with_sends(3)

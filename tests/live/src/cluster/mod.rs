@@ -1,8 +1,8 @@
-//! Does a real cluster live by our decisions?
+//! Runs a real cluster by the decisions of the library.
 //!
-//! Three primaries with a replica each, 100,000 keys; a fourth primary takes over its share by
-//! the commands of our plan while a client reads and writes; a primary is killed, and comes back.
-//! The client decides by `SlotMap`, and what servers answer is compared with `Table::decide`.
+//! Three primaries with a replica each hold 100,000 keys. A fourth primary takes over its share by
+//! the commands of a plan while a client reads and writes. A primary is killed and returns. The
+//! client decides by `SlotMap`, and the answers of servers are compared with `Table::decide`.
 
 mod audit;
 mod data;
@@ -25,13 +25,13 @@ use crate::random::Random;
 use crate::tally::{Fallible, Outcome, Tally};
 
 const KEYS: usize = 100_000;
-/// As many replicas follow them: server `n` is copied by server `n + PRIMARIES`.
+/// The number of replicas: server `n + PRIMARIES` is the replica of server `n`.
 const PRIMARIES: usize = 3;
-/// Keys in one pipeline of the load and of the last reading.
+/// The number of keys in one pipeline while loading and reading all keys.
 const PIPELINE: usize = 5_000;
 const PROBES: usize = 400;
 const ALL_SLOTS: u32 = SlotRule::REDIS.slots();
-/// The pause of a client that never asks for the table again.
+/// The refresh interval of a client that never asks for the table again.
 const NEVER: Duration = Duration::MAX;
 
 struct Check<'r> {
@@ -72,7 +72,7 @@ impl Check<'_> {
         println!("  {:5.1} s  {what}", self.start.elapsed().as_secs_f64());
     }
 
-    /// Compares what all servers answer to random requests.
+    /// Compares the answers of all servers to random requests.
     fn probe(&mut self, data: &Data, policy: CoverageRule) -> Fallible<()> {
         let probes = (0..PROBES).map(|_| Probe::any(data, self.random, &[]));
         let probes: Vec<_> = probes.collect();
@@ -80,7 +80,7 @@ impl Check<'_> {
         compare(&mut self.servers, &probes, policy, counts)
     }
 
-    /// Sets an option of all servers that run.
+    /// Sets an option of all running servers.
     fn configure(&mut self, option: &str) -> Fallible<()> {
         let places = self.servers.up().into_iter();
         let mut sent =
@@ -88,7 +88,7 @@ impl Check<'_> {
         sent.try_for_each(|sent| sent)
     }
 
-    /// What servers answered; nothing is proved of an answer that nobody gave.
+    /// Reports the kinds of answers; a kind that never came was not tested.
     fn sum_up(&self) -> Fallible<()> {
         self.say("answers that were compared:");
         for (kind, count) in &self.kinds {

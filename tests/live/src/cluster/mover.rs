@@ -1,4 +1,4 @@
-//! Carries out a plan's commands, those of many slots at a time.
+//! Sends the commands of a plan, for many slots at a time.
 
 use hashroute::redis::{Action, Address};
 use redis::{Cmd, FromRedisValue, Value};
@@ -6,7 +6,7 @@ use redis::{Cmd, FromRedisValue, Value};
 use super::servers::{Servers, command};
 use crate::tally::Fallible;
 
-/// The keys of a slot, to be moved.
+/// The keys of a slot that must move.
 struct Emptying {
     at: Address,
     list: Cmd,
@@ -14,8 +14,8 @@ struct Emptying {
     count: Cmd,
 }
 
-/// Each row is one slot's commands. Within a slot their order is the plan's; slots do not wait
-/// for each other, so the first command of all goes out, then the second of all. Calls
+/// Sends rows of commands, one row for each slot. Within a slot the order is that of the plan.
+/// Slots do not wait for each other: the first command of all slots is sent, then the second. Calls
 /// `between` after each batch of keys.
 pub(super) fn perform(
     servers: &mut Servers,

@@ -1,4 +1,4 @@
-//! Servers of one cluster, each with a plain connection.
+//! The servers of a cluster, each with a plain connection.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,8 +14,7 @@ use crate::cluster_client::{error_text, open};
 use crate::process::{Running, free_port};
 use crate::tally::Fallible;
 
-/// After so long a server that does not answer is suspected, in milliseconds: long enough for a
-/// machine that is busy with other things.
+/// The node timeout in milliseconds, long enough for a busy machine.
 const NODE_TIMEOUT: &str = "4000";
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -30,14 +29,14 @@ const OPTIONS: &[&str] = &[
     "yes",
     "--cluster-node-timeout",
     NODE_TIMEOUT,
-    // A replica stands for election whatever it has missed, and stays with its primary.
+    // A replica may be elected however far behind it is, and stays with its primary.
     "--cluster-replica-validity-factor",
     "0",
     "--cluster-allow-replica-migration",
     "no",
     "--repl-diskless-sync-delay",
     "0",
-    // It would wait for its replicas at the end.
+    // Otherwise a stopping server waits for its replicas.
     "--shutdown-timeout",
     "0",
 ];
@@ -47,7 +46,7 @@ pub(super) struct Server {
     pub(super) address: Address,
     bus: u16,
     data: PathBuf,
-    /// Nothing, once it was killed.
+    /// `None` once the server was killed.
     running: Option<Running>,
     link: Connection,
 }
@@ -69,7 +68,7 @@ impl Servers {
         Ok(servers)
     }
 
-    /// Starts one more; gives its place.
+    /// Starts one more server and returns its index.
     pub(super) fn add(&mut self) -> Fallible<usize> {
         let place = self.all.len();
         let data = self.folder.path().join(place.to_string());
@@ -83,14 +82,14 @@ impl Servers {
         Ok(place)
     }
 
-    /// As if its machine had lost power.
+    /// Kills a server as a loss of power would.
     pub(super) fn kill(&mut self, place: usize) {
         if let Some(running) = self.all[place].running.take() {
             running.kill();
         }
     }
 
-    /// Starts one that was killed, with what it remembers.
+    /// Restarts a killed server with its files.
     pub(super) fn restart(&mut self, place: usize) -> Fallible<()> {
         let old = &self.all[place];
         self.all[place] = start(old.address.port(), old.bus, old.data.clone())?;
@@ -105,7 +104,7 @@ impl Servers {
         Ok(version.unwrap_or("?").into())
     }
 
-    /// Places of those that run.
+    /// Returns the indexes of the running servers.
     pub(super) fn up(&self) -> Vec<usize> {
         let places = 0..self.all.len();
         places
@@ -129,7 +128,7 @@ impl Servers {
             .collect()
     }
 
-    /// Sends a command in one line, and reads the answer.
+    /// Sends a command, written in one line, and returns the answer.
     pub(super) fn ask<T: FromRedisValue>(&mut self, place: usize, line: &str) -> Fallible<T> {
         let server = &mut self.all[place];
         let answer = command(line).query(&mut server.link);
@@ -140,7 +139,7 @@ impl Servers {
         self.ask(place, line)
     }
 
-    /// Sends commands in one go to one server; gives each answer, errors among them.
+    /// Sends commands in one pipeline to a server and returns each answer, also errors.
     pub(super) fn pipeline(&mut self, place: usize, commands: &[Cmd]) -> Fallible<Vec<Value>> {
         if commands.is_empty() {
             return Ok(Vec::new());
@@ -150,7 +149,7 @@ impl Servers {
         Ok(link.req_packed_commands(&bytes, 0, commands.len())?)
     }
 
-    /// Sends commands in one go to each server, in their order there; the first error stops.
+    /// Sends commands in one pipeline to each server, in order, up to the first error.
     pub(super) fn pipelines(&mut self, commands: Vec<(Address, Cmd)>) -> Fallible<Vec<Value>> {
         let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (index, (at, _)) in commands.iter().enumerate() {
@@ -174,7 +173,7 @@ impl Servers {
         Ok(answers)
     }
 
-    /// What a server says of the cluster.
+    /// Returns the table that a server prints.
     pub(super) fn view(&mut self, place: usize) -> Fallible<Table> {
         let text: String = self.ask(place, "CLUSTER NODES")?;
         Ok(Table::from_nodes_text(&text, SlotRule::REDIS)?)
@@ -190,7 +189,7 @@ impl Servers {
         Ok(info.contains("cluster_state:ok"))
     }
 
-    /// Waits until every server that runs has the same owners, none of them new, and answers.
+    /// Waits until every running server answers and all agree on owners and members.
     pub(super) fn agree(&mut self, what: &str) -> Fallible<Table> {
         let mut agreed = None;
         self.wait(what, |servers| {
@@ -221,7 +220,7 @@ impl Servers {
         Ok(())
     }
 
-    /// Makes these servers know each other.
+    /// Introduces these servers to each other.
     pub(super) fn meet(&mut self) -> Fallible<()> {
         for place in self.up() {
             for other in self.up().into_iter().filter(|other| *other != place) {
@@ -244,7 +243,7 @@ fn is_new(node: &ClusterNode) -> bool {
     node.flags().handshake || !node.address().is_known()
 }
 
-/// Runs of slots with their owners.
+/// Returns ranges of slots with their owners.
 pub(super) fn owners(view: &Table) -> Vec<(hashroute::redis::SlotRange, Option<&str>)> {
     let runs = view.runs();
     runs.map(|(range, owner)| (range, owner.map(ClusterNode::id)))
@@ -269,7 +268,7 @@ fn start(port: u16, bus: u16, data: PathBuf) -> Fallible<Server> {
     })
 }
 
-/// A command of words; `""` is an empty one.
+/// Splits a command into words; `""` is an empty word.
 pub(super) fn command(line: &str) -> Cmd {
     let mut command = Cmd::new();
     for word in line.split(' ') {

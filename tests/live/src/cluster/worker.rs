@@ -1,4 +1,4 @@
-//! A client that reads and writes all the time, and knows what it must read.
+//! A client that reads and writes all the time and knows the right values.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -15,11 +15,11 @@ const READS: usize = 48;
 const GROUPS: usize = 4;
 const WRITES: usize = 16;
 
-/// What the client does meanwhile, for others to see.
+/// The progress of the client, visible to other threads.
 #[derive(Default)]
 pub(super) struct Shared {
     stop: AtomicBool,
-    /// Batches that were read and written.
+    /// The number of batches that were read and written.
     pub(super) batches: AtomicU64,
     pub(super) asks: AtomicU64,
 }
@@ -54,7 +54,7 @@ impl Worker {
         }
     }
 
-    /// Writes, then reads.
+    /// Writes a batch and reads it back.
     pub(super) fn batch(&mut self) -> Fallible<()> {
         let mut keys: Vec<_> = (0..WRITES)
             .map(|_| self.data.any(&mut self.random))
@@ -73,7 +73,7 @@ impl Worker {
         self.read_groups()
     }
 
-    /// What the client met, in words.
+    /// Returns what happened to the client, as text.
     pub(super) fn report(&self) -> String {
         let met = self.client.met.iter();
         let met: Vec<_> = met.map(|(what, count)| format!("{what} {count}")).collect();
@@ -137,7 +137,7 @@ fn wrong(command: &str, key: &[u8], answer: &dyn std::fmt::Debug) -> Box<dyn std
 }
 
 impl Working {
-    /// Lets it end its batch.
+    /// Stops the client after its current batch.
     pub(super) fn stop(mut self) -> Fallible<Worker> {
         self.shared.stop.store(true, Relaxed);
         let thread = self.thread.take().ok_or("no thread")?;
@@ -145,7 +145,7 @@ impl Working {
         Ok(ended.map_err(|error| format!("the client: {error}"))?)
     }
 
-    /// Whether it goes on: it ends only when something is wrong.
+    /// Returns whether the client still runs; it stops early only on an error.
     pub(super) fn works(&self) -> bool {
         self.thread
             .as_ref()

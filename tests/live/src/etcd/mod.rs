@@ -1,9 +1,9 @@
-//! Do processes that follow one Spec through a real etcd agree after each change?
+//! Processes that follow one spec through a real etcd agree after each change.
 //!
-//! Three clients and a writer, the program of `examples/etcd`. One client is stopped for a while,
-//! one is cut off from etcd, etcd is killed and comes back, with its data and without, somebody puts
-//! what is no Spec, and two writers race. What every client says is compared with a Spec that we
-//! change alongside.
+//! Three clients and a writer run the program of `examples/etcd`. One client is stopped for a while
+//! and one is cut off from etcd. etcd is killed and restarted with its data and without, a damaged
+//! spec is written, and two writers race. Every answer of a client is compared with a spec that
+//! this check changes alongside.
 
 mod peer;
 mod proxy;
@@ -48,13 +48,13 @@ struct Check<'r> {
     random: &'r mut Random,
     tally: Tally,
     etcd: Option<Running>,
-    /// For clients, and for members: of one there are none.
+    /// The ports for clients and for members; a single server has no members.
     ports: [u16; 2],
-    /// The last client goes through it.
+    /// The relay between the last client and etcd.
     proxy: Proxy,
     clients: Vec<Peer>,
     writer: Peer,
-    /// What etcd must have, and since when.
+    /// The spec that etcd must have, with its epoch.
     model: Spec,
     epoch: u64,
     changes: usize,
@@ -91,7 +91,7 @@ impl<'r> Check<'r> {
         Ok(check)
     }
 
-    /// Change by change; these clients must follow each.
+    /// Makes change by change; these clients must follow each.
     fn steps(&mut self, count: usize, clients: &[usize]) -> Fallible<()> {
         for _ in 0..count {
             self.step()?;
@@ -109,7 +109,7 @@ impl<'r> Check<'r> {
         Ok(())
     }
 
-    /// A change that can be made, and the line that asks for it.
+    /// Returns a possible change and the line that requests it.
     fn draw(&mut self) -> (String, Change) {
         let nodes = self.model.nodes();
         let name = self.random.pick(&nodes).name().to_owned();
@@ -127,7 +127,7 @@ impl<'r> Check<'r> {
         }
     }
 
-    /// Each of these has come to this epoch, and is what we are.
+    /// Checks that each client has reached this epoch and the same routes.
     fn agree(&mut self, clients: &[usize]) -> Fallible<()> {
         let ours = state(&self.model)?;
         for client in clients.iter().map(|&at| &self.clients[at]) {
@@ -142,7 +142,7 @@ impl<'r> Check<'r> {
         Ok(())
     }
 
-    /// These answer, and still with `state`.
+    /// Checks that these clients answer, still with `state`.
     fn keep(&mut self, clients: &[usize], state: &str, least_age: f64) -> Fallible<()> {
         for &at in clients {
             let client = &mut self.clients[at];
@@ -160,8 +160,8 @@ impl<'r> Check<'r> {
         self.agree(&[1])
     }
 
-    /// Nothing comes through, and nobody says so: the client finds out, and tells its age. The
-    /// history that it missed is gone when it comes back.
+    /// Cuts a client off without closing its connection. It must notice and report the age of its
+    /// spec. When it returns, etcd no longer has the history that it missed.
     fn cut_off(&mut self) -> Fallible<()> {
         let before = state(&self.model)?;
         self.proxy.cut();
@@ -183,9 +183,9 @@ impl<'r> Check<'r> {
         self.steps(40, ALL)
     }
 
-    /// etcd comes back without data, and counts its revisions anew, of another Spec. What has the
-    /// revision that the clients have is not what they have, so none calls itself fresh; what has
-    /// a higher one is followed.
+    /// Restarts etcd without data, so its revisions start again, with another spec. An equal
+    /// revision is not the spec that the clients have, so none may call itself fresh. They follow a
+    /// higher one.
     fn emptied(&mut self) -> Fallible<()> {
         let (before, known) = (state(&self.model)?, self.epoch);
         if let Some(etcd) = self.etcd.take() {
@@ -210,21 +210,20 @@ impl<'r> Check<'r> {
         self.steps(1, ALL)
     }
 
-    /// A key is bytes, and need not be text.
+    /// A key is bytes and may be no text.
     fn any_bytes(&mut self) -> Fallible<()> {
         let client = &mut self.clients[0];
         client.send(b"\xff\xfe")?;
         let answer = client.line()?;
         let router = self.model.build()?;
-        // As a peer reads it.
+        // A peer reads it like this.
         let ours = format!("\u{fffd}\u{fffd} {}", owner(&*router, b"\xff\xfe"));
         self.tally
             .compare(client.name(), b"\xff\xfe", &answer, &ours);
         Ok(())
     }
 
-    /// What cannot be understood is refused by clients and writers, in words; the last good one
-    /// keeps routing.
+    /// Clients and writers refuse a damaged spec with a message, and route by the last good one.
     fn refused(&mut self) -> Fallible<()> {
         let good = self.model.to_toml();
         let unknown = good.replace("format = 1", "format = 2");
@@ -247,13 +246,13 @@ impl<'r> Check<'r> {
         self.agree(ALL)
     }
 
-    /// Two writers at once, each with changes of its own and with some that only one can make;
-    /// gives how many races were lost.
+    /// Runs two writers at once, with changes of their own and changes that only one can make, and
+    /// returns the number of lost races.
     fn races(&mut self) -> Fallible<u64> {
         let mut writers = Vec::new();
         for name in ["left", "right"] {
             let mut writer = Peer::start(name, "write", self.ports[0], self.folder.path())?;
-            // Both are there before they race.
+            // Both writers are up before they race.
             writer.send("start")?;
             writer.line()?;
             writers.push(writer);
@@ -265,7 +264,7 @@ impl<'r> Check<'r> {
             }
         }
         let raced = Raced::read(&writers)?;
-        // Each change is a revision, and there is no other.
+        // Each change is one revision, and no other revision exists.
         let wanted: Vec<_> = (self.epoch + 1..).take(3 * RACES).collect();
         if raced.epochs != wanted || raced.refused != RACES || raced.lost == 0 {
             return Err(format!("{raced:?}").into());
@@ -287,12 +286,12 @@ impl<'r> Check<'r> {
     }
 }
 
-/// How it went for the writers.
+/// The results of the writers.
 #[derive(Debug, Default)]
 struct Raced {
     epochs: Vec<u64>,
     lost: u64,
-    /// Changes that the other had made.
+    /// Changes that the other writer had made first.
     refused: usize,
 }
 
@@ -336,7 +335,7 @@ fn start_etcd([clients, members]: [u16; 2], folder: &Path) -> Fallible<Running> 
     }
     args.push(format!("--data-dir={}", folder.join("data").display()));
     let etcd = Running::start("etcd", args, &folder.join("etcd.log"), clients)?;
-    // It listens before it has a leader.
+    // etcd listens before it has a leader.
     let start = Instant::now();
     while let Err(error) = run(etcdctl(clients).args(["get", KEY])) {
         if start.elapsed() > PATIENCE {
@@ -346,7 +345,7 @@ fn start_etcd([clients, members]: [u16; 2], folder: &Path) -> Fallible<Running> 
     Ok(etcd)
 }
 
-/// Put the first Spec, and give its epoch.
+/// Writes the first spec and returns its epoch.
 fn init(port: u16, spec: &Spec, file: &Path) -> Fallible<u64> {
     std::fs::write(file, spec.to_toml())?;
     let endpoint = format!("http://127.0.0.1:{port}");
@@ -355,7 +354,7 @@ fn init(port: u16, spec: &Spec, file: &Path) -> Fallible<u64> {
     Ok(answer.trim_start_matches("epoch ").trim_end().parse()?)
 }
 
-/// What it printed.
+/// Returns what the process printed.
 fn run(command: &mut Command) -> Fallible<String> {
     let output = command.output()?;
     if !output.status.success() {
@@ -365,7 +364,7 @@ fn run(command: &mut Command) -> Fallible<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// The epoch of a change that was made, and how often it was tried.
+/// Returns the epoch of a change and the number of tries.
 fn made(answer: &str) -> Fallible<(u64, u64)> {
     let words: Vec<_> = answer.split(' ').collect();
     let ["epoch", epoch, "tries", tries] = words[..] else {
@@ -374,7 +373,7 @@ fn made(answer: &str) -> Fallible<(u64, u64)> {
     Ok((epoch.parse()?, tries.parse()?))
 }
 
-/// What a client must say that has this Spec.
+/// Returns what a client with this spec must answer.
 fn state(spec: &Spec) -> Fallible<String> {
     let router = spec.build()?;
     let owners: String = (0..10_000)

@@ -13,7 +13,7 @@ use crate::tally::Fallible;
 pub(super) const PROGRAM: &str = "hashroute-etcd";
 pub(super) const KEY: &str = "/routing/cache";
 
-/// How long anything may take.
+/// The limit for any answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A process that answers lines with lines.
@@ -26,11 +26,11 @@ pub(super) struct Peer {
     log: PathBuf,
 }
 
-/// What a client says of itself.
+/// The state that a client reports.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Report {
     pub(super) epoch: u64,
-    /// Its fingerprint, and the digest of 10,000 routes.
+    /// The fingerprint, and a digest of 10,000 routes.
     pub(super) state: String,
     pub(super) age: f64,
 }
@@ -48,7 +48,7 @@ impl Peer {
         let output = BufReader::new(child.stdout.take().ok_or("no output")?);
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
-            // Ends with the process, or when nobody listens.
+            // Ends with the process, or when the receiver is gone.
             let _ = output
                 .split(b'\n')
                 .map_while(Result::ok)
@@ -77,7 +77,7 @@ impl Peer {
             .map_err(|error| self.failure(&error.to_string()))
     }
 
-    /// Stop, or go on: `STOP`, `CONT`.
+    /// Sends a signal: `STOP` or `CONT`.
     pub(super) fn signal(&self, signal: &str) -> Fallible<()> {
         let status = Command::new("kill")
             .args(["-s", signal, &self.child.id().to_string()])
@@ -88,7 +88,7 @@ impl Peer {
         Ok(())
     }
 
-    /// What it says when it has come to an epoch.
+    /// Returns the state of the client once it has reached an epoch.
     pub(super) fn at(&self, epoch: u64) -> Fallible<Report> {
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
@@ -100,7 +100,7 @@ impl Peer {
         Err(self.failure(&format!("has not come to epoch {epoch}")))
     }
 
-    /// Ask until it says what is wanted.
+    /// Asks until the answer is the wanted one.
     pub(super) fn until(&mut self, wanted: impl Fn(&Report) -> bool) -> Fallible<Report> {
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
@@ -114,7 +114,7 @@ impl Peer {
         Err(self.failure("does not say what is wanted"))
     }
 
-    /// Wait until its log has these words.
+    /// Waits until the log contains these words.
     pub(super) fn complains(&self, words: &str) -> Fallible<()> {
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
@@ -158,7 +158,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // A process that has ended needs neither.
+        // A process that has ended needs no signal.
         drop(self.child.kill());
         drop(self.child.wait());
     }

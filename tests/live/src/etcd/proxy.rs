@@ -1,5 +1,5 @@
-//! A relay between a client and etcd, which can be cut: then nothing comes through in either
-//! direction, and nobody is told.
+//! A relay between a client and etcd. When it is cut, nothing passes in either direction and no
+//! connection is closed.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use crate::tally::Fallible;
 
-/// How soon a relay sees that it is cut.
+/// The time after which a relay notices that it is cut.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// It ends with the program.
+/// Starts a relay, which ends with the program.
 #[derive(Debug)]
 pub(crate) struct Proxy {
     pub(crate) port: u16,
@@ -28,7 +28,7 @@ impl Proxy {
         let seen = Arc::clone(&is_cut);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                // A server that is away is an end of the connection.
+                // An unreachable server ends the connection.
                 drop(connect(client, server, &seen));
             }
         });
@@ -53,7 +53,7 @@ fn connect(client: TcpStream, server: u16, is_cut: &Arc<AtomicBool>) -> std::io:
         let is_cut = Arc::clone(is_cut);
         thread::spawn(move || {
             relay(&from, &to, &is_cut);
-            // The other side may have ended it.
+            // The other side may have closed it.
             drop(from.shutdown(Shutdown::Both));
             drop(to.shutdown(Shutdown::Both));
         });
@@ -61,7 +61,7 @@ fn connect(client: TcpStream, server: u16, is_cut: &Arc<AtomicBool>) -> std::io:
     Ok(())
 }
 
-/// Until either side ends, or the cut is mended: what was lost in it cannot be made good.
+/// Copies until a side ends or a cut is over, since the bytes lost in it are missing.
 fn relay(mut from: &TcpStream, mut to: &TcpStream, is_cut: &AtomicBool) {
     let mut bytes = [0; 16 << 10];
     let mut has_lost = false;
