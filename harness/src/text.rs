@@ -7,6 +7,8 @@
 //! assert_eq!(text::percent(0.0909), "9.09%");
 //! ```
 
+use std::borrow::Cow;
+
 use hashroute::Router;
 
 const TIMES: &[&str] = &["ns", "µs", "ms", "s"];
@@ -156,6 +158,11 @@ pub fn printable(text: &str) -> String {
         }
     }
     shown
+}
+
+/// Returns a key as text; one that is not UTF-8 with escapes such as `\xff`.
+pub(crate) fn key_text(key: &[u8]) -> Cow<'_, str> {
+    core::str::from_utf8(key).map_or_else(|_| key.escape_ascii().to_string().into(), Cow::Borrowed)
 }
 
 /// Marks of direction and width, separators of lines: text that holds them reads as another.

@@ -4,12 +4,14 @@ use super::chance::{SIGNIFICANCE, SLIGHT};
 use super::counts;
 use super::diagnosis::Diagnosis;
 use super::evidence::Evidence;
+use super::finding::{Finding, KeyStage, Status};
+use super::findings::findings;
 use super::measures::{self, MeasureSkew};
 use super::placed::{Cluster, Placed};
-use super::remedies::Trial;
 use super::result::Skew;
 use super::sentences;
-use super::stages::{self, Finding, KeyStage, Status, Tests};
+use super::stages::Tests;
+use super::trial::Trial;
 use crate::keys::Keys;
 use crate::summary::Measure;
 use crate::text::hash_name;
@@ -76,7 +78,7 @@ impl Diagnosis<'_> {
             cluster: &cluster,
             distinct: whole(evidence.distinct_keys()),
         };
-        let stages = stages::findings(&sentences, &mut measures, threshold);
+        let stages = findings(&sentences, &mut measures, threshold);
         let worst = measures::worst(&measures);
         let faults = faults(&stages, worst);
         let remedies = if worst.is_some() || !faults.is_empty() {

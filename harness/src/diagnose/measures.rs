@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::carriers::Carriers;
 use super::chance::{self, beyond};
 use super::evidence::Evidence;
+use super::finding::KeyStage;
 use super::placed::Cluster;
-use super::stages::KeyStage;
 use super::templates::{self, TemplateShare};
 use crate::summary::{KeyShare, Measure, Sample, ratio};
 

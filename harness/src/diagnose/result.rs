@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::counts::NodeCounts;
+use super::finding::Finding;
 use super::hashes::{HashStep, Residue};
 use super::measures::{self, MeasureSkew};
-use super::remedies::Remedy;
-use super::stages::Finding;
+use super::remedy::Remedy;
 use crate::measure::is_zero;
 
 /// Why keys lie unevenly, or that they do not.

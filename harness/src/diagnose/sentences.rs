@@ -1,12 +1,14 @@
 //! The answer as sentences.
 
 use super::diagnosis::Diagnosis;
+use super::finding::{Finding, KeyStage, Status};
 use super::measures::MeasureSkew;
 use super::placed::{Cluster, Placed};
-use super::remedies::Remedy;
+use super::remedy::{Attempt, Remedy};
 use super::result::Skew;
-use super::stages::{Finding, KeyStage, Status, Tests, shown};
-use crate::text::rough_percent;
+use super::stages::Tests;
+use super::templates::Shape;
+use crate::text::{key_text, printable, rough_percent};
 
 /// What the sentences on stages need.
 pub(super) struct Stages<'a> {
@@ -291,6 +293,31 @@ pub(super) fn advice(skew: &Skew) -> String {
     }
 }
 
+/// Says what was changed.
+pub(super) fn attempt(attempt: Attempt) -> String {
+    match attempt {
+        Attempt::WithoutKey(key) => format!("{} kept elsewhere, or split", shown(key)),
+        Attempt::WithoutLargest(count) => {
+            format!("the {count} largest keys kept elsewhere, or split")
+        }
+        Attempt::WithoutTags => String::from("keys without their hash tags"),
+        Attempt::EqualWeights => String::from("every node of weight 1"),
+        Attempt::Mixed => String::from("hashes mixed once more (mix64)"),
+        Attempt::Reshaped(shape, example) => {
+            let place = match shape {
+                Shape::Front => "in front",
+                Shape::Middle => "in the middle",
+                Shape::Padded => "zero padded",
+            };
+            format!("the number {place}: {}", shown(example))
+        }
+        Attempt::Hash(function) => format!("hash {function}"),
+        Attempt::Parameter(name, value) => format!("{name}={value}"),
+        Attempt::Nodes(count) => format!("{count} nodes"),
+        Attempt::Strategy(name, hash) => format!("strategy {name}, hash {hash}"),
+    }
+}
+
 fn tried(best: &Remedy) -> String {
     format!(
         " Best of what was tried: {} (cv {:.4}, chance alone gives {:.4}; moves {} of the keys).",
@@ -299,4 +326,9 @@ fn tried(best: &Remedy) -> String {
         best.noise_cv,
         rough_percent(best.moved_share)
     )
+}
+
+/// A key or tag as text.
+fn shown(key: &[u8]) -> String {
+    printable(&key_text(key))
 }

@@ -1,10 +1,11 @@
 //! What keys are made of: a text with gaps for numbers, and the gap that varies.
 
 use core::ops::Range;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+
+use crate::text::key_text;
 
 /// Keys of one form, and the share that they carry.
 ///
@@ -28,7 +29,7 @@ pub struct TemplateShare {
 
 /// The form of a key: each run of digits becomes `{i}`.
 pub(super) fn of(key: &[u8]) -> String {
-    let text = text(key);
+    let text = key_text(key);
     let mut template = String::with_capacity(text.len());
     let mut rest: &str = &text;
     while let Some(start) = rest.find(is_digit) {
@@ -38,13 +39,6 @@ pub(super) fn of(key: &[u8]) -> String {
     }
     template.push_str(rest);
     template
-}
-
-pub(super) fn text(key: &[u8]) -> Cow<'_, str> {
-    core::str::from_utf8(key).map_or_else(
-        |_| Cow::Owned(format!("{}", key.escape_ascii())),
-        Cow::Borrowed,
-    )
 }
 
 fn is_digit(c: char) -> bool {

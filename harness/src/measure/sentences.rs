@@ -1,70 +1,79 @@
-//! Verdicts in words.
+//! The sentences of a verdict. Everything else in this room is data.
 
 use super::figures::Figures;
-use super::verdict::Cause;
-use super::yardstick::Measured;
-use crate::summary::{KeyShare, Measure};
-use crate::text::printable;
+use super::verdict::{Cause, Evenness};
+use crate::summary::Measure;
+use crate::text::{printable, rough_percent};
 
-pub(super) fn line(measure: Measure, measured: &Measured) -> String {
-    let Measured {
-        figures,
-        evenness,
-        carriers,
-        ..
-    } = measured;
-    if *carriers == 0 {
+/// Writes how even one measure is, why, and the figures that show it. `carriers` is the number of
+/// distinct keys that carry any of it.
+pub(super) fn line(
+    measure: Measure,
+    figures: &Figures,
+    evenness: &Evenness,
+    carriers: usize,
+) -> String {
+    if carriers == 0 {
         return format!("{measure}: none lie on any node");
     }
-    let why = match evenness.cause {
+    let finding = match evenness.cause {
         Cause::Even => String::from("even"),
-        Cause::FewKeys => {
-            format!(
-                "as rough as chance is on {carriers} distinct keys{}: take more keys or fewer nodes",
-                if measure == Measure::Keys {
-                    ""
-                } else {
-                    " that carry any"
-                }
-            )
-        }
-        Cause::HeavyKeys => format!("uneven since {}", heavy(figures, *carriers)),
+        Cause::FewKeys => format!(
+            "uneven by chance: {} are few for these nodes; use more keys or fewer nodes",
+            distinct(measure, carriers)
+        ),
+        Cause::HeavyKeys => format!("uneven because {}", heavy(measure, figures, carriers)),
         Cause::Structure => format!(
-            "uneven as the strategy's own shares are (cv {:.4}): more points, cells or slots would help",
+            "uneven because the strategy's exact shares are (cv {:.4}); use more points, cells or slots",
             evenness.structure_cv
         ),
         Cause::Placement => String::from(
-            "uneven beyond chance: by the strategy, as a bound on loads, or a hash that does not spread these keys",
+            "uneven beyond chance: the strategy bounds loads, or the hash does not spread these keys",
         ),
     };
     let (cv, max, noise) = (figures.cv, figures.max_over_mean, figures.noise.cv);
     format!(
-        "{measure}: {why} (cv {cv:.4}, chance alone gives {noise:.4}; the fullest node has {max:.3} times its part)"
+        "{measure}: {finding} (cv {cv:.4}, chance alone gives {noise:.4}; the fullest node has {max:.3} times its part)"
     )
 }
 
-/// A key with so many times the mean is heavy; keys that are so many times less than all are few.
+/// The factor that makes a key heavy: it carries more than this many times the mean. Keys are few
+/// if they are fewer than all carriers by this factor.
 const FAR: f64 = 10.0;
 
-/// Which keys are heavy, up to three, and how many carry half, where these are few.
-fn heavy(figures: &Figures, carriers: usize) -> String {
+/// Names up to three heavy keys, and the number of keys that carry half, if it is small.
+fn heavy(measure: Measure, figures: &Figures, carriers: usize) -> String {
     let half = figures.keys_for_half;
     let largest = figures.largest.iter().take(3);
-    let heavy = largest.filter(|largest| largest.share * carriers as f64 > FAR);
-    let share = |one: &KeyShare| format!("{:.1} %", one.share * 100.0);
-    let heavy: Vec<_> = heavy.map(|one| (printable(&one.key), share(one))).collect();
+    let heavy = largest.filter(|key| key.share * carriers as f64 > FAR);
+    let heavy: Vec<_> = heavy
+        .map(|key| (printable(&key.key), rough_percent(key.share)))
+        .collect();
     let list = || {
-        let words = heavy.iter().map(|(key, share)| format!("{key} {share}"));
-        words.collect::<Vec<_>>().join(", ")
+        let items = heavy.iter().map(|(key, share)| format!("{key} {share}"));
+        items.collect::<Vec<_>>().join(", ")
+    };
+    let carry_half = || {
+        format!(
+            "{half} of {} carry half of the {measure}",
+            distinct(measure, carriers)
+        )
     };
     let few = half as f64 * FAR < carriers as f64;
     match heavy.as_slice() {
-        [(key, share)] if !few || half == 1 => format!("{key} alone holds {share} of them"),
-        [_, ..] if !few => format!("few keys hold much of them: {}", list()),
-        [] => format!("{half} of {carriers} distinct keys carry half of them"),
-        _ => format!(
-            "{half} of {carriers} distinct keys carry half of them (the largest: {})",
-            list()
-        ),
+        [(key, share)] if !few || half == 1 => {
+            format!("{key} alone carries {share} of the {measure}")
+        }
+        [_, ..] if !few => format!("few keys carry much of the {measure}: {}", list()),
+        [] => carry_half(),
+        _ => format!("{} (the largest: {})", carry_half(), list()),
+    }
+}
+
+/// Names the keys that a number counts. Every key counts as a key; it may carry no bytes.
+fn distinct(measure: Measure, carriers: usize) -> String {
+    match measure {
+        Measure::Keys => format!("{carriers} distinct keys"),
+        _ => format!("{carriers} distinct keys that carry any"),
     }
 }

@@ -3,8 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::figures::Figures;
-use super::sentences::line;
-use super::yardstick::Measured;
 use crate::summary::Measure;
 
 /// Why a measure is as uneven as it is: the largest part of it.
@@ -69,7 +67,7 @@ pub struct Evenness {
 /// let router = Rendezvous::new(["a", "b", "c"].map(Node::new))?;
 /// let verdict = balance("rendezvous", &router, &keys, &Assignment::of(&router, &keys)).verdict;
 /// assert_eq!((verdict.matter, verdict.cause), (Some(Measure::Bytes), Cause::HeavyKeys));
-/// assert!(verdict.text.contains("user:0 alone holds 33.3 %"));
+/// assert!(verdict.text.contains("user:0 alone carries 33.3%"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -156,38 +154,4 @@ fn largest(parts: [(f64, Cause); 3]) -> Cause {
             if part.0 > best.0 { part } else { best }
         });
     cause
-}
-
-impl Verdict {
-    /// Of each measure that is known.
-    pub(super) fn new(
-        keys: &Measured,
-        bytes: Option<&Measured>,
-        requests: Option<&Measured>,
-    ) -> Self {
-        let known = [
-            (Measure::Keys, Some(keys)),
-            (Measure::Bytes, bytes),
-            (Measure::Requests, requests),
-        ];
-        let known = || {
-            known
-                .into_iter()
-                .filter_map(|(measure, known)| known.map(|known| (measure, known)))
-        };
-        let lines: Vec<_> = known()
-            .map(|(measure, known)| line(measure, known))
-            .collect();
-        let uneven = known().filter(|(_, known)| known.evenness.cause != Cause::Even);
-        let worst = uneven.max_by(|(_, a), (_, b)| a.figures.cv.total_cmp(&b.figures.cv));
-        let evenness = |known: Option<&Measured>| known.map(|known| known.evenness.clone());
-        Self {
-            matter: worst.map(|(measure, _)| measure),
-            cause: worst.map_or(Cause::Even, |(_, known)| known.evenness.cause),
-            text: lines.join("\n"),
-            keys: keys.evenness.clone(),
-            bytes: evenness(bytes),
-            requests: evenness(requests),
-        }
-    }
 }

@@ -6,10 +6,11 @@ use super::assignment::Assignment;
 use super::balance::{Balance, NodeBalance};
 use super::figures::{ExactFigures, Figures, TopShare};
 use super::noise::{Noise, Spread};
+use super::sentences;
 use super::shares::exact_shares;
-use super::verdict::{Evenness, Evidence, Verdict};
+use super::verdict::{Cause, Evenness, Evidence, Verdict};
 use crate::keys::Keys;
-use crate::summary::{Carried, Sample, ratio};
+use crate::summary::{Carried, Measure, Sample, ratio};
 use crate::text::hash_name;
 use hashroute::{Node, Router};
 
@@ -136,7 +137,7 @@ impl Yardstick {
         let by_keys = view.measured(&self.keys, keys.unwrap_or_default());
         let by_bytes = measured(&self.bytes, bytes);
         let by_requests = measured(&self.requests, requests);
-        let verdict = Verdict::new(&by_keys, by_bytes.as_ref(), by_requests.as_ref());
+        let verdict = verdict(&by_keys, by_bytes.as_ref(), by_requests.as_ref());
         let held: u64 = by_keys.loads.iter().sum();
         Balance {
             strategy: placed.strategy.to_owned(),
@@ -203,13 +204,43 @@ struct View<'a> {
 
 /// What there is to say of one measure.
 #[derive(Debug)]
-pub(super) struct Measured {
+struct Measured {
     /// By node, weight 0 included.
     loads: Vec<u64>,
     /// How many distinct keys carry any of it.
-    pub(super) carriers: usize,
-    pub(super) figures: Figures,
-    pub(super) evenness: Evenness,
+    carriers: usize,
+    figures: Figures,
+    evenness: Evenness,
+}
+
+/// Of each measure that is known.
+fn verdict(keys: &Measured, bytes: Option<&Measured>, requests: Option<&Measured>) -> Verdict {
+    let known = [
+        (Measure::Keys, Some(keys)),
+        (Measure::Bytes, bytes),
+        (Measure::Requests, requests),
+    ];
+    let known = || {
+        known
+            .into_iter()
+            .filter_map(|(measure, known)| known.map(|known| (measure, known)))
+    };
+    let lines: Vec<_> = known()
+        .map(|(measure, known)| {
+            sentences::line(measure, &known.figures, &known.evenness, known.carriers)
+        })
+        .collect();
+    let uneven = known().filter(|(_, known)| known.evenness.cause != Cause::Even);
+    let worst = uneven.max_by(|(_, a), (_, b)| a.figures.cv.total_cmp(&b.figures.cv));
+    let evenness = |known: Option<&Measured>| known.map(|known| known.evenness.clone());
+    Verdict {
+        matter: worst.map(|(measure, _)| measure),
+        cause: worst.map_or(Cause::Even, |(_, known)| known.evenness.cause),
+        text: lines.join("\n"),
+        keys: keys.evenness.clone(),
+        bytes: evenness(bytes),
+        requests: evenness(requests),
+    }
 }
 
 impl<'a> View<'a> {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::amounts::{Sample, ratio};
+use crate::text::key_text;
 
 /// A key and the share that it carries.
 ///
@@ -24,10 +25,10 @@ pub struct KeyShare {
 
 impl KeyShare {
     pub(crate) fn new(key: &[u8], amount: u64, total: f64) -> Self {
-        let key = core::str::from_utf8(key)
-            .map_or_else(|_| key.escape_ascii().to_string(), str::to_owned);
-        let share = ratio(amount as f64, total);
-        Self { key, share }
+        Self {
+            key: key_text(key).into_owned(),
+            share: ratio(amount as f64, total),
+        }
     }
 }
 

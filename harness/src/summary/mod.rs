@@ -3,6 +3,7 @@
 mod amounts;
 mod carried;
 mod census;
+mod ids;
 mod measure;
 mod sketch;
 mod templates;
@@ -10,7 +11,8 @@ mod templates;
 pub(crate) use amounts::{Moments, Sample, ratio};
 pub use carried::KeyShare;
 pub(crate) use carried::{Carried, NAMED};
-pub(crate) use census::{Amounts, BLOCK, Census, Id, MEASURES, Row as CensusRow, id};
+pub(crate) use census::{Census, Row as CensusRow};
+pub(crate) use ids::{Amounts, BLOCK, Id, MEASURES, id};
 pub use measure::Measure;
 pub(crate) use sketch::{LISTED, MOST, ROWS, Sketch, WIDTH};
 pub(crate) use templates::Run;

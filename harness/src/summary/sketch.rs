@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::census::{Amounts, ById, Id, MEASURES};
+use super::ids::{Amounts, ById, Id, MEASURES};
 
 /// Rows of cells; a key has a cell in each, by sixteen bits of its id.
 pub(crate) const ROWS: usize = 4;

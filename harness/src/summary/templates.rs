@@ -1,6 +1,7 @@
 //! Keys with their numbers taken out.
 
-use super::census::{Amounts, Census, MEASURES};
+use super::census::Census;
+use super::ids::{Amounts, MEASURES};
 
 /// The template of a key, each run of digits replaced by `{i}`, in place of what is in `template`.
 fn fill(template: &mut Vec<u8>, key: &[u8]) {

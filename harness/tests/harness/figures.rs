@@ -333,7 +333,7 @@ fn debian_packages_are_even_by_name_and_not_by_size() -> Result<(), Box<dyn core
         assert!(
             verdict
                 .text
-                .contains("linux-image-6.12.117+deb12-rt-amd64-dbg 1.3 %"),
+                .contains("linux-image-6.12.117+deb12-rt-amd64-dbg 1.3%"),
             "{}",
             verdict.text
         );

@@ -17,7 +17,7 @@ fn one_heavy_key_is_named_alone() -> Result<(), Error> {
     );
     let words = verdict.text.lines().last().unwrap_or_default();
     assert!(
-        words.starts_with("bytes: uneven since k7 alone holds 20.0 % of them ("),
+        words.starts_with("bytes: uneven because k7 alone carries 20.0% of the bytes ("),
         "{words}"
     );
     Ok(())
@@ -30,7 +30,7 @@ fn few_carriers_are_counted_and_not_all_keys() -> Result<(), Error> {
     let verdict = balance_of(&Rendezvous::new(nodes(10))?, &keys).verdict;
     assert_eq!(verdict.cause, Cause::FewKeys);
     assert!(
-        verdict.text.contains("on 200 distinct keys that carry any"),
+        verdict.text.contains("200 distinct keys that carry any"),
         "{}",
         verdict.text
     );
@@ -57,7 +57,7 @@ fn keys_in_words_stay_on_their_line() -> Result<(), Error> {
     sizes.push(9000);
     let verdict = balance_of(&Rendezvous::new(nodes(3))?, &keys.with_sizes(sizes)?).verdict;
     assert!(
-        verdict.text.contains("\\u{1b}[31m\\n alone holds 90.0 %"),
+        verdict.text.contains("\\u{1b}[31m\\n alone carries 90.0%"),
         "{}",
         verdict.text
     );

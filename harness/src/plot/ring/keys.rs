@@ -4,6 +4,7 @@ use super::circle::{Cast, Circle};
 use super::scene::{RADII, RingScene};
 use crate::measure::assign;
 use crate::plot::canvas::{Anchor, Canvas, Pen, around};
+use crate::text::key_text;
 
 /// As many as there are letters.
 const MOST: usize = 26;
@@ -41,10 +42,9 @@ pub(super) fn shown(cast: &Cast, circle: &Circle, scene: &RingScene) -> Vec<Show
         let owners = owners.map(|(side, router)| cast.index_of(side, assign(router, key)?));
         let found = now.hash_key(key).and_then(|hash| circle.find(hash));
         let owned = found.filter(|(_, arc)| arc.owner.is_some());
-        let text = core::str::from_utf8(key);
         Shown {
             letter,
-            text: text.map_or_else(|_| key.escape_ascii().to_string(), String::from),
+            text: key_text(key).into_owned(),
             turn: found.map(|(turn, _)| turn),
             end: owned.map(|(_, arc)| circle.end(&arc)),
             owners,

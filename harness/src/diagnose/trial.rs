@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-
 use super::chance::{self, SLIGHT, Units};
 use super::counts::{MANY, NodeCounts};
 use super::diagnosis::Diagnosis;
 use super::evidence::Evidence;
+use super::finding::KeyStage;
 use super::placed::{Cluster, Placed};
-use super::stages::{KeyStage, shown};
+use super::remedy::{Attempt, Remedy};
+use super::sentences;
 use super::templates::{Shape, Varying};
 use crate::measure::{assign, assign_hash};
 use crate::summary::Measure;
@@ -18,61 +18,8 @@ use hashroute::hash::mix64;
 use hashroute::registry::{Agree, Excess, Params, Setup};
 use hashroute::{HashFunction, KeyHash, KeyHasher, NodeId, Router, Server, strategy};
 
-/// Something that was tried, and what came of it.
-///
-/// ```
-/// use hashroute_harness::{Keys, skew::Diagnosis};
-/// use hashroute::registry::{Params, Setup};
-/// use hashroute::{HashFunction, KeyHasher, strategy};
-///
-/// let params = Params::default().with_hasher(KeyHasher::new(HashFunction::TwemproxyFnv1a64));
-/// let nodes = (0..60).map(|i| format!("node-{i}"));
-/// let setup = Setup::new(strategy::find("modulo")?, nodes, params);
-/// let keys = Keys::template("metric:demo:{i}", 0..1000)?;
-/// let remedies = Diagnosis::new(&setup).analyse(&keys)?.remedies;
-/// let front = remedies.iter().find(|remedy| remedy.what.contains("in front"));
-/// assert!(front.is_some_and(|front| front.even && front.moved_share > 0.9));
-/// # Ok::<(), hashroute::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Remedy {
-    /// What was changed.
-    pub what: String,
-    /// The coefficient of variation afterwards, of the measure that was most uneven.
-    pub cv: f64,
-    /// What chance alone gives.
-    pub noise_cv: f64,
-    /// How often chance alone gives as much, as in [`MeasureSkew`](super::MeasureSkew).
-    pub p_value: f64,
-    /// Whether that is even: a p of at least a hundredth, or a coefficient of variation below it.
-    pub even: bool,
-    /// The share of the keys that move.
-    pub moved_share: f64,
-}
-
 /// How many keys are tried.
 const TRIED: usize = 1 << 16;
-
-/// A p below it is no chance: of one remedy, not of many tests, so that none looks better than
-/// it is.
-const PLAIN: f64 = 0.01;
-
-impl Remedy {
-    /// By these loads, of which no key moved.
-    fn judge(what: String, cluster: &Cluster, loads: &[f64], units: &Units) -> Self {
-        let cv = chance::cv(loads, &cluster.fair);
-        let p_value = units.p_value(loads, &cluster.fair);
-        Self {
-            what,
-            cv,
-            noise_cv: cluster.noise(units.effective),
-            p_value,
-            even: p_value >= PLAIN || cv < SLIGHT,
-            moved_share: 0.0,
-        }
-    }
-}
 
 /// The keys and where they are now.
 pub(super) struct Trial<'a> {
@@ -179,10 +126,11 @@ impl<'a> Trial<'a> {
                 }
             }
             gone = count;
-            let what = match count {
-                1 => format!("{} kept elsewhere, or split", shown(first.key)),
-                _ => format!("the {count} largest keys kept elsewhere, or split"),
+            let attempt = match count {
+                1 => Attempt::WithoutKey(first.key),
+                _ => Attempt::WithoutLargest(count),
             };
+            let what = sentences::attempt(attempt);
             let remedy = Remedy::judge(what, &cluster, &loads, &carriers.units(count));
             let is_even = remedy.even;
             self.found.push(remedy);
@@ -197,11 +145,11 @@ impl<'a> Trial<'a> {
     /// Keep what came of it, if anything did.
     fn tried(
         &mut self,
-        what: String,
+        attempt: Attempt,
         router: &dyn Router,
         assign: &dyn Fn(usize) -> Option<NodeId>,
     ) {
-        let remedy = self.measured(what, router, assign);
+        let remedy = self.measured(attempt, router, assign);
         if remedy.moved_share > 0.0 {
             self.found.push(remedy);
         }
@@ -209,7 +157,7 @@ impl<'a> Trial<'a> {
 
     fn measured(
         &self,
-        what: String,
+        attempt: Attempt,
         router: &dyn Router,
         assign: &dyn Fn(usize) -> Option<NodeId>,
     ) -> Remedy {
@@ -227,30 +175,30 @@ impl<'a> Trial<'a> {
         let units = Units::of(&carried.map(|&amount| (amount, 1.0)));
         Remedy {
             moved_share: ratio(f64::from(moved), self.keys.len() as f64),
-            ..Remedy::judge(what, &cluster, &loads, &units)
+            ..Remedy::judge(sentences::attempt(attempt), &cluster, &loads, &units)
         }
     }
 
-    fn with_params(&mut self, what: String, params: Params) {
+    fn with_params(&mut self, attempt: Attempt, params: Params) {
         let setup = self.setup.clone().with_params(params);
         if let Ok(router) = setup.and_then(|setup| setup.build()) {
-            self.with_router(what, &*router);
+            self.with_router(attempt, &*router);
         }
     }
 
-    fn with_router(&mut self, what: String, router: &dyn Router) {
+    fn with_router(&mut self, attempt: Attempt, router: &dyn Router) {
         let keys = self.keys.clone();
-        self.tried(what, router, &|at| assign(router, keys[at]));
+        self.tried(attempt, router, &|at| assign(router, keys[at]));
     }
 
-    fn with_keys(&mut self, what: String, keys: &[Vec<u8>]) {
+    fn with_keys(&mut self, attempt: Attempt, keys: &[Vec<u8>]) {
         if self.keys.iter().zip(keys).all(|(now, then)| now == then) {
             return;
         }
         // Keys that become one are no remedy.
         let distinct: BTreeSet<_> = keys.iter().collect();
         if let (true, Ok(router)) = (distinct.len() == keys.len(), self.setup.build()) {
-            self.tried(what, &*router, &|at| assign(&*router, &keys[at]));
+            self.tried(attempt, &*router, &|at| assign(&*router, &keys[at]));
         }
     }
 
@@ -264,7 +212,7 @@ impl<'a> Trial<'a> {
                 .collect()
         };
         let keys: Vec<Vec<u8>> = self.keys.iter().map(plain).collect();
-        self.with_keys(String::from("keys without their hash tags"), &keys);
+        self.with_keys(Attempt::WithoutTags, &keys);
     }
 
     fn weights(&mut self) {
@@ -277,7 +225,7 @@ impl<'a> Trial<'a> {
         let one = |server: &Server| server.clone().with_weight(server.weight().min(1));
         let servers: Vec<_> = self.setup.servers().iter().map(one).collect();
         if let Ok(router) = self.setup.with_members(servers).build() {
-            self.with_router(String::from("every node of weight 1"), &*router);
+            self.with_router(Attempt::EqualWeights, &*router);
         }
     }
 
@@ -289,7 +237,7 @@ impl<'a> Trial<'a> {
         for param in self.setup.scheme().params {
             for value in param.finer {
                 let params = self.setup.params().clone().with(param.name, *value);
-                self.with_params(format!("{}={value}", param.name), params);
+                self.with_params(Attempt::Parameter(param.name, value), params);
             }
         }
     }
@@ -313,7 +261,7 @@ impl<'a> Trial<'a> {
             let servers = self.diagnosis.resized(count);
             let router = self.setup.with_members(servers).build();
             if let Some(router) = router.ok().filter(|router| router.nodes().len() == count) {
-                self.with_router(format!("{nodes} nodes"), &*router);
+                self.with_router(Attempt::Nodes(nodes), &*router);
             }
         }
     }
@@ -327,11 +275,7 @@ impl<'a> Trial<'a> {
             let hash = mix64(router.hash_key(keys[at])?.get()) >> (64 - bits);
             assign_hash(&*router, KeyHash::from_raw(hash))
         };
-        self.tried(
-            String::from("hashes mixed once more (mix64)"),
-            &*router,
-            &assign,
-        );
+        self.tried(Attempt::Mixed, &*router, &assign);
     }
 
     fn shapes(&mut self) {
@@ -342,13 +286,8 @@ impl<'a> Trial<'a> {
                 .iter()
                 .map(|key| varying.reshape(key, shape))
                 .collect();
-            let how = match shape {
-                Shape::Front => "the number in front",
-                Shape::Middle => "the number in the middle",
-                Shape::Padded => "the number zero padded",
-            };
-            let example = keys.iter().min().map_or_else(String::new, |key| shown(key));
-            self.with_keys(format!("{how}: {example}"), &keys);
+            let example = keys.iter().min().map_or(&[][..], Vec::as_slice);
+            self.with_keys(Attempt::Reshaped(shape, example), &keys);
         }
     }
 
@@ -362,12 +301,12 @@ impl<'a> Trial<'a> {
                 None => hasher,
             };
             let params = self.setup.params().clone().with_hasher(hasher);
-            self.with_params(format!("hash {function}"), params);
+            self.with_params(Attempt::Hash(function), params);
         }
         for param in self.setup.scheme().params {
             for value in param.hashes {
                 let params = self.setup.params().clone().with(param.name, *value);
-                self.with_params(format!("{}={value}", param.name), params);
+                self.with_params(Attempt::Parameter(param.name, value), params);
             }
         }
     }
@@ -390,7 +329,7 @@ impl<'a> Trial<'a> {
             if let Ok(router) = scheme.build(self.setup.nodes(), &params) {
                 let id = router.hash_id();
                 let hash = id.hasher().map_or("", |hasher| hasher.function().name());
-                self.with_router(format!("strategy {}, hash {hash}", scheme.name), &*router);
+                self.with_router(Attempt::Strategy(scheme.name, hash), &*router);
             }
         }
         self.found[first..].sort_by(|a, b| a.cv.total_cmp(&b.cv));
