@@ -1,19 +1,19 @@
-//! Whole lines of an input, as many as arrive together.
+//! Blocks of whole lines, as large as the input delivers them.
 
 use core::mem;
 use std::io::{self, ErrorKind, Read};
 
 use super::error::LONGEST;
 
-/// How much is read at once.
+/// The number of bytes that one read asks for.
 const BLOCK: usize = 1 << 18;
 
-/// Blocks of whole lines, each with the number of its first line. Of a line that is too long for a
-/// key, some may be left out.
+/// Reads blocks of whole lines, each with the number of its first line. A line that is too long for
+/// a key may lose bytes at its end.
 #[derive(Debug)]
 pub(super) struct Blocks<R> {
     input: R,
-    /// The start of a line whose end has not been read.
+    /// The start of a line that has not been read to its end.
     rest: Vec<u8>,
     line: u64,
 }
@@ -27,7 +27,7 @@ impl<R: Read> Blocks<R> {
         }
     }
 
-    /// The next line and those that have arrived with it; `None` at the end.
+    /// Returns the next lines, as many as have arrived; `None` at the end.
     pub(super) fn advance(&mut self) -> io::Result<Option<(Vec<u8>, u64)>> {
         let mut block = mem::take(&mut self.rest);
         loop {
@@ -46,7 +46,8 @@ impl<R: Read> Blocks<R> {
                 self.rest = block.split_off(start + end + 1);
                 return Ok(Some(self.give(block)));
             }
-            // Who parses it sees from this much that the line is too long.
+            // One byte beyond the limit is enough for the parser to refuse the line, and keeps
+            // a file without line feeds from filling the memory.
             block.truncate(LONGEST + 1);
         }
     }

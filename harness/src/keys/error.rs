@@ -1,17 +1,17 @@
-//! Why keys could not be read.
+//! Errors of reading keys.
 
 use core::fmt;
 use std::io;
 
-/// A line, or a row of comma separated values, of more bytes holds no key: what is kept of keys
-/// stays bounded.
+/// The most bytes of a line, or of a row of comma-separated values, that is read as a key. The
+/// limit bounds the memory that a bad file can take.
 pub(crate) const LONGEST: usize = 1 << 16;
 
 pub(crate) fn too_long() -> String {
-    format!("longer than {LONGEST} bytes: expected at most so many for a key")
+    format!("too long for a key: expected at most {LONGEST} bytes")
 }
 
-/// Why keys could not be read. The message says where, and what would be right.
+/// An error of reading keys. The message says where it is, what is wrong and what is expected.
 ///
 /// ```
 /// use hashroute_harness::Keys;
@@ -27,11 +27,11 @@ pub(crate) fn too_long() -> String {
 pub enum InputError {
     /// The input could not be read.
     Io(io::Error),
-    /// A line is not what it should be.
+    /// A line is not in the expected format.
     Line {
-        /// Which, from 1.
+        /// The number of the line, from 1.
         line: u64,
-        /// What is wrong with it, and what would be right.
+        /// What is wrong with the line, and what is expected.
         problem: String,
     },
 }
@@ -60,10 +60,11 @@ impl From<io::Error> for InputError {
     }
 }
 
-/// What to do with a line that cannot be used.
+/// Decides about a line that cannot be used: `Ok` skips it, an error ends the reading.
 pub(crate) type Bad<'a> = &'a mut dyn FnMut(InputError) -> Result<(), InputError>;
 
-/// What is wrong with a JSON text, without a line: that of the file is another.
+/// Returns what is wrong with a JSON text, without the position that the parser appends: it counts
+/// from the start of the text, not of the file.
 pub(crate) fn reason(error: &serde_json::Error) -> String {
     let told = error.to_string();
     let reason = told.rsplit_once(" at line ");

@@ -8,11 +8,11 @@ use super::error::{Bad, InputError, LONGEST, reason, too_long};
 use super::list::Keys;
 use super::rows::Rows;
 
-/// What some programs put before the first character of a file.
+/// A UTF-8 byte order mark, which some programs write at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 impl Keys {
-    /// One key a line: its bytes as they are, the line feed removed and nothing else. A carriage
-    /// return stays; an empty line is the empty key; the last line need not end.
+    /// Reads one key from each line: the bytes before the line feed, unchanged. A carriage return
+    /// belongs to the key, an empty line is the empty key, and the last line needs no line feed.
     ///
     /// # Errors
     /// [`InputError::Io`].
@@ -34,8 +34,8 @@ impl Keys {
         Ok(keys)
     }
 
-    /// As [`lines`](Self::lines), from line `first` of a file on, without those that are too long
-    /// for `bad`.
+    /// Reads as [`lines`](Self::lines) does, from line `first` of a file on. Passes lines that are
+    /// too long to `bad`.
     pub(crate) fn read_lines(
         input: impl BufRead,
         first: u64,
@@ -57,20 +57,16 @@ impl Keys {
         Ok(keys)
     }
 
-    /// The columns of keys in comma separated values.
-    ///
-    /// ```
-    /// assert_eq!(hashroute_harness::Keys::COLUMNS[0], "key");
-    /// ```
+    /// The columns of a CSV file of keys: `key`, `size` and `requests`.
     pub const COLUMNS: [&str; 3] = ["key", "size", "requests"];
 
-    /// Comma separated values with a header: `key` and, where known, `size` (the bytes it
-    /// stores) and `requests`. Keys need not be UTF-8.
+    /// Reads comma-separated values with a header. The column `key` is required; `size`, the bytes
+    /// that the key stores, and `requests` are optional. Keys need not be UTF-8.
     ///
     /// # Errors
-    /// [`InputError::Line`] for a header without `key` or with other columns, a line with too few
-    /// or too many fields, a size or a number of requests that is not a whole number, and sums of
-    /// them from 2^64; [`InputError::Io`].
+    /// [`InputError::Line`] for a header without `key` or with other columns, a row with too few or
+    /// too many fields, a size or a number of requests that is not a whole number, and sums of 2^64
+    /// or more; [`InputError::Io`].
     ///
     /// ```
     /// # use hashroute_harness::Keys;
@@ -84,11 +80,11 @@ impl Keys {
         Ok(Self::read_rows(&mut rows, usize::MAX, usize::MAX, &mut Err)?.0)
     }
 
-    /// The next keys, up to `most` of them, of rows with the columns [`COLUMNS`](Self::COLUMNS):
-    /// for files beyond memory. None at the end.
+    /// Reads up to `most` keys from rows with the columns [`COLUMNS`](Self::COLUMNS), so that a
+    /// file larger than memory can be read in parts. Returns no keys at the end.
     ///
     /// # Errors
-    /// As [`csv`](Self::csv); the sums are those of the keys returned.
+    /// As [`csv`](Self::csv). Sums are limited for each call, not for the file.
     ///
     /// ```
     /// # use hashroute_harness::{Keys, Rows};
@@ -102,9 +98,8 @@ impl Keys {
         Ok(Self::read_rows(rows, most, usize::MAX, &mut Err)?.0)
     }
 
-    /// As [`from_rows`](Self::from_rows), and whether there may be more rows, which is so after
-    /// `bytes` of keys; `bad` says what to do with a row that cannot be used: go on without it, or
-    /// end with an error.
+    /// Reads as [`from_rows`](Self::from_rows) does, and stops after `bytes` bytes of keys. Passes
+    /// rows that cannot be used to `bad`. Also returns whether there may be more rows.
     pub(crate) fn read_rows(
         rows: &mut Rows<impl Read>,
         most: usize,
@@ -139,11 +134,11 @@ impl Keys {
         Ok((keys, more))
     }
 
-    /// One JSON value a line: a string means its UTF-8 bytes, `{"hex":"8b"}` raw bytes. A byte
-    /// order mark before the first is passed over.
+    /// Reads one JSON value from each line: a string stands for its UTF-8 bytes, `{"hex":"8b"}` for
+    /// raw bytes. A byte order mark at the start is skipped.
     ///
     /// # Errors
-    /// [`InputError::Line`] for a line that is neither; [`InputError::Io`].
+    /// [`InputError::Line`] for any other value; [`InputError::Io`].
     ///
     /// ```
     /// # use hashroute_harness::Keys;
@@ -155,8 +150,8 @@ impl Keys {
         Self::read_jsonl(input, 1, &mut Err)
     }
 
-    /// As [`jsonl`](Self::jsonl), from line `first` of a file on; `bad` says what to do with a
-    /// line that cannot be used: go on without it, or end with an error.
+    /// Reads as [`jsonl`](Self::jsonl) does, from line `first` of a file on. Passes lines that
+    /// cannot be used to `bad`.
     pub(crate) fn read_jsonl(
         input: impl BufRead,
         first: u64,
@@ -179,7 +174,7 @@ impl Keys {
     }
 }
 
-/// The size and the requests of the next row, where known; `None` at the end.
+/// Reads the size and the requests of the next row; `None` at the end.
 fn next_numbers(rows: &mut Rows<impl Read>) -> Result<Option<[Option<u64>; 2]>, InputError> {
     if !rows.advance()? {
         return Ok(None);
@@ -193,14 +188,14 @@ fn next_numbers(rows: &mut Rows<impl Read>) -> Result<Option<[Option<u64>; 2]>, 
     Ok(Some([number(1)?, number(2)?]))
 }
 
-/// The numbers of a column, and their sum.
+/// A column of numbers and their sum.
 #[derive(Default)]
 struct Numbers {
     all: Vec<u64>,
     sum: u64,
 }
 
-/// The size and the requests of a row, both or none.
+/// Adds the size and the requests of a row, or neither if a sum is too large.
 fn push(columns: &mut [Option<Numbers>; 2], numbers: [Option<u64>; 2]) -> Result<(), String> {
     let mut sums = [0; 2];
     for (index, (column, number)) in columns.iter().zip(numbers).enumerate() {
@@ -209,8 +204,12 @@ fn push(columns: &mut [Option<Numbers>; 2], numbers: [Option<u64>; 2]) -> Result
             before.checked_add(number.unwrap_or(0)),
             Keys::COLUMNS[index + 1],
         );
-        sums[index] = sum
-            .ok_or_else(|| format!("with this {name} the sum is beyond {}, the most", u64::MAX))?;
+        sums[index] = sum.ok_or_else(|| {
+            format!(
+                "the sum with this {name} is too large: expected at most {}",
+                u64::MAX
+            )
+        })?;
     }
     for ((column, number), sum) in columns.iter_mut().zip(numbers).zip(sums) {
         if let (Some(column), Some(number)) = (column, number) {
@@ -230,7 +229,7 @@ fn number(field: &[u8], name: &str) -> Result<u64, String> {
 }
 
 fn json_key(line: &[u8]) -> Result<Vec<u8>, String> {
-    const RIGHT: &str = "expected a string, or {\"hex\":\"…\"} with two digits a byte";
+    const EXPECTED: &str = "expected a string, or {\"hex\":\"…\"} with two digits a byte";
     match serde_json::from_slice(line) {
         Ok(Value::String(text)) => Ok(text.into_bytes()),
         Ok(Value::Object(object)) if object.len() == 1 => {
@@ -238,10 +237,10 @@ fn json_key(line: &[u8]) -> Result<Vec<u8>, String> {
                 .get("hex")
                 .and_then(Value::as_str)
                 .and_then(bytes_of_hex);
-            hex.ok_or_else(|| format!("not a key: {RIGHT}"))
+            hex.ok_or_else(|| format!("not a key: {EXPECTED}"))
         }
-        Ok(_) => Err(format!("not a key: {RIGHT}")),
-        Err(error) => Err(format!("not JSON ({}): {RIGHT}", reason(&error))),
+        Ok(_) => Err(format!("not a key: {EXPECTED}")),
+        Err(error) => Err(format!("not JSON ({}): {EXPECTED}", reason(&error))),
     }
 }
 

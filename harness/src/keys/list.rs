@@ -1,4 +1,4 @@
-//! Many keys in one arena, with the bytes each stores and the requests each gets where known.
+//! A list of keys in one arena, with the bytes that each stores and the requests that each gets.
 
 use std::sync::OnceLock;
 
@@ -6,10 +6,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use hashroute::Error;
 
-/// Keys, in order; the same one may come many times.
+/// A list of keys, in order. A key may occur more than once.
 ///
-/// The bytes of all keys lie in one arena: a key takes its bytes and eight more, and sixteen
-/// with sizes or requests.
+/// The bytes of all keys lie in one arena. A key takes its own bytes and eight more, and another
+/// eight each for a size and for a number of requests.
 ///
 /// ```
 /// use hashroute_harness::Keys;
@@ -27,16 +27,17 @@ pub struct Keys {
     pub(super) distinct: OnceLock<Distinct>,
 }
 
-/// Which keys are the same.
+/// Which keys are equal.
 #[derive(Clone, Debug)]
 pub(super) struct Distinct {
     count: usize,
-    /// By key, the number of its like; `None` while no key comes twice.
+    /// For each key, the number of its group of equal keys; `None` if no key occurs twice.
     numbers: Option<Vec<usize>>,
 }
 
 impl Keys {
-    /// One more key. Where others have sizes or requests, it has 1. Amortised linear in the key.
+    /// Adds a key. If the other keys have sizes or requests, it gets 1 of each. Amortised O(length
+    /// of the key).
     ///
     /// ```
     /// # use hashroute_harness::Keys;
@@ -53,11 +54,11 @@ impl Keys {
         self.distinct = OnceLock::new();
     }
 
-    /// All keys of another behind these, with their sizes and requests.
+    /// Adds all keys of another list, with their sizes and requests.
     ///
     /// # Errors
-    /// [`Error::Parameter`] when only one of the two knows sizes or requests, unless these are
-    /// none yet, and when they add up to 2^64 or more. Nothing has changed then.
+    /// [`Error::Parameter`] if only one of the two lists has sizes or requests, unless this list is
+    /// empty, or if they add up to 2^64 or more. The list is unchanged then.
     ///
     /// ```
     /// # use hashroute_harness::Keys;
@@ -93,10 +94,10 @@ impl Keys {
         Ok(())
     }
 
-    /// The same keys with the bytes that each stores.
+    /// Sets the bytes that each key stores.
     ///
     /// # Errors
-    /// [`Error::Parameter`] when there are not as many sizes as keys, or they add up to 2^64 or
+    /// [`Error::Parameter`] if there is not one size for each key, or if they add up to 2^64 or
     /// more.
     ///
     /// ```
@@ -111,17 +112,11 @@ impl Keys {
         Ok(self)
     }
 
-    /// The same keys with the requests that each gets.
+    /// Sets the requests that each key gets.
     ///
     /// # Errors
-    /// [`Error::Parameter`] when there are not as many numbers as keys, or they add up to 2^64 or
+    /// [`Error::Parameter`] if there is not one number for each key, or if they add up to 2^64 or
     /// more.
-    ///
-    /// ```
-    /// # use hashroute_harness::Keys;
-    /// assert!(Keys::template("{i}", 0..2)?.with_requests(vec![1]).is_err());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
     pub fn with_requests(mut self, requests: Vec<u64>) -> Result<Self, Error> {
         self.check_numbers("requests", &requests)?;
         self.requests = Some(requests);
@@ -130,50 +125,30 @@ impl Keys {
 
     fn check_numbers(&self, name: &str, numbers: &[u64]) -> Result<(), Error> {
         if numbers.len() != self.len() {
-            let expected = format!("one a key, so {}", self.len());
+            let expected = format!("one for each key, which is {}", self.len());
             return Err(Error::parameter(name, numbers.len(), expected));
         }
         check_sum(name, numbers.iter())
     }
 
-    /// How many keys there are, repeated ones each time.
-    ///
-    /// ```
-    /// assert_eq!(hashroute_harness::Keys::default().len(), 0);
-    /// ```
+    /// Returns the number of keys. A repeated key counts each time.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
-    ///
-    /// ```
-    /// assert!(hashroute_harness::Keys::default().is_empty());
-    /// ```
+    /// Returns whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The key at an index, from 0.
-    ///
-    /// ```
-    /// # use hashroute_harness::Keys;
-    /// assert_eq!(Keys::template("k{i}", 0..5)?.get(4), Some(&b"k4"[..]));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the key at an index, from 0.
     pub fn get(&self, index: usize) -> Option<&[u8]> {
         let end = *self.ends.get(index)?;
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         self.bytes.get(start..end)
     }
 
-    /// All keys in order.
-    ///
-    /// ```
-    /// # use hashroute_harness::Keys;
-    /// assert_eq!(Keys::template("k{i}", 0..5)?.iter().count(), 5);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Iterates over the keys, in order.
     pub fn iter(&self) -> KeysIter<'_> {
         KeysIter {
             bytes: &self.bytes,
@@ -182,29 +157,19 @@ impl Keys {
         }
     }
 
-    /// The bytes that each key stores, where known.
-    ///
-    /// ```
-    /// assert_eq!(hashroute_harness::Keys::default().sizes(), None);
-    /// ```
+    /// Returns the bytes that each key stores, if known.
     pub fn sizes(&self) -> Option<&[u64]> {
         self.sizes.as_deref()
     }
 
-    /// The requests that each key gets, where known.
-    ///
-    /// ```
-    /// # use hashroute_harness::Keys;
-    /// let keys = Keys::csv(&b"requests,key\n5,a\n"[..])?;
-    /// assert_eq!(keys.requests(), Some(&[5][..]));
-    /// # Ok::<(), hashroute_harness::InputError>(())
-    /// ```
+    /// Returns the requests that each key gets, if known.
     pub fn requests(&self) -> Option<&[u64]> {
         self.requests.as_deref()
     }
 
-    /// How many different keys there are, exactly: a stream that repeats one key a million times
-    /// says nothing about balance. The first call sorts, O(n log n); later ones are O(1).
+    /// Returns the number of distinct keys, counted exactly. The evenness of a load depends on this
+    /// number: a stream that repeats one key a million times says nothing about a router. The first
+    /// call sorts, O(n log n); later calls are O(1).
     ///
     /// ```
     /// # use hashroute_harness::Keys;
@@ -215,8 +180,8 @@ impl Keys {
         self.find_distinct().count
     }
 
-    /// What each distinct key adds up to, when key i counts `amounts[i]`, or 1 without amounts,
-    /// and 0 unless it `counts`; beside each, the index of one such key.
+    /// Returns the amount of each distinct key, with the index of one occurrence. An occurrence `i`
+    /// adds `amounts[i]`, or 1 without amounts, and 0 unless `counts(i)`.
     pub(crate) fn sums(
         &self,
         amounts: Option<&[u64]>,
@@ -243,7 +208,7 @@ impl Keys {
     fn find_distinct(&self) -> &Distinct {
         self.distinct.get_or_init(|| {
             let mut order: Vec<_> = self.iter().map(xxh3_64).zip(0..).collect();
-            // Equal hashes are told apart by the keys themselves.
+            // Two different keys may have the same hash, so equal hashes are ordered by key.
             order.sort_unstable_by(|a, b| {
                 a.0.cmp(&b.0)
                     .then_with(|| self.get(a.1).cmp(&self.get(b.1)))
@@ -265,13 +230,7 @@ impl Keys {
     }
 }
 
-/// The keys in their order.
-///
-/// ```
-/// let keys = hashroute_harness::Keys::template("{i}", 0..3)?;
-/// assert_eq!((&keys).into_iter().last(), Some(&b"2"[..]));
-/// # Ok::<(), hashroute::Error>(())
-/// ```
+/// Iterates over the keys, in order.
 impl<'a> IntoIterator for &'a Keys {
     type Item = &'a [u8];
     type IntoIter = KeysIter<'a>;
@@ -281,7 +240,7 @@ impl<'a> IntoIterator for &'a Keys {
     }
 }
 
-/// The keys of [`Keys::iter`].
+/// An iterator over keys, from [`Keys::iter`].
 #[derive(Clone, Debug)]
 pub struct KeysIter<'a> {
     bytes: &'a [u8],

@@ -1,4 +1,4 @@
-//! Keys that are made: from templates and distributions.
+//! Keys made from a template or drawn from a distribution.
 
 use core::ops::Range;
 
@@ -10,22 +10,15 @@ use super::list::Keys;
 use hashroute::{Error, Limit};
 
 impl Keys {
-    /// The most keys that a template or a distribution may make.
-    ///
-    /// ```
-    /// use hashroute_harness::Keys;
-    /// assert!(Keys::template("{i}", 0..u64::MAX).is_err());
-    /// assert_eq!(Keys::MOST, 1 << 30);
-    /// ```
+    /// The largest number of keys that a template or a distribution makes.
     pub const MOST: u64 = 1 << 30;
 
-    /// A template filled with each number of a range: `{i}` decimal, `{i:04}` zero padded to
-    /// that width. Any other brace stands for itself.
+    /// Fills a template with each number of a range. `{i}` is the decimal number, `{i:04}` the
+    /// number padded with zeros to that width. Any other brace stands for itself.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a template without a gap for the number, or with a width that
-    /// cannot be read or is beyond 99; [`Error::Capacity`] beyond [`MOST`](Self::MOST) keys or
-    /// 8 GiB of them.
+    /// [`Error::Parameter`] for a template without `{i}`, or with a width that is not from 1 to 99;
+    /// [`Error::Capacity`] beyond [`MOST`](Self::MOST) keys or 8 GiB of them.
     ///
     /// ```
     /// # use hashroute_harness::Keys;
@@ -45,14 +38,14 @@ impl Keys {
                     Piece::Text(text) => keys.bytes.write_all(text.as_bytes()),
                     Piece::Number(width) => write!(keys.bytes, "{number:0width$}"),
                 };
-                written.expect("a vector takes all");
+                written.expect("writing to a vector cannot fail");
             }
             keys.ends.push(keys.bytes.len());
         }
         Ok(keys)
     }
 
-    /// Keys of `len` random bytes each, the same ones for the same seed.
+    /// Draws keys of `len` random bytes each. The same seed gives the same keys.
     ///
     /// # Errors
     /// [`Error::Capacity`] beyond [`MOST`](Self::MOST) keys or 8 GiB of them.
@@ -76,8 +69,8 @@ impl Keys {
         })
     }
 
-    /// A stream of requests, `key:1` to `key:{population}`, as popular as Zipf's law says: rank k
-    /// comes as often as 1 / k^exponent. The same stream for the same seed.
+    /// Draws a stream of requests to `key:1` .. `key:{population}` by Zipf's law: rank k occurs in
+    /// proportion to 1 / k^exponent. The same seed gives the same stream.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a population of 0 or an exponent that is negative or not finite;
@@ -118,9 +111,9 @@ fn pieces(template: &str) -> Result<Vec<Piece>, Error> {
     let mut pieces = Vec::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("{i") {
-        let is_place = after.starts_with(['}', ':']);
-        let Some((spec, behind)) = after.split_once('}').filter(|_| is_place) else {
-            if is_place {
+        let is_gap = after.starts_with(['}', ':']);
+        let Some((spec, behind)) = after.split_once('}').filter(|_| is_gap) else {
+            if is_gap {
                 return Err(wrong("a } after {i"));
             }
             pieces.push(Piece::Text(format!("{before}{{i")));
@@ -138,11 +131,11 @@ fn pieces(template: &str) -> Result<Vec<Piece>, Error> {
         return Ok(pieces);
     }
     Err(wrong(
-        "a place for the number, {i} or {i:04}, such as user:{i}",
+        "{i} or {i:04} where the number goes, such as user:{i}",
     ))
 }
 
-/// The width that `""` (none) or `":04"` asks for.
+/// Reads the width of `""` (none) or `":04"`.
 fn width(spec: &str) -> Option<usize> {
     if spec.is_empty() {
         return Some(0);
@@ -155,7 +148,7 @@ fn width(spec: &str) -> Option<usize> {
         .filter(|width| plain && (1..=99).contains(width))
 }
 
-/// The bytes of a key that no number before `end` goes beyond.
+/// Returns an upper bound of a key's bytes, for numbers up to `end`.
 fn longest(pieces: &[Piece], end: u64) -> u64 {
     let digits = end.to_string().len();
     let len = |piece: &Piece| match piece {
@@ -165,7 +158,7 @@ fn longest(pieces: &[Piece], end: u64) -> u64 {
     pieces.iter().map(len).sum()
 }
 
-/// Refuse absurd sizes before memory is taken.
+/// Refuses an absurd number of keys before memory is taken.
 fn check_room(count: u64, len: u64) -> Result<(), Error> {
     let most_bytes = 1 << 33;
     let (what, wanted, limit) = match count.saturating_mul(len) {

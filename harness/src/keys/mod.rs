@@ -1,4 +1,4 @@
-//! Keys: where they come from and in which formats.
+//! Keys: the sources they come from and the formats they are read in. Knows no router.
 
 mod blocks;
 mod dump;

@@ -1,4 +1,4 @@
-//! One thread reads, every thread counts.
+//! Reads a source on one thread and counts its keys on every thread.
 
 use core::num::NonZero;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -11,9 +11,9 @@ use super::error::InputError;
 use super::list::Keys;
 use super::source::{BadLines, Chunk, KeySource};
 
-/// What counts keys, each batch once, and can be added up.
+/// Something that counts keys in batches, and can be merged with another of its kind.
 ///
-/// Two of them are one, so that any number can look at the same keys.
+/// A pair of consumers is a consumer, so that several can look at the same keys.
 ///
 /// ```
 /// use hashroute_harness::{Keys, stream::{Consumer, KeySource, Reading, read}};
@@ -34,10 +34,11 @@ use super::source::{BadLines, Chunk, KeySource};
 /// # Ok::<(), hashroute_harness::InputError>(())
 /// ```
 pub trait Consumer: Clone + Send + Sync {
-    /// Count these keys.
+    /// Counts these keys.
     fn add(&mut self, keys: &Keys);
 
-    /// As if all that was added to the other had been added here.
+    /// Adds what another consumer has counted: the result is that of one consumer for the keys of
+    /// both.
     fn merge(&mut self, other: Self);
 }
 
@@ -53,22 +54,16 @@ impl<A: Consumer, B: Consumer> Consumer for (A, B) {
     }
 }
 
-/// How to read.
-///
-/// ```
-/// use hashroute_harness::stream::Reading;
-/// let in_order = Reading::default().with_threads(Some(std::num::NonZero::<usize>::MIN));
-/// assert!(!in_order.strict);
-/// ```
+/// Options of [`read()`].
 #[derive(Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Reading<'a> {
-    /// How many threads count; as many as there are cores, up to 16, unless given. With one,
+    /// The number of threads that count. Default: the number of cores, up to 16. With one thread,
     /// keys come in their order.
     pub threads: Option<NonZero<usize>>,
     /// Whether a bad line is an error.
     pub strict: bool,
-    /// Called after every batch, by any thread, with the number of keys in it.
+    /// Called after every batch, on any thread, with the number of its keys.
     pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
 }
 
@@ -87,16 +82,16 @@ impl core::fmt::Debug for Reading<'_> {
     }
 }
 
-/// More would wait for the one that reads, and each takes memory.
+/// The most threads by default. More would wait for the thread that reads, and each takes memory.
 const MOST_THREADS: NonZero<usize> = NonZero::new(16).unwrap();
 
-/// Batches that may wait for each thread: enough that none waits, and no more in memory.
+/// The batches that may wait for each thread: enough to keep it busy, and few in memory.
 const WAITING: usize = 2;
 
-/// Let copies of `consumer` on several threads count all keys of a source, and merge them. Bad
-/// lines are passed over and returned, or the first of them is an error when `how` is strict.
+/// Counts all keys of a source with copies of `consumer` on several threads, and merges the copies.
+/// Bad lines are skipped and returned; if `how` is strict, the first of them is an error.
 ///
-/// Memory: that of a consumer and a few batches of some 256 KiB for each thread.
+/// Memory: one consumer for each thread, and a few batches of about 256 KiB.
 ///
 /// # Errors
 /// [`InputError`].
@@ -124,7 +119,7 @@ pub fn read<C: Consumer>(
         .get();
     let stop = &AtomicBool::new(false);
     let (sender, receiver) = sync_channel(threads * WAITING);
-    // The workers alone hold it, so that sending fails when none of them is left.
+    // Only the workers own the receiver, so `send` fails once no worker is left.
     let receiver = Arc::new(Mutex::new(receiver));
     let done = thread::scope(|scope| {
         let worker = || {
@@ -159,10 +154,10 @@ pub fn read<C: Consumer>(
     Ok((all.unwrap_or_else(|| consumer.clone()), bad))
 }
 
-/// One thread of those that count.
+/// One thread that reads or counts.
 struct Worker<'a> {
     how: &'a Reading<'a>,
-    /// Whether somebody met what ends the reading.
+    /// Whether some thread has met an error that ends the reading.
     stop: &'a AtomicBool,
     bad: BadLines,
 }
@@ -180,7 +175,7 @@ impl<'a> Worker<'a> {
         self.how.strict && self.bad.count > 0
     }
 
-    /// Hand out all that the source has.
+    /// Sends all chunks of a source to the workers.
     fn feed(
         &mut self,
         source: &mut KeySource,
@@ -202,7 +197,8 @@ impl<'a> Worker<'a> {
     ) -> (C, BadLines, Result<(), InputError>) {
         let next = || chunks.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let mut outcome = Ok(());
-        // After an end, what is in the queue is still looked at: a worse line may come earlier.
+        // After an error the queue is still drained: of all bad lines the first in the file is
+        // reported, and another worker may hold an earlier one.
         while let Ok(chunk) = next() {
             match self.count(chunk, &mut consumer) {
                 Ok(()) if !self.is_over() => {}

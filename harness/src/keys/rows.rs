@@ -1,13 +1,13 @@
-//! Comma separated values under a header, row by row.
+//! Rows of comma-separated values with a header.
 
 use std::io::{self, Cursor, Read};
 
 use super::error::{InputError, LONGEST, too_long};
 
-/// The rows of comma separated values under a header that names the columns, each with the line
-/// on which it starts. A byte order mark and empty lines are passed over; fields are bytes.
+/// Reads comma-separated values row by row. A header names the columns. A byte order mark and empty
+/// lines are skipped; fields are bytes.
 ///
-/// Memory for one row and a buffer; O(1) a byte.
+/// Memory: one row and a buffer. O(1) a byte.
 ///
 /// ```
 /// use hashroute_harness::Rows;
@@ -22,7 +22,7 @@ use super::error::{InputError, LONGEST, too_long};
 #[derive(Debug)]
 pub struct Rows<R> {
     reader: csv::Reader<Tap<R>>,
-    /// By column asked for, its index in the file.
+    /// For each column asked for, its index in the file.
     indexes: Vec<Option<usize>>,
     width: usize,
     row: csv::ByteRecord,
@@ -30,12 +30,12 @@ pub struct Rows<R> {
 }
 
 impl<R: Read> Rows<R> {
-    /// Read the header. It may name any of `columns`, each once, in any order; the first of them
-    /// it must. Blanks around a name do not count.
+    /// Reads the header. It may name any of `columns` once, in any order; the first of them is
+    /// required. Blanks around a name are ignored.
     ///
     /// # Errors
-    /// [`InputError::Line`] for a header that names another column, one twice, or not the first;
-    /// [`InputError::Io`].
+    /// [`InputError::Line`] for a header with another column, with a column twice, or without the
+    /// first; [`InputError::Io`].
     ///
     /// ```
     /// # use hashroute_harness::Rows;
@@ -58,25 +58,18 @@ impl<R: Read> Rows<R> {
         Ok(rows)
     }
 
-    /// Go to the next row; `false` at the end.
+    /// Reads the next row; returns `false` at the end.
     ///
     /// # Errors
-    /// [`InputError::Line`] for too few or too many fields, or a quote that does not end;
+    /// [`InputError::Line`] for too few or too many fields, or a quote that is not closed;
     /// [`InputError::Io`].
-    ///
-    /// ```
-    /// # use hashroute_harness::Rows;
-    /// assert!(Rows::new(&b"key\na,b\n"[..], &["key"])?.advance().is_err());
-    /// assert!(Rows::new(&b"key\n\"a\n"[..], &["key"])?.advance().is_err());
-    /// # Ok::<(), hashroute_harness::InputError>(())
-    /// ```
     pub fn advance(&mut self) -> Result<bool, InputError> {
         if !self.read()? {
             return Ok(false);
         }
         match (self.row.len(), self.width) {
             (found, width) if found != width => Err(self.wrong(format!(
-                "{found} fields: expected {width}, as in the header (quote what holds a comma)"
+                "{found} fields: expected {width}, as in the header (quote a field that holds a comma)"
             ))),
             _ => Ok(true),
         }
@@ -93,10 +86,10 @@ impl<R: Read> Rows<R> {
         let (end, tap) = (self.reader.position().byte(), self.reader.get_ref());
         self.line = tap.line();
         let problem = if tap.is_too_long(end) {
-            format!("{}, or is a quote not closed?", too_long())
+            format!("{}; is a quote not closed?", too_long())
         } else if found && tap.is_end(end) && is_open(tap.rest(), &self.row) {
-            // Nothing but the end of the input ends a quote that is never closed.
-            "a quote opens and never ends: expected a closing one".into()
+            // The CSV reader accepts a quote that only the end of the input closes.
+            "a quote is not closed: expected a closing quote".into()
         } else {
             return Ok(found);
         };
@@ -104,45 +97,25 @@ impl<R: Read> Rows<R> {
         Err(self.wrong(problem))
     }
 
-    /// Read on behind the first line of a row that cannot be one, whatever it took for its own.
+    /// Continues after the first line of a row that is refused, however many lines the CSV reader
+    /// took for it: one open quote must not swallow the rest of the file.
     fn skip_line(&mut self) {
         let again = self.reader.get_mut().behind_line(self.line);
         self.reader = reader(again);
     }
 
-    /// Whether the file has this one of the columns asked for.
-    ///
-    /// ```
-    /// # use hashroute_harness::Rows;
-    /// let rows = Rows::new(&b"key\n"[..], &["key", "size"])?;
-    /// assert!(rows.has(0) && !rows.has(1));
-    /// # Ok::<(), hashroute_harness::InputError>(())
-    /// ```
+    /// Returns whether the file has a column, by its index among the columns asked for.
     pub fn has(&self, column: usize) -> bool {
         self.indexes.get(column).copied().flatten().is_some()
     }
 
-    /// What this row has in this one of the columns asked for; `None` where the file lacks it.
-    ///
-    /// ```
-    /// # use hashroute_harness::Rows;
-    /// let mut rows = Rows::new(&b"size,key\n7,\n"[..], &["key", "size"])?;
-    /// rows.advance()?;
-    /// assert_eq!((rows.field(0), rows.field(1)), (Some(&b""[..]), Some(&b"7"[..])));
-    /// # Ok::<(), hashroute_harness::InputError>(())
-    /// ```
+    /// Returns the field of this row in a column, by its index among the columns asked for; `None`
+    /// if the file lacks it.
     pub fn field(&self, column: usize) -> Option<&[u8]> {
         self.row.get(self.indexes.get(column).copied().flatten()?)
     }
 
-    /// An error about this row.
-    ///
-    /// ```
-    /// # use hashroute_harness::Rows;
-    /// let rows = Rows::new(&b"key\n"[..], &["key"])?;
-    /// assert_eq!(rows.wrong("nothing below").to_string(), "line 1: nothing below");
-    /// # Ok::<(), hashroute_harness::InputError>(())
-    /// ```
+    /// Builds an error about this row.
     pub fn wrong(&self, problem: impl Into<String>) -> InputError {
         InputError::Line {
             line: self.line,
@@ -151,7 +124,7 @@ impl<R: Read> Rows<R> {
     }
 }
 
-/// Where each of `columns` stands in the header.
+/// Returns the index in the header of each of `columns`.
 fn indexes(header: &csv::ByteRecord, columns: &[&str]) -> Result<Vec<Option<usize>>, String> {
     let names: Vec<_> = header.iter().map(<[u8]>::trim_ascii).collect();
     let known = columns.join(",");
@@ -160,7 +133,7 @@ fn indexes(header: &csv::ByteRecord, columns: &[&str]) -> Result<Vec<Option<usiz
         let mut indexes = (0..names.len()).filter(|&index| names[index] == column.as_bytes());
         match (indexes.next(), indexes.next()) {
             (_, Some(_)) => Err(format!(
-                "the header names {column:?} twice: expected it once"
+                "the header names {column:?} twice: expected each column once"
             )),
             (index, None) => Ok(index),
         }
@@ -168,7 +141,7 @@ fn indexes(header: &csv::ByteRecord, columns: &[&str]) -> Result<Vec<Option<usiz
     let indexes: Vec<_> = columns.iter().map(find).collect::<Result<_, _>>()?;
     match (columns, indexes.first()) {
         ([first, ..], Some(None)) => Err(format!(
-            "no column {first:?}: the first line names the columns, {known}"
+            "no column {first:?}: expected a first line that names columns, {known}"
         )),
         _ => match names.iter().find(is_unknown) {
             Some(name) => Err(format!(
@@ -180,7 +153,8 @@ fn indexes(header: &csv::ByteRecord, columns: &[&str]) -> Result<Vec<Option<usiz
     }
 }
 
-/// Whether the last row ends within quotes: then a line feed more is one more in its last field.
+/// Returns whether the last row ends inside quotes: then one more line feed belongs to its last
+/// field.
 fn is_open(text: &[u8], row: &csv::ByteRecord) -> bool {
     let mut again = csv::ByteRecord::new();
     let read = csv::ReaderBuilder::new()
@@ -197,24 +171,24 @@ fn reader<R: Read>(input: Tap<R>) -> csv::Reader<Tap<R>> {
         .from_reader(input)
 }
 
-/// Passes bytes on and keeps those of the row that is being read: the reader's own count of lines
-/// stops before the empty ones that it skips.
+/// Passes bytes on and keeps those of the current row. It counts lines itself, because the CSV
+/// reader does not count the empty lines that it skips.
 #[derive(Debug)]
 struct Tap<R> {
-    /// None once another tap has taken over.
+    /// `None` once another tap has taken over.
     input: Option<R>,
-    /// What comes before the rest of the input.
+    /// Bytes that are read once more before the rest of the input.
     again: Cursor<Vec<u8>>,
-    /// Whether what comes up to the next line feed is left out.
+    /// Whether bytes up to the next line feed are dropped.
     skipping: bool,
     kept: Vec<u8>,
-    /// How many of these are of earlier rows.
+    /// The number of kept bytes that belong to earlier rows.
     done: usize,
-    /// How many bytes, and how many lines, are of earlier rows in all.
+    /// The bytes and the lines of all earlier rows.
     bytes: u64,
     lines: u64,
     ended: bool,
-    /// Whether the row is too long, and was ended for that.
+    /// Whether the row is too long and was cut off.
     full: bool,
 }
 
@@ -233,7 +207,7 @@ impl<R> Tap<R> {
         }
     }
 
-    /// One that goes on behind the first line of the row that is being read, which is this line
+    /// Returns a tap that continues after the first line of the current row, which is line `line`
     /// of the file.
     fn behind_line(&mut self, line: u64) -> Self {
         let row = &self.rest()[self.blank()..];
@@ -254,14 +228,14 @@ impl<R> Tap<R> {
         }
     }
 
-    /// What stands before this offset is of earlier rows.
+    /// Counts the bytes before this offset as earlier rows.
     fn forget(&mut self, offset: u64) {
         let gone = usize::try_from(offset.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
         self.pass(gone.min(self.rest().len()));
         self.bytes = offset;
     }
 
-    /// So many bytes more are of earlier rows, or empty lines.
+    /// Counts `count` more bytes as earlier rows or empty lines.
     fn pass(&mut self, count: usize) {
         let gone = &self.rest()[..count];
         self.lines += memchr::memchr_iter(b'\n', gone).count() as u64;
@@ -277,19 +251,19 @@ impl<R> Tap<R> {
         self.ended && self.bytes + self.rest().len() as u64 == offset
     }
 
-    /// How many bytes of empty lines stand before the row.
+    /// Returns the number of bytes of empty lines before the row.
     fn blank(&self) -> usize {
         let empty = self.rest().iter().take_while(|byte| b"\r\n".contains(byte));
         empty.count()
     }
 
-    /// Where the row starts, behind empty lines.
+    /// Returns the line on which the row starts, after empty lines.
     fn line(&self) -> u64 {
         let empty = &self.rest()[..self.blank()];
         1 + self.lines + memchr::memchr_iter(b'\n', empty).count() as u64
     }
 
-    /// Whether the row up to this offset is longer than a row can be.
+    /// Returns whether the row up to this offset is too long.
     fn is_too_long(&self, end: u64) -> bool {
         let start = self.bytes + self.blank() as u64;
         self.full || end.saturating_sub(start) > LONGEST as u64
@@ -304,7 +278,7 @@ impl<R: Read> Tap<R> {
         }
     }
 
-    /// Past the next line feed, if that is asked for.
+    /// Reads bytes; drops those up to the next line feed if `skipping`.
     fn fetch_wanted(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let count = self.fetch(buffer)?;

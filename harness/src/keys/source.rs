@@ -1,4 +1,4 @@
-//! Where keys come from, in batches.
+//! Sources of keys, read in batches.
 
 use core::fmt;
 use core::ops::Range;
@@ -11,29 +11,25 @@ use super::list::Keys;
 use super::rows::Rows;
 use hashroute::Error;
 
-/// How many keys of a template, or rows of comma separated values, make a batch.
+/// The number of keys of a template, or of CSV rows, in a batch.
 const BATCH: usize = 16_384;
-/// How many bytes of keys of such rows do.
+/// The most bytes of keys in a batch of CSV rows.
 const BYTES: usize = 1 << 20;
-/// How many bad lines are kept with their words.
+/// The number of bad lines that are kept with their problem.
 const KEPT: usize = 5;
 
-/// The lines that were passed over: how many, and the first five.
-///
-/// ```
-/// assert_eq!(hashroute_harness::stream::BadLines::default().count, 0);
-/// ```
+/// The lines that were skipped: their number, and the first five.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BadLines {
-    /// How many.
+    /// The number of skipped lines.
     pub count: u64,
-    /// The first, in order.
+    /// The first of them, in order.
     pub first: Vec<BadLine>,
 }
 
 impl BadLines {
-    /// Note an error of a line, and give any other back.
+    /// Counts an error of a line, and returns any other error.
     ///
     /// # Errors
     /// An error that is not about a line.
@@ -56,7 +52,7 @@ impl BadLines {
         }
     }
 
-    /// The first of them as an error, where it is one.
+    /// Returns the first of them as an error if reading is strict.
     pub(super) fn refuse(&self, strict: bool) -> Result<(), InputError> {
         match self.first.first() {
             Some(BadLine { line, problem }) if strict => Err(InputError::Line {
@@ -73,24 +69,14 @@ impl BadLines {
         self.first.truncate(KEPT);
     }
 
-    /// As if those of the other had been noted here.
-    ///
-    /// ```
-    /// # use hashroute_harness::{InputError, stream::BadLines};
-    /// let (mut bad, mut earlier) = (BadLines::default(), BadLines::default());
-    /// bad.note(InputError::Line { line: 7, problem: "not a key".into() })?;
-    /// earlier.note(InputError::Line { line: 2, problem: "not a key".into() })?;
-    /// bad.merge(earlier);
-    /// assert_eq!((bad.count, bad.first[0].line), (2, 2));
-    /// # Ok::<(), hashroute_harness::InputError>(())
-    /// ```
+    /// Adds the lines that another value noted.
     pub fn merge(&mut self, other: Self) {
         self.count += other.count;
         other.first.into_iter().for_each(|bad| self.keep(bad));
     }
 }
 
-/// Keys in batches, so that they need not fit into memory.
+/// A source of keys in batches, so that the keys need not fit into memory.
 ///
 /// ```
 /// use hashroute_harness::stream::{BadLines, KeySource};
@@ -110,7 +96,7 @@ enum Kind<'a> {
     /// Lines, and whether each is a JSON value.
     Lines(Blocks<Box<dyn Read + 'a>>, bool),
     Template(String, Range<u64>),
-    /// What can only be read in one go, such as values in quotes that go over lines.
+    /// A source that only one thread can read, such as quoted fields that span lines.
     Batches(Box<Next<'a>>),
 }
 
@@ -125,45 +111,22 @@ impl fmt::Debug for KeySource<'_> {
 }
 
 impl<'a> KeySource<'a> {
-    /// One key a line, as [`Keys::lines`] reads them.
-    ///
-    /// ```
-    /// # use hashroute_harness::stream::{BadLines, KeySource};
-    /// let mut source = KeySource::lines(&b"a\nb\n"[..]);
-    /// let keys = source.next_keys(&mut BadLines::default())?.expect("a batch");
-    /// assert!(keys.iter().eq([b"a", b"b"]));
-    /// # Ok::<(), hashroute_harness::InputError>(())
-    /// ```
+    /// Reads one key from each line, as [`Keys::lines`] does, except that a line too long for a key
+    /// is a bad line.
     pub fn lines(input: impl Read + 'a) -> Self {
         Self(Kind::Lines(Blocks::new(Box::new(input)), false))
     }
 
-    /// One JSON value a line, as [`Keys::jsonl`] reads them.
-    ///
-    /// ```
-    /// # use hashroute_harness::stream::{BadLines, KeySource};
-    /// let mut source = KeySource::jsonl(&b"\"a\"\n{\"hex\":\"62\"}\n"[..]);
-    /// let keys = source.next_keys(&mut BadLines::default())?.expect("a batch");
-    /// assert!(keys.iter().eq([b"a", b"b"]));
-    /// # Ok::<(), hashroute_harness::InputError>(())
-    /// ```
+    /// Reads one JSON value from each line, as [`Keys::jsonl`] does.
     pub fn jsonl(input: impl Read + 'a) -> Self {
         Self(Kind::Lines(Blocks::new(Box::new(input)), true))
     }
 
-    /// Comma separated values, as [`Keys::csv`] reads them. Since a quote may go over lines, one
+    /// Reads comma-separated values, as [`Keys::csv`] does. A quoted field may span lines, so one
     /// thread does all the reading.
     ///
     /// # Errors
     /// [`InputError`] for a header that cannot be used.
-    ///
-    /// ```
-    /// # use hashroute_harness::stream::{BadLines, KeySource};
-    /// let mut source = KeySource::csv(&b"size,key\n1,a\n2,b\n"[..])?;
-    /// let keys = source.next_keys(&mut BadLines::default())?.expect("a batch");
-    /// assert!(keys.iter().eq([b"a", b"b"]));
-    /// # Ok::<(), hashroute_harness::InputError>(())
-    /// ```
     pub fn csv(input: impl Read + 'a) -> Result<Self, InputError> {
         let mut rows = Rows::new(input, &Keys::COLUMNS)?;
         Ok(Self::batches(move |bad| {
@@ -173,8 +136,8 @@ impl<'a> KeySource<'a> {
         }))
     }
 
-    /// A template filled with each number of a range, as [`Keys::template`] does, without its
-    /// limit.
+    /// Fills a template with each number of a range, as [`Keys::template`] does, for any number of
+    /// keys.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a template that cannot be used.
@@ -190,9 +153,9 @@ impl<'a> KeySource<'a> {
         Ok(Self(Kind::Template(template.to_owned(), range)))
     }
 
-    /// What `redis-cli` or memcached printed, as [`Keys::dump`] reads it, on one thread, since a
-    /// line's meaning may rest on those before it. `end` gets what the text says of itself, once
-    /// it is over.
+    /// Reads the output of `redis-cli` or memcached, as [`Keys::dump`] does. The meaning of a line
+    /// may depend on earlier lines, so one thread does all the reading. At the end, `end` receives
+    /// what the output says about itself.
     ///
     /// ```
     /// # use hashroute_harness::stream::{BadLines, KeySource};
@@ -218,7 +181,7 @@ impl<'a> KeySource<'a> {
                 return Ok(None);
             };
             let mut keys = DumpKeys::default();
-            // Whether all keys of a short list have sizes is known at its end.
+            // Keys have sizes only if all of a list do. A short list is read to its end to know.
             while keys.is_empty() || format.is_short() {
                 let Some((lines, _)) = blocks.advance()? else {
                     reader.take().map(DumpReader::finish).map(&mut end);
@@ -231,7 +194,7 @@ impl<'a> KeySource<'a> {
         })
     }
 
-    /// Whatever `next` gives, until it gives none. It notes the lines that it passes over.
+    /// Takes batches from `next` until it returns `None`. `next` notes the lines that it skips.
     ///
     /// ```
     /// # use hashroute_harness::stream::{BadLines, KeySource};
@@ -248,24 +211,17 @@ impl<'a> KeySource<'a> {
         Self(Kind::Batches(Box::new(next)))
     }
 
-    /// The next keys, and the lines that were passed over, noted; `None` at the end. A batch may
+    /// Returns the next keys, and notes the lines that were skipped; `None` at the end. A batch may
     /// be empty.
     ///
     /// # Errors
     /// [`InputError`] that is not about one line.
-    ///
-    /// ```
-    /// # use hashroute_harness::stream::{BadLines, KeySource};
-    /// let mut source = KeySource::lines(&b""[..]);
-    /// assert!(source.next_keys(&mut BadLines::default())?.is_none());
-    /// # Ok::<(), hashroute_harness::InputError>(())
-    /// ```
     pub fn next_keys(&mut self, bad: &mut BadLines) -> Result<Option<Keys>, InputError> {
         let chunk = self.next_chunk(bad)?;
         chunk.map(|chunk| chunk.keys(bad)).transpose()
     }
 
-    /// The next piece of work.
+    /// Returns the next chunk of work; `None` at the end.
     pub(super) fn next_chunk(&mut self, bad: &mut BadLines) -> Result<Option<Chunk>, InputError> {
         Ok(match &mut self.0 {
             Kind::Lines(blocks, json) => {
@@ -284,7 +240,7 @@ impl<'a> KeySource<'a> {
     }
 }
 
-/// A piece of work for any thread.
+/// A chunk of work that any thread can do: lines to parse, or keys.
 #[derive(Debug)]
 pub(super) enum Chunk {
     Lines {
@@ -307,7 +263,7 @@ impl Chunk {
                     Keys::read_lines(&*lines, first, &mut note)
                 }
             }
-            // It was refused already if it cannot be filled.
+            // `KeySource::template` has refused a template that cannot be filled.
             Self::Template(template, range) => {
                 Keys::template(&template, range).map_err(|error| InputError::Line {
                     line: 0,

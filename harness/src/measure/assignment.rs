@@ -1,10 +1,10 @@
-//! Where keys are placed.
+//! Assigns keys to nodes.
 
 use crate::keys::Keys;
 use hashroute::{KeyHash, Node, NodeId, Nodes, Router};
 
-/// Assigns one key to a node, and counts it there where the router keeps loads. `None` when no node
-/// can take it, and for a key that the router does not route.
+/// Assigns a key to a node, and counts it there if the router keeps loads. Returns `None` for a key
+/// that the router does not route, and if no node can take it.
 ///
 /// ```
 /// use hashroute::{registry::Params, strategy};
@@ -18,7 +18,7 @@ pub fn assign(router: &dyn Router, key: &[u8]) -> Option<NodeId> {
     assign_hash(router, router.hash_key(key)?)
 }
 
-/// As [`assign`], for a key that is hashed already.
+/// Assigns a key as [`assign`] does, by its hash.
 pub fn assign_hash(router: &dyn Router, key: KeyHash) -> Option<NodeId> {
     match router.loads() {
         Some(loads) => Some(loads.acquire_hash(key)?.node()),
@@ -26,8 +26,8 @@ pub fn assign_hash(router: &dyn Router, key: KeyHash) -> Option<NodeId> {
     }
 }
 
-/// Assigns every key, in order, and returns the owner of each, by the router's own ids. A router that keeps
-/// loads counts them.
+/// Assigns every key, in order, and returns the owner of each as an id of this router. A router
+/// that keeps loads counts the keys.
 ///
 /// ```
 /// use hashroute::{BoundedLoad, Loads, Node, Ring};
@@ -43,7 +43,7 @@ pub fn assign_all(router: &dyn Router, keys: &Keys) -> Vec<Option<NodeId>> {
     keys.iter().map(|key| assign(router, key)).collect()
 }
 
-/// Which node holds each key, by name: assignments of different routers can be compared.
+/// The owner of each key, by name, so that assignments of different routers can be compared.
 ///
 /// ```
 /// use hashroute_harness::{Keys, Assignment};
@@ -58,28 +58,20 @@ pub fn assign_all(router: &dyn Router, keys: &Keys) -> Vec<Option<NodeId>> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     nodes: Vec<Node>,
-    /// By key: the index of its owner in `nodes`, or [`NOBODY`].
+    /// For each key, the index of its owner in `nodes`, or [`NOBODY`].
     owners: Vec<u32>,
 }
 
-/// No node has this index: ids end one before.
+/// The index of no node: ids are smaller.
 const NOBODY: u32 = u32::MAX;
 
 impl Assignment {
     /// Assigns all keys with a router.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::{Keys, Assignment};
-    /// let assignment = Assignment::of(&Ring::new([] as [Node; 0])?, &Keys::template("{i}", 0..3)?);
-    /// assert!(assignment.owners().all(|owner| owner.is_none()));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
     pub fn of(router: &dyn Router, keys: &Keys) -> Self {
         Self::new(router.nodes(), keys.iter().map(|key| assign(router, key)))
     }
 
-    /// The assignment in which these members own the keys, in order.
+    /// Builds the assignment in which these members own the keys, in order.
     ///
     /// ```
     /// # use hashroute::{Node, Nodes};
@@ -104,59 +96,27 @@ impl Assignment {
         }
     }
 
-    /// The members, in order of name.
-    ///
-    /// ```
-    /// # use hashroute::Nodes;
-    /// # use hashroute_harness::Assignment;
-    /// assert!(Assignment::new(&Nodes::default(), []).nodes().is_empty());
-    /// ```
+    /// Returns the members, in order of name.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// How many keys there are.
-    ///
-    /// ```
-    /// # use hashroute::Nodes;
-    /// # use hashroute_harness::Assignment;
-    /// assert_eq!(Assignment::new(&Nodes::default(), [None]).len(), 1);
-    /// ```
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.owners.len()
     }
 
-    /// Whether there is no key.
-    ///
-    /// ```
-    /// # use hashroute::Nodes;
-    /// # use hashroute_harness::Assignment;
-    /// assert!(Assignment::new(&Nodes::default(), []).is_empty());
-    /// ```
+    /// Returns whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.owners.is_empty()
     }
 
-    /// The node that holds the key at an index, from 0.
-    ///
-    /// ```
-    /// # use hashroute::Nodes;
-    /// # use hashroute_harness::Assignment;
-    /// assert_eq!(Assignment::new(&Nodes::default(), [None]).owner(0), None);
-    /// ```
+    /// Returns the owner of the key at an index, from 0.
     pub fn owner(&self, index: usize) -> Option<&Node> {
         self.nodes.get(*self.owners.get(index)? as usize)
     }
 
-    /// By key, the index of its owner in [`nodes`](Self::nodes).
-    ///
-    /// ```
-    /// # use hashroute::{Node, Nodes};
-    /// # use hashroute_harness::Assignment;
-    /// let nodes = Nodes::new([Node::new("a")])?;
-    /// assert!(Assignment::new(&nodes, [nodes.id("a")]).owners().eq([Some(0)]));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Iterates over the keys: for each, the index of its owner in [`nodes`](Self::nodes).
     pub fn owners(&self) -> impl ExactSizeIterator<Item = Option<usize>> {
         self.owners
             .iter()

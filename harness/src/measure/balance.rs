@@ -1,11 +1,11 @@
-//! How the keys fall on the nodes.
+//! How a set of keys lies on the nodes.
 
 use serde::{Deserialize, Serialize};
 
 use super::figures::{ExactFigures, Figures};
 use super::verdict::Verdict;
 
-/// How a set of keys falls on nodes: by keys, and by bytes and requests where known.
+/// How a set of keys lies on the nodes: by keys, and by bytes and requests if known.
 ///
 /// The fields are those of `hashroute balance --format json`.
 ///
@@ -29,48 +29,39 @@ pub struct Balance {
     pub hash: String,
     /// All nodes, in order of name.
     pub nodes: Vec<NodeBalance>,
-    /// How many keys there are, repeated ones each time.
+    /// The number of keys; a repeated key counts each time.
     pub keys: u64,
-    /// How many different ones: what the noise depends on.
+    /// The number of distinct keys, on which the noise depends.
     pub distinct_keys: u64,
-    /// Keys that no node took.
+    /// The number of keys that no node took.
     pub unplaced: u64,
-    /// Lines of the input that held no key that could be read.
+    /// The number of lines of the input without a readable key.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unreadable: u64,
-    /// Which figures are estimates, and how good they are; `None` when all are exact.
+    /// How good the estimated figures are; `None` if all figures are exact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
-    /// By keys.
+    /// The figures by keys.
     #[serde(flatten)]
     pub figures: Figures,
-    /// By bytes, where sizes are known.
+    /// The figures by bytes, if sizes are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Figures>,
-    /// By requests, where they are known.
+    /// The figures by requests, if requests are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<Figures>,
-    /// Of the exact shares, where the strategy gives them: the unevenness that no number of keys
-    /// takes away.
+    /// The figures of the exact shares, if the strategy has them: the unevenness that remains for
+    /// any number of keys.
     pub exact: Option<ExactFigures>,
-    /// What is the matter, if anything.
+    /// Which measure is uneven, and why.
     pub verdict: Verdict,
 }
 
-/// One node and what it holds.
-///
-/// ```
-/// # use hashroute::{Node, Ring};
-/// # use hashroute_harness::{Keys, Assignment, balance};
-/// # let (ring, keys) = (Ring::new([Node::new("a")])?, Keys::template("{i}", 0..10)?);
-/// let balance = balance("ring", &ring, &keys, &Assignment::of(&ring, &keys));
-/// assert_eq!((balance.nodes[0].keys, balance.nodes[0].share), (10, 1.0));
-/// # Ok::<(), hashroute::Error>(())
-/// ```
+/// A node and what it holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NodeBalance {
-    /// Its name.
+    /// The node's name.
     pub name: String,
     /// Its weight.
     pub weight: u32,
@@ -78,33 +69,24 @@ pub struct NodeBalance {
     pub zone: Option<String>,
     /// Its rack.
     pub rack: Option<String>,
-    /// The keys it holds.
+    /// The number of keys that it holds.
     pub keys: u64,
-    /// Their share of all keys placed.
+    /// Its share of all placed keys.
     pub share: f64,
-    /// Its weight's share of all weight.
+    /// Its share of the total weight.
     pub fair_share: f64,
-    /// Its exact share of the hash space, where the strategy gives it.
+    /// Its exact share of the hash space, if the strategy has it.
     pub exact_share: Option<f64>,
-    /// The bytes it stores, where sizes are known.
+    /// The bytes that it stores, if sizes are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// The requests it gets, where they are known.
+    /// The requests that it gets, if requests are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
 }
 
-/// How good the estimates are, where there are more distinct keys than are counted one by one.
-/// All that nodes hold is exact always.
-///
-/// ```
-/// # use hashroute::{Node, Ring};
-/// # use hashroute_harness::{Keys, Assignment, balance};
-/// # let (ring, keys) = (Ring::new([Node::new("a")])?, Keys::template("{i}", 0..10)?);
-/// // What is in memory is counted exactly.
-/// assert_eq!(balance("ring", &ring, &keys, &Assignment::of(&ring, &keys)).estimated, None);
-/// # Ok::<(), hashroute::Error>(())
-/// ```
+/// How good the estimated figures are, if there are more distinct keys than are counted exactly.
+/// What the nodes hold is always exact.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Estimated {
@@ -112,10 +94,10 @@ pub struct Estimated {
     pub distinct_keys_error: f64,
     /// The relative standard error of `effective_keys`, on which noise and p-values rest.
     pub effective_keys_error: f64,
-    /// Keys are listed in `largest` from this share on.
+    /// The share from which on keys are listed in `largest`.
     pub largest_from: f64,
-    /// A listed share is too large by more than this one time in fifty at most, and never too
-    /// small.
+    /// The error of a listed share, as a share of all: exceeded at most one time in fifty. A share
+    /// is never too small.
     pub share_error: f64,
 }
 

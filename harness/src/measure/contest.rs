@@ -1,4 +1,4 @@
-//! Many strategies side by side on the same scenario.
+//! Compares many strategies on the same scenario.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +7,14 @@ use super::balance::Balance;
 use super::cost::{Cost, cost};
 use super::remap::{Remap, remap};
 use super::scenario::Scenario;
+use super::sentences;
 use super::yardstick::Yardstick;
 use crate::keys::Keys;
 use hashroute::registry::{Params, Scheme};
 use hashroute::{Change, Error, Node, scheme_name};
 
-/// What to compare: rows of the registry, each with its parameters, on the same nodes and keys, when some
-/// nodes are added and when some are removed.
+/// A comparison to make: rows of the registry, each with its parameters, on the same nodes and
+/// keys; and two kinds of changes to the nodes.
 ///
 /// ```
 /// use hashroute_harness::{Contest, Keys};
@@ -37,15 +38,15 @@ pub struct Contest<'a> {
     pub nodes: Vec<Node>,
     /// The keys.
     pub keys: &'a Keys,
-    /// The changes of the first kind, in order, from the start: mostly, a node joins.
+    /// The changes of the first kind, in order, from the start: usually, a node joins.
     pub add: Vec<Change>,
-    /// The changes of the second kind, in order, from the start: mostly, a node leaves.
+    /// The changes of the second kind, in order, from the start: usually, a node leaves.
     pub remove: Vec<Change>,
-    /// Who takes part.
+    /// The rows to compare.
     pub schemes: Vec<(&'a Scheme, Params)>,
     /// Whether to measure times and memory as well.
     pub costs: bool,
-    /// Counts the allocations of a run, where the program can count them.
+    /// Runs a closure and returns the number of its allocations, if the program counts them.
     pub allocations: Option<&'a dyn Fn(&mut dyn FnMut()) -> u64>,
 }
 
@@ -62,12 +63,7 @@ impl core::fmt::Debug for Contest<'_> {
 }
 
 impl<'a> Contest<'a> {
-    /// Nobody yet, on these keys, with costs.
-    ///
-    /// ```
-    /// # use hashroute_harness::{Contest, Keys};
-    /// assert!(Contest::new(&Keys::default()).costs);
-    /// ```
+    /// Builds a comparison on these keys, with costs, still without nodes and rows.
     pub fn new(keys: &'a Keys) -> Self {
         let (add, remove) = (Vec::new(), Vec::new());
         Self {
@@ -91,21 +87,17 @@ builder! { Contest<'a>:
     with_allocations(allocations: &'a dyn Fn(&mut dyn FnMut()) -> u64),
 }
 
-/// What a comparison is doing.
-///
-/// ```
-/// assert_eq!(hashroute_harness::Activity::Balance.to_string(), "balance");
-/// ```
+/// The current activity of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Activity {
-    /// Placing keys on the nodes at the start.
+    /// Places keys on the nodes at the start.
     Balance,
-    /// Placing them after the changes of the first kind.
+    /// Places keys after the changes of the first kind.
     Add,
-    /// Placing them after the changes of the second kind.
+    /// Places keys after the changes of the second kind.
     Remove,
-    /// Measuring times.
+    /// Measures times.
     Cost,
 }
 
@@ -120,23 +112,17 @@ impl core::fmt::Display for Activity {
     }
 }
 
-/// The scenario in short.
-///
-/// ```
-/// # use hashroute_harness::{Contest, Keys, compare};
-/// let scenario = compare(&Contest::new(&Keys::default()), &mut |_, _| ()).scenario;
-/// assert_eq!((scenario.nodes, scenario.keys), (0, 0));
-/// ```
+/// A summary of the scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ScenarioSummary {
-    /// How many nodes there are at the start.
+    /// The number of nodes at the start.
     pub nodes: u64,
     /// The sum of their weights.
     pub total_weight: u64,
-    /// How many keys there are.
+    /// The number of keys.
     pub keys: u64,
-    /// How many different ones.
+    /// The number of distinct keys.
     pub distinct_keys: u64,
     /// The names of the key hashes in use, each once.
     pub hash: String,
@@ -146,7 +132,7 @@ pub struct ScenarioSummary {
     pub remove: Vec<String>,
 }
 
-/// One strategy in a comparison. What it refused, or nobody asked for, is `None`.
+/// The results of one row. A result is `None` if the row refused it or it was not asked for.
 ///
 /// ```
 /// # use hashroute::{Change, Node, strategy::{self, Params}};
@@ -168,7 +154,7 @@ pub struct Row {
     pub strategy: String,
     /// What peers must share to agree: set, list, count, history, table or load.
     pub state: String,
-    /// On the nodes at the start.
+    /// The balance on the nodes at the start.
     pub balance: Option<Balance>,
     /// What the changes of the first kind move.
     pub add: Option<Remap>,
@@ -176,22 +162,22 @@ pub struct Row {
     pub remove: Option<Remap>,
     /// What it refused, and why.
     pub refused: Option<String>,
-    /// As in [`Cost`].
+    /// See [`Cost::route_ns`].
     pub route_ns: Option<f64>,
-    /// As in [`Cost`].
+    /// See [`Cost::batch_ns`].
     pub batch_ns: Option<f64>,
-    /// As in [`Cost`].
+    /// See [`Cost::build_ns`].
     pub build_ns: Option<f64>,
-    /// As in [`Cost`].
+    /// See [`Cost::change_ns`].
     pub change_ns: Option<f64>,
-    /// As in [`Cost`].
+    /// See [`Cost::heap_bytes`].
     pub heap_bytes: Option<u64>,
-    /// As in [`Cost`].
+    /// See [`Cost::allocations_per_lookup`].
     pub allocations_per_lookup: Option<f64>,
 }
 
 impl Row {
-    /// A row with nothing measured yet.
+    /// Builds a row without results.
     fn of(scheme: &Scheme) -> Self {
         Self {
             strategy: scheme_name(scheme),
@@ -223,26 +209,20 @@ impl Row {
     }
 }
 
-/// Many strategies side by side.
+/// The results of many strategies on the same scenario.
 ///
 /// The fields are those of `hashroute compare --format json`.
-///
-/// ```
-/// # use hashroute_harness::{Comparison, Contest, Keys, compare};
-/// let comparison: Comparison = compare(&Contest::new(&Keys::default()), &mut |_, _| ());
-/// assert!(comparison.rows.is_empty());
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// What all of them faced.
+    /// What all rows faced.
     pub scenario: ScenarioSummary,
-    /// One for each strategy, in the order asked for.
+    /// One row for each strategy, in the order asked for.
     pub rows: Vec<Row>,
 }
 
-/// Compare strategies. Every state is a fresh router, so that loads start from nothing. Before
-/// each activity `progress` is told the strategy's name and the activity.
+/// Compares strategies. Every state is a new router, so that loads start at 0. Before each
+/// activity, `progress` receives the strategy's name and the activity.
 ///
 /// ```
 /// use hashroute_harness::{Contest, Keys, compare};
@@ -296,15 +276,16 @@ fn summary(contest: &Contest, rows: &[Row]) -> ScenarioSummary {
         keys: contest.keys.len() as u64,
         distinct_keys: contest.keys.distinct() as u64,
         hash: hashes.join(", "),
-        add: change_texts(&contest.add),
-        remove: change_texts(&contest.remove),
+        add: sentences::changes(&contest.add),
+        remove: sentences::changes(&contest.remove),
     }
 }
 
-/// How many flows a comparison lists for a change: all of 300 nodes that all send to each other.
+/// The most flows that a comparison lists for a change: about those of 300 nodes that all send to
+/// each other.
 const MOST_FLOWS: usize = 100_000;
 
-/// One strategy that takes part.
+/// One row that takes part.
 struct Entrant<'a> {
     contest: &'a Contest<'a>,
     scheme: &'a Scheme,
@@ -338,7 +319,7 @@ impl Entrant<'_> {
             balance: base.map(|(balance, _)| balance),
             add,
             remove,
-            refused: in_words(&refusals),
+            refused: sentences::refusals(&refusals),
             ..Row::of(self.scheme)
         };
         row.with_costs(costs.as_ref())
@@ -353,7 +334,7 @@ impl Entrant<'_> {
         let name = &scheme_name(self.scheme);
         let balance = self.yardstick.balance(name, &*router, keys, &assignment);
         if balance.unplaced > 0 && balance.nodes.iter().all(|node| node.keys == 0) {
-            // Figures of nothing would look like those of a perfect strategy.
+            // The figures of no keys would look like those of a perfect strategy.
             return Err(Error::Unsupported {
                 what: hashroute::Refusal::NoKeyPlaced,
                 advice: "give keys that it routes, and a node with weight",
@@ -387,24 +368,9 @@ impl Entrant<'_> {
 /// What was refused, and why.
 type Refusal = (String, Error);
 
-/// The result, or a note of what was refused and why.
+/// Returns the result, or notes what was refused and why.
 fn keep<T>(result: Result<T, Error>, what: &str, refusals: &mut Vec<Refusal>) -> Option<T> {
     result
         .map_err(|error| refusals.push((what.into(), error)))
         .ok()
-}
-
-/// Changes as text, each node that joins with its weight.
-fn change_texts(changes: &[Change]) -> Vec<String> {
-    let texts = changes.iter().map(|change| format!("{change:#}"));
-    texts.collect()
-}
-
-/// `add, remove: why`: each reason once.
-fn in_words(refusals: &[Refusal]) -> Option<String> {
-    let words = refusals.chunk_by(|a, b| a.1 == b.1).map(|same| {
-        let what: Vec<_> = same.iter().map(|(what, _)| &**what).collect();
-        format!("{}: {}", what.join(", "), same[0].1)
-    });
-    (!refusals.is_empty()).then(|| words.collect::<Vec<_>>().join("; "))
 }

@@ -1,4 +1,5 @@
-//! What a strategy costs: time and memory. The only figures here that differ from run to run.
+//! The cost of a strategy: time and memory. These are the only figures of the harness that differ
+//! from run to run.
 
 use core::hint::black_box;
 use core::time::Duration;
@@ -11,7 +12,7 @@ use crate::summary::ratio;
 use hashroute::registry::{Params, Scheme};
 use hashroute::{Change, Error, KeyHash, Node, NodeId, Router, RouterExt};
 
-/// Times and memory of one strategy on one scenario; each time is the median of several passes.
+/// The times and the memory of a strategy on a scenario. Each time is the median of several passes.
 ///
 /// ```
 /// use hashroute_harness::{Keys, cost};
@@ -28,29 +29,29 @@ use hashroute::{Change, Error, KeyHash, Node, NodeId, Router, RouterExt};
 pub struct Cost {
     /// Nanoseconds to hash and route one key.
     pub route_ns: f64,
-    /// Nanoseconds a key to hash many and route them together.
+    /// Nanoseconds for each key to hash a batch and route it at once.
     pub batch_ns: f64,
     /// Nanoseconds to build the router.
     pub build_ns: f64,
-    /// Nanoseconds for one change: half of a node that joins and leaves again; `None` when the
-    /// router lets no node of weight 1 join and leave.
+    /// Nanoseconds for one change: half of adding and removing a node of weight 1. `None` if the
+    /// router refuses that.
     pub change_ns: Option<f64>,
     /// Bytes on the heap.
     pub heap_bytes: u64,
-    /// Allocations for one key, where somebody counts them.
+    /// Allocations for each lookup, if the program counts them.
     pub allocations_per_lookup: Option<f64>,
 }
 
-/// How many passes a median is taken over.
+/// The number of passes that a median is taken over.
 const PASSES: usize = 5;
 
-/// When a pass, or a series of them, has lasted long enough.
+/// The time after which a pass, or a series of passes, ends early.
 const ENOUGH: Duration = Duration::from_millis(40);
 
-/// Keys between two looks at the clock, and in a batch.
+/// The number of keys in a batch, and between two readings of the clock.
 const BATCH: usize = 1024;
 
-/// Measure a strategy. Takes about half a second, more where one build or change does.
+/// Measures a strategy. Takes about half a second, or longer if a single build or change does.
 ///
 /// `allocations` runs what it is given and returns the number of allocations that the run made.
 /// Only a program can count them, with a global allocator. Count those of the calling thread:
@@ -102,7 +103,7 @@ pub fn cost(
     })
 }
 
-/// Nanoseconds of each run, up to [`PASSES`] of them or until it is enough.
+/// Returns the nanoseconds of each run, up to [`PASSES`] runs or until [`ENOUGH`] time has passed.
 fn series(mut run: impl FnMut() -> Result<(), Error>) -> Result<Vec<f64>, Error> {
     let start = Instant::now();
     let mut times = Vec::new();
@@ -114,7 +115,7 @@ fn series(mut run: impl FnMut() -> Result<(), Error>) -> Result<Vec<f64>, Error>
     Ok(times)
 }
 
-/// Nanoseconds a key, and allocations a key where they are counted.
+/// Returns the nanoseconds and, if counted, the allocations for each key.
 fn route(
     router: &dyn Router,
     keys: &Keys,
@@ -147,7 +148,8 @@ fn batch(router: &dyn Router, keys: &Keys) -> f64 {
     })
 }
 
-/// Nanoseconds a key of one pass over all keys, or as many as are enough, [`BATCH`] at a time.
+/// Returns the nanoseconds for each key of one pass, over all keys or until [`ENOUGH`] time has
+/// passed.
 fn pass(keys: &Keys, run: &mut dyn FnMut(&mut dyn Iterator<Item = &[u8]>)) -> f64 {
     let mut all = keys.iter();
     let (total, start) = (all.len(), Instant::now());

@@ -1,4 +1,4 @@
-//! Keys of a stream, routed and counted.
+//! Routes the keys of a stream and counts them.
 
 use super::assignment::assign;
 use super::setup::CountSetup;
@@ -22,16 +22,16 @@ use hashroute::{Error, KeyHash, NodeId, Router};
 #[derive(Clone, Debug)]
 pub struct Counter<'a> {
     router: &'a dyn Router,
-    /// By id, the index of a node in order of name.
+    /// For each id, the index of its node in order of name.
     ranks: Vec<usize>,
-    /// Of the keys at hand.
+    /// The hashes of the current block of keys.
     hashes: Vec<KeyHash>,
     owners: Vec<Option<NodeId>>,
     tally: Tally,
 }
 
 impl<'a> Counter<'a> {
-    /// Nothing counted yet. `strategy` is a name for the reader.
+    /// Starts a count. `strategy` is a name for the reader.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a router that counts loads.
@@ -47,8 +47,8 @@ impl<'a> Counter<'a> {
         Ok(Self::with(CountSetup::new(strategy, router)?, router))
     }
 
-    /// As [`new`](Self::new), for keys that come in one stream, in order: the router may count
-    /// loads. Such a count cannot be merged with others.
+    /// Starts a count of keys that come in one stream, in order: the router may keep loads. Such a
+    /// count cannot be merged with others.
     ///
     /// ```
     /// # use hashroute::{BoundedLoad, Loads, Ring};
@@ -77,22 +77,14 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// What was counted.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::stream::Counter;
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// assert_eq!(Counter::new("ring", &ring)?.into_tally().keys(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns what was counted.
     pub fn into_tally(mut self) -> Tally {
         self.tally.census.settle();
         self.tally.templates.settle();
         self.tally
     }
 
-    /// The owners of these keys, in order.
+    /// Finds the owners of these keys, in order.
     fn route(&mut self, keys: &[&[u8]]) {
         let router = self.router;
         self.owners.clear();
@@ -100,21 +92,22 @@ impl<'a> Counter<'a> {
             let owners = keys.iter().map(|key| assign(router, key));
             return self.owners.extend(owners);
         }
-        // Without loads a key is routed by its hash alone, which is faster for many at once.
+        // Without loads the hash decides, and a batch of hashes routes faster.
         let hashes = keys.iter().map(|key| router.hash_key(key));
         self.hashes.clear();
         self.hashes.extend(hashes.clone().flatten());
         self.owners.resize(self.hashes.len(), None);
         router.route_batch(&self.hashes, &mut self.owners);
         if self.hashes.len() < keys.len() {
-            // Some keys are not routed: they have no owner, and the others' move behind them.
+            // Keys that the router refuses have no hash and no place in the batch: give each of
+            // them no owner, and the others the next of the batch.
             let mut batch = core::mem::take(&mut self.owners).into_iter();
             let owned = |hash: Option<KeyHash>| hash.and_then(|_| batch.next().flatten());
             self.owners.extend(hashes.map(owned));
         }
     }
 
-    /// The amounts of a key, put on its node; 0 when it has none.
+    /// Adds the amounts of a key to its node and returns them; 0 if it has no node.
     fn put(&mut self, owner: Option<NodeId>, amounts: Amounts) -> Amounts {
         for (total, amount) in self.tally.totals.iter_mut().zip(amounts) {
             *total = total.saturating_add(amount.into());

@@ -1,4 +1,4 @@
-//! The figures of one measure.
+//! The figures of one measure over the nodes.
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -7,8 +7,8 @@ use crate::summary::KeyShare;
 
 /// The figures of one measure over the nodes with weight.
 ///
-/// A node's figure is its load divided by (its fair share times the number of nodes with
-/// weight): with equal weights, just its load. Nodes of weight 0 do not count.
+/// The figure of a node is its load divided by (its fair share times the number of nodes with
+/// weight). With equal weights that is its load. Nodes of weight 0 do not count.
 ///
 /// ```
 /// # use hashroute::{Modulo, Node};
@@ -23,67 +23,64 @@ use crate::summary::KeyShare;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Figures {
-    /// What all nodes hold together.
+    /// The sum over all nodes.
     pub total: u64,
-    /// E = (Σs)² / Σs² over what the distinct keys carry: that many equal keys would be as noisy.
+    /// E = (Σs)² / Σs² over the amounts of the distinct keys: this many equal keys would be as
+    /// noisy.
     pub effective_keys: f64,
-    /// Nodes that hold something.
+    /// The number of nodes that hold something.
     pub used: u64,
-    /// Nodes with weight that hold nothing.
+    /// The number of nodes with weight that hold nothing.
     pub empty: u64,
-    /// The least figure of a node.
+    /// The smallest figure of a node.
     #[serde(serialize_with = "whole_where_it_is")]
     pub min: f64,
     /// The largest figure of a node.
     #[serde(serialize_with = "whole_where_it_is")]
     pub max: f64,
-    /// `total` over the nodes with weight.
+    /// `total` divided by the number of nodes with weight.
     pub mean: f64,
-    /// The root of the mean square of figure - mean: that of a population.
+    /// The standard deviation of the figures, as of a whole population.
     pub stddev: f64,
-    /// The coefficient of variation, `stddev / mean`; 0 when there is nothing.
+    /// The coefficient of variation, `stddev / mean`; 0 if there is no load.
     pub cv: f64,
     /// What chance alone gives.
     #[serde(flatten)]
     pub noise: Noise,
-    /// The largest figure over the mean; 0 when there is nothing.
+    /// The largest figure over the mean; 0 if there is no load.
     pub max_over_mean: f64,
-    /// The 95th percentile (nearest rank) over the mean; 0 when there is nothing.
+    /// The 95th percentile (nearest rank) over the mean; 0 if there is no load.
     pub p95_over_mean: f64,
-    /// The largest figure over the median; `None` when the median is 0.
+    /// The largest figure over the median; `None` if the median is 0.
     pub max_over_median: Option<f64>,
-    /// The share that the n largest nodes hold, for n = 1, 2, 5, 10 … up to their number.
+    /// The share that the n most loaded nodes hold together, for n = 1, 2, 5, 10, 20 ... up to
+    /// their number.
     pub top: Vec<TopShare>,
-    /// Pearson's statistic against the fair shares, scaled by E / `total` so that neither
-    /// repeated nor large keys inflate it.
+    /// Pearson's statistic against the fair shares, scaled by E / `total`, so that repeated and
+    /// large keys do not inflate it.
     pub chi2: f64,
-    /// Its degrees of freedom: the nodes with weight less one.
+    /// Its degrees of freedom: the number of nodes with weight, less one.
     pub df: u64,
-    /// How often chance alone gives as much, when every key is small beside what a node holds.
+    /// The probability that chance alone gives as much, provided that each key is small compared to
+    /// the load of a node.
     pub p_value: f64,
-    /// How many of the largest keys carry half.
+    /// The number of largest keys that carry half.
     pub keys_for_half: u64,
-    /// The keys that carry most, up to five, the largest first; empty when all carry the same.
+    /// The largest keys, up to five, in descending order; empty if all carry the same.
     pub largest: Vec<KeyShare>,
 }
 
 /// The share that the n most loaded nodes hold together.
-///
-/// ```
-/// # use hashroute_harness::TopShare;
-/// assert_eq!(serde_json::from_str::<TopShare>(r#"{"n":1,"share":0.5}"#)?.share, 0.5);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TopShare {
-    /// How many nodes.
+    /// The number of nodes.
     pub n: u64,
     /// Their share.
     pub share: f64,
 }
 
-/// The figures of the exact shares, each over the fair share.
+/// The figures of the exact shares, each divided by the fair share.
 ///
 /// ```
 /// # use hashroute::{Node, Ring};
@@ -103,6 +100,7 @@ pub struct ExactFigures {
     pub max_over_mean: f64,
 }
 
+/// Writes a whole number as an integer, so that a load reads as `750`, not `750.0`.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 #[expect(
     clippy::cast_possible_truncation,
@@ -110,7 +108,7 @@ pub struct ExactFigures {
     reason = "a whole number in range"
 )]
 fn whole_where_it_is<S: Serializer>(figure: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    // Below 2^53 every whole number is exact.
+    // Below 2^53 an f64 holds every whole number exactly.
     if figure.fract() == 0.0 && (0.0..9_007_199_254_740_992.0).contains(figure) {
         serializer.serialize_u64(*figure as u64)
     } else {

@@ -1,4 +1,4 @@
-//! How evenly a router places keys, what a change moves, what a lookup costs.
+//! How evenly a router places keys, what a change moves, and what a lookup costs.
 
 mod assignment;
 mod balance;

@@ -1,9 +1,10 @@
-//! What chance alone gives: the unevenness of an ideal router, to hold every figure against.
+//! The noise: how uneven an ideal router would be by chance alone. Every figure is compared with
+//! it.
 //!
-//! An ideal router sends each distinct key to a node by itself, with the fair shares as
-//! probabilities. Keys that carry amounts s then spread like E = (Σs)² / Σs² keys that carry
-//! the same: the effective sample size (Kish 1965). The coefficient of variation follows from it
-//! exactly; maxima and quantiles are drawn, by a seeded simulation.
+//! An ideal router sends each distinct key to a node independently, with the fair shares as
+//! probabilities. Keys with amounts s spread like E = (Σs)² / Σs² keys of equal amounts, the
+//! effective sample size (Kish 1965). The coefficient of variation follows exactly. Maxima and
+//! quantiles come from a simulation with a fixed seed.
 
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Binomial, Distribution};
@@ -12,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::summary::{Sample, ratio};
 
-/// The figures of an ideal router for the same keys and weights: what the same figures of a real
-/// one must be held against. Those named `p99` are exceeded by chance one time in a hundred.
+/// The figures of an ideal router for the same keys and weights. Chance exceeds those named `p99`
+/// one time in a hundred.
 ///
 /// In JSON every name starts with `noise_`.
 ///
@@ -30,38 +31,38 @@ use crate::summary::{Sample, ratio};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Noise {
-    /// Of the coefficient of variation: its root mean square, exact.
+    /// The coefficient of variation: root mean square, exact.
     #[serde(rename = "noise_cv")]
     pub cv: f64,
-    /// Of the coefficient of variation: the 99th percentile.
+    /// The coefficient of variation: 99th percentile.
     #[serde(rename = "noise_cv_p99")]
     pub cv_p99: f64,
-    /// Of the largest over the mean: expected.
+    /// The largest figure over the mean: expected value.
     #[serde(rename = "noise_max_over_mean")]
     pub max_over_mean: f64,
-    /// Of the largest over the mean: the 99th percentile.
+    /// The largest figure over the mean: 99th percentile.
     #[serde(rename = "noise_max_over_mean_p99")]
     pub max_over_mean_p99: f64,
-    /// Of the 95th percentile over the mean: expected.
+    /// The 95th percentile over the mean: expected value.
     #[serde(rename = "noise_p95_over_mean")]
     pub p95_over_mean: f64,
-    /// Of the 95th percentile over the mean: the 99th percentile.
+    /// The 95th percentile over the mean: 99th percentile.
     #[serde(rename = "noise_p95_over_mean_p99")]
     pub p95_over_mean_p99: f64,
-    /// Of the largest over the median: expected; `None` where the median may be 0.
+    /// The largest figure over the median: expected value; `None` if the median may be 0.
     #[serde(rename = "noise_max_over_median")]
     pub max_over_median: Option<f64>,
-    /// Of the largest over the median: the 99th percentile; `None` where the median may be 0.
+    /// The largest figure over the median: 99th percentile; `None` if the median may be 0.
     #[serde(rename = "noise_max_over_median_p99")]
     pub max_over_median_p99: Option<f64>,
 }
 
-/// Any number will do, as long as it stays.
+/// Any constant: changing it changes reported figures.
 const SEED: u64 = 0x6e01_5e00;
 
 impl Sample {
-    /// The square of the noise in the coefficient of variation, for `keys` keys of equal amount:
-    /// the mean over the nodes of (1 - p) / (p keys).
+    /// Returns the square of the noise in the coefficient of variation, for `keys` keys of equal
+    /// amounts: the mean over the nodes of (1 - p) / (p keys).
     pub(crate) fn variance(weights: &[u32], keys: f64) -> f64 {
         let whole: f64 = weights.iter().copied().map(f64::from).sum();
         let relative = |&weight: &u32| whole / f64::from(weight) - 1.0;
@@ -71,7 +72,7 @@ impl Sample {
         )
     }
 
-    /// Noise over nodes of these weights, all above 0.
+    /// Returns the noise over nodes of these weights, all above 0.
     pub(crate) fn noise(&self, weights: &[u32]) -> Noise {
         if weights.is_empty() || self.carriers == 0 {
             return Noise::default();
@@ -97,7 +98,7 @@ impl Sample {
         }
     }
 
-    /// How far apart the loads lie in each of some ideal assignments.
+    /// Simulates ideal assignments, and returns the spread of each.
     fn spreads(&self, weights: &[u32], trials: usize) -> Vec<Spread> {
         let mut random = Pcg64Mcg::seed_from_u64(SEED);
         let whole: u64 = weights.iter().copied().map(u64::from).sum();
@@ -107,6 +108,7 @@ impl Sample {
         });
         let ends: Vec<u64> = ends.collect();
         let mut trial = || {
+            // The equal keys at once, then each heavy key by itself.
             let units = multinomial(self.units, weights, &mut random);
             let mut loads: Vec<_> = units
                 .iter()
@@ -122,7 +124,8 @@ impl Sample {
     }
 }
 
-/// How many of `count` fall on each node: a binomial for each, of what the nodes before it left.
+/// Draws the number of keys on each node. Given the earlier nodes, a node's number is binomial
+/// among the keys and the weight that are left.
 fn multinomial(count: u64, weights: &[u32], random: &mut Pcg64Mcg) -> Vec<u64> {
     let mut counts = vec![0; weights.len()];
     let mut left = count;
@@ -136,7 +139,7 @@ fn multinomial(count: u64, weights: &[u32], random: &mut Pcg64Mcg) -> Vec<u64> {
     counts
 }
 
-/// The mean and the 99th percentile.
+/// Returns the mean and the 99th percentile.
 fn summary(figures: impl Iterator<Item = f64>) -> (f64, f64) {
     let mut figures: Vec<_> = figures.collect();
     figures.sort_unstable_by(f64::total_cmp);
@@ -144,12 +147,13 @@ fn summary(figures: impl Iterator<Item = f64>) -> (f64, f64) {
     (mean, figures[percentile(figures.len(), 99)])
 }
 
-/// The rank of a percentile among `count` in order: the nearest rank, ceil(count q / 100).
+/// Returns the index of a percentile in a sorted list of `count` values, by nearest rank:
+/// ceil(count q / 100).
 fn percentile(count: usize, q: usize) -> usize {
     (count * q).div_ceil(100).saturating_sub(1)
 }
 
-/// How far apart the loads of nodes lie, each divided by what its weight entitles it to.
+/// How far the loads of nodes differ, each divided by what its weight entitles it to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spread {
     pub(super) min: f64,
@@ -163,8 +167,8 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Of these loads, on nodes of these weights, all above 0. The loads are put in order and
-    /// scaled.
+    /// Returns the spread of these loads on nodes of these weights, all above 0. Scales and sorts
+    /// the loads.
     pub(super) fn of(loads: &mut [f64], weights: &[u32]) -> Self {
         let nodes = loads.len();
         if nodes == 0 {
@@ -173,7 +177,7 @@ impl Spread {
         let mean = loads.iter().sum::<f64>() / nodes as f64;
         let mean_weight = weights.iter().copied().map(f64::from).sum::<f64>() / nodes as f64;
         for (load, &weight) in loads.iter_mut().zip(weights) {
-            // A load on equal weights stays as it is, to the last bit.
+            // With equal weights the factor is exactly 1, so loads keep every bit.
             *load *= mean_weight / f64::from(weight);
         }
         loads.sort_unstable_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! What a change of membership moves, and what it had to.
+//! Measures the keys that a change of membership moves, and the keys that it had to move.
 
 use core::ops::AddAssign;
 
@@ -7,12 +7,13 @@ use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
 use super::assignment::Assignment;
+use super::balance::is_zero;
 use crate::keys::Keys;
 use crate::summary::ratio;
 use hashroute::change::{Flows, Matched, Pair};
 use hashroute::{Change, Error, Node, NodeId, Nodes, Router};
 
-/// What moved between two assignments of the same keys, by name of node.
+/// The keys that differ in their owner between two assignments, by name of node.
 ///
 /// The fields are those of `hashroute remap --format json`.
 ///
@@ -33,90 +34,67 @@ use hashroute::{Change, Error, Node, NodeId, Nodes, Router};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Remap {
-    /// How many keys there are.
+    /// The number of keys.
     pub keys: u64,
-    /// How many changed their node.
+    /// The number of keys that changed their owner.
     pub moved: u64,
     /// Their share of all keys.
     pub moved_share: f64,
-    /// The share that had to move: half the sum of the differences of the fair shares.
+    /// The share that had to move: half the sum of the absolute differences of the fair shares.
     pub ideal_share: f64,
-    /// The standard error of `moved_share` for a router that moves each key with the probability
+    /// The standard error of `moved_share` of a router that moves each key with probability
     /// `ideal_share`.
     pub noise_share: f64,
-    /// Keys that moved in vain: from a node that neither left nor lost weight to one that
-    /// neither joined nor gained any.
+    /// The number of excess moves: from a node that neither left nor lost weight to one that
+    /// neither joined nor gained weight.
     pub excess: u64,
     /// Their share of all keys.
     pub excess_share: f64,
-    /// Keys that no node holds after the change.
-    #[serde(default, skip_serializing_if = "is_0")]
+    /// The number of keys without an owner after the change.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub unplaced: u64,
-    /// The same in bytes, where sizes are known.
+    /// The same in bytes, if sizes are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<MovedBytes>,
-    /// The nodes that the change is about: those that join, leave or have another weight, by name.
+    /// The names of the nodes that join, leave or change their weight.
     #[serde(default)]
     pub changed: Vec<String>,
-    /// From which node to which, the largest first, then by name.
+    /// The keys that go from one node to another, the largest flow first, then by name.
     pub flows: Vec<KeyFlow>,
-    /// How many smaller flows are not listed: none, but in a comparison with very many.
-    #[serde(default, skip_serializing_if = "is_0")]
+    /// The number of smaller flows that are not listed. Only a comparison omits any.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub flows_omitted: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_0(count: &u64) -> bool {
-    *count == 0
-}
-
 /// The bytes that move with the keys.
-///
-/// ```
-/// # use hashroute::{Jump, Node};
-/// # use hashroute_harness::{Keys, Assignment, remap};
-/// let keys = Keys::template("{i}", 0..2)?.with_sizes(vec![10, 20])?;
-/// let assignment = Assignment::of(&Jump::new([Node::new("a")])?, &keys);
-/// assert_eq!(remap(&assignment, &assignment, &keys).bytes.map(|bytes| bytes.total), Some(30));
-/// # Ok::<(), hashroute::Error>(())
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct MovedBytes {
-    /// All bytes.
+    /// The bytes of all keys.
     pub total: u64,
-    /// Those that changed their node.
+    /// The bytes of the keys that changed their owner.
     pub moved: u64,
     /// Their share of all.
     pub moved_share: f64,
 }
 
-/// The keys that went from one node to another.
-///
-/// ```
-/// # use hashroute_harness::KeyFlow;
-/// let text = r#"{"from":"a","to":null,"keys":7}"#;
-/// let flow: KeyFlow = serde_json::from_str(text)?;
-/// assert_eq!(serde_json::to_string(&flow)?, text);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
+/// The keys that go from one node to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct KeyFlow {
-    /// Where they were; `None` when nowhere.
+    /// The owner before; `None` if there was none.
     pub from: Option<String>,
-    /// Where they are; `None` when nowhere.
+    /// The owner after; `None` if there is none.
     pub to: Option<String>,
-    /// How many.
+    /// The number of keys.
     pub keys: u64,
-    /// Their bytes, where sizes are known.
+    /// Their bytes, if sizes are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }
 
-/// What moved from one assignment to the other. Both are of `keys`, which give the sizes and say
-/// which keys are the same. O(keys + nodes log nodes), and once O(keys log keys) to find equal
-/// keys.
+/// Compares two assignments of `keys`. The keys give the sizes, and tell which of them are equal.
+/// O(keys + nodes log nodes), and once O(keys log keys) to find equal keys.
 ///
 /// ```
 /// use hashroute_harness::{Keys, Assignment, remap};
@@ -136,7 +114,11 @@ pub fn remap(before: &Assignment, after: &Assignment, keys: &Keys) -> Remap {
     let (mut all_moved, mut excess) = (Moved { keys: 0, bytes: 0 }, 0);
     for (pair, moved) in &flows {
         all_moved += *moved;
-        excess += if shifts.in_vain(*pair) { moved.keys } else { 0 };
+        excess += if shifts.is_excess(*pair) {
+            moved.keys
+        } else {
+            0
+        };
     }
     let Moved { keys: moved, bytes } = all_moved;
     let (all, ideal_share) = (before.len() as f64, shifts.distance());
@@ -160,7 +142,7 @@ pub fn remap(before: &Assignment, after: &Assignment, keys: &Keys) -> Remap {
 }
 
 impl Remap {
-    /// Keep the largest flows only: where every node sends to every other there are millions.
+    /// Keeps the largest flows only: if every node sends to every other there are millions.
     pub(super) fn shortened(mut self, most: usize) -> Self {
         self.flows_omitted += self.flows.len().saturating_sub(most) as u64;
         self.flows.truncate(most);
@@ -168,7 +150,7 @@ impl Remap {
     }
 }
 
-/// Keys and bytes that go from one node to another.
+/// The keys and bytes that go from one node to another.
 #[derive(Clone, Copy)]
 struct Moved {
     keys: u64,
@@ -182,7 +164,7 @@ impl AddAssign for Moved {
     }
 }
 
-/// What goes from which node to which, the most keys first, then by name.
+/// Returns the flows between nodes, the most keys first, then by name.
 fn moves(
     shifts: &Shifts,
     before: &Assignment,
@@ -201,7 +183,8 @@ fn moves(
     flows.largest_first(|moved| moved.keys)
 }
 
-/// The effective number of keys: one that comes often is still one draw.
+/// Returns the effective number of keys: a key moves with all its occurrences, so they are one
+/// draw.
 fn effective(keys: &Keys) -> f64 {
     let sums = keys.sums(None, &|_| true);
     let squares: f64 = sums
@@ -222,7 +205,7 @@ fn moved_bytes(sizes: &[u64], moved: u64) -> MovedBytes {
     }
 }
 
-/// The nodes of two assignments together, and how their weights shift.
+/// The nodes of both assignments, and their weights before and after.
 struct Shifts<'a>(Matched<'a>);
 
 impl<'a> Shifts<'a> {
@@ -232,7 +215,7 @@ impl<'a> Shifts<'a> {
         ))
     }
 
-    /// The owner at a rank of the assignment before (0) or after (1) as one of both.
+    /// Returns the owner at a rank of the assignment before (0) or after (1), as an id of both.
     fn id(&self, side: usize, rank: Option<usize>) -> Option<NodeId> {
         self.0.ids[side].get(rank?).copied().flatten()
     }
@@ -246,12 +229,12 @@ impl<'a> Shifts<'a> {
         Some(new.or(*old)?.name().into())
     }
 
-    /// By name, the weight before and after; absent is 0.
+    /// Returns the weight of each node before and after; 0 if it is absent.
     fn weights(&self) -> impl Iterator<Item = [u32; 2]> {
         self.0.pairs.iter().map(weights)
     }
 
-    /// Names with another weight than before, of which absence is one.
+    /// Returns the names of nodes with another weight than before; an absent node has weight 0.
     fn changed(&self) -> Vec<String> {
         let changed = self.0.pairs.iter().filter(|pair| {
             let [before, after] = weights(pair);
@@ -271,8 +254,8 @@ impl<'a> Shifts<'a> {
         }
     }
 
-    /// The total variation distance of the fair shares. While no node has weight, nobody has
-    /// everything.
+    /// Returns the total variation distance of the fair shares. While no node has weight, no node
+    /// owns a key, so all keys change.
     fn distance(&self) -> f64 {
         let total = |side: usize| self.weights().map(|of| f64::from(of[side])).sum::<f64>();
         let (old, new) = (total(0), total(1));
@@ -285,9 +268,9 @@ impl<'a> Shifts<'a> {
         self.weights().map(gain).sum::<f64>().min(1.0)
     }
 
-    /// Whether a move between these two was not called for. A key that found or lost an owner
-    /// altogether did not move in vain.
-    fn in_vain(&self, [from, to]: Pair) -> bool {
+    /// Returns whether the change did not call for a move between these two. A key without an owner
+    /// before or after is no excess.
+    fn is_excess(&self, [from, to]: Pair) -> bool {
         let [from, to] = [from, to].map(|id| self.pair(id).map(weights));
         from.is_some_and(|[before, after]| after >= before)
             && to.is_some_and(|[before, after]| after <= before)
@@ -298,25 +281,20 @@ fn weights(pair: &[Option<&Node>; 2]) -> [u32; 2] {
     pair.map(|node| node.map_or(0, Node::weight))
 }
 
-/// In which order changes are taken back.
-///
-/// ```
-/// use hashroute_harness::Undo;
-/// assert_ne!(Undo::LastFirst, Undo::AnyOrder);
-/// ```
+/// The order in which changes are undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Undo {
-    /// The last change first: what strategies with a history or a count need.
+    /// The last change first, as strategies with a history or a count need.
     LastFirst,
-    /// In a random order: enough for strategies that need only the set.
+    /// In a random order, which suffices for strategies that need only the set of nodes.
     AnyOrder,
 }
 
-/// Make changes in a random order, take them back, and compare: a strategy that restores every
-/// route moves nothing. `build` makes the router, twice, so that loads start from nothing.
+/// Applies changes in a random order, undoes them, and compares: a strategy that restores every
+/// route moves nothing. Calls `build` twice, so that loads start at 0.
 ///
-/// The changes should be about different nodes, or their order matters by itself.
+/// The changes should concern different nodes; otherwise their order matters by itself.
 ///
 /// # Errors
 /// As `build` and [`Router::apply`].
@@ -357,7 +335,7 @@ pub fn round_trip(
     Ok(remap(&before, &Assignment::of(&*router, keys), keys))
 }
 
-/// What takes a change back; `None` when there is no such node.
+/// Returns the change that undoes another; `None` if there is no such node.
 fn inverse(change: &Change, nodes: &Nodes) -> Option<Change> {
     let node = |name: &str| nodes.get(nodes.id(name)?);
     match change {
@@ -368,7 +346,7 @@ fn inverse(change: &Change, nodes: &Nodes) -> Option<Change> {
     }
 }
 
-/// Fisher and Yates.
+/// Shuffles (Fisher and Yates).
 fn shuffle<T>(items: &mut [T], random: &mut impl Rng) {
     for last in (1..items.len()).rev() {
         items.swap(last, random.random_range(0..=last));
@@ -380,7 +358,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shortened_remap_says_how_many_flows_it_left_out() -> Result<(), Error> {
+    fn a_shortened_remap_counts_the_flows_it_omits() -> Result<(), Error> {
         let nodes = Nodes::new(["a", "b", "c"].map(Node::new))?;
         let ids = |names: [&str; 4]| names.map(|name| nodes.id(name));
         let before = Assignment::new(&nodes, ids(["a", "a", "a", "a"]));

@@ -1,4 +1,4 @@
-//! One scenario for any strategy: nodes, changes, keys.
+//! A scenario that any strategy can be put to: nodes, changes and keys.
 
 use super::assignment::Assignment;
 use super::remap::{Remap, remap};
@@ -6,7 +6,7 @@ use crate::keys::Keys;
 use hashroute::registry::{Params, Scheme};
 use hashroute::{Change, Error, Node, Router};
 
-/// Nodes, keys on them, and changes to the nodes: the same for every strategy.
+/// Nodes, keys on them, and changes to the nodes, the same for every strategy.
 ///
 /// ```
 /// use hashroute_harness::{Keys, Scenario};
@@ -25,20 +25,14 @@ use hashroute::{Change, Error, Node, Router};
 pub struct Scenario<'a> {
     /// The nodes at the start.
     pub nodes: Vec<Node>,
-    /// What happens to them, in order.
+    /// The changes, in order.
     pub changes: Vec<Change>,
     /// The keys.
     pub keys: &'a Keys,
 }
 
 impl<'a> Scenario<'a> {
-    /// These keys on these nodes, without changes yet.
-    ///
-    /// ```
-    /// # use hashroute::Node;
-    /// # use hashroute_harness::{Keys, Scenario};
-    /// assert_eq!(Scenario::new([Node::new("a")], &Keys::default()).nodes.len(), 1);
-    /// ```
+    /// Builds a scenario without changes.
     pub fn new(nodes: impl IntoIterator<Item = Node>, keys: &'a Keys) -> Self {
         Self {
             nodes: nodes.into_iter().collect(),
@@ -47,25 +41,15 @@ impl<'a> Scenario<'a> {
         }
     }
 
-    /// A fresh router over the nodes at the start.
+    /// Builds a router over the nodes at the start.
     ///
     /// # Errors
     /// As [`Scheme::build`].
-    ///
-    /// ```
-    /// # use hashroute::{Node, Router, strategy::{self, Params}};
-    /// # use hashroute_harness::{Keys, Scenario};
-    /// let keys = Keys::default();
-    /// let router = Scenario::new([Node::new("a")], &keys).before(strategy::find("ring")?, &Params::default())?;
-    /// assert_eq!(router.nodes().len(), 1);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
     pub fn before(&self, scheme: &Scheme, params: &Params) -> Result<Box<dyn Router>, Error> {
         scheme.build(self.nodes.iter().cloned(), params)
     }
 
-    /// A fresh router over the nodes at the start, to which the changes were then made. It holds
-    /// no load yet.
+    /// Builds a router over the nodes at the start and applies the changes. It holds no load yet.
     ///
     /// # Errors
     /// As [`Scheme::build`] and [`Router::apply`].
@@ -88,19 +72,10 @@ impl<'a> Scenario<'a> {
         Ok(router)
     }
 
-    /// What the changes move. Assigns all keys twice.
+    /// Returns what the changes move. Assigns all keys twice.
     ///
     /// # Errors
     /// As [`after`](Self::after).
-    ///
-    /// ```
-    /// # use hashroute::{Node, strategy::{self, Params}};
-    /// # use hashroute_harness::{Keys, Scenario};
-    /// let keys = Keys::template("{i}", 0..100)?;
-    /// let remap = Scenario::new([Node::new("a")], &keys).remap(strategy::find("ring")?, &Params::default())?;
-    /// assert_eq!((remap.keys, remap.moved), (100, 0));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
     pub fn remap(&self, scheme: &Scheme, params: &Params) -> Result<Remap, Error> {
         let before = Assignment::of(&*self.before(scheme, params)?, self.keys);
         let after = Assignment::of(&*self.after(scheme, params)?, self.keys);

@@ -1,9 +1,10 @@
-//! The sentences of a verdict. Everything else in this room is data.
+//! The sentences of results. Everything else in this room is data.
 
 use super::figures::Figures;
 use super::verdict::{Cause, Evenness};
 use crate::summary::Measure;
 use crate::text::{printable, rough_percent};
+use hashroute::{Change, Error};
 
 /// Writes how even one measure is, why, and the figures that show it. `carriers` is the number of
 /// distinct keys that carry any of it.
@@ -76,4 +77,20 @@ fn distinct(measure: Measure, carriers: usize) -> String {
         Measure::Keys => format!("{carriers} distinct keys"),
         _ => format!("{carriers} distinct keys that carry any"),
     }
+}
+
+/// Writes changes, a node that joins with its weight.
+pub(super) fn changes(changes: &[Change]) -> Vec<String> {
+    let texts = changes.iter().map(|change| format!("{change:#}"));
+    texts.collect()
+}
+
+/// Writes what was refused and why, such as `add, remove: why`: neighbours with the same reason
+/// share it. `None` if nothing was refused.
+pub(super) fn refusals(refusals: &[(String, Error)]) -> Option<String> {
+    let parts = refusals.chunk_by(|a, b| a.1 == b.1).map(|same| {
+        let what: Vec<_> = same.iter().map(|(what, _)| &**what).collect();
+        format!("{}: {}", what.join(", "), same[0].1)
+    });
+    (!refusals.is_empty()).then(|| parts.collect::<Vec<_>>().join("; "))
 }

@@ -1,4 +1,4 @@
-//! What keys were routed with: counts of different set-ups cannot be added.
+//! How keys were routed. Counts of different setups cannot be added.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
@@ -9,8 +9,9 @@ use crate::keys::Keys;
 use crate::text::hash_name;
 use hashroute::{Error, HashId, HashRanges, KeyHasher, Node, Router};
 
-/// How keys were routed, in words and by the routes of some keys: all that a report says of it,
-/// and enough to tell two apart. It holds no secret: of a hash's key, only what it does.
+/// How keys were routed: the facts that a report names, and a hash of the routes of some keys,
+/// which tells two setups apart. It holds no secret: the key of a keyed hash shows only in the
+/// routes.
 ///
 /// ```
 /// use hashroute::{Node, Ring};
@@ -22,7 +23,7 @@ use hashroute::{Error, HashId, HashRanges, KeyHasher, Node, Router};
 /// let error = setup.check(&CountSetup::new("ring", &ring(&["a", "c"])?)?).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "node = \"c=1\" cannot be used: expected \"b=1\", as in the counts that these are added to"
+///     "node = \"c=1\" cannot be used: expected \"b=1\", as in the counts to add to"
 /// );
 /// # Ok::<(), hashroute::Error>(())
 /// ```
@@ -32,28 +33,28 @@ use hashroute::{Error, HashId, HashRanges, KeyHasher, Node, Router};
 pub struct CountSetup {
     /// The name of the strategy or dialect.
     pub strategy: String,
-    /// The key hash's name.
+    /// The name of the key hash.
     pub hash: String,
-    /// The two bytes of its hash tag, as ASCII; none for what hashes whole keys, or in a way of
-    /// its own.
+    /// The two bytes of its hash tag, as ASCII; `None` if whole keys are hashed, or if the system
+    /// hashes in its own way.
     pub tag: Option<String>,
     /// The nodes, in order of name.
     pub nodes: Vec<Node>,
-    /// The exact share of each node, where the router gives them.
+    /// The exact share of each node, if the router has them.
     pub shares: Option<Vec<f64>>,
-    /// A hash over the nodes of a thousand fixed keys, and over the ranges, where there are any:
-    /// parameters, seeds, tags and tables show in it.
+    /// A hash of the owners of a thousand fixed keys, and of the ranges if there are any. It
+    /// depends on parameters, seeds, tags and tables.
     pub routes: String,
 }
 
-/// How many plain keys are routed to tell set-ups apart, …
+/// The number of plain keys that are routed to tell setups apart, ...
 const PLAIN: u64 = 400;
-/// … and how many that hold each byte, and each that prints, for dialects that take no others.
+/// ... and the number of keys that hold every byte, and of those that hold every printable byte,
+/// for dialects that refuse the others.
 const MIXED: u64 = 300;
 
-/// The keys that are routed to tell set-ups apart. The mixed ones have every byte twice, in an
-/// order of their own, so between the first of any and the next of any other lies another tag in
-/// each.
+/// Returns the keys that are routed to tell setups apart. A mixed key holds every byte twice, in an
+/// order of its own. So for any pair of tag bytes, the part between them differs from key to key.
 fn probes() -> Result<Keys, Error> {
     let mut probes = Keys::template("{i}", 0..PLAIN)?;
     for bytes in [0..=u8::MAX, b'!'..=b'~'] {
@@ -67,22 +68,15 @@ fn probes() -> Result<Keys, Error> {
 }
 
 impl CountSetup {
-    /// How `router` routes; `strategy` is a name for the reader.
+    /// Describes how `router` routes; `strategy` is a name for the reader.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a router that keeps loads: where a key goes depends on those
-    /// before it, so counts of parts do not add up to those of the whole.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::stream::CountSetup;
-    /// assert_eq!(CountSetup::new("ring", &Ring::new([Node::new("a")])?)?.hash, "xxh3");
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// [`Error::Parameter`] for a router that keeps loads: the owner of a key then depends on
+    /// earlier keys, so counts of parts do not add up to the count of the whole.
     pub fn new(strategy: &str, router: &dyn Router) -> Result<Self, Error> {
         if router.loads().is_some() {
-            let expected = "one that keeps no loads: with them a key goes where those before it \
-                            leave room, and counts of parts do not add up to those of the whole";
+            let expected = "one that keeps no loads: with loads, the owner of a key depends on earlier \
+                            keys, and counts of parts do not add up to the count of the whole";
             return Err(Error::parameter("strategy", strategy, expected));
         }
         let mut digest = Xxh3::new();
@@ -91,7 +85,8 @@ impl CountSetup {
             digest.update(node.unwrap_or_default().as_bytes());
             digest.update(b"\0");
         }
-        // What hardly any key tells: cells that were swapped, seeds of systems that hash no text.
+        // The probes may miss two swapped cells of a table, or the seed of a system that hashes no
+        // text keys, so the hash and the ranges count as well.
         if let HashId::System(hash) = router.hash_id() {
             digest.update(format!("{hash:?}").as_bytes());
         }
@@ -108,7 +103,7 @@ impl CountSetup {
         })
     }
 
-    /// Of a router that may keep loads: its counts are never added to others.
+    /// Describes a router that may keep loads. Its counts are never added to others.
     pub(super) fn in_order(strategy: &str, router: &dyn Router) -> Self {
         let nodes: Vec<_> = router
             .nodes()
@@ -126,21 +121,13 @@ impl CountSetup {
         }
     }
 
-    /// That the other is the same.
+    /// Checks that another setup is the same.
     ///
     /// # Errors
-    /// [`Error::Parameter`] that says what differs.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::stream::CountSetup;
-    /// let [few, many] = [10, 160].map(|points| Ring::with_points(["a", "b"].map(Node::new), points));
-    /// assert!(CountSetup::new("ring", &few?)?.check(&CountSetup::new("ring", &many?)?).is_err());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// [`Error::Parameter`] that names what differs.
     pub fn check(&self, other: &Self) -> Result<(), Error> {
         let differ = |what: &str, here: &str, there: &str| {
-            let expected = format!("{here:?}, as in the counts that these are added to");
+            let expected = format!("{here:?}, as in the counts to add to");
             Err(Error::parameter(what, there, expected))
         };
         if self.strategy != other.strategy {
@@ -175,7 +162,7 @@ impl CountSetup {
     }
 }
 
-/// A node in words, and where it stands when that matters.
+/// Writes a node, with its location if that matters.
 fn shown(node: &Node, placed: bool) -> String {
     let (name, weight) = (node.name(), node.weight());
     if !placed {

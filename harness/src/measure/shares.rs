@@ -2,8 +2,8 @@
 
 use hashroute::{HashId, Node, Router};
 
-/// The router's exact shares, by index. `None` where it has no ranges, and where a table has gaps
-/// whose keys its system hashes again, nobody knows where to.
+/// Returns the router's exact shares, by the index of an id. `None` if it has no ranges, and if its
+/// table has gaps: a system rehashes the keys in a gap, and the ranges do not say to which node.
 pub(crate) fn own_shares(router: &dyn Router) -> Option<Vec<f64>> {
     let ranges = router.ranges()?;
     let rehashes = ranges.modulus().is_some() && matches!(router.hash_id(), HashId::PerKey);
@@ -13,7 +13,7 @@ pub(crate) fn own_shares(router: &dyn Router) -> Option<Vec<f64>> {
     Some(ranges.shares(router.nodes().id_bound()))
 }
 
-/// The router's exact shares in order of these nodes.
+/// Returns the router's exact shares in the order of these nodes.
 pub(super) fn exact_shares(router: &dyn Router, nodes: &[Node]) -> Option<Vec<f64>> {
     let shares = own_shares(router)?;
     let share = |node: &Node| {

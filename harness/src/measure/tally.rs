@@ -7,28 +7,29 @@ use crate::keys::DumpSource;
 use crate::summary::{Census, KeyShare, LISTED, MEASURES, Measure, Sketch};
 use hashroute::Error;
 
-/// Up to this many distinct keys are counted one by one.
+/// The number of distinct keys up to which each is counted exactly.
 pub(crate) const KEYS: usize = 1 << 16;
-/// Up to this many templates are.
+/// The number of templates up to which each is counted exactly.
 pub(crate) const TEMPLATES: usize = 1 << 12;
 
-/// What a stream of keys put on the nodes, in memory that does not grow with it.
+/// What a stream of keys puts on the nodes, in bounded memory.
 ///
 /// | | up to 65,536 distinct keys | beyond |
 /// |---|---|---|
-/// | what each node holds | exact | exact |
-/// | distinct keys | exact | relative standard error 0.4 % |
-/// | E, on which noise and p-values rest | exact | relative standard error 0.3 % |
-/// | the largest keys | exact, all | those with 0.1 % or more, too large by up to 0.004 % of all 49 times in 50 |
-/// | how many keys carry half | exact | from a uniform sample of 65,536 distinct keys |
+/// | load of each node | exact | exact |
+/// | distinct keys | exact | relative standard error 0.4% |
+/// | effective keys E, on which noise and p-values rest | exact | relative standard error 0.3% |
+/// | largest keys | exact, all | keys with 0.1% or more; the share is too large by up to 0.004% of all, 49 times in 50 |
+/// | keys that carry half | exact | from a uniform sample of 65,536 distinct keys |
 ///
-/// Tallies of parts add up to that of the whole, in any order, bit for bit: of a router that
-/// keeps no loads. The one thing that rests on chance is whether a key beyond the first 65,536
-/// with 0.1 % of all *by its estimate* is listed, when its true part is below a quarter of that;
-/// for a given key that is less likely than one in five million.
+/// If the router keeps no loads, tallies of parts add up to the tally of the whole, in any order,
+/// bit for bit. One thing is left to chance: whether a key beyond the first 65,536 is listed that
+/// has 0.1% *by its estimate* but truly less than a quarter of that. For a given key the
+/// probability is below one in five million.
 ///
-/// Memory: the sample with its keys, and, once it is full, 2 MB a measure. A thread that counts 10
-/// million keys `user:{i}` adds 28 MB to the peak of the process, its batches included (measured).
+/// Memory: the sample with its keys and, once it is full, 2 MB for each measure. A thread that
+/// counts 10 million keys `user:{i}` adds 28 MB to the peak of the process, its batches included
+/// (measured).
 ///
 /// ```
 /// use hashroute_harness::{Keys, stream::{Consumer, Counter}};
@@ -46,18 +47,18 @@ pub(crate) const TEMPLATES: usize = 1 << 12;
 #[derive(Clone, Debug)]
 pub struct Tally {
     pub(crate) setup: CountSetup,
-    /// All keys, repeated and unplaced ones too.
+    /// The number of keys. A repeated key counts each time, and so do keys without a node.
     pub(crate) keys: u64,
     pub(crate) unreadable: u64,
-    /// In order.
+    /// The lists that keys came from, sorted.
     pub(crate) sources: Vec<DumpSource>,
     /// Whether bytes and requests are known.
     pub(crate) known: [bool; 2],
-    /// By measure and node, in order of name.
+    /// The load of each node, by measure, in order of name.
     pub(crate) loads: [Vec<u64>; MEASURES],
-    /// Of all keys; they may be beyond what a load can be.
+    /// The sums over all keys. They may exceed what a load can be.
     pub(crate) totals: [u128; MEASURES],
-    /// What keys carry that found a node.
+    /// The keys that found a node.
     pub(crate) census: Census,
     pub(crate) templates: Census,
 }
@@ -83,57 +84,32 @@ impl Tally {
         &self.setup
     }
 
-    /// Returns the number of keys counted; a repeated key counts each time.
+    /// Returns the number of keys. A repeated key counts each time.
     pub fn keys(&self) -> u64 {
         self.keys
     }
 
-    /// Count lines that held no key that could be read.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::{Keys, Measure, stream::{Consumer, Counter}};
-    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
-    /// # let mut counter = Counter::new("ring", &ring)?;
-    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
-    /// # let mut tally = counter.into_tally();
-    /// tally.add_unreadable(3);
-    /// assert_eq!(tally.balance()?.unreadable, 3);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Counts lines without a readable key.
     pub fn add_unreadable(&mut self, lines: u64) {
         self.unreadable = self.unreadable.saturating_add(lines);
     }
 
-    /// Remember that keys came from this list, so that what it says of itself is not lost.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::{DumpFormat, Keys, stream::{Consumer, Counter}};
-    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
-    /// # let mut counter = Counter::new("ring", &ring)?;
-    /// let dump = Keys::dump(DumpFormat::Scan, &b"user:1\nuser:2\n"[..], true).expect("keys");
-    /// counter.add(&dump.keys);
-    /// let mut tally = counter.into_tally();
-    /// tally.add_source(dump.source);
-    /// assert!(!tally.sources()[0].partial);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Adds a list that keys came from, with what it says about itself.
     pub fn add_source(&mut self, list: DumpSource) {
         self.sources.push(list);
         self.sources.sort_unstable();
     }
 
-    /// Returns the lists that keys came from and that were [added](Self::add_source), sorted.
+    /// Returns the lists that keys came from, sorted.
     pub fn sources(&self) -> &[DumpSource] {
         &self.sources
     }
 
-    /// As if all that the other counted had been counted here.
+    /// Adds the counts of another tally: the result is that of one tally for the keys of both.
     ///
     /// # Errors
-    /// [`Error::Parameter`] when it was routed in another way, or one knows sizes or requests
-    /// and the other does not. Nothing has changed then.
+    /// [`Error::Parameter`] if it was routed with another setup, or if only one of the two knows
+    /// sizes or requests. This tally is unchanged then.
     ///
     /// ```
     /// # use hashroute::{Node, Ring};
@@ -175,24 +151,13 @@ impl Tally {
         self.templates.merge(other.templates);
     }
 
-    /// How the keys fall on the nodes: as [`balance()`](crate::balance()) has it for
-    /// keys in memory, with what is estimated named in [`Balance::estimated`].
+    /// Returns how the keys lie on the nodes, as [`balance()`](crate::balance()) does for keys in
+    /// memory. [`Balance::estimated`] tells how good the estimates are.
     ///
     /// O(nodes log nodes), and some hundred simulated assignments for the noise.
     ///
     /// # Errors
-    /// [`Error::Parameter`] when sizes or requests add up to 2^64 or more.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::{Keys, Measure, stream::{Consumer, Counter}};
-    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
-    /// # let mut counter = Counter::new("ring", &ring)?;
-    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
-    /// # let mut tally = counter.into_tally();
-    /// assert_eq!(tally.balance()?.figures.total, 10);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// [`Error::Parameter`] if sizes or requests add up to 2^64 or more.
     pub fn balance(&self) -> Result<Balance, Error> {
         self.check_sums()?;
         let carried = |measure: usize| {
@@ -223,7 +188,7 @@ impl Tally {
         })
     }
 
-    /// That each sum is what a load can be.
+    /// Checks that each sum fits into a load.
     pub(crate) fn check_sums(&self) -> Result<(), Error> {
         for (name, total) in ["keys", "sizes", "requests"].into_iter().zip(self.totals) {
             if u64::try_from(total).is_err() {
@@ -233,18 +198,7 @@ impl Tally {
         Ok(())
     }
 
-    /// How many distinct keys there are: see [`Tally`].
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::{Keys, Measure, stream::{Consumer, Counter}};
-    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
-    /// # let mut counter = Counter::new("ring", &ring)?;
-    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
-    /// # let mut tally = counter.into_tally();
-    /// assert_eq!(tally.distinct(), 10);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the number of distinct keys, with the precision that [`Tally`] states.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -254,18 +208,7 @@ impl Tally {
         (self.census.distinct().round() as u64).min(self.keys)
     }
 
-    /// How good the estimates are; `None` while all is exact.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::{Keys, Measure, stream::{Consumer, Counter}};
-    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
-    /// # let mut counter = Counter::new("ring", &ring)?;
-    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
-    /// # let mut tally = counter.into_tally();
-    /// assert!(tally.estimated().is_none());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns how good the estimates are; `None` while everything is exact.
     pub fn estimated(&self) -> Option<Estimated> {
         self.census.sketch.as_ref().map(|_| Estimated {
             distinct_keys_error: self.census.distinct_error(),
@@ -275,26 +218,15 @@ impl Tally {
         })
     }
 
-    /// The keys that carry most of a measure, up to `most` of them, the largest first: see
-    /// [`Tally`] for how exactly.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::{Keys, Measure, stream::{Consumer, Counter}};
-    /// # let ring = Ring::new(["a", "b"].map(Node::new))?;
-    /// # let mut counter = Counter::new("ring", &ring)?;
-    /// # counter.add(&Keys::template("user:{i}", 0..10)?);
-    /// # let mut tally = counter.into_tally();
-    /// assert_eq!(tally.largest_keys(Measure::Keys, 1)[0].share, 0.1);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the largest keys of a measure, up to `most`, in descending order, with the precision
+    /// that [`Tally`] states.
     pub fn largest_keys(&self, measure: Measure, most: usize) -> Vec<KeyShare> {
         self.shares(&self.census, measure, most)
     }
 
-    /// The templates whose keys carry most of a measure, up to `most` of them: keys with every
-    /// run of digits replaced by `{i}`. Exact up to 4,096 templates; beyond, those with 0.1 % or
-    /// more are listed.
+    /// Returns the templates whose keys carry most of a measure, up to `most`. A template is a key
+    /// with every run of digits replaced by `{i}`. Exact up to 4,096 templates; beyond, templates
+    /// with 0.1% or more are listed.
     ///
     /// ```
     /// # use hashroute::{Node, Ring};
@@ -319,9 +251,9 @@ impl Tally {
             .collect()
     }
 
-    /// A uniform sample of the distinct keys, each with what it carries, counted exactly: the
-    /// keys, and bytes and requests, which are 0 where not known. All keys, up to 65,536; in
-    /// order of an id that has nothing to do with the key.
+    /// Returns a uniform sample of the distinct keys, each with its exact amounts: keys, bytes and
+    /// requests, 0 if not known. Up to 65,536 distinct keys the sample holds all of them. The order
+    /// says nothing about the keys.
     ///
     /// ```
     /// # use hashroute::{Node, Ring};
@@ -339,7 +271,7 @@ impl Tally {
     }
 }
 
-/// Refuse to add what one knows and the other does not: sizes or requests.
+/// Refuses to add counts if only one side knows sizes or requests.
 pub(crate) fn check_columns(known: [bool; 2], others: [bool; 2]) -> Result<(), Error> {
     let columns = |known: [bool; 2]| match known {
         [false, false] => "key",
@@ -351,6 +283,6 @@ pub(crate) fn check_columns(known: [bool; 2], others: [bool; 2]) -> Result<(), E
         return Ok(());
     }
     let known = columns(known);
-    let expected = format!("{known}, as in the counts that these are added to");
+    let expected = format!("{known}, as in the counts to add to");
     Err(Error::parameter("columns", columns(others), expected))
 }

@@ -1,36 +1,33 @@
-//! What is the matter: in which measure an assignment is uneven, and why.
+//! Whether a measure is uneven, and why.
 
 use serde::{Deserialize, Serialize};
 
 use super::figures::Figures;
 use crate::summary::Measure;
 
-/// Why a measure is as uneven as it is: the largest part of it.
-///
-/// ```
-/// assert_eq!(serde_json::to_string(&hashroute_harness::Cause::HeavyKeys)?, "\"heavy_keys\"");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
+/// Why a measure is as uneven as it is: the largest of the parts that its coefficient of variation
+/// is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Cause {
-    /// It is even, but for chance and 1 %.
+    /// It is even, up to chance and 1%.
     Even,
-    /// Too few distinct keys for the nodes: chance alone gives a tenth or more.
+    /// The distinct keys are few for these nodes: chance alone gives a coefficient of variation of
+    /// 0.1 or more.
     FewKeys,
-    /// Few keys carry much of it; no strategy can split a key.
+    /// Few keys carry much of it. No strategy can split a key.
     HeavyKeys,
-    /// The strategy's structure gives nodes unequal shares of the hash space: more points, cells
-    /// or slots would help.
+    /// The strategy gives nodes unequal shares of the hash space. More points, cells or slots make
+    /// them more equal.
     Structure,
-    /// None of these: the strategy sends keys unevenly by itself (as a bound on loads does), or
-    /// the key hash does not spread these keys.
+    /// None of these: the strategy sends keys unevenly, as a bound on loads does, or the hash does
+    /// not spread these keys.
     Placement,
 }
 
-/// How even one measure is, and what its coefficient of variation is made of: the squares of the
-/// four parts add up to its square, but for chance.
+/// How even one measure is, and the four parts of its coefficient of variation: the squares of the
+/// parts add up to its square, up to chance.
 ///
 /// ```
 /// # use hashroute::{Modulo, Node};
@@ -45,17 +42,17 @@ pub enum Cause {
 pub struct Evenness {
     /// Why it is as uneven as it is.
     pub cause: Cause,
-    /// What chance gives as many distinct keys that all carry the same.
+    /// What chance gives the same number of distinct keys if all carry the same.
     pub sampling_cv: f64,
-    /// What comes on top because some keys carry more than others.
+    /// What is added because some keys carry more than others.
     pub heavy_cv: f64,
-    /// That of the exact shares; 0 where they are not known.
+    /// The coefficient of variation of the exact shares; 0 if they are not known.
     pub structure_cv: f64,
-    /// What is left, where it is more than chance.
+    /// What none of these explains; 0 if it is within chance.
     pub rest_cv: f64,
 }
 
-/// What is the matter, if anything: the measure that is most uneven, and why.
+/// Which measure is most uneven, if any is, and why.
 ///
 /// ```
 /// use hashroute_harness::{Cause, Keys, Measure, Assignment, balance};
@@ -73,41 +70,41 @@ pub struct Evenness {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The most uneven measure; `None` when all are even.
+    /// The most uneven measure; `None` if all are even.
     pub matter: Option<Measure>,
     /// Why it is uneven.
     pub cause: Cause,
-    /// A line for each measure, for people.
+    /// One line for each measure, for people.
     pub text: String,
-    /// How even the keys lie.
+    /// How even the load is by keys.
     pub keys: Evenness,
-    /// How even the bytes lie, where sizes are known.
+    /// How even it is by bytes, if sizes are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Evenness>,
-    /// How even the requests lie, where they are known.
+    /// How even it is by requests, if they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Evenness>,
 }
 
-/// A test fails by chance this rarely.
+/// The probability with which a test fails by chance.
 const ALPHA: f64 = 0.001;
 
-/// Unevenness that nobody minds, however many keys prove it.
+/// A coefficient of variation that does no harm, however many keys prove it.
 const SLIGHT: f64 = 0.01;
 
-/// Noise that makes nodes visibly uneven whatever the strategy.
+/// A coefficient of variation by chance that makes nodes visibly uneven under any strategy.
 const NOISY: f64 = 0.1;
 
 /// What a judgement rests on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
-    /// p of the loads against fair shares, as if all distinct keys carried the same.
+    /// p of the loads against the fair shares, as if all distinct keys carried the same.
     pub(super) p_equal: f64,
-    /// p of the loads against the exact shares, or the fair ones where those are not known.
+    /// p of the loads against the exact shares, or the fair shares if the exact ones are not known.
     pub(super) p_exact: f64,
-    /// Noise for as many distinct keys that carry the same.
+    /// What chance gives the same number of distinct keys if all carry the same.
     pub(super) sampling_cv: f64,
-    /// The coefficient of variation of the exact shares, 0 where they are not known.
+    /// The coefficient of variation of the exact shares; 0 if they are not known.
     pub(super) structure_cv: f64,
 }
 
@@ -119,14 +116,15 @@ impl Evenness {
             sampling_cv,
             structure_cv,
         } = evidence;
+        // Independent parts add in squares. A square below 0 is a part that chance has hidden.
         let root = |square: f64| square.max(0.0).sqrt();
         let noise = figures.noise.cv * figures.noise.cv;
         let heavy_cv = root(noise - sampling_cv * sampling_cv);
         let rest = root(figures.cv * figures.cv - noise - structure_cv * structure_cv);
         let rest_cv = if p_exact < ALPHA { rest } else { 0.0 };
-        let beside_chance =
+        let beyond_chance =
             root(heavy_cv * heavy_cv + structure_cv * structure_cv + rest_cv * rest_cv);
-        let cause = if beside_chance > SLIGHT && p_equal < ALPHA {
+        let cause = if beyond_chance > SLIGHT && p_equal < ALPHA {
             largest([
                 (heavy_cv, Cause::HeavyKeys),
                 (structure_cv, Cause::Structure),

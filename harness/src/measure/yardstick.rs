@@ -1,4 +1,4 @@
-//! Figures and a verdict for what was counted on the nodes, held against what chance gives.
+//! Counts what an assignment puts on the nodes, and compares it with what chance alone gives.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
@@ -14,8 +14,8 @@ use crate::summary::{Carried, Measure, Sample, ratio};
 use crate::text::hash_name;
 use hashroute::{Node, Router};
 
-/// What the figures are held against. It depends on keys and weights alone, so that strategies
-/// on the same scenario share one.
+/// What figures are compared with. It depends on the keys and the weights only, so strategies on
+/// the same scenario share one.
 #[derive(Debug)]
 pub(super) struct Yardstick {
     /// The weights above 0, in order of name.
@@ -25,7 +25,7 @@ pub(super) struct Yardstick {
     requests: Option<Yard>,
 }
 
-/// The part of it that is about one measure.
+/// The part of a yardstick that is about one measure.
 #[derive(Debug)]
 struct Yard {
     carried: Carried,
@@ -37,24 +37,24 @@ struct Yard {
 pub(super) struct Placed<'a> {
     pub(super) strategy: &'a str,
     pub(super) hash: &'a str,
-    /// In order of name, as all that is by node.
+    /// The nodes in order of name, as everything by node.
     pub(super) nodes: &'a [Node],
-    /// The exact shares, where the router gives them.
+    /// The exact shares, if the router has them.
     pub(super) shares: Option<Vec<f64>>,
-    /// How many keys there are, repeated and unplaced ones too.
+    /// The number of keys. A repeated key counts each time, and so do keys without a node.
     pub(super) keys: u64,
     pub(super) distinct: u64,
-    /// What each node holds: keys, and bytes and requests where known.
+    /// What each node holds: keys, and bytes and requests if known.
     pub(super) loads: [Option<Vec<u64>>; 3],
 }
 
 impl Yardstick {
-    /// For all keys.
+    /// Builds a yardstick for all keys.
     pub(super) fn new(nodes: &[Node], keys: &Keys) -> Self {
         Self::of_keys(nodes, keys, &|_| true)
     }
 
-    /// For those keys that have a node.
+    /// Builds a yardstick for the keys that have a node.
     pub(super) fn of_placed(keys: &Keys, assignment: &Assignment) -> Self {
         let placed = |index| assignment.owner(index).is_some();
         Self::of_keys(assignment.nodes(), keys, &placed)
@@ -70,7 +70,7 @@ impl Yardstick {
         Self::of(nodes, carried(None), bytes, requests)
     }
 
-    /// For what the keys carry.
+    /// Builds a yardstick from the amounts that the keys carry.
     pub(super) fn of(
         nodes: &[Node],
         keys: Carried,
@@ -91,8 +91,8 @@ impl Yardstick {
         }
     }
 
-    /// The balance of an assignment of these keys; against a yardstick of its own where some of
-    /// them found no node.
+    /// Returns the balance of an assignment of these keys. If some of them found no node, they are
+    /// left out of the yardstick as well.
     pub(super) fn balance(
         &self,
         strategy: &str,
@@ -129,7 +129,7 @@ impl Yardstick {
         })
     }
 
-    /// The balance of what was counted.
+    /// Returns the balance of what was counted.
     pub(super) fn judge(&self, mut placed: Placed) -> Balance {
         let [keys, bytes, requests] = core::mem::take(&mut placed.loads);
         let view = View::new(&self.weights, &placed);
@@ -157,8 +157,8 @@ impl Yardstick {
     }
 }
 
-/// How the keys of an assignment fall on the nodes. `router` gives the exact shares, where it can;
-/// `strategy` is a name for the reader.
+/// Returns how an assignment of keys lies on the nodes. `router` gives the exact shares, if it has
+/// them; `strategy` is a name for the reader.
 ///
 /// O(keys log keys + nodes log nodes), and some hundred simulated assignments for the noise.
 ///
@@ -166,7 +166,7 @@ impl Yardstick {
 /// use hashroute_harness::{Keys, Assignment, balance};
 /// use hashroute::{Node, Rendezvous};
 ///
-/// // A stream that says nothing about balance, whatever its length.
+/// // A stream of one key says nothing about balance, however long it is.
 /// let keys = Keys::zipf(1, 10_000, 1, 1.0)?;
 /// let router = Rendezvous::new(["a", "b", "c"].map(Node::new))?;
 /// let balance = balance("rendezvous", &router, &keys, &Assignment::of(&router, &keys));
@@ -183,7 +183,7 @@ pub fn balance(
     Yardstick::of_placed(keys, assignment).measure(strategy, router, keys, assignment)
 }
 
-/// What each node holds when key i counts `amounts[i]`, or 1 without amounts.
+/// Returns what each node holds: key `i` adds `amounts[i]`, or 1 without amounts.
 fn loads(assignment: &Assignment, amounts: Option<&[u64]>) -> Vec<u64> {
     let mut loads = vec![0_u64; assignment.nodes().len()];
     for (index, owner) in assignment.owners().enumerate() {
@@ -195,25 +195,25 @@ fn loads(assignment: &Assignment, amounts: Option<&[u64]>) -> Vec<u64> {
     loads
 }
 
-/// One assignment, looked at measure by measure.
+/// One assignment, measure by measure.
 struct View<'a> {
     weights: &'a [u32],
     placed: &'a Placed<'a>,
     exact: Option<ExactFigures>,
 }
 
-/// What there is to say of one measure.
+/// The findings on one measure.
 #[derive(Debug)]
 struct Measured {
-    /// By node, weight 0 included.
+    /// The load of each node, those of weight 0 included.
     loads: Vec<u64>,
-    /// How many distinct keys carry any of it.
+    /// The number of distinct keys that carry any of it.
     carriers: usize,
     figures: Figures,
     evenness: Evenness,
 }
 
-/// Of each measure that is known.
+/// Finds the most uneven measure among those that are known.
 fn verdict(keys: &Measured, bytes: Option<&Measured>, requests: Option<&Measured>) -> Verdict {
     let known = [
         (Measure::Keys, Some(keys)),
@@ -264,6 +264,8 @@ impl<'a> View<'a> {
                 .iter()
                 .map(|&weight| f64::from(weight) / weight_total * total)
         };
+        // Loads are sums of unequal amounts, so they vary as counts of `effective` keys would:
+        // scaled to that number of keys, the statistic has its usual distribution.
         let chi2 = pearson(&weighted, fair()) * scale;
         let exact = self.placed.shares.as_ref().map(|shares| {
             pearson(&weighted, self.weighted(shares).map(|share| share * total)) * scale
@@ -272,6 +274,7 @@ impl<'a> View<'a> {
         let figures = self.figures(yard, &loads, chi2, df);
         let carriers = sample.carriers;
         let evidence = Evidence {
+            // As if all carried the same: scaled to the number of carriers instead.
             p_equal: p_value(ratio(chi2 * carriers as f64, sample.effective), df),
             p_exact: p_value(exact.unwrap_or(chi2), df),
             sampling_cv: Sample::variance(self.weights, carriers as f64).sqrt(),
@@ -318,7 +321,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Of values by node, those of the nodes with weight.
+    /// Selects, from values by node, those of the nodes with weight.
     fn weighted<'v, T: Copy>(&self, values: &'v [T]) -> impl Iterator<Item = T> + use<'_, 'v, T> {
         let pairs = values.iter().zip(self.placed.nodes);
         pairs
@@ -377,7 +380,8 @@ fn exact(nodes: &[Node], shares: &[f64]) -> ExactFigures {
     }
 }
 
-/// The sum of (load - expected)² / expected; infinite for a load where none was expected.
+/// Returns the sum of (load - expected)² / expected. It is infinite if a node has a load and
+/// expects none.
 fn pearson(loads: &[f64], expected: impl Iterator<Item = f64>) -> f64 {
     let term = |(load, expected): (&f64, f64)| match load - expected {
         0.0 => 0.0,
@@ -393,7 +397,7 @@ fn p_value(chi2: f64, df: u64) -> f64 {
     ChiSquared::new(df as f64).map_or(1.0, |distribution| distribution.sf(chi2))
 }
 
-/// `loads` in descending order.
+/// Returns the shares of the most loaded nodes. `loads` is in descending order.
 fn top(loads: &[u64]) -> Vec<TopShare> {
     let total: f64 = loads.iter().map(|&load| load as f64).sum();
     let counts = (0..).map(|step: u32| [1, 2, 5][step as usize % 3] * 10_usize.pow(step / 3));

@@ -1,13 +1,13 @@
-//! What the distinct keys carry of one measure, in numbers.
+//! The amounts that the distinct keys carry of one measure, summarised for the simulation of noise.
 
 use core::cmp::Reverse;
 
-/// How many of the largest keys are thrown one by one; the rest are so many and so small that
-/// they are thrown as equal ones of the same variance.
+/// The number of largest keys that a simulation places one by one. The rest are many and small, so
+/// equal keys of the same variance stand for them.
 const HEAVY: usize = 2048;
 
-/// What is known of the amounts of many keys: their sum, how many there are above 0, the sum of
-/// their squares, and the relative standard error of the latter two together.
+/// What is known of the amounts of many keys: their sum, the number of keys that carry any, the sum
+/// of squares, and the relative standard error of the latter two together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moments {
     pub(crate) total: f64,
@@ -16,29 +16,29 @@ pub(crate) struct Moments {
     pub(crate) error: f64,
 }
 
-/// What the distinct keys carry of one measure.
+/// The amounts that the distinct keys carry of one measure.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) total: f64,
-    /// How many distinct keys carry anything.
+    /// The number of distinct keys that carry any.
     pub(crate) carriers: usize,
-    /// E = (Σs)² / Σs².
+    /// The effective number of keys, E = (Σs)² / Σs².
     pub(crate) effective: f64,
-    /// How many of the largest keys carry half.
+    /// The number of largest keys that carry half.
     pub(crate) half: usize,
-    /// The largest amounts, the largest first; empty when all are equal.
+    /// The largest amounts, in descending order; empty if all are equal.
     pub(crate) heavy: Vec<u64>,
-    /// The rest, as this many keys …
+    /// The number of equal keys that stand for the rest, ...
     pub(crate) units: u64,
-    /// … of this amount each.
+    /// ... and the amount of each.
     pub(crate) unit: f64,
 }
 
 impl Sample {
-    /// `amounts`: what each distinct key carries, in any order.
+    /// Takes the amount of every distinct key, in any order.
     pub(crate) fn new(mut amounts: Vec<u64>) -> Self {
         amounts.retain(|amount| *amount > 0);
-        // In order, so that the sums are the same to the last bit whatever the order was.
+        // Floating-point sums depend on the order; sorted, they are equal to the last bit.
         amounts.sort_unstable_by_key(|&amount| Reverse(amount));
         let (total, effective) = effective(&amounts);
         let carriers = amounts.len();
@@ -60,8 +60,8 @@ impl Sample {
         }
     }
 
-    /// From what is known of a stream, the amounts of its heaviest keys, and those of a uniform
-    /// sample of the others.
+    /// Builds a sample from the moments of a stream, the amounts of its heaviest keys, and the
+    /// amounts of a uniform sample of the others.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -69,6 +69,7 @@ impl Sample {
     )]
     pub(crate) fn estimated(of: &Moments, mut heavy: Vec<u64>, mut light: Vec<u64>) -> Self {
         let effective = ratio(of.total * of.total, of.squares).min(of.carriers);
+        // Within three standard errors of equal amounts: nothing shows that they differ.
         if of.carriers <= effective * (1.0 + 3.0 * of.error) {
             return Self::equal(of.total, of.carriers);
         }
@@ -89,6 +90,7 @@ impl Sample {
             }
             _ => half(&heavy, of.total),
         };
+        // Squares are least if all amounts are equal; an estimate below that is error.
         let rest_squares = (of.squares - heavy_squares).max(rest * rest / rest_carriers);
         heavy.truncate(HEAVY);
         Self {
@@ -101,7 +103,7 @@ impl Sample {
         }
     }
 
-    /// What is as noisy as `effective` keys that carry the same.
+    /// Builds a sample of `effective` keys that carry the same.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -121,7 +123,7 @@ impl Sample {
     }
 }
 
-/// Σs, and E = (Σs)² / Σs².
+/// Returns Σs and E = (Σs)² / Σs².
 fn effective(sums: &[u64]) -> (f64, f64) {
     let amounts = || sums.iter().map(|&amount| amount as f64);
     let total: f64 = amounts().sum();
@@ -131,7 +133,8 @@ fn effective(sums: &[u64]) -> (f64, f64) {
     )
 }
 
-/// How many of the largest make up half of the total. `sums` in descending order.
+/// Returns the number of largest amounts that make up half of the total. `sums` is in descending
+/// order.
 fn half(sums: &[u64], total: f64) -> usize {
     let mut so_far = 0.0;
     let within = |amount: &&u64| {
@@ -141,7 +144,7 @@ fn half(sums: &[u64], total: f64) -> usize {
     sums.iter().take_while(within).count() + usize::from(!sums.is_empty())
 }
 
-/// `a / b`, 0 when b is 0.
+/// Returns `a / b`, or 0 if `b` is 0.
 pub(crate) fn ratio(a: f64, b: f64) -> f64 {
     if b == 0.0 { 0.0 } else { a / b }
 }

@@ -1,25 +1,17 @@
-//! The largest keys of a measure.
+//! The largest keys of a measure, and the amounts of all.
 
 use serde::{Deserialize, Serialize};
 
 use super::amounts::{Sample, ratio};
 use crate::text::key_text;
 
-/// A key and the share that it carries.
-///
-/// ```
-/// # use hashroute_harness::KeyShare;
-/// let text = r#"{"key":"user:1","share":0.25}"#;
-/// let share: KeyShare = serde_json::from_str(text)?;
-/// assert_eq!(serde_json::to_string(&share)?, text);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
+/// A key and its share of a measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct KeyShare {
-    /// The key; one that is not UTF-8 with escapes such as `\xff`.
+    /// The key as text. Bytes that are not UTF-8 are escaped, such as `\xff`.
     pub key: String,
-    /// Its share.
+    /// Its share of all that the nodes hold.
     pub share: f64,
 }
 
@@ -32,19 +24,19 @@ impl KeyShare {
     }
 }
 
-/// What the distinct keys carry of one measure, and those that carry most, up to [`NAMED`] of
-/// them; none when all carry the same.
+/// The amounts that the distinct keys carry of one measure, and the largest keys, up to [`NAMED`].
+/// No keys are named if all carry the same.
 #[derive(Debug)]
 pub(crate) struct Carried {
     pub(crate) sample: Sample,
     pub(crate) largest: Vec<KeyShare>,
 }
 
-/// How many of the largest keys are named.
+/// The number of largest keys that are named.
 pub(crate) const NAMED: usize = 5;
 
 impl Carried {
-    /// By all distinct keys, each with its amount.
+    /// Takes the amount of every distinct key.
     pub(crate) fn all<'k, K>(mut sums: Vec<(u64, K)>, key: impl Fn(&K) -> &'k [u8]) -> Self {
         let sample = Sample::new(sums.iter().map(|(amount, _)| *amount).collect());
         let order =

@@ -1,10 +1,11 @@
-//! Who carries how much: exactly up to a number of distinct keys, beyond it by a uniform sample
-//! of the distinct keys, each still counted exactly, and a sketch of all.
+//! Counts what each key carries. Up to a number of distinct keys every key is counted exactly.
+//! Beyond it, a uniform sample of the distinct keys is counted exactly, and a sketch covers all
+//! keys.
 //!
-//! Every key has an id, a hash of its own that no router uses. The sample is that of the keys
-//! with the least ids (bottom-k: Cohen and Kaplan 2007), so it does not depend on the order in
-//! which keys come, and a key in it has been in it since it first came. The k-th least id tells
-//! how many distinct keys there are (Bar-Yossef et al. 2002).
+//! Every key has an id: a hash that no router uses. The sample is the keys with the smallest ids
+//! (bottom-k: Cohen and Kaplan 2007). So it does not depend on the order of the keys, and a key in
+//! the sample has been there since its first occurrence: its count is complete. The k-th smallest
+//! id estimates the number of distinct keys (Bar-Yossef et al. 2002).
 
 use core::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -14,26 +15,26 @@ use super::carried::{Carried, KeyShare, NAMED};
 use super::ids::{Amounts, BLOCK, ById, Id, MEASURES, id};
 use super::sketch::Sketch;
 
-/// The most bytes that the keys of a sample have together.
+/// The most bytes of all keys in the sample.
 const MOST_BYTES: usize = 1 << 24;
 
-/// A distinct key and what it carries.
+/// A distinct key and the amounts that it carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) key: Box<[u8]>,
     pub(crate) amounts: Amounts,
 }
 
-/// What all keys carry, one by one as long as there are at most `capacity` distinct ones.
+/// The amounts of all keys, key by key while there are at most `capacity` distinct ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Census {
     capacity: usize,
     pub(crate) rows: ById<Row>,
-    /// Of the keys in it.
+    /// The bytes of the keys in `rows`.
     bytes: usize,
-    /// The largest id that is let in.
+    /// The largest id that is admitted to `rows`.
     limit: Id,
-    /// Of all keys; none while all are in `rows`.
+    /// A sketch of all keys; `None` while `rows` holds them all.
     pub(crate) sketch: Option<Box<Sketch>>,
 }
 
@@ -48,7 +49,7 @@ impl Census {
         }
     }
 
-    /// One that was written down. It is settled anew.
+    /// Restores a census that was written to a file.
     pub(crate) fn from_parts(capacity: usize, rows: Vec<Row>, sketch: Option<Sketch>) -> Self {
         let mut census = Self::new(capacity);
         census.sketch = sketch.map(Box::new);
@@ -56,13 +57,14 @@ impl Census {
             census.keep(id(&row.key), &row.key, &row.amounts);
         }
         census.settle();
+        // A settled census has its largest id as its limit, so a file need not hold the limit.
         if census.sketch.is_some() {
             census.limit = census.rows.keys().copied().max().unwrap_or(Id::MAX);
         }
         census
     }
 
-    /// Some keys more, each with what it carries.
+    /// Adds keys, each with the amounts that it carries.
     pub(crate) fn add(&mut self, keys: &[(&[u8], Amounts)]) {
         let known: Vec<_> = keys
             .iter()
@@ -76,7 +78,8 @@ impl Census {
                 self.keep(*id, key, amounts);
             }
         }
-        // Sorting out takes a while, and is done for many at once.
+        // Shrinking sorts all ids, so beside a sketch it waits for half the capacity more:
+        // amortised O(log capacity) a key.
         let room = self.capacity + self.sketch.as_ref().map_or(0, |_| self.capacity / 2);
         if self.rows.len() > room || self.bytes > MOST_BYTES + MOST_BYTES / 2 {
             self.settle();
@@ -97,15 +100,18 @@ impl Census {
         }
     }
 
-    /// As if all that was added to the other had been added here.
+    /// Adds the keys of another census: the result is that of one census for the keys of both.
     pub(crate) fn merge(&mut self, mut other: Self) {
         if self.sketch.is_some() || other.sketch.is_some() {
+            // If one side has only a sample, rows alone no longer cover all keys: both need a
+            // sketch, which then holds every key exactly once.
             self.pour();
             other.pour();
         }
         if let (Some(sketch), Some(others)) = (&mut self.sketch, other.sketch) {
             sketch.merge(*others);
         }
+        // Only below the smaller limit have both sides counted a key from its start.
         let limit = self.limit.min(other.limit);
         self.lower(limit);
         for (id, row) in other.rows.into_iter().filter(|(id, _)| *id <= limit) {
@@ -114,7 +120,7 @@ impl Census {
         self.settle();
     }
 
-    /// Keep the sample down to its size. Whoever reads the rows calls this first.
+    /// Shrinks the sample to its size. Call it before reading the rows.
     pub(crate) fn settle(&mut self) {
         if self.rows.len() <= self.capacity && self.bytes <= MOST_BYTES {
             return;
@@ -122,8 +128,9 @@ impl Census {
         self.pour();
         let mut ids: Vec<_> = self.rows.keys().copied().collect();
         ids.sort_unstable();
-        // The least ids up to where either is full, whatever would still fit behind: so a part
-        // keeps all that the whole keeps of it. One at least.
+        // Keep ids in order until the keys or the bytes are full, and skip none that is too
+        // long: then a part keeps at least what the whole keeps of it, and merging parts gives
+        // the same sample as one pass. At least one key is kept.
         let mut bytes = 0;
         let fits = |id: &&Id| {
             bytes += self.rows.get(*id).map_or(0, |row| row.key.len());
@@ -135,7 +142,7 @@ impl Census {
         }
     }
 
-    /// Let in no larger id, and drop those that are there.
+    /// Lowers the limit, and drops the rows above it.
     fn lower(&mut self, limit: Id) {
         self.limit = limit;
         let bytes = &mut self.bytes;
@@ -148,7 +155,7 @@ impl Census {
         });
     }
 
-    /// The rows, which are all keys, into a sketch, if there is none.
+    /// Adds all rows to a new sketch, if there is none. Until then the rows are all keys.
     fn pour(&mut self) {
         let rows = &self.rows;
         self.sketch.get_or_insert_with(|| {
@@ -162,7 +169,7 @@ impl Census {
         });
     }
 
-    /// The rows in order of their ids.
+    /// Returns the rows in order of their ids.
     pub(crate) fn in_order(&self) -> Vec<(&[u8], Amounts)> {
         let mut rows: Vec<_> = self.rows.iter().collect();
         rows.sort_unstable_by_key(|(id, _)| **id);
@@ -171,22 +178,24 @@ impl Census {
             .collect()
     }
 
-    /// How many distinct keys there are.
+    /// Returns the number of distinct keys: exact without a sketch, otherwise estimated.
     pub(crate) fn distinct(&self) -> f64 {
         let kept = self.rows.len() as f64;
         if self.sketch.is_none() || kept < 2.0 {
             return kept;
         }
+        // Ids are uniform: if the k-th smallest is a fraction f of the range, (k - 1) / f is an
+        // unbiased estimate of their number.
         (kept - 1.0) * (u128::MAX as f64 / self.limit as f64)
     }
 
-    /// The relative standard error of [`distinct`](Self::distinct), when there is a sketch.
+    /// Returns the relative standard error of [`distinct`](Self::distinct) if there is a sketch.
     pub(crate) fn distinct_error(&self) -> f64 {
         (1.0 / self.rows.len().max(1) as f64).sqrt()
     }
 
-    /// The keys that carry most: the largest `most` where all are counted, else those that carry
-    /// a thousandth or more, by their estimates.
+    /// Returns the largest keys, up to `most`. Beyond exact counting, only keys whose estimate is a
+    /// thousandth of all or more.
     pub(crate) fn largest(&self, measure: usize, most: usize) -> Vec<(u64, &[u8])> {
         let mut largest: Vec<_> = match &self.sketch {
             Some(sketch) => self.listed(sketch, measure),
@@ -202,7 +211,7 @@ impl Census {
         largest.map(|(amount, _, key)| (amount, key)).collect()
     }
 
-    /// The keys that the sketch lists, with exact amounts for those in the sample.
+    /// Returns the keys that the sketch lists. Amounts of keys in the sample are exact.
     fn listed<'a>(&'a self, sketch: &'a Sketch, measure: usize) -> Vec<(u64, Id, &'a [u8])> {
         let known = |(amount, id, key): (u64, Id, &'a [u8])| {
             let row = self.rows.get(&id);
@@ -211,7 +220,7 @@ impl Census {
         sketch.listed(measure).into_iter().map(known).collect()
     }
 
-    /// What the keys carry of a measure, `total` together.
+    /// Returns the amounts and the largest keys of a measure. `total` is the sum of the measure.
     pub(crate) fn carried(&self, measure: usize, total: f64) -> Carried {
         let Some(sketch) = &self.sketch else {
             let sums = self
@@ -227,6 +236,7 @@ impl Census {
             let amounts = rows.map(|(_, row)| row.amounts[measure]);
             amounts.filter(|amount| *amount > 0).collect::<Vec<_>>()
         };
+        // The sample gives the share of the distinct keys that carry any of this measure.
         let share = ratio(amounts(&|_| true).len() as f64, self.rows.len() as f64);
         let sample = Sample::estimated(
             &Moments {

@@ -5,20 +5,22 @@ use std::collections::HashMap;
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-/// Keys that are looked at together.
+/// The number of keys that are added at once, so that memory accesses overlap.
 pub(crate) const BLOCK: usize = 256;
-/// Keys, bytes and requests.
+/// The number of measures: keys, bytes and requests.
 pub(crate) const MEASURES: usize = 3;
-/// What a key carries of each.
+/// The amount that a key carries of each measure.
 pub(crate) type Amounts = [u64; MEASURES];
-/// What keys are told apart by: 128 bits, of which two among 10^12 keys agree once in 10^14 times.
+/// The identity of a key: a 128-bit hash. The probability that any two of 10^12 keys collide is
+/// about 10^-15.
 pub(crate) type Id = u128;
 pub(crate) type ById<T> = HashMap<Id, T, BuildHasherDefault<IdHasher>>;
 
-/// Any number that no router's hash is seeded with.
+/// Any constant that no router uses as a seed.
 const SEED: u64 = 0x7374_7265_616d_6564;
 
-/// An id is a hash already. Its upper half says who is in the sample, so the lower one is taken.
+/// Hashes an id by taking its lower half: an id is a hash already. The upper half decides which
+/// keys are in the sample, so within a sample it is not uniform.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct IdHasher(u64);
 

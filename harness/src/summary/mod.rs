@@ -1,4 +1,5 @@
-//! What a stream of keys carries, in memory that does not grow with it.
+//! What the keys of a stream carry, in bounded memory. Summaries of parts merge into the summary of
+//! the whole. Knows no router.
 
 mod amounts;
 mod carried;

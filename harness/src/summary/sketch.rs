@@ -1,37 +1,40 @@
-//! What the keys beyond exact counting carry, in fixed memory: a Count-Min sketch (Cormode and
-//! Muthukrishnan 2005), the second moment that its cells give (Alon, Matias and Szegedy 1996; the
+//! Counts the keys beyond exact counting in fixed memory: a Count-Min sketch (Cormode and
+//! Muthukrishnan 2005), the second moment from its cells (Alon, Matias and Szegedy 1996, in the
 //! form without signs of Thorup and Zhang 2004), and the keys that may be among the largest.
 
 use std::collections::BTreeSet;
 
 use super::ids::{Amounts, ById, Id, MEASURES};
 
-/// Rows of cells; a key has a cell in each, by sixteen bits of its id.
+/// The number of rows of cells. A key has one cell in each row, given by 16 bits of its id.
 pub(crate) const ROWS: usize = 4;
-/// Cells in a row.
+/// The number of cells in a row.
 pub(crate) const WIDTH: usize = 1 << 16;
 
-/// A key may be among the largest from the 2^12th part of all on …
+/// A key whose estimate exceeds the 2^12th part of all becomes a candidate for the largest keys ...
 const SHIFT: u32 = 12;
-/// … and is listed from this part on. For a listed key to have been overlooked, its estimate must
-/// be too large by three times the former part in all four rows, each of which does so for at
-/// most (1 / 2^16) / (3 / 2^12) of all keys: 2^-4 / 3, so for all four together below two in ten
-/// million.
+/// ... and is listed if its estimate is the 1000th part or more.
+///
+/// A key with such an estimate is missed only if it carries less than the 2^12th part. The estimate
+/// is then too large by at least three times that part, in all four rows. By Markov's inequality
+/// one row is, with a probability of at most (1 / 2^16) / (3 / 2^12) = 2^-4 / 3, so all four are
+/// with less than 2 in 10 million.
 pub(crate) const LISTED: u64 = 1000;
-/// How many of them are kept before those that have fallen behind are dropped.
+/// The number of candidates beyond which those that have fallen behind are dropped.
 pub(crate) const MOST: usize = 1 << 14;
-/// How many bytes of them.
+/// The same in bytes of keys.
 const ROOM: usize = 1 << 24;
 
-/// Adding is linear: sketches of parts add up to the sketch of the whole.
+/// A sketch of the amounts of all keys. Adding is linear, so sketches of parts add up to the sketch
+/// of the whole.
 #[derive(Clone, Debug)]
 pub(crate) struct Sketch {
-    /// By measure; empty until anything has been added.
+    /// The cells of each measure, row by row; empty until something is added.
     pub(crate) cells: [Vec<u64>; MEASURES],
     pub(crate) totals: Amounts,
-    /// Every key that carries more than the 2^12th part of any measure, and some that do not.
+    /// All keys that carry more than the 2^12th part of a measure, and some that carry less.
     pub(crate) candidates: ById<Box<[u8]>>,
-    /// Of these keys, and beyond how many it is worth a look who has fallen behind.
+    /// The bytes of the candidates, and the number of bytes at which to drop small ones.
     bytes: usize,
     room: usize,
 }
@@ -47,7 +50,7 @@ impl Sketch {
         }
     }
 
-    /// Some keys more, each with its id and what it carries.
+    /// Adds keys, each with its id and the amounts that it carries.
     pub(crate) fn add(&mut self, keys: &[(Id, &[u8], Amounts)]) {
         let (mut large, mut least) = (vec![false; keys.len()], Vec::new());
         for measure in 0..MEASURES {
@@ -65,7 +68,8 @@ impl Sketch {
             }
             least.clear();
             least.resize(keys.len(), u64::MAX);
-            // Row by row, so that the memory of many keys is fetched at once.
+            // A row for all keys, then the next: the cells of different keys are independent, so
+            // their cache misses overlap.
             for (row, cells) in cells.chunks_exact_mut(WIDTH).enumerate() {
                 for ((id, _, amounts), least) in keys.iter().zip(&mut least) {
                     let cell = &mut cells[cell_of(*id, row)];
@@ -97,7 +101,8 @@ impl Sketch {
         self.totals
     }
 
-    /// As if all that was added to the other had been added here.
+    /// Adds another sketch: the result is that of one sketch for the keys of both, up to candidates
+    /// that carry too little to be listed.
     pub(crate) fn merge(&mut self, other: Self) {
         for (mine, others) in self.cells.iter_mut().zip(other.cells) {
             if mine.is_empty() {
@@ -117,8 +122,8 @@ impl Sketch {
         self.drop_small();
     }
 
-    /// Drop the candidates that have fallen behind. Should collisions lift too many, the mark is
-    /// lifted too.
+    /// Drops the candidates that have fallen behind. If collisions lift too many, the threshold is
+    /// raised as well, so that the memory stays bounded.
     fn drop_small(&mut self) {
         for shift in (0..=SHIFT).rev() {
             let Self { cells, totals, .. } = &*self;
@@ -142,7 +147,7 @@ impl Sketch {
         self.room = ROOM.max(2 * self.bytes);
     }
 
-    /// The keys whose estimate is at least the [`LISTED`]th part of all, in no order.
+    /// Returns the keys whose estimate is at least the [`LISTED`]th part of all, in no order.
     pub(crate) fn listed(&self, measure: usize) -> Vec<(u64, Id, &[u8])> {
         let estimates = self.candidates.iter();
         let estimates = estimates.map(|(id, key)| (least(&self.cells[measure], *id), *id, &**key));
@@ -150,9 +155,9 @@ impl Sketch {
         estimates.filter(|(amount, ..)| *amount >= mark).collect()
     }
 
-    /// The sum of the squares of what the keys carry. Relative standard error: the square root of
-    /// 2 / (rows x width), at most. The listed keys are taken out first, since two of a few that
-    /// carry nearly everything in one cell would be an error of many times that.
+    /// Estimates the sum of the squared amounts. Relative standard error: at most the square root
+    /// of 2 / (rows x width). The listed keys are subtracted first: if two of a few keys that carry
+    /// nearly everything shared a cell, the error would be many times larger.
     pub(crate) fn squares(&self, measure: usize) -> f64 {
         let total = self.totals[measure] as f64;
         let mut cells: Vec<_> = self.cells[measure]
@@ -172,23 +177,25 @@ impl Sketch {
         }
         let sum: f64 = cells.iter().map(|cell| cell * cell).sum();
         let width = WIDTH as f64;
-        // A row sums to the squares, and to the products of different keys one time in `width`.
+        // The squares of a row's cells sum to the squared amounts and to the products of those
+        // pairs of keys that share a cell, which a pair does with probability 1 / width. So
+        // E[sum] = S + (rest^2 - S) / width; solve for S.
         squares + (sum / ROWS as f64 * width - rest * rest) / (width - 1.0)
     }
 
-    /// The relative standard error of [`squares`](Self::squares).
+    /// Returns the relative standard error of [`squares`](Self::squares).
     pub(crate) fn squares_error() -> f64 {
         (2.0 / (ROWS * WIDTH) as f64).sqrt()
     }
 
-    /// By how much of all an estimate is too large at most, 49 times in 50: Markov's inequality
-    /// gives e / width, exceeded in all four rows with e^-4.
+    /// Returns the error that an estimate exceeds one time in 50, as a share of all. By Markov's
+    /// inequality a row exceeds e / width with probability 1 / e; all four rows do with e^-4.
     pub(crate) fn amount_error() -> f64 {
         core::f64::consts::E / WIDTH as f64
     }
 }
 
-/// By what is listed of the candidates: which others there are depends on the order of the keys.
+/// Compares the listed candidates only: which others are kept depends on the order of the keys.
 impl PartialEq for Sketch {
     fn eq(&self, other: &Self) -> bool {
         let listed = |sketch: &Self, measure| {
@@ -202,7 +209,7 @@ impl PartialEq for Sketch {
 
 impl Eq for Sketch {}
 
-/// What a key carries at most.
+/// Returns an upper bound of a key's amount: the smallest of its cells.
 fn least(cells: &[u64], id: Id) -> u64 {
     let rows = cells.chunks_exact(WIDTH).enumerate();
     rows.map(|(row, cells)| cells[cell_of(id, row)])
@@ -210,8 +217,8 @@ fn least(cells: &[u64], id: Id) -> u64 {
         .unwrap_or(0)
 }
 
-/// What a key carries, neither too much nor too little on average: the middle of what its cells
-/// have beyond what is in any cell.
+/// Estimates a key's amount without bias: the median of its cells, each less what a cell holds on
+/// average.
 fn middle(cells: &[u64], id: Id, total: f64) -> f64 {
     let mut amounts = [0.0; ROWS];
     for ((row, cells), amount) in cells.chunks_exact(WIDTH).enumerate().zip(&mut amounts) {
@@ -222,7 +229,7 @@ fn middle(cells: &[u64], id: Id, total: f64) -> f64 {
     f64::midpoint(amounts[ROWS / 2 - 1], amounts[ROWS / 2])
 }
 
-/// A key's cell in a row.
+/// Returns a key's cell in a row.
 fn cell_of(id: Id, row: usize) -> usize {
     ((id >> (16 * row)) % WIDTH as Id) as usize
 }

@@ -1,9 +1,9 @@
-//! Keys with their numbers taken out.
+//! Templates of keys: every run of digits replaced by `{i}`.
 
 use super::census::Census;
 use super::ids::{Amounts, MEASURES};
 
-/// The template of a key, each run of digits replaced by `{i}`, in place of what is in `template`.
+/// Writes the template of a key into `template`.
 fn fill(template: &mut Vec<u8>, key: &[u8]) {
     template.clear();
     let mut digits = false;
@@ -17,7 +17,7 @@ fn fill(template: &mut Vec<u8>, key: &[u8]) {
     }
 }
 
-/// Keys in a row that have the same template, as most have, counted together.
+/// Counts consecutive keys of the same template together, since neighbours mostly share one.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
     template: Vec<u8>,
@@ -37,7 +37,7 @@ impl Run {
         }
     }
 
-    /// Count what is left.
+    /// Counts the last run.
     pub(crate) fn end(mut self, census: &mut Census) {
         self.count(census);
     }

@@ -88,7 +88,7 @@ fn scans_give_every_key_back() {
         .collect();
     assert_eq!(found, expected);
     assert!(
-        read("scan_cursors").source.limits[0].contains("lines of digits alone (3) are cursors")
+        read("scan_cursors").source.limits[0].contains("lines of digits (3) are read as cursors")
     );
 }
 

@@ -1,4 +1,4 @@
-//! `redis-cli --bigkeys`, `--memkeys` and `--keystats`: the largest keys, and sums of all.
+//! `redis-cli --bigkeys`, `--memkeys` and `--keystats`: the largest keys, and sums over all keys.
 
 use std::collections::BTreeSet;
 
@@ -6,18 +6,18 @@ use super::format::{DumpFormat, DumpRow, Parsed, Whole};
 use super::text::{digits, shown, split, trimmed};
 use hashroute::redis::unquote;
 
-/// The most keys whose names are kept to tell repetitions: far more than such a list holds.
+/// The most keys that are kept to recognise repetitions: far more than such a list holds.
 const MOST: usize = 1 << 20;
 
-/// What sizes are told in; `?` for the types of modules.
+/// The units of sizes; `?` for the types of modules.
 const UNITS: [&[u8]; 6] = [b"bytes", b"items", b"fields", b"members", b"entries", b"?"];
 
 #[derive(Debug)]
 pub(super) struct Biggest {
     format: DumpFormat,
-    /// A key that was the largest for a while comes again in the summary.
+    /// Keys that were listed. A key that was the largest for a while is repeated in the summary.
     seen: BTreeSet<Vec<u8>>,
-    /// Of `--keystats`: whether the lines are those of the largest keys.
+    /// Whether the current lines of `--keystats` list the largest keys.
     in_top: bool,
     keys: Option<u64>,
     bytes: Option<u64>,
@@ -45,7 +45,9 @@ impl Biggest {
         };
         let Some(row) = row else { return Ok(None) };
         if self.seen.len() >= MOST {
-            return Err(format!("over {MOST} keys, which no such list has"));
+            return Err(format!(
+                "more than {MOST} keys: expected a list of the largest keys"
+            ));
         }
         Ok(self.seen.insert(row.key.clone()).then_some(row))
     }
@@ -67,7 +69,7 @@ impl Biggest {
             self.keys = Some(count);
         } else if let Some(bytes) = type_bytes(line) {
             let sum = self.bytes.unwrap_or(0).checked_add(bytes);
-            // Elements are no bytes.
+            // `--bigkeys` sums elements, not bytes, for some types.
             self.bytes = sum.filter(|_| self.format == DumpFormat::MemKeys);
         } else if !is_beside(line) {
             return Err(wrong(line, "what redis-cli prints"));
@@ -98,10 +100,10 @@ impl Biggest {
         let mut limits = Vec::new();
         limits.push(match self.keys {
             Some(keys) => format!(
-                "only the largest keys are listed, {listed} of {keys}; figures are of these alone"
+                "only the largest keys are listed, {listed} of {keys}; figures cover only these"
             ),
             None => format!(
-                "the end is missing, where the number of keys stands; {listed} are listed, the largest so far"
+                "the end is missing, which states the number of keys; {listed} are listed, the largest so far"
             ),
         });
         if self.interrupted {
@@ -123,8 +125,8 @@ fn wrong(line: &[u8], expected: &str) -> String {
     format!("\"{}\": expected {expected}", shown(line))
 }
 
-/// `string found so far '"user:34"' with 104 bytes`, `string found '"user:34"' has 104 bytes`;
-/// since Redis 7.4 without the single quotes, before Redis 6 without the double ones.
+/// Reads `string found so far '"user:34"' with 104 bytes` and `string found '"user:34"' has 104
+/// bytes`. Redis 7.4 dropped the single quotes, and the double quotes came with Redis 6.
 fn biggest(rest: &[u8]) -> Option<DumpRow> {
     let (_, rest) = split(rest, "found ")?;
     let rest = rest.strip_prefix(b"so far ").unwrap_or(rest);
@@ -142,7 +144,7 @@ fn biggest(rest: &[u8]) -> Option<DumpRow> {
         .and_then(|key| key.strip_suffix(b"'"));
     let key = match (unquote(bare.unwrap_or(key)), bare) {
         (Some(key), _) => key,
-        // Within quotes that do not end the rest is missing.
+        // A quoted key without a closing quote was cut off.
         (None, Some(key)) if !key.starts_with(b"\"") => key.to_vec(),
         _ => return None,
     };
@@ -152,7 +154,7 @@ fn biggest(rest: &[u8]) -> Option<DumpRow> {
     })
 }
 
-/// `  1    5.07K string     "user:34"`.
+/// Reads ` 1 5.07K string "user:34"`.
 fn top_row(line: &[u8]) -> Option<DumpRow> {
     let quote = line.iter().position(|byte| *byte == b'"')?;
     let (before, key) = line.split_at(quote);
@@ -165,7 +167,7 @@ fn top_row(line: &[u8]) -> Option<DumpRow> {
     })
 }
 
-/// `65B`, `5.07K`, `1.20G`: up to two decimals, in powers of 1024.
+/// Reads `65B`, `5.07K` or `1.20G`: up to two decimals, in powers of 1024.
 fn human(text: &[u8]) -> Option<u64> {
     const POWERS: &[u8] = b"BKMGTPE";
     let power = POWERS.iter().position(|power| text.last() == Some(power))?;
@@ -181,7 +183,7 @@ fn human(text: &[u8]) -> Option<u64> {
     u64::try_from(bytes / 100).ok()
 }
 
-/// `44 strings with 8856 bytes (89.80% of keys, avg size 201.27)`: 8856.
+/// Reads the 8856 of `44 strings with 8856 bytes (89.80% of keys, avg size 201.27)`.
 fn type_bytes(line: &[u8]) -> Option<u64> {
     let (kind, rest) = split(line, "s with ")?;
     let mut words = kind.splitn(2, |byte| *byte == b' ');
@@ -191,7 +193,8 @@ fn type_bytes(line: &[u8]) -> Option<u64> {
     digits(sum)
 }
 
-/// Lines that say nothing of keys: empty, comments, progress, sums of lengths, warnings.
+/// Returns whether a line names no key: it is empty, a comment, progress, a sum of lengths or a
+/// warning.
 fn is_beside(line: &[u8]) -> bool {
     let starts: [&[u8]; 5] = [
         b"#",
@@ -203,7 +206,7 @@ fn is_beside(line: &[u8]) -> bool {
     line.is_empty() || starts.iter().any(|start| line.starts_with(start)) || is_bar(line)
 }
 
-/// `100.00% ||||||------`, or `100.00% keys scanned`.
+/// Returns whether a line is `100.00% ||||||------` or `100.00% keys scanned`.
 fn is_bar(line: &[u8]) -> bool {
     let (percent, bar) = split(line.trim_ascii_start(), "% ").unwrap_or_default();
     let number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
@@ -218,7 +221,7 @@ fn number_in(line: &[u8], before: &str, after: &str) -> Option<u64> {
     digits(rest.strip_suffix(after.as_bytes())?)
 }
 
-/// A line without `[12.34%] ` in front.
+/// Removes `[12.34%] ` from the start of a line.
 fn without_progress(line: &[u8]) -> &[u8] {
     let rest = line
         .strip_prefix(b"[")
@@ -227,7 +230,7 @@ fn without_progress(line: &[u8]) -> &[u8] {
     rest.unwrap_or(line)
 }
 
-/// A line without what moves and colours on a terminal: escape, bracket, up to a letter.
+/// Removes terminal control sequences: escape, bracket, up to a letter.
 fn without_escapes(line: &[u8]) -> Vec<u8> {
     let mut pieces = line.split(|byte| *byte == 0x1b);
     let mut text = pieces.next().unwrap_or_default().to_vec();

@@ -1,15 +1,10 @@
-//! The formats, and what a line of any holds.
+//! The formats, and the key that a line of any of them names.
 
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Which program printed the keys, and how.
-///
-/// ```
-/// use hashroute_harness::DumpFormat;
-/// assert_eq!(DumpFormat::MemKeys.to_string(), "memkeys");
-/// ```
+/// The program that printed the keys, and its mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -27,7 +22,7 @@ pub enum DumpFormat {
 }
 
 impl DumpFormat {
-    /// Whether it lists the largest keys alone, which are few.
+    /// Returns whether the format lists only the largest keys, which are few.
     pub(crate) fn is_short(self) -> bool {
         !matches!(self, Self::Scan | Self::Metadump)
     }
@@ -57,16 +52,16 @@ impl fmt::Display for DumpFormat {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DumpRow {
-    /// Its bytes.
+    /// The bytes of the key.
     pub key: Vec<u8>,
-    /// The bytes that it stores, where the line says so.
+    /// The bytes that it stores, if the line says so.
     pub size: Option<u64>,
 }
 
-/// What a parser makes of a line: a key, nothing, or what is wrong.
+/// The result of a line: a key, nothing, or the problem.
 pub(super) type Parsed = Result<Option<DumpRow>, String>;
 
-/// What a parser knows at the end of all keys that its format is about.
+/// What a parser knows at the end about all keys of the store.
 #[derive(Debug, Default)]
 pub(super) struct Whole {
     pub(super) keys: Option<u64>,

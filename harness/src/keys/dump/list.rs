@@ -1,4 +1,4 @@
-//! All keys of a text.
+//! All keys of an output at once.
 
 use std::io::BufRead;
 
@@ -9,29 +9,22 @@ use crate::keys::error::{Bad, InputError};
 use crate::keys::list::Keys;
 
 /// Keys, and where they came from.
-///
-/// ```
-/// # use hashroute_harness::{DumpFormat, Keys};
-/// let dump = Keys::dump(DumpFormat::Scan, &b"user:1\nuser:2\n"[..], true)?;
-/// assert_eq!((dump.keys.len(), dump.source.partial), (2, false));
-/// # Ok::<(), hashroute_harness::InputError>(())
-/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Dump {
-    /// The keys in order, with sizes where every one has one.
+    /// The keys, in order. They have sizes if every key of the list has one.
     pub keys: Keys,
     /// Where they came from.
     pub source: DumpSource,
 }
 
 impl Keys {
-    /// The keys of such a text. Lines that cannot be read are counted and passed over, or with
-    /// `strict` an error. Memory for the keys alone; O(1) a byte.
+    /// Reads the keys of an output. Lines that cannot be read are counted and skipped; if `strict`,
+    /// the first is an error. Memory for the keys only; O(1) a byte.
     ///
     /// # Errors
-    /// [`InputError::Io`]; with `strict`, [`InputError::Line`] for the first line that is neither
-    /// a key nor what the program prints beside keys.
+    /// [`InputError::Io`]; if `strict`, [`InputError::Line`] for a line that neither names a key
+    /// nor is something else that the program prints.
     ///
     /// ```
     /// # use hashroute_harness::{DumpFormat, Keys};
@@ -51,16 +44,16 @@ impl Keys {
     }
 }
 
-/// Keys as they are read.
+/// Keys that are being read.
 #[derive(Debug, Default)]
 pub(crate) struct DumpKeys {
     keys: Keys,
-    /// Of those that have one.
+    /// The sizes of the keys that have one.
     sizes: Vec<u64>,
 }
 
 impl DumpKeys {
-    /// The keys of these lines too; `bad` says what to do with a line that cannot be used.
+    /// Adds the keys of these lines. Passes lines that cannot be used to `bad`.
     pub(crate) fn read(
         &mut self,
         reader: &mut DumpReader,
@@ -86,7 +79,7 @@ impl DumpKeys {
         self.keys.is_empty()
     }
 
-    /// With sizes where every key has one.
+    /// Returns the keys, with sizes if every key has one.
     pub(crate) fn finish(self) -> Keys {
         let Self { mut keys, sizes } = self;
         keys.sizes = (!keys.is_empty() && sizes.len() == keys.len()).then_some(sizes);

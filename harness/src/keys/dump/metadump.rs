@@ -1,4 +1,4 @@
-//! memcached's `lru_crawler metadump all`: a line an item, keys URL-encoded, `END` at the end.
+//! memcached's `lru_crawler metadump all`: one item a line, URL-encoded keys, `END` at the end.
 
 use super::format::{DumpRow, Parsed, Whole};
 use super::text::{digits, shown, trimmed};
@@ -18,7 +18,7 @@ impl Metadump {
         };
         let key = url_decoded(key).ok_or_else(|| {
             format!(
-                "the key \"{}\" is not URL-encoded: expected two hexadecimal digits behind each %",
+                "the key \"{}\" is not URL-encoded: expected two hexadecimal digits after each %",
                 shown(key)
             )
         })?;

@@ -1,15 +1,15 @@
-//! Keys from what people have already: the output of `redis-cli` and memcached.
+//! Keys from the output of `redis-cli` and memcached.
 //!
 //! | format | made by | keys | sizes |
 //! |---|---|---|---|
-//! | [`BigKeys`](DumpFormat::BigKeys) | `redis-cli --bigkeys` | the largest of each type | of strings alone |
+//! | [`BigKeys`](DumpFormat::BigKeys) | `redis-cli --bigkeys` | the largest of each type | of strings only |
 //! | [`MemKeys`](DumpFormat::MemKeys) | `redis-cli --memkeys` | the largest of each type | bytes of memory |
 //! | [`KeyStats`](DumpFormat::KeyStats) | `redis-cli --keystats` | the largest of all | bytes of memory, rounded |
-//! | [`Scan`](DumpFormat::Scan) | `redis-cli --scan`, `SCAN` again and again | all | none |
+//! | [`Scan`](DumpFormat::Scan) | `redis-cli --scan`, repeated `SCAN` | all | none |
 //! | [`Metadump`](DumpFormat::Metadump) | memcached's `lru_crawler metadump all` | all | bytes of the item |
 //!
-//! Those of Redis 7.0.15 and memcached 1.6.18 were recorded; `--keystats`, and the shape that
-//! `--bigkeys` has since Redis 7.4, are read as the source of `redis-cli` 7.4 prints them.
+//! The formats of Redis 7.0.15 and memcached 1.6.18 were recorded. `--keystats`, and `--bigkeys`
+//! since Redis 7.4, follow the source of `redis-cli` 7.4.
 
 mod biggest;
 mod format;

@@ -1,4 +1,4 @@
-//! A text, line by line.
+//! Reads an output line by line.
 
 use super::biggest::Biggest;
 use super::format::{DumpFormat, DumpRow, Parsed};
@@ -7,10 +7,11 @@ use super::scan::Scan;
 use super::source::{BadLine, DumpSource};
 use crate::keys::error::{InputError, LONGEST, too_long};
 
-/// How many bad lines are kept with their words.
+/// The number of bad lines that are kept with their problem.
 const KEPT: usize = 5;
 
-/// Reads such a text line by line. Memory for the largest keys of `redis-cli`'s lists alone.
+/// Reads the output of `redis-cli` or memcached line by line. Memory: only the largest keys that
+/// `redis-cli` lists.
 ///
 /// ```
 /// use hashroute_harness::{DumpFormat, DumpReader};
@@ -43,12 +44,7 @@ enum Parser {
 }
 
 impl DumpReader {
-    /// At the start of such a text.
-    ///
-    /// ```
-    /// # use hashroute_harness::{DumpFormat, DumpReader};
-    /// assert_eq!(DumpReader::new(DumpFormat::Scan).finish().keys_listed, 0);
-    /// ```
+    /// Starts at the beginning of an output.
     pub fn new(format: DumpFormat) -> Self {
         let parser = match format {
             DumpFormat::Scan => Parser::Scan(Scan::default()),
@@ -67,18 +63,12 @@ impl DumpReader {
         }
     }
 
-    /// The key that the next line names, if it names one. The line comes without its line feed.
+    /// Returns the key that the next line names, if it names one. The line comes without its line
+    /// feed.
     ///
     /// # Errors
-    /// [`InputError::Line`] for a line that is neither a key nor what the program prints beside
-    /// keys. It is counted, and the reader can go on.
-    ///
-    /// ```
-    /// # use hashroute_harness::{DumpFormat, DumpReader};
-    /// let mut reader = DumpReader::new(DumpFormat::Metadump);
-    /// assert_eq!(reader.line(b"BUSY").unwrap_err().to_string(), "line 1: memcached says BUSY: expected key=... size=...");
-    /// assert_eq!(reader.finish().bad_lines, 1);
-    /// ```
+    /// [`InputError::Line`] for a line that neither names a key nor is something else that the
+    /// program prints. The line is counted, and the reader can go on.
     pub fn line(&mut self, line: &[u8]) -> Result<Option<DumpRow>, InputError> {
         self.lines += 1;
         if line.len() > LONGEST {
@@ -101,7 +91,8 @@ impl DumpReader {
             Some(None) => self.unsized_keys += 1,
             Some(Some(size)) => {
                 let sum = self.bytes.checked_add(size);
-                self.bytes = sum.ok_or("with this size the sum is beyond 2^64")?;
+                self.bytes =
+                    sum.ok_or("the sum with this size is too large: expected less than 2^64")?;
             }
         }
         self.keys += 1;
@@ -118,15 +109,7 @@ impl DumpReader {
         InputError::Line { line, problem }
     }
 
-    /// What is known at the end of the text.
-    ///
-    /// ```
-    /// # use hashroute_harness::{DumpFormat, DumpReader};
-    /// let mut reader = DumpReader::new(DumpFormat::MemKeys);
-    /// reader.line(b"Sampled 49 keys in the keyspace!")?;
-    /// assert_eq!(reader.finish().keys_seen, Some(49));
-    /// # Ok::<(), hashroute_harness::InputError>(())
-    /// ```
+    /// Returns what is known at the end of the output.
     pub fn finish(self) -> DumpSource {
         let mut whole = match self.parser {
             Parser::Biggest(parser) => parser.finish(self.keys),
@@ -135,7 +118,7 @@ impl DumpReader {
         };
         let has_sizes = self.keys > 0 && self.unsized_keys == 0;
         if self.unsized_keys > 0 && self.format == DumpFormat::BigKeys {
-            let limit = "sizes are left out: lists, sets, hashes and streams are told in elements, not in bytes (--memkeys tells bytes)";
+            let limit = "sizes are left out: --bigkeys counts lists, sets, hashes and streams in elements, not bytes (--memkeys counts bytes)";
             whole.limits.push(limit.to_owned());
         }
         DumpSource {

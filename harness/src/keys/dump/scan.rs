@@ -1,9 +1,9 @@
-//! `redis-cli --scan`, and the replies to `SCAN` as `redis-cli` prints them: numbered and quoted
-//! on a terminal or with `--no-raw`, else raw, a key a line.
+//! `redis-cli --scan`, and the replies to `SCAN` as `redis-cli` prints them: numbered and quoted on
+//! a terminal or with `--no-raw`, otherwise raw, one key a line.
 //!
-//! The first line tells which. Where the replies are raw, a line of digits alone is a cursor:
-//! nothing tells it from a key of digits. Raw keys are whole where they hold neither line feeds nor,
-//! with `--scan` of Redis 7.0, zero bytes; quoted ones always are.
+//! The first line decides which. In raw replies a line of digits is taken for a cursor: nothing
+//! tells it from a key of digits. Raw keys are complete if they hold no line feed and, with
+//! `--scan` of Redis 7.0, no zero byte; quoted keys are always complete.
 
 use super::format::{DumpRow, Parsed, Whole};
 use super::text::{digits, shown, split, trimmed};
@@ -12,7 +12,7 @@ use hashroute::redis::unquote;
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     shape: Option<Shape>,
-    /// How many cursors came, and the last.
+    /// The number of cursors, and the last one.
     cursors: u64,
     last: Option<u64>,
 }
@@ -49,7 +49,7 @@ impl Scan {
     fn raw(&mut self, line: &[u8]) -> Parsed {
         match digits(line) {
             Some(cursor) => self.cursor(cursor),
-            // An empty list is an empty line.
+            // `redis-cli` prints an empty list as an empty line.
             None if line.is_empty() => {}
             None => return key(Some(line.to_vec()), line),
         }
@@ -87,13 +87,13 @@ impl Scan {
         if matches!(self.shape, Some(Shape::Cursors)) {
             let count = self.cursors;
             whole.limits.push(format!(
-                "the first line is a cursor, so lines of digits alone ({count}) are cursors, not keys; redis-cli --no-raw tells them apart"
+                "the first line is a cursor, so lines of digits ({count}) are read as cursors, not keys; redis-cli --no-raw distinguishes them"
             ));
         }
         if let Some(last) = self.last.filter(|&last| last != 0) {
             whole.partial = true;
             whole.limits.push(format!(
-                "the last cursor is {last}, not 0: the scan did not go through all keys"
+                "the last cursor is {last}: expected 0, so the scan is not complete"
             ));
         }
         whole
@@ -121,10 +121,10 @@ fn key(key: Option<Vec<u8>>, line: &[u8]) -> Parsed {
     }
 }
 
-/// What `redis-cli --json` and `--quoted-json` print.
+/// The error for the output of `redis-cli --json` and `--quoted-json`.
 const JSON: &str = "this is JSON of a cursor and keys: expected redis-cli without --json";
 
-/// Whether it is an array of a cursor and an array.
+/// Returns whether a line is a JSON array of a cursor and an array.
 fn is_json(line: &[u8]) -> bool {
     let cursor = line.strip_prefix(b"[\"");
     let after = cursor.and_then(|rest| {
@@ -141,7 +141,7 @@ fn wrong(line: &[u8]) -> String {
     )
 }
 
-/// The number of `  12) value`, and the value.
+/// Returns the number and the value of ` 12) value`.
 fn label(line: &[u8]) -> Option<(u64, &[u8])> {
     let line = line.trim_ascii_start();
     let end = line.iter().position(|byte| !byte.is_ascii_digit())?;
@@ -149,7 +149,7 @@ fn label(line: &[u8]) -> Option<(u64, &[u8])> {
     Some((digits(&line[..end])?, value))
 }
 
-/// `127.0.0.1:6379> scan 0`, as it stands on a terminal.
+/// Returns whether a line is a prompt, such as `127.0.0.1:6379> scan 0`.
 fn is_prompt(line: &[u8]) -> bool {
     let command = split(line, "> ").map(|(_, command)| command);
     let name = command.and_then(|command| command.get(..5));

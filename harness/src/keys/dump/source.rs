@@ -1,27 +1,20 @@
-//! What a list says of itself.
+//! What a list of keys says about itself.
 
 use serde::{Deserialize, Serialize};
 
 use super::format::DumpFormat;
 
-/// A line that is not what it should be.
-///
-/// ```
-/// # use hashroute_harness::BadLine;
-/// let bad: BadLine = serde_json::from_str(r#"{"line":3,"problem":"no size"}"#)?;
-/// assert_eq!((bad.line, bad.problem.as_str()), (3, "no size"));
-/// # Ok::<(), serde_json::Error>(())
-/// ```
+/// A line that is not in the expected format.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct BadLine {
-    /// Which, from 1.
+    /// The number of the line, from 1.
     pub line: u64,
-    /// What is wrong with it, and what would be right.
+    /// What is wrong with the line, and what is expected.
     pub problem: String,
 }
 
-/// Where keys came from, and what is not known of them.
+/// Where keys came from, and what is missing or inexact.
 ///
 /// ```
 /// use hashroute_harness::{DumpFormat, Keys};
@@ -35,22 +28,22 @@ pub struct BadLine {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DumpSource {
-    /// What it is.
+    /// The format.
     pub format: DumpFormat,
-    /// How many keys it lists.
+    /// The number of keys in the list.
     pub keys_listed: u64,
-    /// The bytes of these; `None` where some have no size.
+    /// The bytes of the listed keys; `None` if some have no size.
     pub bytes_listed: Option<u64>,
-    /// How many keys its maker saw, where it says so.
+    /// The number of keys that the program saw, if it says so.
     pub keys_seen: Option<u64>,
-    /// The bytes of those, where it says so.
+    /// The bytes of those keys, if it says so.
     pub bytes_seen: Option<u64>,
-    /// Whether there are keys that it does not list.
+    /// Whether the store has keys that are not in the list.
     pub partial: bool,
-    /// In words, what is missing or not exact.
+    /// Sentences on what is missing or not exact.
     pub limits: Vec<String>,
-    /// How many lines could not be read.
+    /// The number of lines that could not be read.
     pub bad_lines: u64,
-    /// The first five of them.
+    /// The first five of those lines.
     pub first_bad: Vec<BadLine>,
 }

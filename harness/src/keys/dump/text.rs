@@ -1,11 +1,11 @@
-//! Pieces of lines.
+//! Helpers for lines.
 
-/// A line without a carriage return at its end.
+/// Removes a carriage return at the end of a line.
 pub(super) fn trimmed(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The start of a line, to show what is wrong with it.
+/// Returns the start of a line, for messages.
 pub(super) fn shown(line: &[u8]) -> String {
     const MOST: usize = 60;
     let start = line[..line.len().min(MOST)].escape_ascii().to_string();
@@ -16,7 +16,7 @@ pub(super) fn shown(line: &[u8]) -> String {
     }
 }
 
-/// A whole number in decimal digits alone.
+/// Reads a whole number made of decimal digits only.
 pub(super) fn digits(text: &[u8]) -> Option<u64> {
     let plain = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     core::str::from_utf8(text)
@@ -26,7 +26,7 @@ pub(super) fn digits(text: &[u8]) -> Option<u64> {
         .ok()
 }
 
-/// A text split before and after the first occurrence of another.
+/// Splits a text around the first occurrence of another.
 pub(super) fn split<'t>(text: &'t [u8], at: &str) -> Option<(&'t [u8], &'t [u8])> {
     let start = memchr::memmem::find(text, at.as_bytes())?;
     Some((&text[..start], &text[start + at.len()..]))
