@@ -1,8 +1,9 @@
-//! The `with_*` methods of structs of options, made in one place.
+//! The macro that writes the `with_*` methods of options.
 
-/// Writes a `with_*` method for each field of a struct that may grow and so has no literal outside
-/// this crate: `builder! { Policy: with_rise(rise: u8), with_hold(hold: Duration) }`. The argument
-/// may be `impl Into<..>` of the field's type. Each method's documentation refers to its field's.
+/// Writes a `with_*` method for each field, such as
+/// `builder! { Policy: with_rise(rise: u8), with_hold(hold: Duration) }`. Options are
+/// `#[non_exhaustive]`, so users cannot write a literal. An argument may be `impl Into<..>` of the
+/// field's type.
 macro_rules! builder {
     ($name:ident $(<$life:lifetime>)?: $($with:ident($field:ident: $type:ty)),+ $(,)?) => {
         impl $(<$life>)? $name $(<$life>)? {

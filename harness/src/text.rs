@@ -1,4 +1,5 @@
-//! Figures and names as people read them: in tables, sentences and pictures.
+//! Figures and names as people read them: in tables, sentences and pictures. Each exists once,
+//! here.
 //!
 //! ```
 //! use hashroute_harness::text;
@@ -14,16 +15,12 @@ use hashroute::Router;
 const TIMES: &[&str] = &["ns", "µs", "ms", "s"];
 const SIZES: &[&str] = &["B", "KiB", "MiB", "GiB", "TiB"];
 
-/// Writes a whole number with its thousands apart.
-///
-/// ```
-/// assert_eq!(hashroute_harness::text::count(1_234_567), "1,234,567");
-/// ```
+/// Writes a whole number with separators between thousands.
 pub fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
-/// Writes a number of things, with an s behind all but one.
+/// Writes a number of things, in the plural unless it is one.
 ///
 /// ```
 /// # use hashroute_harness::text::counted;
@@ -34,7 +31,7 @@ pub fn counted(value: u64, what: &str) -> String {
     format!("{} {what}{s}", count(value))
 }
 
-/// Writes a figure that may have a fraction, to the whole from 100 on.
+/// Writes a figure that may have a fraction: three digits below 100, a whole number from 100 on.
 ///
 /// ```
 /// # use hashroute_harness::text::rounded;
@@ -48,7 +45,7 @@ pub fn rounded(value: f64) -> String {
     }
 }
 
-/// Writes a ratio with three decimals, a large one with one.
+/// Writes a ratio with three decimals, or one decimal from 100 on.
 ///
 /// ```
 /// # use hashroute_harness::text::ratio;
@@ -59,7 +56,7 @@ pub fn ratio(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Writes a number of bytes in three digits.
+/// Writes a number of bytes with three digits and a unit.
 ///
 /// ```
 /// # use hashroute_harness::text::size;
@@ -70,7 +67,7 @@ pub fn size(bytes: f64) -> String {
     format!("{} {unit}", significant(value))
 }
 
-/// Writes nanoseconds where there is little room.
+/// Writes nanoseconds in little space.
 ///
 /// ```
 /// # use hashroute_harness::text::short_duration;
@@ -80,7 +77,7 @@ pub fn short_duration(ns: f64) -> String {
     short(ns, 1000.0, TIMES)
 }
 
-/// Writes a number of bytes where there is little room.
+/// Writes a number of bytes in little space.
 ///
 /// ```
 /// # use hashroute_harness::text::short_size;
@@ -91,16 +88,12 @@ pub fn short_size(bytes: f64) -> String {
 }
 
 /// Writes a share in percent, with two decimals.
-///
-/// ```
-/// assert_eq!(hashroute_harness::text::percent(0.0909), "9.09%");
-/// ```
 pub fn percent(share: f64) -> String {
-    // A sum of nothing is -0.
+    // An empty sum is -0.0; adding 0.0 removes the sign.
     format!("{:.2}%", share * 100.0 + 0.0)
 }
 
-/// Writes a share in percent, with one decimal: what a sentence has room for.
+/// Writes a share in percent with one decimal, for sentences.
 ///
 /// ```
 /// assert_eq!(hashroute_harness::text::rough_percent(0.0909), "9.1%");
@@ -109,7 +102,7 @@ pub fn rough_percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0 + 0.0)
 }
 
-/// Writes a probability.
+/// Writes a probability with three decimals.
 ///
 /// ```
 /// # use hashroute_harness::text::chance;
@@ -123,7 +116,7 @@ pub fn chance(p: f64) -> String {
     }
 }
 
-/// Writes a figure in three digits, or all digits of its whole part.
+/// Writes a figure with three digits, or with all digits of its whole part.
 ///
 /// ```
 /// # use hashroute_harness::text::significant;
@@ -139,8 +132,8 @@ pub fn significant(value: f64) -> String {
     format!("{value:.*}", if whole { 0 } else { decimals })
 }
 
-/// Writes a text on one line that reads as it is stored: control characters, and those that have
-/// no width or turn the order of letters around, as escapes.
+/// Writes a text on one line, safe to print: control characters, and characters that have no width
+/// or change the direction of text, become escapes.
 ///
 /// ```
 /// use hashroute_harness::text::printable;
@@ -165,7 +158,8 @@ pub(crate) fn key_text(key: &[u8]) -> Cow<'_, str> {
     core::str::from_utf8(key).map_or_else(|_| key.escape_ascii().to_string().into(), Cow::Borrowed)
 }
 
-/// Marks of direction and width, separators of lines: text that holds them reads as another.
+/// Returns whether a character is a mark of direction or width, or a line separator: text with it
+/// may read as another text.
 fn is_unseen(c: char) -> bool {
     matches!(c,
         '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
@@ -191,7 +185,7 @@ fn short(value: f64, step: f64, units: &[&'static str]) -> String {
 fn in_units(mut value: f64, step: f64, units: &[&'static str]) -> (f64, &'static str) {
     let mut units = units.iter();
     let mut unit = units.next().copied().unwrap_or_default();
-    // 999.5 would be written as a thousand of its unit.
+    // From 999.5 on, rounding would write a thousand of this unit.
     while value >= step - 0.5 {
         let Some(larger) = units.next() else { break };
         (value, unit) = (value / step, larger);
@@ -199,7 +193,7 @@ fn in_units(mut value: f64, step: f64, units: &[&'static str]) -> (f64, &'static
     (value, unit)
 }
 
-/// The name of the hash that a router knows keys by.
+/// Returns the name of a router's key hash, or `its own` for a system that hashes in its own way.
 pub fn hash_name(router: &dyn Router) -> &'static str {
     let id = router.hash_id();
     id.hasher()
@@ -211,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_keep_three_digits() {
+    fn figures_have_three_digits_and_the_right_unit() {
         assert_eq!([count(7), count(999), count(1000)], ["7", "999", "1,000"]);
         assert_eq!(
             [short_duration(999.7), short_duration(1543.0)],
@@ -223,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_sign() {
+    fn zero_has_no_sign() {
         assert_eq!([percent(-0.0), rough_percent(-0.0)], ["0.00%", "0.0%"]);
     }
 }

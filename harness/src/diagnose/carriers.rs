@@ -8,26 +8,26 @@ use crate::summary::{KeyShare, Moments, NAMED, Sample};
 pub(super) struct Carrier<'a> {
     pub(super) key: &'a [u8],
     pub(super) amount: u64,
-    /// How many keys there are of its like, as far as a sample tells: 1 where all are known.
+    /// The number of keys that it represents: 1 if it is known by itself, more if it was sampled.
     pub(super) stands_for: f64,
 }
 
-/// The keys that carry any of a measure, the largest first.
+/// The keys that carry any of a measure, in descending order.
 #[derive(Clone, Debug)]
 pub(super) struct Carriers<'a>(Vec<Carrier<'a>>);
 
-/// The number of distinct keys is known as well as that beyond the sample.
+/// The relative error of the number of distinct keys beyond the sample.
 const ERROR: f64 = 1e-3;
 
 impl<'a> Carriers<'a> {
-    /// In any order; what carries nothing is left out.
+    /// Takes keys in any order, and leaves out those that carry nothing.
     pub(super) fn new(mut carriers: Vec<Carrier<'a>>) -> Self {
         carriers.retain(|one| one.amount > 0);
         carriers.sort_unstable_by(|a, b| b.amount.cmp(&a.amount).then(a.key.cmp(b.key)));
         Self(carriers)
     }
 
-    /// How noisy they are, the first so many of them left out.
+    /// Returns how noisy the keys are without the `without` largest.
     pub(super) fn units(&self, without: usize) -> Units {
         let rest = self.0.get(without..).unwrap_or_default();
         Units::of(&rest.iter().map(|one| (one.amount, one.stands_for)))
@@ -37,12 +37,12 @@ impl<'a> Carriers<'a> {
         self.0.iter()
     }
 
-    /// Those that stand for themselves alone, the largest first.
+    /// Iterates over the keys that represent only themselves, in descending order.
     pub(super) fn known(&self) -> impl Iterator<Item = &Carrier<'a>> {
         self.0.iter().filter(|one| one.stands_for <= 1.0)
     }
 
-    /// The ones that carry most, each by its share of a total; none where all carry the same.
+    /// Returns the largest keys with their shares of `total`; none if all carry the same.
     pub(super) fn top(&self, total: f64) -> Vec<KeyShare> {
         let ends = (self.0.first(), self.0.last());
         if ends.0.map(|one| one.amount) == ends.1.map(|one| one.amount) {
@@ -53,7 +53,7 @@ impl<'a> Carriers<'a> {
             .collect()
     }
 
-    /// For the noise.
+    /// Returns the amounts for the simulation of noise.
     pub(super) fn sample(&self) -> Sample {
         let amounts = |known: bool| {
             let of = self.0.iter();

@@ -4,42 +4,40 @@ use statrs::distribution::{ChiSquared, ContinuousCDF, DiscreteCDF, Poisson};
 
 use crate::summary::ratio;
 
-/// How often even data may give an alarm, of all tests together.
-///
-/// ```
-/// assert_eq!(hashroute_harness::skew::SIGNIFICANCE, 0.01);
-/// ```
+/// The probability of an alarm on even data, over all tests together.
 pub const SIGNIFICANCE: f64 = 0.01;
 
-/// Unevenness that nobody minds, however many keys prove it.
+/// A coefficient of variation that does no harm, however many keys prove it.
 pub(super) const SLIGHT: f64 = 0.01;
 
-/// Whether what comes on top of chance is worth a warning: it must exceed what chance does by far.
+/// Returns whether an unevenness beyond chance deserves a warning: it must exceed the noise by far.
 pub(super) fn stands_out(cv: f64, noise_cv: f64) -> bool {
     cv > SLIGHT.max(2.0 * noise_cv)
 }
 
-/// Keys that carry so many times the mean are heavy.
+/// A key that carries more than this many times the mean is heavy.
 const FAR: f64 = 10.0;
 
-/// How noisy keys are with what each carries.
+/// How noisy keys are, given what each carries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
-    /// How many keys carry anything.
+    /// The number of keys that carry any.
     pub(super) keys: f64,
-    /// What they carry together.
+    /// The sum of what they carry.
     pub(super) total: f64,
-    /// As many keys that carry the same would be as noisy: (Σs)² / Σs².
+    /// The number of equal keys that would be as noisy: (Σs)² / Σs².
     pub(super) effective: f64,
-    /// As many would meet as rarely, which is what makes the tail: (Σs²)³ / (Σs³)².
+    /// The number of equal keys of which pairs meet as rarely: (Σs²)³ / (Σs³)². It determines the
+    /// tail.
     meeting: f64,
-    /// Whether few keys carry much: at least half of what makes these noisier than equal ones,
-    /// which is as much again, comes from keys of ten times the mean, or one key carries half.
+    /// Whether few keys carry much: keys of ten times the mean, or a key that carries half, account
+    /// for at least half of the noise beyond that of equal keys; and the noise is at least twice as
+    /// large in squares.
     pub(super) few: bool,
 }
 
 impl Units {
-    /// Of amounts above 0, each as that of so many keys.
+    /// Sums amounts above 0, each with the number of keys that it stands for.
     pub(super) fn of(amounts: &(impl Iterator<Item = (u64, f64)> + Clone)) -> Self {
         let sum = |of: &dyn Fn(f64) -> f64| -> f64 {
             let amounts = amounts.clone();
@@ -60,8 +58,8 @@ impl Units {
         }
     }
 
-    /// How often chance alone gives loads as uneven as these: with what each key carries, or, where
-    /// few keys carry much, as if all carried the same.
+    /// Returns the probability that chance alone gives loads as uneven as these, given what each
+    /// key carries. If few keys carry much, as if all carried the same.
     pub(super) fn p_value(&self, loads: &[f64], shares: &[f64]) -> f64 {
         if self.few {
             return p_value(loads, shares, self.keys);
@@ -70,17 +68,18 @@ impl Units {
     }
 }
 
-/// How often `units` equal things, each going its own way with these shares as probabilities,
-/// lie at least as unevenly as these loads: by Pearson's statistic.
+/// Returns the probability that `units` equal things lie at least as unevenly as these loads, by
+/// Pearson's statistic, if each is placed independently with these shares as probabilities.
 ///
-/// Of chi-squared and the Poisson distribution of the pairs that meet, which has the same mean
-/// and variance, the larger chance counts: where things are few, chi-squared has too thin a
-/// tail. Cells that expect less than one are put together.
+/// The result is the larger of two probabilities: by chi-squared, and by a Poisson distribution of
+/// the pairs that meet, which has the same mean and variance. If things are few, the tail of
+/// chi-squared is too thin and would raise false alarms. Cells that expect less than one thing are
+/// merged.
 pub(super) fn p_value(loads: &[f64], shares: &[f64], units: f64) -> f64 {
     p_of(loads, shares, units, units)
 }
 
-/// `units` are as noisy; `meeting` meet as rarely.
+/// Returns the same for things of which `units` are as noisy and `meeting` meet as rarely.
 fn p_of(loads: &[f64], shares: &[f64], units: f64, meeting: f64) -> f64 {
     let total: f64 = loads.iter().sum();
     if total <= 0.0 || units < 2.0 {
@@ -96,7 +95,8 @@ fn p_of(loads: &[f64], shares: &[f64], units: f64, meeting: f64) -> f64 {
     };
     let even = 1.0 / shares.len() as f64;
     for (&load, &share) in loads.iter().zip(shares) {
-        // Equal cells stay apart however many they are: the pairs that meet see to them.
+        // Equal cells are not merged even if each expects less than one: the Poisson
+        // distribution of pairs covers them.
         let is_rare = share * units < 1.0 && (share - even).abs() > even * 1e-6;
         if is_rare {
             rare_load += load;
@@ -108,12 +108,12 @@ fn p_of(loads: &[f64], shares: &[f64], units: f64, meeting: f64) -> f64 {
     if rare_share > 0.0 {
         cell(rare_load, rare_share);
     } else if rare_load > 0.0 {
-        return 0.0; // where nothing can come
+        return 0.0; // a load where the share is 0
     }
     tail(chi2, cells, meeting)
 }
 
-/// With so many things a cell, chi-squared needs no help.
+/// The number of things in a cell beyond which chi-squared is exact enough by itself.
 const DENSE: f64 = 100.0;
 
 fn tail(chi2: f64, cells: u64, units: f64) -> f64 {
@@ -122,12 +122,14 @@ fn tail(chi2: f64, cells: u64, units: f64) -> f64 {
     if units > DENSE * cells_f {
         return by_chi2;
     }
+    // The statistic is linear in the number of pairs in a cell: chi2 = 2 pairs cells / units
+    // + cells - units. Solved for the pairs, it can be compared with their expected number.
     let pairs = units * (units - 1.0) / 2.0 / cells_f;
     let met = (chi2 + units - cells_f) * units / cells_f / 2.0;
     by_chi2.max(at_least(pairs, met))
 }
 
-/// The chance of at least `count` where `mean` are expected, by Poisson's distribution.
+/// Returns the probability of at least `count` events if `mean` are expected (Poisson).
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -141,15 +143,15 @@ pub(super) fn at_least(mean: f64, count: f64) -> f64 {
     Poisson::new(mean).map_or(1.0, |chance| chance.sf(count as u64 - 1))
 }
 
-/// The coefficient of variation of loads over `cells` equal ones that chance exceeds one time in
-/// a hundred.
+/// Returns the coefficient of variation over `cells` equal cells that chance exceeds one time in a
+/// hundred.
 pub(super) fn cv_p99(cells: usize, units: f64) -> f64 {
     let chi2 = ChiSquared::new(cells.saturating_sub(1) as f64)
         .map_or(0.0, |chance| chance.inverse_cdf(0.99));
     ratio(chi2, units).sqrt()
 }
 
-/// The root of the mean square of (load over what the share entitles to) - 1.
+/// Returns the root mean square of (load / expected load) - 1.
 pub(super) fn cv(loads: &[f64], shares: &[f64]) -> f64 {
     let total: f64 = loads.iter().sum();
     let off = |(load, share): (&f64, &f64)| {
@@ -164,12 +166,13 @@ pub(super) fn cv(loads: &[f64], shares: &[f64]) -> f64 {
     }
 }
 
-/// The root of `a² - b²`, 0 where there is none.
+/// Returns the root of `a² - b²`, or 0 if that is negative: the part of `a` that `b` does not
+/// explain.
 pub(super) fn beyond(a: f64, b: f64) -> f64 {
     (a * a - b * b).max(0.0).sqrt()
 }
 
-/// (Σc)² / Σc²: that many equal ones would be as noisy.
+/// Returns (Σc)² / Σc²: this many equal amounts would be as noisy.
 pub(super) fn effective(amounts: impl Iterator<Item = u64>) -> f64 {
     let (sum, squares) = amounts.fold((0.0, 0.0), |(sum, squares), amount| {
         let amount = amount as f64;
@@ -178,7 +181,7 @@ pub(super) fn effective(amounts: impl Iterator<Item = u64>) -> f64 {
     ratio(sum * sum, squares)
 }
 
-/// The powers of primes from 2 to `most`, in order.
+/// Returns the powers of primes from 2 to `most`, in order.
 pub(super) fn prime_powers(most: u64) -> Vec<u64> {
     (2..=most)
         .filter(|&number| {
@@ -188,8 +191,8 @@ pub(super) fn prime_powers(most: u64) -> Vec<u64> {
         .collect()
 }
 
-/// The prime factors, each as often as it divides; what is left after those below 2^16 counts as
-/// one.
+/// Returns the prime factors, each as often as it divides. The cofactor left after primes below
+/// 2^16 counts as one factor, so that the loop is short.
 pub(super) fn factors(mut number: u64) -> Vec<u64> {
     let mut found = vec![];
     let mut divisor = 2;
@@ -211,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arithmetic() {
+    fn factors_and_prime_powers_are_complete() {
         assert_eq!(factors(435), [3, 5, 29]);
         assert!(factors(1).is_empty());
         assert_eq!(factors(64), [2; 6]);
@@ -219,15 +222,15 @@ mod tests {
     }
 
     #[test]
-    fn chances() {
+    fn p_values_follow_chance_even_for_few_things() {
         let p = |loads: &[f64]| {
             let even = vec![1.0 / loads.len() as f64; loads.len()];
             p_value(loads, &even, loads.iter().sum())
         };
         assert!(p(&[500.0, 500.0]) > 0.9);
         assert!(p(&[400.0, 600.0]) < 1e-6);
-        // Ten things in 128 cells, of which one has three: chi-squared alone says one in
-        // thousands, in truth it comes once in some two hundred times.
+        // Ten things in 128 cells, three of them in one cell: truly about 1 in 200, but by
+        // chi-squared alone 1 in thousands.
         let mut few = [0.0; 128];
         few[0] = 3.0;
         few[1..8].fill(1.0);
@@ -236,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_out_is_twice_chance_and_more_than_a_hundredth() {
+    fn an_unevenness_stands_out_above_twice_the_noise_and_one_percent() {
         assert!(!stands_out(0.39, 0.2) && stands_out(0.41, 0.2));
         assert!(!stands_out(0.0099, 0.0) && stands_out(0.0101, 0.0));
     }

@@ -1,4 +1,4 @@
-//! Which numbers of nodes are dangerous for these keys.
+//! Finds the numbers of nodes that are dangerous for these keys.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::placed::{Cluster, Placed, PlacedKey, number};
 use crate::measure::assign_hash;
 use hashroute::{KeyHash, Router, Server};
 
-/// How the keys fall on other numbers of nodes.
+/// How the keys lie on other numbers of nodes.
 ///
 /// ```
 /// use hashroute_harness::{Keys, skew::Diagnosis};
@@ -30,32 +30,24 @@ use hashroute::{KeyHash, Router, Server};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NodeCounts {
-    /// Whether a key's node is its hash modulo the number of nodes, so that a divisor at which
-    /// hashes bunch is a danger to all its multiples.
+    /// Whether the node of a key is its hash modulo the number of nodes. Then a divisor at which
+    /// hashes bunch endangers all its multiples.
     pub modulo: bool,
-    /// How many distinct keys were counted: all, or a fair sample of them.
+    /// The number of distinct keys that were counted: all, or a uniform sample.
     pub keys: u64,
-    /// Each number of nodes, all of weight 1; those that the strategy refuses are left out.
+    /// The numbers of nodes, all of weight 1, except those that the strategy refuses.
     pub rows: Vec<CountRow>,
 }
 
-/// How the keys fall on so many nodes.
-///
-/// ```
-/// # use hashroute_harness::skew::CountRow;
-/// let text = r#"{"nodes":87,"used":3,"max":890,"cv":8.3,"noise_cv":0.29,"noise_cv_p99":0.34,"p_value":0.0,"dangerous":true,"because":[3,29]}"#;
-/// let row: CountRow = serde_json::from_str(text)?;
-/// assert!(row.cv > row.noise_cv_p99 && row.nodes % row.because[1] == 0);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
+/// How the keys lie on one number of nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CountRow {
-    /// How many nodes.
+    /// The number of nodes.
     pub nodes: u64,
-    /// How many of them hold a key.
+    /// The number of nodes that hold a key.
     pub used: u64,
-    /// The most distinct keys on one.
+    /// The most distinct keys on one node.
     pub max: u64,
     /// The coefficient of variation of distinct keys.
     pub cv: f64,
@@ -63,24 +55,24 @@ pub struct CountRow {
     pub noise_cv: f64,
     /// What chance exceeds one time in a hundred.
     pub noise_cv_p99: f64,
-    /// How often chance alone gives hashes, each counted once, that lie as unevenly on the shares
-    /// that the strategy gives its nodes.
+    /// The probability that chance alone places the hashes, each counted once, as unevenly on the
+    /// shares that the strategy gives its nodes.
     pub p_value: f64,
-    /// Whether these keys lie more unevenly there than chance and the strategy explain, by a
-    /// coefficient of variation that is twice that of chance or more.
+    /// Whether the keys lie more unevenly than chance and the strategy explain: by a coefficient of
+    /// variation of at least twice that of chance.
     pub dangerous: bool,
     /// The prime powers at which the hashes bunch and that divide the number of nodes.
     pub because: Vec<u64>,
 }
 
-/// How many hashes are placed on all rows together.
+/// The number of hashes that are placed for all rows together.
 const WORK: usize = 1 << 25;
-/// How many on one row, where a lookup is more than a division.
+/// The number of hashes for one row if a lookup costs more than a division.
 const SAMPLE: usize = 1 << 16;
-/// From so many nodes on nothing is built that nobody asked for.
+/// The number of nodes from which on nothing is built that the caller did not ask for.
 pub(super) const MANY: usize = 10_000;
 
-/// Before anything is judged.
+/// Counts the keys on each number of nodes. [`NodeCounts::judge`] decides which are dangerous.
 pub(super) fn count(setup: &Diagnosis, router: &dyn Router, placed: &Placed) -> NodeCounts {
     let modulo = is_modulo(router, placed.bits);
     let asked = setup.counts(router.nodes().weighted(), modulo);
@@ -99,7 +91,7 @@ pub(super) fn count(setup: &Diagnosis, router: &dyn Router, placed: &Placed) -> 
     }
 }
 
-/// Whether a key's node is its hash modulo the total weight.
+/// Returns whether the node of a key is its hash modulo the total weight.
 pub(super) fn is_modulo(router: &dyn Router, bits: u32) -> bool {
     let total = router.nodes().total_weight();
     let same = |i| {
@@ -111,7 +103,7 @@ pub(super) fn is_modulo(router: &dyn Router, bits: u32) -> bool {
     (1..=64).all(|i| same(i) == Some(true))
 }
 
-/// A key, its hash, and whether it is the first of that hash.
+/// A key, its hash, and whether it is the first with that hash.
 type Hashed<'a> = (&'a [u8], u64, bool);
 
 fn hashes<'a>(keys: &'a [PlacedKey]) -> Vec<Hashed<'a>> {
@@ -129,7 +121,7 @@ fn hashes<'a>(keys: &'a [PlacedKey]) -> Vec<Hashed<'a>> {
 fn row(router: &dyn Router, keys: &[Hashed], units: f64) -> CountRow {
     let cluster = Cluster::of(router);
     let nodes = cluster.len();
-    // Some systems hash differently when there are more servers.
+    // Some systems hash differently if there are more servers: reuse hashes only if some agree.
     let same = keys
         .iter()
         .take(16)
@@ -160,7 +152,7 @@ fn row(router: &dyn Router, keys: &[Hashed], units: f64) -> CountRow {
         noise_cv: cluster.noise(units),
         noise_cv_p99: chance::cv_p99(nodes, units),
         p_value: chance::p_value(&once, cluster.expected(), outputs),
-        dangerous: stands_out(off, cluster.noise(outputs)), // so far: proof comes later
+        dangerous: stands_out(off, cluster.noise(outputs)), // `judge` asks for proof as well
         because: Vec::new(),
     }
 }
@@ -175,7 +167,8 @@ fn whole(count: f64) -> u64 {
 }
 
 impl NodeCounts {
-    /// With what is known of the divisors, and how small a chance has to be.
+    /// Decides which numbers are dangerous, given the bunched prime powers and the p-value below
+    /// which a test raises an alarm.
     pub(super) fn judge(&mut self, bunched: &[u64], threshold: f64) {
         for row in &mut self.rows {
             let divides = |q: &u64| self.modulo && row.nodes % q == 0;
@@ -187,7 +180,7 @@ impl NodeCounts {
 }
 
 impl Diagnosis<'_> {
-    /// The numbers of nodes to look at: those asked for, or those around the present one.
+    /// Returns the numbers of nodes to look at: those asked for, or those near the present number.
     fn counts(&self, nodes: usize, modulo: bool) -> Vec<usize> {
         if !self.node_counts.is_empty() {
             return self.node_counts.to_vec();
@@ -201,9 +194,10 @@ impl Diagnosis<'_> {
         (first..first + 2 * around).collect()
     }
 
-    /// So many nodes of weight 1, the present ones first; `None` where the strategy refuses.
+    /// Builds a router with this number of nodes of weight 1, the present nodes first; `None` if
+    /// the strategy refuses it.
     fn equal(&self, count: usize) -> Option<Box<dyn Router>> {
-        // A table is of its own nodes alone.
+        // A table names its nodes, so it has no other number of them.
         let free = Some(self.setup).filter(|setup| setup.is_free())?;
         let servers = self.resized(count).into_iter();
         let servers = servers.map(|server| server.with_weight(1));
@@ -211,7 +205,8 @@ impl Diagnosis<'_> {
         (router.nodes().weighted() == count).then_some(router)
     }
 
-    /// The first so many nodes, and new ones where there are too few.
+    /// Returns this number of members: the first of the present ones, and new ones if they are too
+    /// few.
     pub(super) fn resized(&self, count: usize) -> Vec<Server> {
         let present = self.setup.servers();
         let mut servers: Vec<_> = present.iter().take(count).cloned().collect();
@@ -228,7 +223,7 @@ impl Diagnosis<'_> {
 mod tests {
     use super::*;
 
-    /// 87 nodes, where hashes bunch at 29.
+    /// Judges 87 nodes, with hashes that bunch at 29.
     fn is_dangerous(modulo: bool, stands_out: bool, p_value: f64) -> (bool, Vec<u64>) {
         let row = CountRow {
             nodes: 87,

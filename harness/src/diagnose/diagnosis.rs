@@ -1,20 +1,20 @@
-//! What is diagnosed.
+//! What to diagnose.
 
 use hashroute::registry::Setup;
 
-/// What keys are placed by: a strategy or dialect, its parameters, its nodes; and on which other
-/// numbers of nodes to look.
+/// What to diagnose: a strategy or dialect with its parameters and nodes, and the other numbers of
+/// nodes to look at.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Diagnosis<'a> {
     /// The row with its members and parameters.
     pub setup: &'a Setup,
-    /// The other numbers of nodes to look at; none stands for those nearby.
+    /// The other numbers of nodes to look at; empty for the default, those nearby.
     pub node_counts: &'a [usize],
 }
 
 impl<'a> Diagnosis<'a> {
-    /// Looks at this setup, and at numbers of nodes nearby.
+    /// Diagnoses this setup, and numbers of nodes nearby.
     pub fn new(setup: &'a Setup) -> Self {
         Self {
             setup,
@@ -22,7 +22,7 @@ impl<'a> Diagnosis<'a> {
         }
     }
 
-    /// Looks at these numbers of nodes.
+    /// Sets the other numbers of nodes to look at.
     #[must_use]
     pub fn with_node_counts(self, node_counts: &'a [usize]) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What one pass over the keys leaves behind.
+//! Evidence: what one pass over the keys gathers.
 
 use core::ops::AddAssign;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::summary::ratio;
 use crate::summary::{Amounts, BLOCK, LISTED, Measure, Sketch};
 use hashroute::{Error, Node, Router};
 
-/// What lies on a node, or what a key carries. Sums stay at 2^64 - 1 rather than wrap.
+/// What a node holds, or what a key carries. Sums saturate at 2^64 - 1.
 ///
 /// ```
 /// use hashroute_harness::skew::Load;
@@ -24,20 +24,16 @@ use hashroute::{Error, Node, Router};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Load {
-    /// Keys, each as often as it comes.
+    /// The number of keys. A repeated key counts each time.
     pub keys: u64,
-    /// Bytes stored, 0 where sizes are not known.
+    /// The bytes stored; 0 if sizes are not known.
     pub bytes: u64,
-    /// Requests, 0 where they are not known.
+    /// The requests; 0 if they are not known.
     pub requests: u64,
 }
 
 impl Load {
-    /// So many keys, bytes and requests.
-    ///
-    /// ```
-    /// assert_eq!(hashroute_harness::skew::Load::new(1, 10, 0).bytes, 10);
-    /// ```
+    /// Builds a load of these keys, bytes and requests.
     pub const fn new(keys: u64, bytes: u64, requests: u64) -> Self {
         Self {
             keys,
@@ -46,12 +42,7 @@ impl Load {
         }
     }
 
-    /// One of the three.
-    ///
-    /// ```
-    /// use hashroute_harness::{Measure, skew::Load};
-    /// assert_eq!(Load::new(1, 10, 0).of(Measure::Bytes), 10);
-    /// ```
+    /// Returns the amount of one measure.
     pub fn of(&self, measure: Measure) -> u64 {
         match measure {
             Measure::Keys => self.keys,
@@ -83,23 +74,23 @@ impl AddAssign for Load {
     }
 }
 
-/// Everything that a judgement on skew needs to know of the keys, gathered in one pass.
+/// Everything that a judgement on skew needs to know about the keys, gathered in one pass.
 ///
-/// The loads of the nodes are of all keys. What asks for the keys themselves looks at a sample of
-/// those that have a node: all distinct keys while there are at most [`MOST`](Self::MOST), of at most
-/// [`MOST_BYTES`](Self::MOST_BYTES), else those whose own hash
-/// (XXH3-128, which routes nothing) is smallest. That is a fair sample of distinct keys, whatever
-/// their order and however often each comes, and what a sampled key carries is exact. So two
-/// halves [merge](Self::merge) into exactly what one pass gives. Source: Beyer et al., "On
-/// synopses for distinct-value estimation", SIGMOD 2007.
+/// The loads of the nodes count all keys. What needs the keys themselves uses a sample of those
+/// that have a node: all distinct keys up to [`MOST`](Self::MOST) keys and
+/// [`MOST_BYTES`](Self::MOST_BYTES) bytes, otherwise the keys with the smallest hashes (XXH3-128,
+/// which routes nothing). That is a uniform sample of the distinct keys, whatever their order and
+/// however often each occurs, and the amounts of sampled keys are exact. So two halves
+/// [merge](Self::merge) into the evidence of one pass. Source: Beyer et al., "On synopses for
+/// distinct-value estimation", SIGMOD 2007.
 ///
-/// The keys beyond the sample are counted by a sketch, so that none of them that carries a
-/// thousandth or more of what they carry together goes unnoticed. What such a key carries is too
-/// large by up to 0.004 % of all, 49 times in 50.
+/// A sketch counts the keys beyond the sample. It finds every key that carries a thousandth or more
+/// of what they carry together; the amount of such a key is too large by up to 0.004% of all, 49
+/// times in 50.
 ///
-/// Memory: for each sampled key some hundred bytes, and 2 MB a measure beyond the sample. A thread
-/// that gathers 10 million keys `user:{i}` adds 128 MB to the peak of the process (measured). O(log
-/// sample) a key.
+/// Memory: about a hundred bytes for each sampled key, and 2 MB for each measure beyond the sample.
+/// A thread that gathers 10 million keys `user:{i}` adds 128 MB to the peak of the process
+/// (measured). O(log sample) a key.
 ///
 /// ```
 /// use hashroute_harness::{Keys, skew::Evidence};
@@ -113,23 +104,23 @@ impl AddAssign for Load {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// In order of name, each with what lies on it.
+    /// The nodes in order of name, each with its load.
     pub(crate) nodes: Vec<(Node, Load)>,
-    /// By id of the router: the index in `nodes`.
+    /// For each id of the router, the index in `nodes`.
     ranks: Vec<usize>,
     pub(crate) unplaced: Load,
     pub(crate) unreadable: u64,
     pub(crate) sizes: bool,
     pub(crate) requests: bool,
     pub(crate) sample: BTreeMap<u128, Sampled>,
-    /// Of the keys in it.
+    /// The bytes of the keys in the sample.
     pub(crate) bytes: usize,
-    /// Keys of a larger number are not in the sample, but in the sketch.
+    /// The largest hash in the sample. Keys above it go into the sketch.
     pub(crate) limit: u128,
     pub(crate) beyond: Sketch,
 }
 
-/// A sampled key and all that it carries.
+/// A sampled key and everything that it carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sampled {
     pub(crate) key: Box<[u8]>,
@@ -137,28 +128,13 @@ pub(crate) struct Sampled {
 }
 
 impl Evidence {
-    /// The most keys that a sample holds: a million, of 128 bytes on average.
-    ///
-    /// ```
-    /// assert_eq!(hashroute_harness::skew::Evidence::MOST, 1 << 20);
-    /// ```
+    /// The most keys in a sample: about a million.
     pub const MOST: usize = 1 << 20;
 
-    /// The most bytes that its keys have together: fewer are sampled where keys are long.
-    ///
-    /// ```
-    /// assert_eq!(hashroute_harness::skew::Evidence::MOST_BYTES, 1 << 27);
-    /// ```
+    /// The most bytes of all keys in a sample. If keys are long, fewer are sampled.
     pub const MOST_BYTES: usize = 1 << 27;
 
-    /// Nothing yet, for keys that this router is to place.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::skew::Evidence;
-    /// assert_eq!(Evidence::new(&Ring::new([Node::new("a")])?).total().keys, 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Starts without evidence, for keys that this router places.
     pub fn new(router: &dyn Router) -> Self {
         let nodes = router.nodes();
         let mut ranks = vec![usize::MAX; nodes.id_bound()];
@@ -182,15 +158,7 @@ impl Evidence {
         }
     }
 
-    /// That of all these keys.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::{Keys, skew::Evidence};
-    /// let evidence = Evidence::of(&Ring::new([Node::new("a")])?, &Keys::template("{i}", 0..9)?);
-    /// assert_eq!(evidence.total().keys, 9);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Gathers the evidence of these keys.
     pub fn of(router: &dyn Router, keys: &Keys) -> Self {
         let mut evidence = Self::new(router);
         evidence.add_all(router, keys);
@@ -221,18 +189,8 @@ impl Evidence {
         self.beyond.add(&beyond);
     }
 
-    /// One more key, with the bytes that it stores and the requests that it gets where known.
-    /// `router` is the one that the evidence was made for.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::skew::Evidence;
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// let mut evidence = Evidence::new(&ring);
-    /// evidence.add(&ring, b"user:1", Some(100), None);
-    /// assert_eq!(evidence.total().bytes, 100);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Adds a key, with the bytes that it stores and the requests that it gets if known. `router`
+    /// must be the one that the evidence was started for.
     pub fn add(
         &mut self,
         router: &dyn Router,
@@ -245,8 +203,8 @@ impl Evidence {
         }
     }
 
-    /// Adds what a key carries to its node and returns it; `None` for a key without a node, which is
-    /// no part of the sample.
+    /// Adds what a key carries to its node and returns it. Returns `None` for a key without a node;
+    /// such a key is not sampled.
     fn count(
         &mut self,
         router: &dyn Router,
@@ -268,7 +226,7 @@ impl Evidence {
         placed.then_some(load)
     }
 
-    /// Into the sample, or the sketch.
+    /// Adds a key to the sample or to the sketch.
     fn take(&mut self, number: u128, load: Load, key: impl FnOnce() -> Box<[u8]>) {
         if number > self.limit {
             self.beyond.add(&[(number, &*key(), load.amounts())]);
@@ -291,6 +249,7 @@ impl Evidence {
         while self.sample.len() > Self::MOST || self.bytes > Self::MOST_BYTES {
             if let Some((number, sampled)) = self.sample.pop_last() {
                 self.bytes -= sampled.key.len();
+                // Admit no larger key again: its count would miss its earlier occurrences.
                 self.limit = number.saturating_sub(1);
                 let amounts = sampled.load.amounts();
                 self.beyond.add(&[(number, &*sampled.key, amounts)]);
@@ -298,19 +257,11 @@ impl Evidence {
         }
     }
 
-    /// Add what another pass found on the same nodes: the result is that of one pass over both,
-    /// bit for bit, unless the router keeps loads.
+    /// Adds the evidence of another pass for the same nodes. The result is the evidence of one pass
+    /// over both, bit for bit, unless the router keeps loads.
     ///
     /// # Errors
-    /// [`Error::Parameter`] when the nodes are not the same; nothing has changed then.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::skew::Evidence;
-    /// let [a, b] = ["a", "b"].map(|name| Ring::new([Node::new(name)]));
-    /// assert!(Evidence::new(&a?).merge(Evidence::new(&b?)).is_err());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// [`Error::Parameter`] if the nodes differ. This evidence is unchanged then.
     pub fn merge(&mut self, other: Self) -> Result<(), Error> {
         let nodes = self.nodes.iter().map(|(node, _)| node);
         same(nodes, other.nodes.iter().map(|(node, _)| node))?;
@@ -318,7 +269,7 @@ impl Evidence {
         Ok(())
     }
 
-    /// Of the same nodes.
+    /// Adds the evidence of another pass, which must be for the same nodes.
     pub(crate) fn absorb(&mut self, other: Self) {
         for ((_, load), (_, more)) in self.nodes.iter_mut().zip(&other.nodes) {
             *load += *more;
@@ -329,6 +280,7 @@ impl Evidence {
         self.requests |= other.requests;
         self.limit = self.limit.min(other.limit);
         self.beyond.merge(other.beyond);
+        // Below the smaller limit both samples are complete. What lies above it goes to the sketch.
         let beyond = self.sample.split_off(&self.limit.saturating_add(1));
         self.bytes -= beyond.values().map(|one| one.key.len()).sum::<usize>();
         for (number, sampled) in beyond.into_iter().chain(other.sample) {
@@ -336,68 +288,42 @@ impl Evidence {
         }
     }
 
-    /// Refuse a router that it is not about.
+    /// Refuses a router with other nodes.
     pub(crate) fn check(&self, router: &dyn Router) -> Result<(), Error> {
         let nodes = self.nodes.iter().map(|(node, _)| node);
         same(nodes, router.nodes().iter().map(|(_, node)| node))
     }
 
-    /// Returns what all keys carry together, those without a node included.
+    /// Returns what all keys carry together, including those without a node.
     pub fn total(&self) -> Load {
         let mut total = self.placed();
         total += self.unplaced;
         total
     }
 
-    /// What the nodes carry together.
+    /// Returns what the nodes hold together.
     pub(crate) fn placed(&self) -> Load {
         let mut placed = Load::default();
         self.nodes.iter().for_each(|(_, load)| placed += *load);
         placed
     }
 
-    /// What lies on each node, in order of name.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::skew::Evidence;
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// assert_eq!(Evidence::new(&ring).loads().len(), 1);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the load of each node, in order of name.
     pub fn loads(&self) -> &[(Node, Load)] {
         &self.nodes
     }
 
     /// Returns the number of keys without a node.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::{Keys, skew::Evidence};
-    /// let nobody = Ring::new([] as [Node; 0])?;
-    /// assert_eq!(Evidence::of(&nobody, &Keys::template("{i}", 0..3)?).unplaced(), 3);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
     pub fn unplaced(&self) -> u64 {
         self.unplaced.keys
     }
 
     /// Counts lines without a readable key.
-    ///
-    /// ```
-    /// # use hashroute::Ring;
-    /// # use hashroute_harness::skew::Evidence;
-    /// let mut evidence = Evidence::new(&Ring::new(["a"])?);
-    /// evidence.add_unreadable(3);
-    /// assert_eq!(evidence.unreadable(), 3);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
     pub fn add_unreadable(&mut self, lines: u64) {
         self.unreadable = self.unreadable.saturating_add(lines);
     }
 
-    /// Returns the number of lines without a readable key that were
-    /// [added](Self::add_unreadable).
+    /// Returns the number of lines without a readable key.
     pub fn unreadable(&self) -> u64 {
         self.unreadable
     }
@@ -407,21 +333,14 @@ impl Evidence {
         self.limit == u128::MAX
     }
 
-    /// Returns the number of distinct keys that have a node: exact while all are in the sample, else estimated with a
-    /// relative standard error of 1 / sqrt(sampled keys): a thousandth unless keys are long.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::{Keys, skew::Evidence};
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// assert_eq!(Evidence::of(&ring, &Keys::lines(&b"x\nx\ny\n"[..]).unwrap_or_default()).distinct_keys(), 2.0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the number of distinct keys that have a node. Exact while all are in the sample,
+    /// otherwise estimated with a relative standard error of 1 / sqrt(sampled keys): a thousandth
+    /// unless keys are long.
     pub fn distinct_keys(&self) -> f64 {
         self.sample.len() as f64 / self.sampled_share()
     }
 
-    /// The share of the distinct keys that is in the sample.
+    /// Returns the share of the distinct keys that is in the sample.
     fn sampled_share(&self) -> f64 {
         if self.is_whole() {
             1.0
@@ -430,16 +349,17 @@ impl Evidence {
         }
     }
 
-    /// The sample, in an order that says nothing about the keys.
+    /// Iterates over the sample, in an order that says nothing about the keys.
     pub(crate) fn sample(&self) -> impl ExactSizeIterator<Item = &Sampled> {
         self.sample.values()
     }
 
-    /// The keys that carry any of a measure: those that carry much of it one by one, and of the
-    /// others those in the sample.
+    /// Returns the keys that carry any of a measure: those that carry much one by one, and of the
+    /// others those in the sample, each for several.
     pub(super) fn carriers(&self, measure: Measure) -> Carriers<'_> {
         let amount = |one: &Sampled| one.load.of(measure);
-        // What is beyond the sample is listed from a thousandth on, so the same holds within.
+        // Beyond the sample, keys are known from a thousandth on. Sampled keys above that mark stand
+        // for themselves too, or heavy keys in the sample would count for others that are listed.
         let mark = if self.is_whole() {
             0
         } else {
@@ -462,7 +382,7 @@ impl Evidence {
         Carriers::new(sampled.chain(listed).collect())
     }
 
-    /// Whether sizes and requests are known.
+    /// Returns whether sizes and requests are known.
     pub(crate) fn known(&self) -> [bool; 2] {
         [self.sizes, self.requests]
     }

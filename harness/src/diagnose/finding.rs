@@ -1,27 +1,23 @@
-//! A stage of a key's way, and what was found of it.
+//! The stages of a key's way, and the finding on each.
 
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
 /// A stage of a key's way to its node.
-///
-/// ```
-/// assert_eq!(hashroute_harness::skew::KeyStage::Tag.to_string(), "tag");
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum KeyStage {
-    /// The keys as they come, by template: whether few of them carry much.
+    /// The keys as they come: whether few of them carry much.
     Keys,
-    /// What of a key is hashed: whether hash tags leave few different parts.
+    /// The hashed part of a key: whether hash tags leave few distinct parts.
     Tag,
     /// The hash function: whether its values repeat, step or bunch.
     Hash,
-    /// The strategy: whether its own shares are those that the weights ask for.
+    /// The strategy: whether its shares follow the weights.
     Routing,
-    /// The nodes: whether their weights make one of them hot.
+    /// The nodes: whether a node is hot because of its weight.
     Nodes,
 }
 
@@ -37,22 +33,16 @@ impl fmt::Display for KeyStage {
     }
 }
 
-/// What there is to say of a stage.
-///
-/// ```
-/// use hashroute_harness::skew::Status;
-/// assert_eq!(serde_json::to_string(&Status::AtFault)?, "\"at_fault\"");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
+/// The judgement on a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Status {
-    /// Nothing against it.
+    /// Nothing is wrong.
     Ok,
-    /// A weakness that does no harm to these keys on these nodes.
+    /// It has a weakness that does no harm to these keys on these nodes.
     Weak,
-    /// It makes the nodes as uneven as they are, or half as much at least.
+    /// It causes at least half of the unevenness, or the largest part of it.
     AtFault,
 }
 
@@ -66,7 +56,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// A stage, tested apart from the others.
+/// The finding on a stage, tested apart from the others.
 ///
 /// ```
 /// use hashroute_harness::{Keys, skew::{Diagnosis, KeyStage, Status}};
@@ -85,11 +75,11 @@ impl fmt::Display for Status {
 pub struct Finding {
     /// The stage.
     pub stage: KeyStage,
-    /// What there is to say of it.
+    /// The judgement.
     pub status: Status,
-    /// The coefficient of variation that it adds to what chance alone gives.
+    /// The coefficient of variation that it adds to chance.
     pub cv: f64,
-    /// How often chance alone gives what was found; `None` where chance plays no part.
+    /// The probability that chance alone gives as much; `None` if chance plays no part.
     pub p_value: Option<f64>,
     /// What was found, for people.
     pub text: String,

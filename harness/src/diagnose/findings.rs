@@ -1,4 +1,4 @@
-//! Which stages are at fault.
+//! Finds the stages that are at fault.
 
 use super::chance::SLIGHT;
 use super::finding::{Finding, KeyStage, Status};
@@ -6,7 +6,7 @@ use super::measures::{self, MeasureSkew};
 use super::sentences;
 use super::stages::Tests;
 
-/// One stage's part in the unevenness.
+/// The part of a stage in the unevenness.
 struct Part {
     stage: KeyStage,
     cv: f64,
@@ -15,8 +15,8 @@ struct Part {
     weak: bool,
 }
 
-/// What is behind each uneven measure, and what there is to say of each stage, given how small a
-/// chance has to be.
+/// Sets the causes of each uneven measure, and returns the finding on each stage. A test below
+/// `threshold` is no chance.
 pub(super) fn findings(
     sentences: &sentences::Stages,
     measures: &mut [MeasureSkew],
@@ -57,7 +57,7 @@ pub(super) fn findings(
     findings
 }
 
-/// The stages that make half of an unevenness, or the one that makes most.
+/// Returns the stages that cause at least half of an unevenness, or the one that causes most.
 fn causes(parts: &[Part], cv: f64) -> Vec<KeyStage> {
     let counts = || parts.iter().filter(|part| part.proven && part.cv > SLIGHT);
     let most = counts().map(|part| part.cv).fold(0.0, f64::max);
@@ -71,7 +71,8 @@ fn causes(parts: &[Part], cv: f64) -> Vec<KeyStage> {
 fn parts(tests: &Tests, heavy_cv: f64, threshold: f64) -> [Part; 4] {
     let [bunches, repeats, steps] =
         [tests.p_bunch, tests.p_repeats, tests.p_steps].map(|p| p < threshold);
-    // A narrow hash repeats by its width: no chance, and no less a fault.
+    // A hash with few bits repeats as often as chance says, so the test does not reject it; its
+    // width is a fault all the same.
     let by_repeats = tests.repeat_cv > tests.bunch_cv;
     let (hash_cv, p_hash) = if by_repeats {
         (tests.repeat_cv, tests.p_repeats)
@@ -113,8 +114,8 @@ fn parts(tests: &Tests, heavy_cv: f64, threshold: f64) -> [Part; 4] {
     ]
 }
 
-/// Weights are no matter of chance: a node is hot by its weight where that explains half of how
-/// far all nodes are apart.
+/// Returns the finding on the nodes. Weights are not a matter of chance: a node is hot by its
+/// weight if the weights explain half of how far all nodes differ.
 fn nodes(sentences: &sentences::Stages, threshold: f64) -> Finding {
     let tests = sentences.tests;
     let real = tests.p_weight < threshold && tests.weight_cv > SLIGHT;
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_makes_half_or_the_most() {
+    fn a_cause_explains_half_or_more_than_any_other() {
         use KeyStage::{Hash, Routing, Tag};
         let parts = [(Tag, 0.9, true), (Hash, 0.6, true), (Routing, 0.4, true)];
         assert_eq!(of(parts, 1.0), [Tag, Hash]);

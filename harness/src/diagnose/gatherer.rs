@@ -1,4 +1,4 @@
-//! Evidence of keys beyond memory.
+//! Gathers the evidence of keys beyond memory.
 
 use super::evidence::Evidence;
 use crate::keys::{Consumer, Keys};
@@ -6,7 +6,7 @@ use hashroute::Router;
 
 /// Gathers [`Evidence`] of a stream of keys, on any number of threads.
 ///
-/// Memory: that of the evidence, for each thread.
+/// Memory: one [`Evidence`] for each thread.
 ///
 /// ```
 /// use hashroute_harness::skew::Gatherer;
@@ -26,16 +26,8 @@ pub struct Gatherer<'a> {
 }
 
 impl<'a> Gatherer<'a> {
-    /// Nothing yet, for keys that this router is to place. Where it keeps loads, keys have to
-    /// come in order, to one thread.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::skew::Gatherer;
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// assert_eq!(Gatherer::new(&ring).into_evidence().total().keys, 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Starts without evidence, for keys that this router places. If the router keeps loads, keys
+    /// must come in order, to one thread.
     pub fn new(router: &'a dyn Router) -> Self {
         Self {
             router,
@@ -43,17 +35,7 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    /// What was gathered.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring};
-    /// # use hashroute_harness::{Keys, skew::Gatherer, stream::Consumer};
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// let mut gatherer = Gatherer::new(&ring);
-    /// gatherer.add(&Keys::template("{i}", 0..9)?);
-    /// assert_eq!(gatherer.into_evidence().total().keys, 9);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the evidence.
     pub fn into_evidence(self) -> Evidence {
         self.evidence
     }
@@ -122,7 +104,7 @@ mod tests {
         let carriers = evidence.carriers(Measure::Keys);
         let known = carriers.known().next().expect("a key");
         assert!(known.key == last && carriers.known().count() == 1);
-        // Too much by what others in its cells have: a few.
+        // The sketch adds what a few other keys in the same cells carry.
         assert!((5001..5020).contains(&known.amount), "{known:?}");
         let keys = carriers.units(0).keys / count as f64;
         assert!((keys - 1.0).abs() < 0.005, "{keys}");

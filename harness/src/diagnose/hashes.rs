@@ -1,4 +1,4 @@
-//! The hash by itself: whether its values repeat, step, or bunch at a divisor.
+//! Tests the hash by itself: whether its values repeat, step, or bunch at a divisor.
 
 use core::cmp::Reverse;
 
@@ -8,27 +8,20 @@ use super::chance;
 use super::placed::Placed;
 use crate::summary::ratio;
 
-/// A difference between the hashes of keys that stand next to each other in alphabetical order.
-///
-/// ```
-/// # use hashroute_harness::skew::HashStep;
-/// let step: HashStep = serde_json::from_str(r#"{"difference":435,"share":0.9,"factors":[3,5,29]}"#)?;
-/// assert_eq!(step.factors.iter().product::<u64>(), step.difference);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
+/// A difference between the hashes of keys that are neighbours in alphabetical order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HashStep {
-    /// The difference, without its sign.
+    /// The absolute difference.
     pub difference: u64,
-    /// How many of all neighbours are so far apart.
+    /// The share of all neighbours with this difference.
     pub share: f64,
     /// The prime factors of the difference. A modulus that shares one with most differences sees
     /// few residues.
     pub factors: Vec<u64>,
 }
 
-/// How the hashes of the keys, each counted once, lie on the residues of a prime power.
+/// The hashes of the keys, each counted once, on the residues of a prime power.
 ///
 /// ```
 /// use hashroute_harness::{Keys, skew::Diagnosis};
@@ -49,7 +42,7 @@ pub struct HashStep {
 pub struct Residue {
     /// The prime power.
     pub modulus: u64,
-    /// How many residues occur.
+    /// The number of residues that occur.
     pub used: u64,
     /// The most frequent residue over the mean.
     pub max_over_mean: f64,
@@ -57,16 +50,16 @@ pub struct Residue {
     pub cv: f64,
     /// What chance alone gives.
     pub noise_cv: f64,
-    /// How often chance alone gives as much.
+    /// The probability that chance alone gives as much.
     pub p_value: f64,
-    /// Whether this is no chance, and more than anybody would not mind.
+    /// Whether this is no chance, and large enough to do harm.
     pub bunched: bool,
 }
 
-/// The largest prime power that is looked at: larger divisors show in the node counts.
+/// The largest prime power that is tested. Larger divisors show in the node counts.
 const MOST: u64 = 1024;
 
-/// Of each prime power up to `most`.
+/// Tests each prime power up to `most`.
 pub(super) fn residues(placed: &Placed, most: u64) -> Vec<Residue> {
     let moduli = chance::prime_powers(most.min(MOST));
     moduli.into_iter().map(|q| residue(placed, q)).collect()
@@ -98,7 +91,7 @@ fn residue(placed: &Placed, modulus: u64) -> Residue {
     }
 }
 
-/// Which share of all numbers of so many bits each residue has.
+/// Returns the share that each residue has among all numbers of this many bits.
 fn shares(modulus: u64, bits: u32) -> Vec<f64> {
     let numbers = 1_u128 << bits;
     let modulus = u128::from(modulus);
@@ -108,7 +101,8 @@ fn shares(modulus: u64, bits: u32) -> Vec<f64> {
         .collect()
 }
 
-/// What differences between neighbours are most frequent, and how often chance gives the first.
+/// Returns the most frequent differences between neighbours, and the probability that chance gives
+/// the first.
 pub(super) fn steps(placed: &Placed) -> (Vec<HashStep>, f64) {
     let mut keys: Vec<_> = placed.keys.iter().collect();
     keys.sort_unstable_by(|a, b| a.sampled.key.cmp(&b.sampled.key));
@@ -122,7 +116,8 @@ pub(super) fn steps(placed: &Placed) -> (Vec<HashStep>, f64) {
     let mut counts: Vec<_> = groups.map(|group| (group[0], group.len())).collect();
     counts.sort_unstable_by_key(|&(difference, count)| (Reverse(count), difference));
     let most = counts.first().map_or(0.0, |&(_, count)| count as f64);
-    // No difference of numbers so wide is more likely than this; any of them could be the one.
+    // A given difference of two random numbers has a probability of at most 2 / width. Any of
+    // the differences could be the most frequent one, hence the factor `width` (Bonferroni).
     let width = (1_u128 << placed.bits) as f64;
     let p_value = (width * chance::at_least(2.0 * all / width, most)).min(1.0);
     let frequent = counts.into_iter().take(5).filter(|&(_, count)| count > 1);
@@ -134,18 +129,18 @@ pub(super) fn steps(placed: &Placed) -> (Vec<HashStep>, f64) {
     (frequent.map(step).collect(), p_value)
 }
 
-/// How often chance alone lets as many of `parts` different inputs meet on an output.
+/// Returns the probability that chance alone gives as few outputs for `parts` distinct inputs.
 pub(super) fn repeats(parts: usize, placed: &Placed) -> f64 {
     let (parts, outputs) = (parts as f64, placed.outputs.len() as f64);
     let width = (1_u128 << placed.bits) as f64;
     chance::at_least(taken(parts, width), parts - outputs)
 }
 
-/// How many of `parts` numbers, drawn from `width`, find theirs taken.
+/// Returns the expected number of `parts` numbers, drawn from `width`, that repeat an earlier one.
 fn taken(parts: f64, width: f64) -> f64 {
     let pairs = parts * parts / 2.0 / width;
     if pairs < parts * 1e-3 {
-        return pairs; // the exact form would lose all its digits
+        return pairs; // here the exact form below would cancel all digits
     }
     #[expect(clippy::disallowed_methods, reason = "a figure, no route")]
     let free = (-parts / width).exp();

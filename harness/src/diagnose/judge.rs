@@ -1,4 +1,4 @@
-//! From evidence to an answer.
+//! Judges evidence.
 
 use super::chance::{SIGNIFICANCE, SLIGHT};
 use super::counts;
@@ -18,30 +18,22 @@ use crate::text::hash_name;
 use hashroute::Error;
 
 impl Diagnosis<'_> {
-    /// Gathers and judges at once.
+    /// Gathers the evidence of these keys and judges it.
     ///
     /// # Errors
     /// As [`Setup::build`].
-    ///
-    /// ```
-    /// # use hashroute::{registry::{Params, Setup}, strategy};
-    /// # use hashroute_harness::{Keys, skew::Diagnosis};
-    /// let setup = Setup::new(strategy::find("jump")?, ["a", "b"], Params::default());
-    /// assert_eq!(Diagnosis::new(&setup).analyse(&Keys::template("user:{i}", 0..1000)?)?.keys, 1000);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
     pub fn analyse(&self, keys: &Keys) -> Result<Skew, Error> {
         self.judge(&Evidence::of(&*self.setup.build()?, keys))
     }
 
-    /// Judges the evidence of a router that this setup builds.
+    /// Judges the evidence of a router of this setup.
     ///
-    /// O(sample (log sample + prime powers)), one more assignment of all sampled keys for each
-    /// number of nodes, up to 2^25 assignments in all, and of 65,536 keys for each
-    /// remedy.
+    /// O(sample (log sample + prime powers)). Assigns all sampled keys once more for each number of
+    /// nodes, up to 2^25 keys in all, and 65,536 keys for each remedy.
     ///
     /// # Errors
-    /// As [`Setup::build`]; [`Error::Parameter`] when the evidence is of other nodes.
+    /// As [`Setup::build`](hashroute::registry::Setup::build); [`Error::Parameter`] if the evidence
+    /// is about other nodes.
     ///
     /// ```
     /// # use hashroute_harness::skew::{Diagnosis, Evidence};
@@ -63,6 +55,7 @@ impl Diagnosis<'_> {
         let most = node_counts.rows.iter().map(|row| row.nodes).max();
         let most = most.unwrap_or(0).max(cluster.len() as u64);
         let mut tests = Tests::of(&*self.setup.build()?, &cluster, &placed, evidence, most);
+        // Bonferroni: all tests together raise a false alarm with probability SIGNIFICANCE.
         let count = tests.count() + measures.len() + node_counts.rows.len();
         let threshold = SIGNIFICANCE / count as f64;
         for measure in &mut measures {
@@ -115,7 +108,8 @@ impl Diagnosis<'_> {
     }
 }
 
-/// What remedies have to do with: the causes of the worst measure, and weights.
+/// Returns the stages that remedies are tried against: the causes of the worst measure, and
+/// weights.
 fn faults(stages: &[Finding], worst: Option<&MeasureSkew>) -> Vec<KeyStage> {
     let nodes = |one: &&Finding| one.stage == KeyStage::Nodes && one.status == Status::AtFault;
     let nodes = stages.iter().filter(nodes).map(|one| one.stage);

@@ -1,4 +1,4 @@
-//! Keys, bytes, requests: which is uneven, and who carries it.
+//! Keys, bytes and requests: how uneven each is, and which keys carry it.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::placed::Cluster;
 use super::templates::{self, TemplateShare};
 use crate::summary::{KeyShare, Measure, Sample, ratio};
 
-/// How uneven one measure is, beside what chance alone gives.
+/// How uneven one measure is, with what chance alone gives.
 ///
 /// ```
 /// use hashroute_harness::{Keys, Measure, skew::Diagnosis};
@@ -31,46 +31,45 @@ use crate::summary::{KeyShare, Measure, Sample, ratio};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct MeasureSkew {
-    /// What is counted.
+    /// The measure.
     pub measure: Measure,
-    /// All of it that lies on nodes.
+    /// The sum over the nodes.
     pub total: u64,
-    /// The coefficient of variation of what nodes hold for their weight.
+    /// The coefficient of variation of the loads, each relative to the node's weight.
     pub cv: f64,
-    /// What chance alone gives these keys with what each carries.
+    /// What chance alone gives, with what each key carries.
     pub noise_cv: f64,
-    /// What it gives as many keys that all carry the same.
+    /// What chance gives the same number of keys if all carry the same.
     pub equal_noise_cv: f64,
-    /// What chance exceeds one time in a hundred, with what each carries.
+    /// What chance exceeds one time in a hundred, with what each key carries.
     pub noise_cv_p99: f64,
-    /// What it exceeds one time in a hundred with as many keys that all carry the same.
+    /// What chance exceeds one time in a hundred if all keys carry the same.
     pub equal_noise_cv_p99: f64,
-    /// Whether few keys carry much: then chance is that of as many equal keys.
+    /// Whether few keys carry much. Then the tests use the noise of equal keys.
     pub few_keys: bool,
-    /// What the fullest node has over its fair part.
+    /// The load of the fullest node over its fair share.
     pub max_over_mean: f64,
-    /// That node.
+    /// The name of that node.
     pub fullest: String,
-    /// How often chance alone gives as much with what each key carries; with `few_keys`, as if all
-    /// carried the same.
+    /// The probability that chance alone gives as much: with what each key carries or, if
+    /// `few_keys`, as if all carried the same.
     pub p_value: f64,
     /// Whether it is more than chance and more than a hundredth.
     pub uneven: bool,
-    /// The stages that make half of it, or the one that makes most: none where it is even.
+    /// The stages that cause at least half of it, or the one that causes most; empty if it is even.
     pub because: Vec<KeyStage>,
-    /// What is added to the noise because few keys carry much; 0 where that is not so, or less
-    /// than the noise of equal keys.
+    /// What few heavy keys add to the noise of equal keys; 0 without `few_keys`.
     pub heavy_cv: f64,
-    /// How many of the distinct keys carry half.
+    /// The number of largest keys that carry half.
     pub keys_for_half: u64,
-    /// The keys that carry most, up to five; empty when all carry the same. Of those beyond the
-    /// sample, the ones that carry a thousandth or more.
+    /// The largest keys, up to five; empty if all carry the same. Keys beyond the sample are listed
+    /// from a thousandth on.
     pub top_keys: Vec<KeyShare>,
-    /// The templates that carry most, up to five, of those with at least two keys.
+    /// The templates that carry most, up to five, among those with at least two keys.
     pub templates: Vec<TemplateShare>,
 }
 
-/// Of each measure that is known; what is uneven is not said yet.
+/// Measures what is known. What is uneven is decided later, when the number of tests is known.
 pub(super) fn measures(cluster: &Cluster, evidence: &Evidence) -> Vec<MeasureSkew> {
     evidence
         .measures()
@@ -147,7 +146,7 @@ fn top_templates(carriers: &Carriers) -> Vec<TemplateShare> {
     sums.into_iter().take(5).map(share).collect()
 }
 
-/// The most uneven of those that are uneven.
+/// Returns the most uneven measure among those that are uneven.
 pub(super) fn worst(measures: &[MeasureSkew]) -> Option<&MeasureSkew> {
     let uneven = measures.iter().filter(|measure| measure.uneven);
     uneven.max_by(|a, b| a.cv.total_cmp(&b.cv))

@@ -1,4 +1,8 @@
-//! Skew explained: is it real, of what, by whose fault, on which numbers of nodes, and what helps.
+//! Explains skew: whether it is real, in which measure, which stage of a key's way causes it, which
+//! numbers of nodes are dangerous, and what helps.
+//!
+//! Gathering and judging are separate. [`Evidence`] takes one pass over the keys and merges with
+//! the evidence of other passes. [`Diagnosis::judge`] does the rest.
 
 mod carriers;
 mod chance;

@@ -1,4 +1,4 @@
-//! The sampled keys on their way: what is hashed of each, its hash, its node.
+//! The sampled keys on their way: the hashed part, the hash and the node of each.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::summary::Sample;
 use hashroute::hash::mix64;
 use hashroute::{HashTag, KeyHash, NodeId, Router};
 
-/// How many numbers stand for all where a router does not give its shares.
+/// The number of hashes that are routed to measure shares, if a router does not give them.
 const NUMBERS: u64 = 1 << 14;
 
 /// The nodes with weight, in order of name, and what they are entitled to.
@@ -17,11 +17,11 @@ const NUMBERS: u64 = 1 << 14;
 pub(super) struct Cluster {
     pub(super) names: Vec<String>,
     pub(super) weights: Vec<u32>,
-    /// Shares by weight.
+    /// The shares by weight.
     pub(super) fair: Vec<f64>,
-    /// Shares as the router itself gives them, where it does.
+    /// The shares as the router itself gives them, if it does.
     pub(super) own: Option<Vec<f64>>,
-    /// By id: the index among these.
+    /// For each id, the index among these nodes.
     ranks: Vec<Option<usize>>,
 }
 
@@ -56,7 +56,7 @@ impl Cluster {
         self.names.len()
     }
 
-    /// Whether all weigh the same.
+    /// Returns whether all nodes have the same weight.
     pub(super) fn is_equal(&self) -> bool {
         self.weights.windows(2).all(|pair| pair[0] == pair[1])
     }
@@ -65,18 +65,19 @@ impl Cluster {
         self.ranks.get(id.index()).copied().flatten()
     }
 
-    /// The shares that a good hash gives.
+    /// Returns the shares that a good hash gives.
     pub(super) fn expected(&self) -> &[f64] {
         self.own.as_deref().unwrap_or(&self.fair)
     }
 
-    /// What chance alone gives `keys` equal keys.
+    /// Returns the coefficient of variation that chance alone gives `keys` equal keys.
     pub(super) fn noise(&self, keys: f64) -> f64 {
         Sample::variance(&self.weights, keys).sqrt()
     }
 
-    /// How far the router's own shares are from fair, and how often chance gives as much: `None`
-    /// where the shares are exact. Else as many numbers as represent a good hash are routed.
+    /// Returns how far the router's own shares are from the fair ones, and the probability that
+    /// chance gives as much: `None` if the shares are exact. Otherwise evenly spread hashes are
+    /// routed to measure them.
     pub(super) fn structure(&self, router: &dyn Router, bits: u32) -> (f64, Option<f64>) {
         if let Some(own) = &self.own {
             return (chance::cv(own, &self.fair), None);
@@ -92,7 +93,7 @@ impl Cluster {
     }
 }
 
-/// The `i`-th of a sequence that is spread evenly over as many bits.
+/// Returns the `i`-th number of a sequence that is spread evenly over `bits` bits.
 pub(super) fn number(i: u64, bits: u32) -> u64 {
     mix64(mix64(i)) >> (64 - bits.clamp(1, 64))
 }
@@ -101,11 +102,12 @@ pub(super) fn number(i: u64, bits: u32) -> u64 {
 #[derive(Debug)]
 pub(super) struct Placed<'a> {
     pub(super) keys: Vec<PlacedKey<'a>>,
-    /// How many bits the hashes fill.
+    /// The number of bits that the hashes fill.
     pub(super) bits: u32,
-    /// Each hash once, with the node it goes to.
+    /// Each distinct hash, with its node.
     pub(super) outputs: Vec<(u64, usize)>,
-    /// As many equal keys would be as noisy as those hashes, of which each has its keys.
+    /// The number of equal keys that would be as noisy as the distinct hashes, each with its number
+    /// of keys.
     pub(super) effective_outputs: f64,
     pub(super) tags: Tags,
 }
@@ -117,18 +119,18 @@ pub(super) struct PlacedKey<'a> {
     pub(super) rank: usize,
 }
 
-/// What is hashed of the keys.
+/// The parts of the keys that are hashed.
 #[derive(Debug, Default)]
 pub(super) struct Tags {
-    /// The pair, if one is in use.
+    /// The pair of tag bytes, if one is in use.
     pub(super) tag: Option<HashTag>,
-    /// How many keys have one.
+    /// The number of keys that have a tag.
     pub(super) tagged: usize,
-    /// How many different parts are hashed.
+    /// The number of distinct hashed parts.
     pub(super) parts: usize,
-    /// As many equal keys would be as noisy.
+    /// The number of equal keys that would be as noisy.
     pub(super) effective: f64,
-    /// The part with most keys, and how many these are.
+    /// The part with the most keys, and their number.
     pub(super) largest: (Vec<u8>, u64),
 }
 
@@ -161,7 +163,7 @@ impl<'a> Placed<'a> {
         }
     }
 
-    /// How many hashes, each counted once, lie on each node.
+    /// Returns the number of distinct hashes on each node.
     pub(super) fn output_loads(&self, nodes: usize) -> Vec<f64> {
         tally(nodes, self.outputs.iter().map(|(_, rank)| *rank))
     }
@@ -200,8 +202,8 @@ impl Tags {
     }
 }
 
-/// The pair in use. Where a router does not say how it hashes, braces are in use if all keys that
-/// have them hash as what stands between does.
+/// Returns the pair of tag bytes in use. If a router does not say how it hashes, braces are in use
+/// if every key that has them hashes like the part between them.
 fn tag_of(router: &dyn Router, keys: &[PlacedKey]) -> Option<HashTag> {
     if let Some(hasher) = router.hash_id().hasher() {
         return hasher.tag();

@@ -1,4 +1,4 @@
-//! Something that was tried, and what came of it.
+//! A change that was tried, and its effect.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use super::placed::Cluster;
 use super::templates::Shape;
 use hashroute::HashFunction;
 
-/// Something that was tried, and what came of it.
+/// A change that was tried, and its effect.
 ///
 /// ```
 /// use hashroute_harness::{Keys, skew::Diagnosis};
@@ -32,9 +32,9 @@ pub struct Remedy {
     pub cv: f64,
     /// What chance alone gives.
     pub noise_cv: f64,
-    /// How often chance alone gives as much, as in [`MeasureSkew`](super::MeasureSkew).
+    /// The probability that chance alone gives as much, as in [`MeasureSkew`](super::MeasureSkew).
     pub p_value: f64,
-    /// Whether that is even: a p of at least a hundredth, or a coefficient of variation below it.
+    /// Whether that is even: a p-value of at least 0.01, or a coefficient of variation below 0.01.
     pub even: bool,
     /// The share of the keys that move.
     pub moved_share: f64,
@@ -65,12 +65,12 @@ pub(super) enum Attempt<'a> {
     Strategy(&'a str, &'a str),
 }
 
-/// A p below it is no chance: of one remedy, not of many tests, so that none looks better than
-/// it is.
+/// The p-value below which a result is no chance. It is for one test, not corrected for many, so
+/// that no remedy looks better than it is.
 const PLAIN: f64 = 0.01;
 
 impl Remedy {
-    /// By these loads, of which no key moved.
+    /// Judges these loads. No key has moved.
     pub(super) fn judge(what: String, cluster: &Cluster, loads: &[f64], units: &Units) -> Self {
         let cv = chance::cv(loads, &cluster.fair);
         let p_value = units.p_value(loads, &cluster.fair);

@@ -1,4 +1,4 @@
-//! The answer.
+//! The result of a diagnosis.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use super::measures::{self, MeasureSkew};
 use super::remedy::Remedy;
 use crate::measure::is_zero;
 
-/// Why keys lie unevenly, or that they do not.
+/// Why a load is uneven, or that it is not.
 ///
 /// The fields are those of `hashroute skew --format json`.
 ///
@@ -26,59 +26,51 @@ use crate::measure::is_zero;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Skew {
-    /// What is the matter, in a sentence.
+    /// What is uneven and why, in a sentence.
     pub verdict: String,
     /// What to do, in a sentence.
     pub advice: String,
-    /// The strategy's or dialect's name.
+    /// The name of the strategy or dialect.
     pub strategy: String,
-    /// The key hash's name.
+    /// The name of the key hash.
     pub hash: String,
-    /// How many nodes have weight.
+    /// The number of nodes with weight.
     pub nodes: u64,
-    /// All keys, each as often as it came.
+    /// The number of keys. A repeated key counts each time.
     pub keys: u64,
-    /// How many different ones, estimated where not all are in the sample.
+    /// The number of distinct keys, estimated if not all are in the sample.
     pub distinct_keys: u64,
-    /// How many different ones were looked at one by one.
+    /// The number of distinct keys in the sample.
     pub sampled_keys: u64,
-    /// Keys that no node took.
+    /// The number of keys that no node took.
     pub unplaced: u64,
-    /// Lines of the input that held no key that could be read.
+    /// The number of lines of the input without a readable key.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unreadable: u64,
-    /// How often even data may give an alarm, of all tests together.
+    /// The probability of an alarm on even data, over all tests together.
     pub significance: f64,
-    /// How many tests were made.
+    /// The number of tests.
     pub tests: u64,
-    /// A test raises an alarm below this p-value: `significance` over `tests`.
+    /// The p-value below which a test raises an alarm: `significance` divided by `tests`.
     pub threshold: f64,
-    /// Keys, and bytes and requests where known.
+    /// Keys, and bytes and requests if known.
     pub measures: Vec<MeasureSkew>,
-    /// Each stage of a key's way.
+    /// The finding on each stage of a key's way.
     pub stages: Vec<Finding>,
     /// The most frequent differences between the hashes of neighbouring keys.
     pub steps: Vec<HashStep>,
-    /// How the hashes lie modulo each prime power, up to the largest number of nodes looked at.
+    /// The hashes modulo each prime power, up to the largest number of nodes looked at.
     pub residues: Vec<Residue>,
-    /// The prime powers at which they bunch, the smallest of each prime.
+    /// The prime powers at which the hashes bunch, the smallest power of each prime.
     pub bunched: Vec<u64>,
-    /// How the keys fall on other numbers of nodes.
+    /// How the keys lie on other numbers of nodes.
     pub node_counts: NodeCounts,
-    /// What was tried, the best first; nothing where nothing is the matter.
+    /// The changes that were tried, the best first; empty if nothing is uneven.
     pub remedies: Vec<Remedy>,
 }
 
 impl Skew {
     /// Returns the most uneven measure, if any is uneven.
-    ///
-    /// ```
-    /// # use hashroute::{registry::{Params, Setup}, strategy};
-    /// # use hashroute_harness::{Keys, skew::Diagnosis};
-    /// let setup = Setup::new(strategy::find("rendezvous")?, ["a", "b"], Params::default());
-    /// assert!(Diagnosis::new(&setup).analyse(&Keys::template("user:{i}", 0..1000)?)?.worst().is_none());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
     pub fn worst(&self) -> Option<&MeasureSkew> {
         measures::worst(&self.measures)
     }

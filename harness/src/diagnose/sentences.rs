@@ -1,4 +1,4 @@
-//! The answer as sentences.
+//! The sentences of a diagnosis. Everything else in this room is data.
 
 use super::diagnosis::Diagnosis;
 use super::finding::{Finding, KeyStage, Status};
@@ -10,7 +10,7 @@ use super::stages::Tests;
 use super::templates::Shape;
 use crate::text::{key_text, printable, rough_percent};
 
-/// What the sentences on stages need.
+/// What the sentences on stages are made from.
 pub(super) struct Stages<'a> {
     pub(super) setup: &'a Diagnosis<'a>,
     pub(super) tests: &'a Tests,
@@ -19,7 +19,7 @@ pub(super) struct Stages<'a> {
     pub(super) distinct: u64,
 }
 
-/// Keys that carry so many times the mean are told by name.
+/// A key that carries more than this many times the mean is named.
 const FAR: f64 = 10.0;
 
 impl Stages<'_> {
@@ -49,8 +49,8 @@ impl Stages<'_> {
             .map(|top| format!("{} {}", shown(top.key.as_bytes()), rough_percent(top.share)))
             .collect();
         let half = measure.keys_for_half;
-        let mut words = Vec::new();
-        words.push(match named.as_slice() {
+        let mut parts = Vec::new();
+        parts.push(match named.as_slice() {
             _ if measure.top_keys.is_empty() => {
                 format!("all {keys} distinct keys carry the same")
             }
@@ -63,11 +63,11 @@ impl Stages<'_> {
                 named.join(", ")
             ),
         });
-        words.extend(measure.templates.first().map(|most| {
+        parts.extend(measure.templates.first().map(|most| {
             let template = shown(most.template.as_bytes());
-            format!("{template} holds {}", rough_percent(most.share))
+            format!("{template} carries {}", rough_percent(most.share))
         }));
-        words.join("; ")
+        parts.join("; ")
     }
 
     fn tag(&self) -> String {
@@ -78,7 +78,7 @@ impl Stages<'_> {
         }
         let (part, count) = &tags.largest;
         format!(
-            "{} of {keys} keys have one; {} different parts are hashed, {} stands for {} of the keys",
+            "{} of {keys} keys have a hash tag; {} distinct parts are hashed; {} is the part of {} of the keys",
             tags.tagged,
             tags.parts,
             shown(part),
@@ -88,38 +88,40 @@ impl Stages<'_> {
 
     fn hash(&self, status: Status) -> String {
         let tests = self.tests;
-        let mut words = Vec::new();
+        let mut parts = Vec::new();
         if status != Status::Ok {
             let bunched = tests.bunched();
             if !bunched.is_empty() {
                 let far = if tests.modulo {
                     ""
                 } else {
-                    ", by which nothing is divided here"
+                    ", but this strategy does not divide by it"
                 };
-                words.push(format!("hashes bunch modulo {}{far}", list(&bunched)));
+                parts.push(format!("hashes bunch modulo {}{far}", list(&bunched)));
             }
-            words.extend(tests.step().map(|step| {
+            parts.extend(tests.step().map(|step| {
                 let near = if tests.modulo {
                     ""
                 } else {
-                    ", and go to the same node"
+                    ", and mostly share a node"
                 };
                 let difference = product(step.difference, &step.factors);
                 format!(
-                    "neighbours differ by {difference} ({} of them){near}",
+                    "the hashes of neighbouring keys differ by {difference} ({} of the pairs){near}",
                     rough_percent(step.share)
                 )
             }));
         }
-        words.push(format!(
-            "{} different hashes of {} inputs",
+        parts.push(format!(
+            "{} distinct hashes of {} inputs",
             tests.outputs, tests.parts
         ));
         if status == Status::Weak {
-            words.push(String::from("no harm to these keys on these nodes"));
+            parts.push(String::from(
+                "this does no harm to these keys on these nodes",
+            ));
         }
-        words.join("; ")
+        parts.join("; ")
     }
 
     fn routing(&self) -> String {
@@ -130,7 +132,7 @@ impl Stages<'_> {
             "measured"
         };
         format!(
-            "{}'s own shares ({known}) are within a cv of {cv:.4} of the weights",
+            "the shares of {} ({known}) differ from the weights by a cv of {cv:.4}",
             self.setup.setup.scheme().name
         )
     }
@@ -141,7 +143,7 @@ impl Stages<'_> {
             return String::from("no node has weight");
         };
         if least == most {
-            return format!("all {} weigh the same", weights.len());
+            return format!("all {} nodes have the same weight", weights.len());
         }
         let total: u64 = weights.iter().copied().map(u64::from).sum();
         let rank = weights
@@ -152,15 +154,15 @@ impl Stages<'_> {
         let name = &self.cluster.names[rank];
         if status == Status::AtFault {
             return format!(
-                "{name} weighs {most} of {total}, {times:.2} times the mean of {} nodes: its load is what its weight asks for",
+                "{name} weighs {most} of {total}, {times:.2} times the mean of {} nodes; its load follows from its weight",
                 weights.len()
             );
         }
-        format!("weights from {least} to {most}; the heaviest is {name}")
+        format!("weights range from {least} to {most}; the heaviest node is {name}")
     }
 }
 
-/// `3, 5 and 29`.
+/// Writes `3, 5 and 29`.
 fn list(numbers: &[u64]) -> String {
     let words: Vec<_> = numbers.iter().map(|number| format!("{number}")).collect();
     match words.as_slice() {
@@ -169,7 +171,7 @@ fn list(numbers: &[u64]) -> String {
     }
 }
 
-/// `435 = 3 · 5 · 29`.
+/// Writes `435 = 3 · 5 · 29`.
 fn product(number: u64, factors: &[u64]) -> String {
     let words: Vec<_> = factors.iter().map(|factor| format!("{factor}")).collect();
     match words.len() {
@@ -178,7 +180,7 @@ fn product(number: u64, factors: &[u64]) -> String {
     }
 }
 
-/// The first thing to say: whether it is real, and who is at fault.
+/// Says whether the load is uneven, and because of which stages.
 pub(super) fn verdict(skew: &Skew) -> String {
     let mut uneven: Vec<_> = skew
         .measures
@@ -216,22 +218,25 @@ fn even(skew: &Skew) -> String {
 fn sentence(skew: &Skew, measure: &MeasureSkew) -> String {
     let cause = |stage: &KeyStage| {
         let finding = skew.stages.iter().find(|finding| finding.stage == *stage)?;
-        let words = &finding.text;
+        let text = &finding.text;
         Some(match stage {
-            KeyStage::Keys => format!("few keys carry it: {words}"),
-            KeyStage::Tag => format!("hash tags leave few different parts: {words}"),
-            KeyStage::Hash => format!("the hash does not spread these keys: {words}"),
-            KeyStage::Routing => format!("the strategy is not even by itself: {words}"),
-            KeyStage::Nodes => format!("weights differ: {words}"),
+            KeyStage::Keys => format!("few keys carry much of it: {text}"),
+            KeyStage::Tag => format!("hash tags leave few distinct parts: {text}"),
+            KeyStage::Hash => format!("the hash does not spread these keys: {text}"),
+            KeyStage::Routing => format!("the strategy itself is uneven: {text}"),
+            KeyStage::Nodes => format!("weights differ: {text}"),
         })
     };
     let causes: Vec<_> = measure.because.iter().filter_map(cause).collect();
     let causes = match causes.as_slice() {
-        [] => String::from("; no stage alone explains it"),
-        _ => format!(", since {}", causes.join("; ")),
+        [] => String::from("; no single stage explains it"),
+        _ => format!(", because {}", causes.join("; ")),
     };
     let chance = if measure.because.contains(&KeyStage::Keys) {
-        format!("as many equal keys give {:.4}", measure.equal_noise_cv)
+        format!(
+            "chance alone gives {:.4} for equal keys",
+            measure.equal_noise_cv
+        )
     } else {
         format!("chance alone gives {:.4}", measure.noise_cv)
     };
@@ -247,7 +252,7 @@ fn at_fault(skew: &Skew) -> impl Iterator<Item = &Finding> {
         .filter(|finding| finding.status == Status::AtFault)
 }
 
-/// What to do, in a sentence.
+/// Says what to do.
 pub(super) fn advice(skew: &Skew) -> String {
     let best = skew.remedies.first().map_or_else(String::new, tried);
     let worst = skew.worst();
@@ -260,33 +265,35 @@ pub(super) fn advice(skew: &Skew) -> String {
                 format!(", {} first", shown(top.key.as_bytes()))
             });
             format!(
-                "No assignment can split a key: cache, copy or split the few large ones{top}.{best}"
+                "No strategy can split a key: cache, copy or split the few large ones{top}.{best}"
             )
         }
         Some(KeyStage::Tag) => {
-            format!("Put something with more values between the marks of the tag, or no tag.{best}")
+            format!("Put a part with more distinct values into the hash tag, or use no tag.{best}")
         }
         Some(KeyStage::Nodes) => {
-            format!("If that node is not so much larger than the others, lower its weight.{best}")
+            format!(
+                "Lower the weight of that node unless it can hold so much more than the others.{best}"
+            )
         }
-        Some(KeyStage::Hash) => format!("Change the keys or what hashes them.{best}"),
+        Some(KeyStage::Hash) => format!("Change the keys or the hash function.{best}"),
         Some(KeyStage::Routing) => {
-            format!("Give the strategy more to divide by, or take another.{best}")
+            format!("Give the strategy more points, cells or slots, or use another strategy.{best}")
         }
-        None if worst.is_some() => format!("Try another assignment.{best}"),
+        None if worst.is_some() => format!("Try another strategy or hash function.{best}"),
         None if skew.node_counts.modulo && !skew.bunched.is_empty() => format!(
-            "Nothing to do on this number of nodes; stay away from multiples of {}.",
+            "Nothing to do for this number of nodes. Avoid multiples of {}.",
             list(&skew.bunched)
         ),
         None => {
-            let nothing = "Nothing to do: only more keys or fewer nodes would make chance smaller.";
+            let nothing = "Nothing to do. Only more keys or fewer nodes reduce the noise.";
             let stages = skew.stages.iter();
             let mut weak = stages.filter(|finding| finding.status == Status::Weak);
             weak.next().map_or_else(
                 || String::from(nothing),
                 |weak| {
                     let stage = weak.stage;
-                    format!("{nothing} The {stage} is weak, which does no harm to these keys on these nodes.")
+                    format!("{nothing} The {stage} is weak, but this does no harm to these keys on these nodes.")
                 },
             )
         }
@@ -296,12 +303,12 @@ pub(super) fn advice(skew: &Skew) -> String {
 /// Says what was changed.
 pub(super) fn attempt(attempt: Attempt) -> String {
     match attempt {
-        Attempt::WithoutKey(key) => format!("{} kept elsewhere, or split", shown(key)),
+        Attempt::WithoutKey(key) => format!("{} kept elsewhere or split", shown(key)),
         Attempt::WithoutLargest(count) => {
-            format!("the {count} largest keys kept elsewhere, or split")
+            format!("the {count} largest keys kept elsewhere or split")
         }
-        Attempt::WithoutTags => String::from("keys without their hash tags"),
-        Attempt::EqualWeights => String::from("every node of weight 1"),
+        Attempt::WithoutTags => String::from("keys without the marks of their hash tags"),
+        Attempt::EqualWeights => String::from("weight 1 for every node"),
         Attempt::Mixed => String::from("hashes mixed once more (mix64)"),
         Attempt::Reshaped(shape, example) => {
             let place = match shape {
@@ -320,7 +327,7 @@ pub(super) fn attempt(attempt: Attempt) -> String {
 
 fn tried(best: &Remedy) -> String {
     format!(
-        " Best of what was tried: {} (cv {:.4}, chance alone gives {:.4}; moves {} of the keys).",
+        " Best change tried: {} (cv {:.4}, chance alone gives {:.4}; moves {} of the keys).",
         best.what,
         best.cv,
         best.noise_cv,
@@ -328,7 +335,7 @@ fn tried(best: &Remedy) -> String {
     )
 }
 
-/// A key or tag as text.
+/// Writes a key or a hashed part.
 fn shown(key: &[u8]) -> String {
     printable(&key_text(key))
 }

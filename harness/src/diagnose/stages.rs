@@ -1,4 +1,4 @@
-//! The stages of a key's way, each tested apart.
+//! Tests the stages of a key's way, each apart from the others.
 
 use super::chance::{self, beyond, stands_out};
 use super::evidence::Evidence;
@@ -6,16 +6,16 @@ use super::hashes::{self, HashStep, Residue};
 use super::placed::{Cluster, Placed};
 use hashroute::Router;
 
-/// A share of neighbours that is worth telling.
+/// The share of neighbours from which on a step is mentioned.
 const COMMON: f64 = 0.05;
 
-/// What was measured of the stages, before anything is judged.
+/// The measurements of the stages, before anything is judged.
 #[derive(Debug)]
 pub(super) struct Tests {
     pub(super) steps: Vec<HashStep>,
     pub(super) residues: Vec<Residue>,
     pub(super) modulo: bool,
-    /// Of what is hashed: how many different ones.
+    /// The number of distinct hashed parts.
     pub(super) parts: usize,
     pub(super) outputs: usize,
     pub(super) tag_cv: f64,
@@ -79,17 +79,17 @@ impl Tests {
         }
     }
 
-    /// How many tests these are, for the correction.
+    /// Returns the number of tests, for the correction.
     pub(super) fn count(&self) -> usize {
         4 + usize::from(self.p_structure.is_some()) + self.residues.len()
     }
 
-    /// The most frequent step, where it is that of many.
+    /// Returns the most frequent step if many neighbours share it.
     pub(super) fn step(&self) -> Option<&HashStep> {
         self.steps.first().filter(|step| step.share > COMMON)
     }
 
-    /// The prime powers at which the hashes bunch, the smallest power of each prime.
+    /// Returns the prime powers at which the hashes bunch, the smallest power of each prime.
     pub(super) fn bunched(&self) -> Vec<u64> {
         let mut bunched: Vec<u64> = Vec::new();
         for residue in self.residues.iter().filter(|residue| residue.bunched) {

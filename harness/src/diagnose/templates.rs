@@ -1,4 +1,4 @@
-//! What keys are made of: a text with gaps for numbers, and the gap that varies.
+//! Templates of keys: the text, with gaps for the numbers, and the gap that varies.
 
 use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,27 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::key_text;
 
-/// Keys of one form, and the share that they carry.
-///
-/// ```
-/// # use hashroute_harness::skew::TemplateShare;
-/// let text = r#"{"template":"user:{i}","keys":10,"share":0.5}"#;
-/// let share: TemplateShare = serde_json::from_str(text)?;
-/// assert_eq!(serde_json::to_string(&share)?, text);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
+/// A template of keys and the share that they carry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TemplateShare {
-    /// The form: each run of digits is `{i}`.
+    /// The template: each run of digits is `{i}`.
     pub template: String,
-    /// How many distinct keys have it and carry any, of those looked at.
+    /// The number of distinct keys with this template that carry any, among those looked at.
     pub keys: u64,
-    /// What these carry of all: estimated where not all keys are in the sample.
+    /// The share of all that these carry; estimated if not all keys are in the sample.
     pub share: f64,
 }
 
-/// The form of a key: each run of digits becomes `{i}`.
+/// Returns the template of a key.
 pub(super) fn of(key: &[u8]) -> String {
     let text = key_text(key);
     let mut template = String::with_capacity(text.len());
@@ -45,7 +37,7 @@ fn is_digit(c: char) -> bool {
     c.is_ascii_digit()
 }
 
-/// Where the runs of digits of a key are.
+/// Returns the positions of the runs of digits in a key.
 fn runs(key: &[u8]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (at, _) in key.iter().enumerate().filter(|(_, b)| b.is_ascii_digit()) {
@@ -57,7 +49,7 @@ fn runs(key: &[u8]) -> Vec<Range<usize>> {
     runs
 }
 
-/// How the part of a key that varies could stand elsewhere in it.
+/// Another position or form of the part of a key that varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// `metric:demo:7` is `7:metric:demo`.
@@ -72,13 +64,13 @@ impl Shape {
     pub(super) const ALL: [Self; 3] = [Self::Front, Self::Middle, Self::Padded];
 }
 
-/// Which run of digits varies in the keys of each template, and how long it gets.
+/// For each template, the run of digits that varies, and its greatest length.
 #[derive(Debug)]
 pub(super) struct Varying(BTreeMap<String, (usize, usize)>);
 
 impl Varying {
-    /// Learned from these keys: of each template the run with most values, of equal ones the
-    /// last.
+    /// Learns from these keys: for each template the run with the most distinct values, the last of
+    /// several.
     pub(super) fn of<'k>(keys: impl Iterator<Item = &'k [u8]>) -> Self {
         let mut values: BTreeMap<String, Vec<BTreeSet<&[u8]>>> = BTreeMap::new();
         for key in keys {
@@ -100,7 +92,7 @@ impl Varying {
         Self(varying.collect())
     }
 
-    /// The key in another shape; as it is where nothing varies or the shape is its own.
+    /// Returns the key in another shape; unchanged if nothing varies or it has that shape already.
     pub(super) fn reshape(&self, key: &[u8], shape: Shape) -> Vec<u8> {
         let known = self.0.get(&of(key));
         let run = known.and_then(|&(gap, _)| runs(key).get(gap).cloned());
@@ -112,7 +104,7 @@ impl Varying {
             let zeros = longest.saturating_sub(digits.len());
             return [before, &b"0".repeat(zeros), digits, after].concat();
         }
-        // The mark that stood beside the digits goes with them.
+        // The separator beside the digits moves with them.
         let is_mark = |byte: &&u8| !byte.is_ascii_alphanumeric();
         let (rest, mark) = match (before.last().filter(is_mark), after.first().filter(is_mark)) {
             (Some(&mark), _) => ([&before[..before.len() - 1], after].concat(), Some(mark)),
@@ -129,7 +121,7 @@ impl Varying {
     }
 }
 
-/// Behind the mark nearest to the middle, or the middle.
+/// Returns the position after the separator nearest to the middle, or the middle.
 fn middle(rest: &[u8], mark: Option<u8>) -> usize {
     let half = rest.len() / 2;
     let marks = rest.iter().enumerate().filter(|(_, b)| Some(**b) == mark);
@@ -144,14 +136,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn templates_have_places_for_digits() {
+    fn a_template_has_a_gap_for_each_run_of_digits() {
         assert_eq!(of(b"user:12:v2"), "user:{i}:v{i}");
         assert_eq!(of(b"\xff7"), "\\xff{i}"); // the escape holds no digits
         assert_eq!(of(b""), "");
     }
 
     #[test]
-    fn what_varies_moves_with_its_mark() {
+    fn the_number_that_varies_moves_with_its_separator() {
         let keys: Vec<_> = (5..15).map(|i| format!("metric:demo:{i}:v2")).collect();
         let varying = Varying::of(keys.iter().map(String::as_bytes));
         let shaped = Shape::ALL.map(|shape| varying.reshape(b"metric:demo:7:v2", shape));

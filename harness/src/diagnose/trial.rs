@@ -1,4 +1,4 @@
-//! What would help, tried on the keys themselves.
+//! Tries changes on the keys themselves.
 
 use std::collections::BTreeSet;
 
@@ -18,10 +18,10 @@ use hashroute::hash::mix64;
 use hashroute::registry::{Agree, Excess, Params, Setup};
 use hashroute::{HashFunction, KeyHash, KeyHasher, NodeId, Router, Server, strategy};
 
-/// How many keys are tried.
+/// The number of keys that each change is tried on.
 const TRIED: usize = 1 << 16;
 
-/// The keys and where they are now.
+/// The keys and their present nodes.
 pub(super) struct Trial<'a> {
     diagnosis: &'a Diagnosis<'a>,
     setup: &'a Setup,
@@ -68,11 +68,11 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// All that can be tried against these faults, the best first.
+    /// Tries everything that may help against these faults. Returns the best first.
     pub(super) fn against(mut self, faults: &[KeyStage], counts: &NodeCounts) -> Vec<Remedy> {
         let is = |stage| faults.contains(&stage);
         if is(KeyStage::Keys) {
-            return self.without_largest(); // another assignment would only be other luck
+            return self.without_largest(); // no assignment can split a heavy key
         }
         if is(KeyStage::Tag) {
             self.without_tag();
@@ -104,7 +104,8 @@ impl<'a> Trial<'a> {
         self.found
     }
 
-    /// The largest keys kept elsewhere: what no assignment can do. Of all keys, tried or not.
+    /// Keeps the largest keys elsewhere. Considers all keys, not only those that changes are tried
+    /// on.
     fn without_largest(mut self) -> Vec<Remedy> {
         let cluster = Cluster::of(self.router);
         let carriers = self.evidence.carriers(self.measure);
@@ -142,7 +143,7 @@ impl<'a> Trial<'a> {
         self.found
     }
 
-    /// Keep what came of it, if anything did.
+    /// Tries a change, and keeps the result if any key moved.
     fn tried(
         &mut self,
         attempt: Attempt,
@@ -195,7 +196,7 @@ impl<'a> Trial<'a> {
         if self.keys.iter().zip(keys).all(|(now, then)| now == then) {
             return;
         }
-        // Keys that become one are no remedy.
+        // A shape that makes two keys equal is no remedy.
         let distinct: BTreeSet<_> = keys.iter().collect();
         if let (true, Ok(router)) = (distinct.len() == keys.len(), self.setup.build()) {
             self.tried(attempt, &*router, &|at| assign(&*router, &keys[at]));
@@ -229,7 +230,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// The parameters by which the row says that it becomes more even.
+    /// Tries the parameter values that make the row more even, as the row itself says.
     fn parameters(&mut self) {
         if self.setup.servers().len() >= MANY {
             return;
@@ -242,7 +243,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// The nearest numbers of nodes that are not dangerous.
+    /// Tries the nearest numbers of nodes that are not dangerous.
     fn node_counts(&mut self, counts: &NodeCounts) {
         let now = self.setup.servers().len() as u64;
         let fine = || {
@@ -291,7 +292,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// By our names and by those of the systems that have a choice.
+    /// Tries two hash functions of ours, and those that a dialect offers.
     fn hashes(&mut self) {
         let tag = self.router.hash_id().hasher().and_then(KeyHasher::tag);
         for function in [HashFunction::Xxh3, HashFunction::Murmur3_128] {
@@ -311,7 +312,8 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// The strategies whose peers share no more than the nodes, and that move few keys at a change.
+    /// Tries the strategies whose peers share only the set or the number of nodes, and that bound
+    /// excess moves.
     fn strategies(&mut self) {
         let hasher = self.router.hash_id().hasher().cloned();
         let params = Params::default().with_hasher(hasher.unwrap_or_default());

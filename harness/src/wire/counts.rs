@@ -1,4 +1,4 @@
-//! Tallies on paper: JSON, one a line, so that they can be written by many and merged by one.
+//! Tallies in partial files.
 
 use std::io::{self, Read, Write};
 
@@ -10,7 +10,7 @@ use crate::keys::{DumpSource, InputError};
 use crate::measure::{CountSetup, KEYS, TEMPLATES, Tally};
 use crate::summary::MEASURES;
 
-/// Counts.
+/// The kind of line that holds a tally.
 const KIND: Kind = Kind {
     format: "hashroute counts",
     version: 1,
@@ -34,11 +34,11 @@ struct Paper {
 }
 
 impl Tally {
-    /// Write all counts as one line of JSON that says what it is, its version and the set-up.
-    /// Some 3 MB for 65,536 keys or more, and 1 to 2 MB more for each measure beyond.
+    /// Writes the tally as one line of JSON: its kind, its version, the setup and all counts. About
+    /// 3 MB for 65,536 keys or more, and 1 to 2 MB more for each measure beyond.
     ///
     /// # Errors
-    /// Those of `out`; sums of 2^64 or more, which no file holds. Nothing is written then.
+    /// Errors of `out`, and sums of 2^64 or more, which no file holds. Nothing is written then.
     ///
     /// ```
     /// use hashroute_harness::{Keys, stream::{Consumer, Counter, Tally}};
@@ -69,10 +69,10 @@ impl Tally {
         KIND.write(out, &paper)
     }
 
-    /// Read all tallies that were written one after the other.
+    /// Reads all tallies that were written one after the other.
     ///
-    /// Each item is an error where one cannot be read, was written by another version, or
-    /// contradicts itself; it ends there.
+    /// An item is an error if a tally cannot be read, was written by another version, or
+    /// contradicts itself. The iterator ends there.
     pub fn read_all(input: impl Read) -> impl Iterator<Item = Result<Self, InputError>> {
         KIND.read_all(input, Paper::read)
     }
@@ -92,7 +92,7 @@ impl Paper {
             .zip(&self.totals)
             .any(|(held, total)| held > total);
         if beyond || self.totals[0] != u128::from(self.keys) {
-            return Err("the nodes hold more than there is".into());
+            return Err("the nodes hold more than there are keys, bytes or requests".into());
         }
         Ok(Tally {
             census: self.census.read(KEYS, &held)?,

@@ -1,4 +1,4 @@
-//! Evidence on paper, so that many can gather it and one can judge.
+//! Evidence of skew in partial files: many processes gather it, one judges.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -14,10 +14,10 @@ use crate::measure::{CountSetup, check_columns};
 use crate::summary::Amounts;
 use hashroute::{Error, Router};
 
-/// Evidence of a part of all keys, and the lists that these came from.
+/// The evidence of a part of all keys, and the lists that these keys came from.
 ///
-/// Parts [merge](Self::merge) into what one pass gives, bit for bit. Whatever a judgement says of
-/// an order of keys, it takes from the sample, which has an order of its own.
+/// Parts [merge](Self::merge) into the evidence of one pass, bit for bit. A judgement takes keys in
+/// the order of the sample, which is independent of the order in which they came.
 ///
 /// ```
 /// use hashroute_harness::skew::{Evidence, Part};
@@ -41,9 +41,9 @@ use hashroute::{Error, Router};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Part {
-    /// What was found.
+    /// The evidence.
     pub evidence: Evidence,
-    /// What the lists say of themselves.
+    /// What the lists say about themselves.
     pub sources: Vec<DumpSource>,
 }
 
@@ -58,7 +58,7 @@ impl From<Evidence> for Part {
 
 builder! { Part: with_sources(sources: impl Into<Vec<DumpSource>>) }
 
-/// Evidence.
+/// The kind of line that holds evidence.
 const KIND: Kind = Kind {
     format: "hashroute evidence",
     version: 1,
@@ -73,7 +73,7 @@ struct Paper {
     sources: Vec<DumpSource>,
     /// Whether sizes and requests are known.
     known: [bool; 2],
-    /// By node, in order of name.
+    /// The load of each node, in order of name.
     loads: Vec<Amounts>,
     unplaced: Amounts,
     unreadable: u64,
@@ -83,11 +83,11 @@ struct Paper {
 }
 
 impl Part {
-    /// Add another part.
+    /// Adds another part.
     ///
     /// # Errors
-    /// [`Error::Parameter`] when the nodes are not the same, or one knows sizes or requests and
-    /// the other does not; nothing has changed then.
+    /// [`Error::Parameter`] if the nodes differ, or if only one of the two knows sizes or requests.
+    /// This part is unchanged then.
     pub fn merge(&mut self, other: Self) -> Result<(), Error> {
         let [mine, others] = [&self.evidence, &other.evidence];
         if mine.total().keys > 0 && others.total().keys > 0 {
@@ -99,19 +99,20 @@ impl Part {
         Ok(())
     }
 
-    /// Write it as one line of JSON that says what it is, its version and the set-up.
-    /// Some ten bytes and the key for each sampled key, and 1 to 2 MB a measure beyond the sample.
+    /// Writes the part as one line of JSON: its kind, its version, the setup and the evidence.
+    /// About ten bytes and the key for each sampled key, and 1 to 2 MB for each measure beyond the
+    /// sample.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&self, setup: &CountSetup, out: impl Write) -> io::Result<()> {
         KIND.write(out, &self.paper(setup))
     }
 
-    /// Read all parts that were written one after the other, with this router in this set-up.
+    /// Reads all parts that were written one after the other, for this router and setup.
     ///
-    /// Each item is an error where one cannot be read, was written by another version or with
-    /// another set-up, or contradicts itself; it ends there.
+    /// An item is an error if a part cannot be read, was written by another version or with another
+    /// setup, or contradicts itself. The iterator ends there.
     pub fn read_all(
         router: &dyn Router,
         setup: &CountSetup,
@@ -168,7 +169,7 @@ impl Paper {
     }
 }
 
-/// The keys below the limit.
+/// Reads the sampled keys, whose ids are at most `limit`.
 fn sample(rows: Vec<RowPaper>, limit: u128) -> Result<BTreeMap<u128, Sampled>, String> {
     let count = rows.len();
     if count > Evidence::MOST {
@@ -182,19 +183,20 @@ fn sample(rows: Vec<RowPaper>, limit: u128) -> Result<BTreeMap<u128, Sampled>, S
         let (key, amounts) = row.read()?;
         let (number, load) = (xxh3_128(&key), Load::from(amounts));
         if number > limit || sample.insert(number, Sampled { key, load }).is_some() {
-            return Err("a key is there twice, or is none of the sample".into());
+            return Err("a key occurs twice or does not belong to the sample: expected each sampled key once".into());
         }
     }
     Ok(sample)
 }
 
-/// What the keys carry is what the nodes hold, up to where sums stay.
+/// Checks that the keys carry what the nodes hold. Sums that overflow stay at their maximum on both
+/// sides.
 fn check_sums(evidence: &Evidence) -> Result<(), String> {
     let mut carried = Load::from(evidence.beyond.totals());
     evidence.sample().for_each(|one| carried += one.load);
     if carried == evidence.placed() {
         Ok(())
     } else {
-        Err("what the keys carry is not what the nodes hold".into())
+        Err("the sums over the keys differ from the sums over the nodes".into())
     }
 }

@@ -1,4 +1,4 @@
-//! Lines of partial files.
+//! A line of a partial file: its kind, its version, a checksum and a body.
 
 use std::io::{self, Read, Write};
 
@@ -9,19 +9,21 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::keys::{InputError, reason};
 
-/// What kind of paper a line holds.
+/// A kind of line.
 pub(super) struct Kind {
-    /// What the first field says.
+    /// The value of the field `format`.
     pub(super) format: &'static str,
-    /// Of the fields, and of the ids: a change of either is a new one.
+    /// The version of the fields and of the ids of keys. It grows when either changes, since both
+    /// sides must agree on them.
     pub(super) version: u32,
-    /// Which command writes it.
+    /// The command that writes it.
     pub(super) command: &'static str,
-    /// What was expected where this is not found.
+    /// What the error says was expected.
     pub(super) expected: &'static str,
 }
 
-/// A line. Fields beyond these are those of other versions.
+/// A line. Unknown fields are ignored here, because a later version may add some; the version
+/// decides.
 #[derive(Serialize, Deserialize)]
 struct Line {
     format: String,
@@ -32,12 +34,14 @@ struct Line {
     body: Option<Box<RawValue>>,
 }
 
+/// Returns the checksum of a body. It covers the exact text, so the body is kept unparsed
+/// ([`RawValue`]) until the checksum has been compared.
 fn checksum(body: &RawValue) -> String {
     format!("{:016x}", xxh3_64(body.get().as_bytes()))
 }
 
 impl Kind {
-    /// Write a paper as a line.
+    /// Writes a body as a line.
     pub(super) fn write(&self, mut out: impl Write, paper: &impl Serialize) -> io::Result<()> {
         let body = to_raw_value(paper)?;
         let line = Line {
@@ -51,7 +55,7 @@ impl Kind {
         out.flush()
     }
 
-    /// Read all papers that were written one after the other.
+    /// Reads all lines of a file, and each body with `read`.
     pub(super) fn read_all<P: DeserializeOwned, T>(
         &'static self,
         input: impl Read,
@@ -71,7 +75,7 @@ impl Kind {
         })
     }
 
-    /// What a line holds, unless another version wrote it, another command, or it was damaged.
+    /// Returns the body of a line. Refuses a line of another version or command, and a damaged one.
     fn open<P: DeserializeOwned>(&self, line: &Line) -> Result<P, String> {
         let Self {
             format,
@@ -87,11 +91,11 @@ impl Kind {
             ));
         }
         let body = line.body.as_ref();
-        let whole = body.filter(|body| checksum(body) == line.xxh3);
-        let whole = whole.ok_or(
-            "the checksum is that of another text: it was damaged, expected what was written",
+        let intact = body.filter(|body| checksum(body) == line.xxh3);
+        let intact = intact.ok_or(
+            "the checksum does not match: expected the line as it was written, found a damaged one",
         )?;
-        let paper = serde_json::from_str(whole.get());
+        let paper = serde_json::from_str(intact.get());
         paper.map_err(|error| format!("{}: expected {expected}", reason(&error)))
     }
 }

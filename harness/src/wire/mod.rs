@@ -1,4 +1,4 @@
-//! Partial files: what one process counted, written as a line of JSON for another to merge.
+//! Partial files: what one process counted, written as a line of JSON for another process to merge.
 
 mod counts;
 mod evidence;

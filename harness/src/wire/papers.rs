@@ -6,14 +6,16 @@ use crate::keys::bytes_of_hex;
 use crate::summary::{Amounts, Census, CensusRow, Id, MEASURES, MOST, ROWS, Sketch, WIDTH, id};
 use hashroute::{Node, Nodes};
 
+/// The form of a census.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CensusPaper {
-    /// In order of their ids.
+    /// The rows, in order of their ids.
     rows: Vec<RowPaper>,
     sketch: Option<SketchPaper>,
 }
 
+/// The form of a sketch.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SketchPaper {
@@ -21,11 +23,12 @@ pub(super) struct SketchPaper {
     candidates: Vec<KeyPaper>,
 }
 
-/// A key, and what it carries without the zeros at the end.
+/// The form of a row: a key, and its amounts without trailing zeros.
 #[derive(Serialize, Deserialize)]
 pub(super) struct RowPaper(KeyPaper, Vec<u64>);
 
-/// As in JSON lines of keys: text, or bytes that are none.
+/// The form of a key, as in JSON lines of keys: text, or the bytes in hexadecimal if they are not
+/// UTF-8.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum KeyPaper {
@@ -50,7 +53,7 @@ impl KeyPaper {
             Self::Text(text) => Ok(text.into_bytes().into()),
             Self::Bytes { hex } => bytes_of_hex(&hex)
                 .map(Into::into)
-                .ok_or_else(|| format!("hex {hex:?}: expected two digits a byte")),
+                .ok_or_else(|| format!("hex {hex:?}: expected two digits for each byte")),
         }
     }
 }
@@ -67,7 +70,7 @@ impl RowPaper {
         let mut amounts = [0; MEASURES];
         let Some(known) = amounts.get_mut(..some.len()) else {
             return Err(format!(
-                "{} amounts of a key: expected keys, bytes, requests",
+                "{} amounts of a key: expected up to three, keys, bytes and requests",
                 some.len()
             ));
         };
@@ -87,7 +90,8 @@ impl CensusPaper {
         }
     }
 
-    /// `held`: what all keys carry together.
+    /// Reads a census. `held` is the sum that all keys carry together; the rows or the sketch must
+    /// add up to it.
     pub(super) fn read(self, capacity: usize, held: &[u128; MEASURES]) -> Result<Census, String> {
         let count = self.rows.len();
         if count > capacity {
@@ -105,11 +109,11 @@ impl CensusPaper {
             .as_ref()
             .map_or(sums, |sketch| sketch.totals.map(u128::from));
         if sums != *held {
-            return Err("what the keys carry is not what the nodes hold".into());
+            return Err("the sums over the keys differ from the sums over the nodes".into());
         }
         let census = Census::from_parts(capacity, rows, sketch);
         if census.rows.len() < count {
-            return Err("a key is there twice".into());
+            return Err("a key occurs twice: expected each key once".into());
         }
         Ok(census)
     }
@@ -126,7 +130,7 @@ impl SketchPaper {
         }
     }
 
-    /// `id`: what a key is told apart by.
+    /// Reads a sketch. `id` is the identity of its keys.
     pub(super) fn read(self, id: fn(&[u8]) -> Id) -> Result<Sketch, String> {
         let mut sketch = Sketch::new();
         for (measure, cells) in self.cells.into_iter().enumerate() {
@@ -142,7 +146,7 @@ impl SketchPaper {
                 .map(|row| row.iter().copied().fold(0, u64::saturating_add));
             sketch.totals[measure] = sums.next().unwrap_or(0);
             if sums.any(|sum| sum != sketch.totals[measure]) {
-                return Err("the rows of cells do not add up to the same".into());
+                return Err("the rows of cells have different sums: expected equal ones".into());
             }
             sketch.cells[measure] = cells;
         }
@@ -166,14 +170,14 @@ fn add(sums: &mut [u128; MEASURES], amounts: Amounts) {
     }
 }
 
-/// Refuse nodes out of order, and lists that are not of as many.
+/// Refuses nodes that are out of order, and lists that do not have one value for each node.
 pub(super) fn check_nodes(
     nodes: &[Node],
     mut lists: impl Iterator<Item = usize>,
 ) -> Result<(), String> {
     let sorted = nodes.windows(2).all(|pair| pair[0].name() < pair[1].name());
     if !sorted || Nodes::new(nodes.iter().cloned()).is_err() {
-        return Err("the nodes are not in order, each with a name of its own".into());
+        return Err("the nodes are not in order: expected distinct names, sorted".into());
     }
     if lists.any(|len| len != nodes.len()) {
         let count = nodes.len();

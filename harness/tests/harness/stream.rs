@@ -525,12 +525,12 @@ fn counts_that_contradict_themselves_are_refused() {
         (
             r#"["user:{i}:{i}",[20"#,
             r#"["user:{i}:{i}",[19"#,
-            "what the keys carry",
+            "the sums over the keys",
         ),
         (
             r#""user:0000001:1""#,
             r#""user:0000002:2""#,
-            "a key is there twice",
+            "a key occurs twice",
         ),
         (r#""unreadable""#, r#""unread""#, "unknown field"),
     ] {
