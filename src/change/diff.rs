@@ -1,4 +1,4 @@
-//! What has to move between two states of any two routers.
+//! Computes which keys move between two routers.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -8,14 +8,14 @@ use crate::hash::mix64;
 use crate::space::{HashSpace, overlay};
 use crate::{Error, Refusal, Router, RouterExt};
 
-/// What moves from one router to another.
+/// The keys that move (remap) from one router to another.
 ///
-/// Both routers answer as they stand now; nodes are matched by name. Where the two hash keys
-/// alike and both have [ranges](Router::ranges) of one kind (ring and Maglev; slots and modulo;
-/// two pools of one system whose options hash alike), the answer is exact, with the ranges of hashes
-/// that move; else it is of keys.
+/// The two routers are compared as they are now. Nodes are matched by name. The result is exact, with
+/// the ranges of hashes that move, if both routers use the same hash function and have
+/// [ranges](Router::ranges) of one kind: ring and Maglev; slots and modulo; two pools of one system
+/// with the same options for hashing. Otherwise it counts keys.
 ///
-/// The parts of a whole are counted, not measured: what moved and what stayed is all there is.
+/// The counts are complete: the keys that move and the keys that stay are all keys.
 ///
 /// ```
 /// use hashroute::{Basis, Change, Node, Ring, Router, diff};
@@ -39,16 +39,16 @@ pub struct Diff {
     space: HashSpace,
     total: u128,
     moved: u128,
-    /// The largest first, then by name.
+    /// The flows, the largest first, then by name.
     flows: Vec<(Pair, u128)>,
-    /// In order; empty unless the basis is hashes.
+    /// The ranges that move, in order; empty unless the basis is hashes.
     ranges: Vec<Run>,
 }
 
-/// Places of which the owner changes: first, last, and who.
+/// Positions with a new owner: first, last, and the two owners.
 type Run = (u64, u64, Pair);
 
-/// What a [`Diff`] counts.
+/// The things that a [`Diff`] counts.
 ///
 /// ```
 /// use hashroute::{Basis, Node, Rendezvous, diff};
@@ -59,15 +59,15 @@ type Run = (u64, u64, Pair);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Basis {
-    /// All hashes there are: shares of the hash space are exact.
+    /// All hashes. Shares of the hash space are exact.
     Hashes,
-    /// A sample of keys: shares are estimates, with a known [error](Diff::error).
+    /// A sample of keys. Shares are estimates with a known [error](Diff::error).
     Sample,
-    /// The keys that were given: exact for them.
+    /// The keys of the caller. Shares are exact for them.
     Keys,
 }
 
-/// What goes from one node to another.
+/// The keys that move from one node to another.
 ///
 /// ```
 /// use hashroute::{Modulo, Node, diff};
@@ -80,15 +80,15 @@ pub enum Basis {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Flow<'a> {
-    /// Who had it; `None` when nobody.
+    /// The old owner; `None` if the keys had no owner.
     pub from: Option<&'a str>,
-    /// Who has it now; `None` when nobody.
+    /// The new owner; `None` if the keys have no owner.
     pub to: Option<&'a str>,
-    /// Hashes or keys, as the [`Basis`] says.
+    /// The number of hashes or keys, depending on the [`Basis`].
     pub count: u128,
 }
 
-/// A run of positions (see [`HashRanges`](crate::HashRanges)) that goes from one node to another.
+/// A run of positions (see [`HashRanges`](crate::HashRanges)) that moves from one node to another.
 ///
 /// ```
 /// use hashroute::{Node, Ring, diff};
@@ -106,27 +106,26 @@ pub struct MovedRange<'a> {
     pub first: u64,
     /// The last position, included.
     pub last: u64,
-    /// Who had it; `None` when nobody.
+    /// The old owner; `None` if the positions had no owner.
     pub from: Option<&'a str>,
-    /// Who has it now; `None` when nobody.
+    /// The new owner; `None` if the positions have no owner.
     pub to: Option<&'a str>,
 }
 
-/// How many keys stand for all, where there is no exact answer: shares are within 0.5 % of all
-/// keys, 99 times in 100.
+/// The size of the sample for routers that cannot be compared exactly. Estimated shares are within
+/// 0.5 % of all keys in 99 of 100 cases.
 const SAMPLE: u64 = 1 << 16;
 
-/// What moves from `old` to `new`: exact where their structure tells, else from a sample of
-/// 65,536 keys, the same ones every time, which are numbers as text.
+/// Computes the keys that move from `old` to `new`: exactly from ranges, or else from a sample of
+/// 65,536 keys. The sample is always the same; its keys are decimal numbers.
 ///
-/// Neither shares of hashes nor a sample say anything of keys that a weak hash function does not
-/// spread (numbers in a row under FNV-1a, say), nor does a sample of systems that hash parts of
-/// packets: for these, take [`diff_keys`].
-/// O(ranges), or 131,072 lookups.
+/// Neither ranges nor a sample describe keys that a weak hash function does not spread, such as
+/// consecutive numbers under FNV-1a, or keys that are parts of packets. For these, use
+/// [`diff_keys`]. O(ranges), or 131,072 lookups.
 ///
 /// # Errors
-/// [`Error::Capacity`] when both together have more than 2^32 - 1 nodes, [`Error::Unsupported`]
-/// when there are nodes but no key has an owner in either router.
+/// [`Error::Capacity`] if both routers together have more than 2^32 - 1 nodes;
+/// [`Error::Unsupported`] if there are nodes but no key has an owner in either router.
 ///
 /// ```
 /// use hashroute::{Jump, Node, diff};
@@ -143,10 +142,10 @@ pub fn diff(old: &dyn Router, new: &dyn Router) -> Result<Diff, Error> {
     }
 }
 
-/// What moves from `old` to `new` of these keys. Two lookups a key.
+/// Computes which of these keys move from `old` to `new`. Two lookups for each key.
 ///
 /// # Errors
-/// As [`diff()`].
+/// The errors of [`diff()`].
 ///
 /// ```
 /// use hashroute::{Node, Rendezvous, diff_keys};
@@ -166,7 +165,7 @@ pub fn diff_keys<K: AsRef<[u8]>>(
 }
 
 impl Diff {
-    /// Returns what is counted.
+    /// Returns what this diff counts.
     pub fn basis(&self) -> Basis {
         self.basis
     }
@@ -176,50 +175,22 @@ impl Diff {
         self.total
     }
 
-    /// A count as a share of all, from 0 to 1.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, diff};
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// assert_eq!(diff(&ring, &ring)?.share(1 << 63), 0.5);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns a count as a share of all hashes or keys, from 0 to 1.
     pub fn share(&self, count: u128) -> f64 {
         count as f64 / self.total.max(1) as f64
     }
 
-    /// The share that moves.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, diff};
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// assert_eq!(diff(&ring, &ring)?.moved(), 0.0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the share of all hashes or keys that move.
     pub fn moved(&self) -> f64 {
         self.share(self.moved)
     }
 
-    /// The share that stays; without any keys, nothing moves.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, diff};
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// assert_eq!(diff(&ring, &ring)?.kept(), 1.0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the share of all hashes or keys that stay; 1 without any keys.
     pub fn kept(&self) -> f64 {
         1.0 - self.moved()
     }
 
-    /// From which node to which, the largest first, then by name.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, diff};
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// assert_eq!(diff(&ring, &ring)?.flows().len(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the flows from node to node, the largest first, then by name.
     pub fn flows(&self) -> impl ExactSizeIterator<Item = Flow<'_>> {
         self.flows.iter().map(|(pair, count)| {
             let [from, to] = self.members.names(*pair);
@@ -231,15 +202,8 @@ impl Diff {
         })
     }
 
-    /// The positions that move, in order, neighbours of one flow as one; none unless the basis is
-    /// [hashes](Basis::Hashes).
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, diff};
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// assert_eq!(diff(&ring, &ring)?.ranges().len(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the ranges that move, in order. Adjacent ranges of one flow are one range. Empty
+    /// unless the basis is [hashes](Basis::Hashes).
     pub fn ranges(&self) -> impl ExactSizeIterator<Item = MovedRange<'_>> {
         self.ranges.iter().map(|&(first, last, pair)| {
             let [from, to] = self.members.names(pair);
@@ -252,21 +216,14 @@ impl Diff {
         })
     }
 
-    /// What a hash is taken modulo to give the positions of [`ranges`](Self::ranges); `None` where
-    /// it is its own position.
-    ///
-    /// ```
-    /// # use hashroute::{Modulo, Node, diff};
-    /// let of = |names: &[&'static str]| Modulo::new(names.iter().map(|name| Node::new(*name)));
-    /// assert_eq!(diff(&of(&["a", "b"])?, &of(&["a", "b", "c"])?)?.modulus(), Some(6));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the modulus that turns a hash into a position of [`ranges`](Self::ranges); `None` if
+    /// the hash is the position.
     pub fn modulus(&self) -> Option<u64> {
         self.space.modulus()
     }
 
-    /// How far a share found here may be from the true one: the further end of Wilson's interval
-    /// (1927), which holds 99 times in 100. 0 where the answer is exact.
+    /// Returns the largest likely difference between a share of this diff and the true share: the
+    /// distance to the farther end of Wilson's interval (1927) at 99 %. 0 if the diff is exact.
     ///
     /// ```
     /// # use hashroute::{Node, Rendezvous, Ring, diff};
@@ -283,7 +240,7 @@ impl Diff {
     }
 }
 
-/// The further end of Wilson's interval for a share of a sample, at 99 %.
+/// Returns the distance to the farther end of Wilson's interval for a share of a sample, at 99 %.
 fn wilson(share: f64, sample: f64) -> f64 {
     const Z: f64 = 2.575_829_303_548_901;
     let per = Z * Z / sample;
@@ -292,7 +249,7 @@ fn wilson(share: f64, sample: f64) -> f64 {
     (share - centre).abs() + Z * root(variance) / (1.0 + per)
 }
 
-/// The square root, which `core` has for whole numbers only.
+/// Returns the square root, which `core` has only for whole numbers.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -303,12 +260,12 @@ fn root(variance: f64) -> f64 {
     ((variance * SCALE * SCALE) as u128).isqrt() as f64 / SCALE
 }
 
-/// Numbers as text, which nearly every system takes.
+/// Returns decimal numbers as text, which nearly every system accepts as keys.
 pub(crate) fn sample(keys: u64) -> impl Iterator<Item = String> {
     (0..keys).map(|i| (mix64(i) >> 1).to_string())
 }
 
-/// By the structure of both, where they have one in common.
+/// Compares the ranges of both routers, if these have a space in common.
 pub(crate) fn exact(old: &dyn Router, new: &dyn Router) -> Result<Option<Diff>, Error> {
     if old.hash_id() != new.hash_id() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What goes from one node to another, summed by pair.
+//! Sums the amounts that move from one node to another, by pair of nodes.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -7,10 +7,11 @@ use core::ops::AddAssign;
 use crate::NodeId;
 use crate::change::Pair;
 
-/// How many parts are kept before those of one pair are summed: enough that sorting them is rare.
+/// The number of parts that are kept before they are summed by pair, so that sorting is rare.
 const ROOM: usize = 1 << 12;
 
-/// Amounts by pair of owner before and after, such as the keys that each node sends to each other.
+/// Amounts by pair of old and new owner, such as the number of keys that each node sends to each
+/// other node.
 ///
 /// ```
 /// use hashroute::change::{Flows, Matched};
@@ -29,10 +30,10 @@ const ROOM: usize = 1 << 12;
 ///
 /// | [`add`](Self::add) | memory |
 /// |---|---|
-/// | O(log n) amortised | O(pairs), whatever the number of parts |
+/// | O(log n) amortised | O(pairs), for any number of parts |
 #[derive(Clone, Debug)]
 pub struct Flows<A> {
-    /// By [`rank`] of the pair; the first `summed` are in order, one for each pair.
+    /// Parts with the [`rank`] of their pair. The first `summed` are in order, one for each pair.
     parts: Vec<(u64, A)>,
     summed: usize,
 }
@@ -50,14 +51,15 @@ impl<A: AddAssign + Copy> Flows<A> {
     /// Counts an amount for a pair.
     pub fn add(&mut self, pair: Pair, amount: A) {
         self.parts.push((rank(pair), amount));
-        // At least as many new parts as pairs: whatever is sorted again is sorted once for each.
+        // At least as many new parts as there are pairs come between two sums, so a sum costs
+        // O(log n) for each new part.
         if self.parts.len() >= ROOM.max(2 * self.summed) {
             self.sum();
         }
     }
 
     fn sum(&mut self) {
-        // Stable, since it is quick where a run is in order already.
+        // The stable sort is fast here, because it detects the run that is in order already.
         self.parts.sort_by_key(|(rank, _)| *rank);
         self.parts.dedup_by(|part, sum| {
             let same = part.0 == sum.0;
@@ -69,7 +71,7 @@ impl<A: AddAssign + Copy> Flows<A> {
         self.summed = self.parts.len();
     }
 
-    /// Returns each pair with its sum, in order of the names before, then after.
+    /// Returns each pair with its sum, in order of the old and then of the new name.
     pub fn by_name(mut self) -> Vec<(Pair, A)> {
         self.sum();
         let parts = self.parts.into_iter();
@@ -84,7 +86,7 @@ impl<A: AddAssign + Copy> Flows<A> {
     }
 }
 
-/// A number in the order of the pairs, which sorts faster than they do.
+/// Returns a number that orders pairs. Numbers sort faster than pairs.
 fn rank(pair: Pair) -> u64 {
     let [from, to] = pair.map(|id| id.map_or(0, |id| id.index() as u64 + 1));
     (from << 32) | to
@@ -105,7 +107,7 @@ mod tests {
     use crate::hash::mix64;
 
     #[test]
-    fn sums_are_those_of_a_map_and_in_order() {
+    fn sums_equal_those_of_a_map() {
         for (parts, nodes) in [(0, 1), (1, 1), (50_000, 3), (50_000, 300)] {
             let (mut flows, mut expected) = (Flows::default(), BTreeMap::new());
             for i in 0..parts {
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_id_is_a_pair_of_its_own() {
+    fn the_largest_id_has_a_rank_of_its_own() {
         let last = NodeId::from_index(u32::MAX as usize - 1);
         assert!(last.is_some());
         for ids in [[None, last], [last, None], [last, last], [None, None]] {

@@ -1,4 +1,5 @@
-//! Changes of membership: what moves, in which steps, and who owns a key meanwhile.
+//! Changes of the members: the keys that move, the steps of a migration, and the owners of a key
+//! during it.
 
 pub(crate) mod diff;
 mod flows;

@@ -1,30 +1,31 @@
-//! Ramps: the weight of a cold node rises step by step, that of a draining one falls.
+//! Ramps: the weight of a cold node rises step by step (slow start), and the weight of a node that
+//! is to leave falls (draining).
 //!
 //! | [`at`](Ramp::at), [`next`](Ramp::next) | [`due`](Ramp::due), [`is_over`](Ramp::is_over) | memory |
 //! |---|---|---|
 //! | O(log steps) | O(log steps + log nodes) | 16 B a step |
 //!
-//! A ramp is data: the times and the weights. It has no clock, since the caller says what time it
-//! is, and no state, since the weight that a node has now tells how far it is. So it may be asked
-//! at any time, any number of times, by a process that was restarted: what is due is one change to
-//! the weight of that time, however many steps were missed, and nothing when the node has it. A
-//! clock that goes back changes nothing, and no step passes the last weight.
+//! A ramp is data: times and weights. It has no clock, because the caller passes the time. It has no
+//! state, because the present weight of the node shows its progress. So [`due`](Ramp::due) may be
+//! called at any time and any number of times, also after a restart. It returns one change to the
+//! weight of that time, for any number of missed steps, and nothing if the node has that weight. A
+//! clock that goes backwards changes nothing, and no step goes beyond the last weight.
 //!
-//! Without state it cannot know that it has done its work: **drop a ramp that
-//! [is over](Ramp::is_over)**, or it brings the node back to its last weight whenever somebody else
-//! changes that later.
+//! Without state a ramp cannot know that its work is done. **Drop a ramp that
+//! [is over](Ramp::is_over)**; otherwise it resets the node to its last weight after every later
+//! change.
 //!
-//! Each step is a [`Change::Reweight`], so it moves what a reweight moves in that strategy: on
-//! ring, rendezvous and shortlist only keys that go to the rising node or leave the falling one;
-//! slots and Maglev state how much beside. Jump has no weights and refuses every step.
+//! Each step is a [`Change::Reweight`] and moves the keys that a reweight moves in the strategy. On
+//! ring, rendezvous and shortlist these are only keys that go to the rising node or leave the falling
+//! node. Slots and Maglev state their excess. Jump has no weights and refuses every step.
 //!
 //! # The unit of weight
 //!
-//! Weights are whole numbers, so a node of weight 1 knows only all or nothing. A ramp of ten equal
-//! steps needs a weight of 10, one that starts slowly needs 100, and all nodes must be weighed in
-//! the same unit. On a ring, points go by unit of weight: what had 160 points and weight 1 should
-//! have `Ring::with_points(nodes, 16)` and weight 10, or lookups read ten times the memory. Choose
-//! the unit when the cluster is set up; on a ring, to change it is to move keys.
+//! Weights are whole numbers, so a node of weight 1 has no value between all and nothing. A ramp of
+//! ten equal steps needs a weight of 10, and one with a slow start needs 100. All nodes need weights
+//! in the same unit. On a ring, the number of points grows with the weight: instead of 160 points and
+//! weight 1, use `Ring::with_points(nodes, 16)` and weight 10; otherwise lookups read ten times the
+//! memory. Choose the unit when the cluster is set up, because on a ring a change of it moves keys.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -34,13 +35,13 @@ use core::time::Duration;
 
 use crate::{Change, Error, Nodes};
 
-/// The times at which the weight of one node changes, and what to; times are counted from
-/// whatever start all who share the ramp agree on, in whole milliseconds.
+/// The times at which the weight of one node changes, and its new weights. Times are in whole
+/// milliseconds since a start that all users of the ramp agree on.
 ///
-/// Several nodes have a ramp each, which do not meet. One node has one at a time: drop it once it
-/// [is over](Self::is_over), or to end it early, before you ask the next.
+/// Ramps of different nodes are independent. A node has one ramp at a time: drop it when it
+/// [is over](Self::is_over), or to end it early, before you use the next one.
 ///
-/// With the feature `serde` it reads and writes as `{"node": "d", "steps": [[0, 0], [60000, 10]]}`,
+/// With the feature `serde` its form is `{"node": "d", "steps": [[0, 0], [60000, 10]]}`, in
 /// milliseconds and weights.
 ///
 /// ```
@@ -69,20 +70,16 @@ use crate::{Change, Error, Nodes};
 #[cfg_attr(feature = "serde", serde(try_from = "Text", into = "Text"))]
 pub struct Ramp {
     node: Box<str>,
-    /// Milliseconds and weights: both in order, two at least, the first where it starts from.
+    /// Milliseconds and weights, both in order. At least two; the first is the start.
     steps: Vec<(u64, u32)>,
 }
 
 impl Ramp {
-    /// The most steps there may be.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Ramp::MAX_STEPS, 1000);
-    /// ```
+    /// The largest number of steps.
     pub const MAX_STEPS: usize = 1000;
 
-    /// A ramp of any shape: times and the weights from then on. The first weight is the one that
-    /// the node has before, at the time before which nothing is due.
+    /// Builds a ramp of any shape from times and the weights from then on. The first pair is the
+    /// start: its weight is the weight before the ramp, and nothing is due before its time.
     ///
     /// # Errors
     /// [`Error::EmptyName`]; [`Error::Parameter`] for fewer than two weights or more than
@@ -133,12 +130,12 @@ impl Ramp {
         Ok(Self { node, steps })
     }
 
-    /// From one weight to another in equal steps: the i-th of n comes when i/n of the time is
-    /// over, and the last at its end. Fractions of a weight are left for the next step.
+    /// Builds a ramp of equal steps from one weight to another. Step i of n comes after i/n of the
+    /// time, and the last step at its end. A fraction of a weight is left for the next step.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for more steps than there are weights between the two or than
-    /// [`MAX_STEPS`](Self::MAX_STEPS), and for a time of less than a millisecond a step.
+    /// [`Error::Parameter`] for more steps than the difference of the weights or than
+    /// [`MAX_STEPS`](Self::MAX_STEPS), and for less than a millisecond for each step.
     ///
     /// ```
     /// use core::time::Duration;
@@ -161,12 +158,12 @@ impl Ramp {
         Self::curve(node.into(), [from, to], &time, steps, 1)
     }
 
-    /// As [`linear`](Self::linear), but gentle at first, for a node whose first requests are its
-    /// slowest: the i-th of n steps has gone i²/n² of the way. That is Envoy's slow start with an
-    /// aggression of 1/2, in steps.
+    /// Builds a ramp that starts slowly, for a node with cold caches: after step i of n the weight
+    /// has changed by i²/n² of the difference. This is Envoy's slow start with an aggression of 1/2,
+    /// in steps.
     ///
     /// # Errors
-    /// As [`linear`](Self::linear); n steps need a difference of n² between the weights.
+    /// The errors of [`linear`](Self::linear); n steps need a difference of n² between the weights.
     ///
     /// ```
     /// use core::time::Duration;
@@ -186,7 +183,7 @@ impl Ramp {
         Self::curve(node.into(), [from, to], &time, steps, 2)
     }
 
-    /// After i of n steps, (i/n)^power of the way.
+    /// Builds a ramp that has changed by (i/n)^power of the difference after step i of n.
     fn curve(
         node: Box<str>,
         [from, to]: [u32; 2],
@@ -203,10 +200,11 @@ impl Ramp {
         let (start, count) = (millis(time.start), u64::from(steps));
         let length = millis(time.end).saturating_sub(start);
         if length < count {
-            let expected = format!("at least {steps} ms, one a step");
+            let expected = format!("at least {steps} ms, one for each step");
             return Err(Error::parameter("time", format!("{time:?}"), expected));
         }
         let step = |i: u64| {
+            // length * i / count, without an overflow of the product: quotient and remainder apart.
             let at = start + length / count * i + length % count * i / count;
             let gone = u64::from(way) * i.pow(power) / count.pow(power);
             let gone = u32::try_from(gone).unwrap_or(way);
@@ -215,48 +213,24 @@ impl Ramp {
         Self::checked(node, (0..=count).map(step).collect())
     }
 
-    /// The node's name.
-    ///
-    /// ```
-    /// # use core::time::Duration;
-    /// # use hashroute::Ramp;
-    /// let ramp = Ramp::linear("d", 0, 4, Duration::ZERO..Duration::from_secs(60), 4)?;
-    /// assert_eq!(ramp.node(), "d");
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the name of the node.
     pub fn node(&self) -> &str {
         &self.node
     }
 
-    /// All times and the weights from then on, the start first.
-    ///
-    /// ```
-    /// # use core::time::Duration;
-    /// # use hashroute::Ramp;
-    /// let ramp = Ramp::linear("d", 0, 4, Duration::ZERO..Duration::from_secs(60), 2)?;
-    /// assert!(ramp.steps().eq([(0, 0), (30, 2), (60, 4)].map(|(s, w)| (Duration::from_secs(s), w))));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns all times and the weights from then on, the start first.
     pub fn steps(&self) -> impl ExactSizeIterator<Item = (Duration, u32)> {
         self.steps
             .iter()
             .map(|&(at, to)| (Duration::from_millis(at), to))
     }
 
-    /// The weight that the ramp has for a time; before its start, the one it starts from.
-    ///
-    /// ```
-    /// # use core::time::Duration;
-    /// # use hashroute::Ramp;
-    /// let ramp = Ramp::linear("d", 0, 4, Duration::ZERO..Duration::from_secs(60), 4)?;
-    /// assert_eq!([14, 15, 3600].map(|second| ramp.at(Duration::from_secs(second))), [0, 1, 4]);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the weight at a time; before the start, the first weight.
     pub fn at(&self, now: Duration) -> u32 {
         self.steps[self.begun(now).saturating_sub(1)].1
     }
 
-    /// When the next step comes, to sleep until then; `None` once the last has come.
+    /// Returns the time of the next step, to sleep until then; `None` after the last step.
     ///
     /// ```
     /// # use core::time::Duration;
@@ -271,11 +245,11 @@ impl Ramp {
         Some(Duration::from_millis(*at))
     }
 
-    /// The change that brings the node to the weight of this time: `None` before the start, and
-    /// when the node is there already, or further.
+    /// Returns the change that gives the node the weight of this time. `None` before the start, and
+    /// if the node has this weight already or is ahead of it.
     ///
     /// # Errors
-    /// [`Error::UnknownNode`] when there is no such node: add it with weight 0 first.
+    /// [`Error::UnknownNode`] if there is no such node: add it with weight 0 first.
     ///
     /// ```
     /// use core::time::Duration;
@@ -303,9 +277,10 @@ impl Ramp {
         Ok(due.then(|| Change::reweight(self.node.clone(), to)))
     }
 
-    /// Whether its work is done: the last step has come, and the node has its weight, is further,
-    /// or has left. Ask after what was due is made, and drop the ramp then. A node that leaves
-    /// earlier ends its ramp as well; one that comes back cold needs a new one.
+    /// Returns whether the work of the ramp is done: the time of the last step has come, and the node
+    /// has the last weight, is ahead of it, or has left. Call it after the due change was applied,
+    /// and drop the ramp then. Drop it too if the node leaves earlier; a node that comes back cold
+    /// needs a new ramp.
     ///
     /// ```
     /// use core::time::Duration;
@@ -330,17 +305,17 @@ impl Ramp {
         self.next(now).is_none() && !is_due
     }
 
-    /// How many steps have come, the start among them.
+    /// Returns the number of steps whose time has come, including the start.
     fn begun(&self, now: Duration) -> usize {
         let now = millis(now);
         self.steps.partition_point(|&(at, _)| at <= now)
     }
 }
 
-/// `most` is how many steps the weights allow.
+/// Checks the number of steps; `most` is the number that the weights allow.
 fn check_steps(steps: u32, [from, to]: [u32; 2], most: u32) -> Result<(), Error> {
     if from == to {
-        let expected = format!("another weight than {from}, where it starts");
+        let expected = format!("a weight other than {from}, the first weight");
         return Err(Error::parameter("to", to, expected));
     }
     let most = most.min(u32::try_from(Ramp::MAX_STEPS).unwrap_or(u32::MAX));
@@ -353,7 +328,7 @@ fn check_steps(steps: u32, [from, to]: [u32; 2], most: u32) -> Result<(), Error>
         format!("1 to {most}")
     };
     let expected = format!(
-        "{range}, since weights are whole and go from {from} to {to}: for more, weigh all nodes in a smaller unit"
+        "{range}, since weights are whole numbers and go from {from} to {to}: for more steps, multiply all weights"
     );
     Err(Error::parameter("steps", steps, expected))
 }
@@ -362,7 +337,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// As files and messages have it.
+/// The form of a ramp in files and messages.
 #[cfg(feature = "serde")]
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -399,7 +374,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn curves_start_and_end_where_they_should_and_every_step_is_one() -> Result<(), Error> {
+    fn a_ramp_starts_and_ends_at_its_weights_and_has_all_its_steps() -> Result<(), Error> {
         for (from, to) in [(0, 100), (100, 0), (7, 4_000_000_000), (u32::MAX, 1)] {
             for steps in [1, 2, 3, 7, 10] {
                 for ramp in [
@@ -419,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_steps_as_the_weights_allow_and_no_more() {
+    fn a_ramp_has_at_most_as_many_steps_as_its_weights_allow() {
         let time = || Duration::ZERO..SECOND;
         for way in 1..300 {
             let most = (1..=way).filter(|&steps| Ramp::linear("a", 0, way, time(), steps).is_ok());
@@ -431,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_ramp_is_refused_in_words() {
+    fn an_impossible_ramp_is_refused_with_a_message() {
         let time = Duration::ZERO..SECOND;
         let refused = |ramp: Result<Ramp, Error>, part: &str| {
             let error = ramp.map_or_else(|error| error.to_string(), |ramp| format!("{ramp:?}"));
@@ -440,7 +415,7 @@ mod tests {
         refused(Ramp::linear("", 0, 4, time.clone(), 4), "no name");
         refused(
             Ramp::linear("a", 4, 4, time.clone(), 4),
-            "another weight than 4",
+            "a weight other than 4",
         );
         refused(Ramp::linear("a", 0, 4, time.clone(), 0), "1 to 4");
         refused(Ramp::slow_start("a", 0, 99, time, 10), "1 to 9, since");
@@ -466,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_never_goes_back_nor_beyond() -> Result<(), Error> {
+    fn a_due_change_never_goes_backwards_nor_beyond_the_last_weight() -> Result<(), Error> {
         for (from, to) in [(0, 50), (50, 0)] {
             let ramp = Ramp::linear("a", from, to, 10 * SECOND..20 * SECOND, 10)?;
             let nodes = |weight| Nodes::new([Node::new("a").with_weight(weight)]);
@@ -496,7 +471,7 @@ mod tests {
 
     #[cfg(feature = "serde")]
     #[test]
-    fn a_ramp_is_data() -> Result<(), alloc::boxed::Box<dyn core::error::Error>> {
+    fn a_ramp_reads_and_writes_as_json() -> Result<(), alloc::boxed::Box<dyn core::error::Error>> {
         let ramp = Ramp::linear("d", 0, 4, SECOND..3 * SECOND, 2)?;
         let text = serde_json::to_string(&ramp)?;
         assert_eq!(text, r#"{"node":"d","steps":[[1000,0],[2000,2],[3000,4]]}"#);

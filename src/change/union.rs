@@ -4,22 +4,23 @@ use alloc::vec::Vec;
 
 use crate::{Error, Node, NodeId, Nodes};
 
-/// The owners before and after, by their ids among the members of both routers.
+/// The old and the new owner, as ids of the union.
 pub type Pair = [Option<NodeId>; 2];
 
-/// The nodes of an old and a new side, matched by name. Ids follow the names, so that both sides'
-/// ids can be compared once they are turned into these.
+/// The nodes of an old and a new side, matched by name. The ids of the union follow the names. After
+/// translation into them, ids of both sides can be compared.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Matched<'a> {
-    /// In order of name, each node as it is on the old side and on the new.
+    /// Each node as it is on the old and on the new side, in order of name.
     pub pairs: Vec<[Option<&'a Node>; 2]>,
-    /// By the index on the old side, and on the new: the index in `pairs`.
+    /// `ids[0]` translates old ids into union ids, `ids[1]` new ids. A union id is an index in
+    /// `pairs`.
     pub ids: [Vec<Option<NodeId>>; 2],
 }
 
 impl<'a> Matched<'a> {
-    /// Matches nodes that come with their indices. O(n log n).
+    /// Matches nodes that come with their indexes. O(n log n).
     pub fn new<I>(sides: [I; 2]) -> Self
     where
         I: Iterator<Item = (usize, &'a Node)>,
@@ -57,8 +58,8 @@ pub(crate) struct Union {
 }
 
 impl Union {
-    /// A node that is in both is as the new one has it, but with the larger of its weights: it
-    /// serves what it has not given away yet.
+    /// Builds the union. A node of both routers is taken from the new one, but with the larger of
+    /// its two weights, because during a migration it still serves the keys that are to leave.
     pub(crate) fn new(old: &Nodes, new: &Nodes) -> Result<Self, Error> {
         let Matched { pairs, ids } = Matched::of(old, new);
         let nodes = pairs.into_iter().filter_map(|[old, new]| {
@@ -75,13 +76,13 @@ impl Union {
         &self.nodes
     }
 
-    /// An id of the old router (0) or the new one (1) as one of both.
+    /// Translates an id of the old router (0) or of the new router (1) into a union id.
     #[inline]
     pub(crate) fn id(&self, side: usize, id: NodeId) -> Option<NodeId> {
         self.ids[side].get(id.index()).copied().flatten()
     }
 
-    /// What the old and the new router say, as ids of both.
+    /// Translates the owners in the old and in the new router into union ids.
     #[inline]
     pub(crate) fn pair(&self, owners: [Option<NodeId>; 2]) -> Pair {
         let [old, new] = owners;
@@ -91,12 +92,12 @@ impl Union {
         ]
     }
 
-    /// Whether both are the same nodes under the same ids.
+    /// Returns whether two unions have the same nodes with the same ids.
     pub(crate) fn same(&self, other: &Self) -> bool {
         self.ids == other.ids && self.nodes.iter().eq(other.nodes.iter())
     }
 
-    /// The names of a pair.
+    /// Returns the names of a pair.
     pub(crate) fn names(&self, pair: Pair) -> [Option<&str>; 2] {
         pair.map(|id| Some(self.nodes.get(id?)?.name()))
     }
@@ -108,7 +109,7 @@ mod tests {
     use crate::Change;
 
     #[test]
-    fn nodes_are_matched_by_name_and_holes_are_no_nodes() -> Result<(), Error> {
+    fn nodes_are_matched_by_name_and_unused_ids_are_skipped() -> Result<(), Error> {
         let mut old = Nodes::new(["c", "gone", "b"].map(|name| Node::new(name).with_weight(3)))?;
         old.apply(&Change::remove("gone"))?;
         let new = Nodes::new(["d", "b", "a"].map(|name| Node::new(name).with_zone("new")))?;
@@ -124,7 +125,7 @@ mod tests {
         let union = Union::new(&old, &new)?;
         let names: Vec<_> = union.nodes().iter().map(|(_, node)| node.name()).collect();
         assert_eq!(names, ["a", "b", "c", "d"]);
-        // As the new side has it, with the larger weight.
+        // From the new side, but with the larger weight.
         let both = union.nodes().get(union.nodes().id("b").ok_or(LOST)?);
         assert_eq!(
             both.map(|node| (node.weight(), node.zone())),

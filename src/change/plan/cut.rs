@@ -1,4 +1,4 @@
-//! The keys cut into pieces whose lists change alike.
+//! Cuts the keys into pieces. All keys of a piece have the same old and the same new list.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -11,30 +11,30 @@ use crate::hash::mix64;
 use crate::space::{HashRanges, HashSpace, overlay};
 use crate::{KeyHash, Node, NodeId, NodeList, Router, RouterExt};
 
-/// A preference list, in ids of both routers' members.
-/// What says in which piece a key is.
+/// The number that decides in which piece a key is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// The position of its hash, which both routers share.
-    Places,
-    /// The hash mixed once more: as good as drawn anew, whatever the routers make of the hash.
+    /// The position of the hash of the key, which both routers share.
+    Positions,
+    /// The hash mixed once more. It is independent of the owners, so any range of it is a fair sample
+    /// of all keys.
     Mixed,
-    /// A hash of its own, since the routers hash differently.
+    /// A separate hash of the key, because the routers use different hash functions.
     Bytes,
 }
 
 impl Cut {
-    /// The position of a key whose hash is known; `None` where the routers share no hash.
+    /// Returns the position of a key hash; `None` if the routers use different hash functions.
     #[inline]
     pub(super) fn position_of_hash(self, space: HashSpace, hash: KeyHash) -> Option<u64> {
         match self {
-            Self::Places => space.position(hash),
+            Self::Positions => space.position(hash),
             Self::Mixed => Some(mix64(hash.get())),
             Self::Bytes => None,
         }
     }
 
-    /// The position of a key.
+    /// Returns the position of a key.
     #[inline]
     pub(super) fn position(self, space: HashSpace, old: &dyn Router, key: &[u8]) -> Option<u64> {
         match self {
@@ -44,7 +44,7 @@ impl Cut {
     }
 }
 
-/// A run of positions, all of one kind.
+/// A run of positions of one kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub(super) first: u64,
@@ -52,15 +52,15 @@ pub(super) struct Piece {
     pub(super) kind: u32,
 }
 
-/// What happens to the keys of a piece, in parts of a whole.
+/// What happens to the keys of a piece. All amounts are parts of [`Division::whole`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kind {
-    /// Keys whose list changes.
+    /// The keys with a list that changes.
     pub(super) moved: u128,
-    /// From whom to whom.
+    /// The copies from node to node.
     pub(super) transfers: Vec<([NodeId; 2], u128)>,
     pub(super) deletes: Vec<(NodeId, u128)>,
-    /// What each node takes in, and what it hands out.
+    /// What each node takes in, and what it sends.
     pub(super) loads: [Vec<(NodeId, u128)>; 2],
 }
 
@@ -74,8 +74,8 @@ pub(super) struct Division {
     pub(super) pieces: Vec<Piece>,
 }
 
-/// How many keys say what moves where ranges do not: enough to be within 1 % of all keys, 99 times
-/// in 100.
+/// The size of the sample for routers without common ranges. Estimated shares are within 1 % of all
+/// keys in 99 of 100 cases.
 const SAMPLE: u64 = 1 << 14;
 
 impl Division {
@@ -96,7 +96,8 @@ impl Division {
             cut: if alike { Cut::Mixed } else { Cut::Bytes },
             ..estimated(members, routers, replicas)
         };
-        // A sample in which nothing moves proves nothing where the routers differ.
+        // A sample in which nothing moves does not prove that nothing moves. Only equal routers, by
+        // their identities, need no step.
         let moves = division.kinds.iter().any(|kind| kind.moved > 0);
         if !moves && alike && identities[0] == identities[1] {
             division.pieces.clear();
@@ -105,7 +106,7 @@ impl Division {
     }
 }
 
-/// By ranges, where they say the whole list.
+/// Divides by ranges, if these determine the whole list of a key.
 fn exact(
     members: &Union,
     routers: [&dyn Router; 2],
@@ -116,12 +117,15 @@ fn exact(
     if replicas.n > 1 && !(from.has_lists() && to.has_lists()) {
         return None;
     }
+    // There are few kinds of change and many ranges, so equal pairs of lists share a kind.
     let mut known: BTreeMap<[NodeList; 2], u32> = BTreeMap::new();
     let (mut kinds, mut pieces) = (Vec::new(), Vec::<Piece>::new());
     let space = overlay(from, to, |first, last, owners| {
         let lists = if replicas.n == 1 {
             members.pair(owners).map(|id| id.into_iter().collect())
         } else {
+            // All hashes of a range have one list, so its first hash gives it. A gap, a range without
+            // an owner, has no replicas, although a walk from it would find nodes.
             [0, 1].map(|side| match owners[side] {
                 Some(_) => list(members, routers, side, KeyHash::from_raw(first), replicas),
                 None => NodeList::new(),
@@ -142,7 +146,7 @@ fn exact(
         }
     })?;
     Some(Division {
-        cut: Cut::Places,
+        cut: Cut::Positions,
         space,
         whole: 1,
         kinds,
@@ -150,7 +154,7 @@ fn exact(
     })
 }
 
-/// All keys as one piece, of which a sample says what happens in any part of it.
+/// Makes one piece of all keys. A sample estimates what happens in any part of it.
 fn estimated(members: &Union, routers: [&dyn Router; 2], replicas: Replicas) -> Division {
     let mut tally = Tally::default();
     for key in sample(SAMPLE) {
@@ -171,7 +175,7 @@ fn estimated(members: &Union, routers: [&dyn Router; 2], replicas: Replicas) -> 
     }
 }
 
-/// The list of a key in the old router and in the new; empty where nobody has it.
+/// Returns the lists of a key in the old and in the new router; empty if the key has no owner.
 pub(super) fn lists(
     members: &Union,
     routers: [&dyn Router; 2],
@@ -200,26 +204,27 @@ pub(super) fn list(
     ids.filter_map(|id| members.id(side, id)).collect()
 }
 
-/// Who copies a key to whom: each new replica from the nearest old one.
+/// Returns the copies of a key: each new replica gets it from the nearest old one.
 pub(super) fn transfers<'a>(
     members: &'a Union,
     [old, new]: &'a [NodeList; 2],
 ) -> impl Iterator<Item = [NodeId; 2]> + 'a {
     let joins = new.iter().filter(|id| !old.contains(id));
     joins.filter_map(move |&to| {
-        // Of equally near ones the first, which has the key by preference.
+        // At equal distance the first in order of preference, which is the most likely to have it.
         let from = old.iter().min_by_key(|&&from| distance(members, from, to));
         from.map(|&from| [from, to])
     })
 }
 
-/// Who holds a key in vain once it has moved. Nobody while no new node holds it.
+/// Returns the nodes that no longer need a key after its move. None if no new node holds it, since
+/// deleting it would lose it.
 pub(super) fn deletes([old, new]: &[NodeList; 2]) -> impl Iterator<Item = NodeId> + '_ {
     let leave = old.iter().filter(|id| !new.contains(id));
     leave.filter(|_| !new.is_empty()).copied()
 }
 
-/// 0 in the same rack, 1 in the same zone, 2 anywhere.
+/// Returns 0 in the same rack, 1 in the same zone, 2 otherwise.
 fn distance(members: &Union, a: NodeId, b: NodeId) -> u8 {
     let node = |id| members.nodes().get(id);
     let same = |of: fn(&Node) -> Option<&str>| node(a).and_then(of) == node(b).and_then(of);
@@ -230,7 +235,7 @@ fn distance(members: &Union, a: NodeId, b: NodeId) -> u8 {
     }
 }
 
-/// Keys counted by what happens to them.
+/// Counts keys by what happens to them.
 #[derive(Default)]
 struct Tally {
     moved: u128,
@@ -253,7 +258,7 @@ impl Tally {
         let transfers = self.transfers.by_name().into_iter();
         let transfers = transfers.filter_map(|(pair, count)| Some(([pair[0]?, pair[1]?], count)));
         let transfers: Vec<_> = transfers.collect();
-        // What the new nodes take in, and what the old ones hand out.
+        // The second node of a pair takes in, the first one sends.
         let loads = [1, 0].map(|side| {
             let mut loads: BTreeMap<NodeId, u128> = BTreeMap::new();
             for (pair, count) in &transfers {

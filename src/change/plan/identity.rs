@@ -1,4 +1,4 @@
-//! One number for what a router answers, by which a plan knows its own routers again.
+//! A fingerprint of a router, by which a plan recognises its own routers.
 
 use alloc::vec::Vec;
 
@@ -7,12 +7,11 @@ use crate::change::union::Union;
 use crate::hash::mix64;
 use crate::{KeyHash, Node, NodeId, Router, RouterExt};
 
-/// How many keys stand for a router whose structure does not say who owns what; its nodes are
-/// compared beside.
+/// The number of keys that represent a router without ranges. Its nodes are compared as well.
 const SAMPLE: u64 = 1 << 12;
 
-/// Equal for routers that have the same nodes, in terms of both routers' members, and the same
-/// owners: exactly by their ranges, else by a sample.
+/// Returns a number that is equal for routers with the same nodes and the same owners: by their
+/// ranges, or else by a sample. Ids are those of the union.
 pub(super) fn identity(members: &Union, side: usize, router: &dyn Router) -> u64 {
     let known = |owner: Option<NodeId>| owner.and_then(|id| members.id(side, id));
     let number = |id: Option<NodeId>| id.map_or(u64::MAX, |id| id.index() as u64);

@@ -1,7 +1,8 @@
-//! From one router to another in steps, under a budget, with replicas and both epochs at once.
+//! Plans a migration from one router to another: in steps, under a budget, with replicas.
 //!
-//! A [`Plan`] says which hashes change hands in which step, who copies them to whom, and who may
-//! delete them afterwards. A [`Transition`] says at every moment who is read and who is written.
+//! A [`Plan`] contains the hash ranges that move in each step, the nodes that copy them, and the
+//! nodes that may delete them afterwards. A [`Transition`] gives the nodes to read and to write at
+//! every moment of the migration.
 //!
 //! ```
 //! use hashroute::plan::{Budget, Plan, Replicas};
@@ -37,38 +38,25 @@ use crate::change::{Flows, Pair, Union};
 use crate::space::HashSpace;
 use crate::{Error, NodeId, Refusal, Router, RouterExt, Spread};
 
-/// How many nodes hold each key, and how far apart they stand.
-///
-/// ```
-/// assert_eq!(hashroute::plan::Replicas::default().n, 1);
-/// ```
+/// The number of nodes that hold each key, and their spread. By default one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Replicas {
-    /// Nodes for each key, from 1 to [`MAX`](Self::MAX).
+    /// The number of nodes for each key, from 1 to [`MAX`](Self::MAX).
     pub n: usize,
-    /// How far apart they stand.
+    /// Their spread over zones and racks.
     pub spread: Spread,
 }
 
 impl Replicas {
-    /// `n` nodes for each key, as far apart as `spread` says.
-    ///
-    /// ```
-    /// use hashroute::{Spread, plan::Replicas};
-    /// assert_eq!(Replicas::new(3, Spread::Zones).n, 3);
-    /// ```
+    /// Makes a value with `n` nodes for each key, spread over zones or racks by `spread`.
     pub const fn new(n: usize, spread: Spread) -> Self {
         Self { n, spread }
     }
 
-    /// The longest lists that a plan takes.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::plan::Replicas::MAX, 32);
-    /// ```
+    /// The largest number of nodes for each key.
     pub const MAX: usize = 32;
 }
 
@@ -82,7 +70,7 @@ impl Default for Replicas {
     }
 }
 
-/// What a step may do at most, in shares of all keys: above 0, at most 1.
+/// The limits of one step, as shares of all keys: above 0, at most 1.
 ///
 /// ```
 /// use hashroute::plan::Budget;
@@ -94,15 +82,15 @@ impl Default for Replicas {
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Budget {
-    /// Keys whose nodes change.
+    /// The share of the keys that change their nodes.
     pub step: f64,
-    /// Keys that one node takes in.
+    /// The share of the keys that one node takes in.
     pub node_in: f64,
-    /// Keys that one node hands out copies of.
+    /// The share of the keys that one node sends.
     pub node_out: f64,
 }
 
-/// No limit: everything in one step.
+/// Sets no limit: everything moves in one step.
 impl Default for Budget {
     fn default() -> Self {
         Self {
@@ -115,20 +103,22 @@ impl Default for Budget {
 
 builder! { Budget: with_step(step: f64), with_node_in(node_in: f64), with_node_out(node_out: f64) }
 
-/// An order of steps from an old router to a new one. See the [module](self).
+/// The steps from an old router to a new one. See the [module](self).
 ///
-/// Ranges are of hashes where the two routers hash keys alike and their structure says who owns
-/// what ([`Diff`](crate::Diff) tells); for more than one replica it must say the whole list, as
-/// ring and Maglev do. Such a plan is [exact](Self::is_exact). Else a range is a part of all keys,
-/// chosen by a hash of the key, and what moves in it is estimated from 16,384 keys, to within 1 % of
-/// all keys, 99 times in 100; each key still goes where the new router says.
+/// A plan is [exact](Self::is_exact) if the two routers use the same hash function and have ranges of
+/// one kind (see [`Diff`](crate::Diff)). With more than one replica their ranges must also determine
+/// the whole list, as in ring and Maglev. The ranges of an exact plan are ranges of hashes.
 ///
-/// The same routers, replicas and budget give the same plan, in every process. Where loads decide
-/// ([`BoundedLoad`](crate::BoundedLoad)) there is nothing to plan by: take the router below.
+/// Otherwise a range is a part of all keys, chosen by a hash of the key. The amounts that move in it
+/// are estimated from 16,384 keys, to within 1 % of all keys in 99 of 100 cases. Each key still goes
+/// to its owner in the new router.
+///
+/// The same routers, replicas and budget give the same plan in every process. A router that balances
+/// by load ([`BoundedLoad`](crate::BoundedLoad)) cannot be planned: use the router inside it.
 #[derive(Clone, Debug)]
 pub struct Plan {
     members: Union,
-    /// What the old and the new router are, for [`Transition::new`].
+    /// The identities of the old and the new router, which [`Transition::new`] checks.
     routers: [u64; 2],
     cut: Cut,
     space: HashSpace,
@@ -139,7 +129,7 @@ pub struct Plan {
     steps: Vec<Vec<Piece>>,
 }
 
-/// What one node sends another.
+/// The keys that one node sends to another.
 ///
 /// ```
 /// use hashroute::Ring;
@@ -158,18 +148,18 @@ pub struct Transfer<'a> {
     pub from: &'a str,
     /// The new replica.
     pub to: &'a str,
-    /// Of all keys.
+    /// The share of all keys.
     pub share: f64,
 }
 
-/// A step of a [`Plan`]: what changes hands together.
+/// A step of a [`Plan`]: the ranges that move together.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
     plan: &'a Plan,
     pieces: &'a [Piece],
 }
 
-/// A range of a [`Step`], whose keys change hands.
+/// A range of a [`Step`]: its keys change their nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct PlannedRange<'a> {
     plan: &'a Plan,
@@ -177,14 +167,14 @@ pub struct PlannedRange<'a> {
 }
 
 impl Plan {
-    /// The steps from `old` to `new`. O(ranges x replicas), or the lists of 16,384 keys; and O(ranges +
-    /// steps x nodes).
+    /// Plans the steps from `old` to `new`. O(ranges x replicas), or the lists of 16,384 keys; then
+    /// O(ranges + steps x nodes).
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a budget that is no share, or so small that not even one position
-    /// (a slot, a cell) could move, with the smallest that would do; for no replicas, or too many.
-    /// [`Error::Unsupported`] when the new router has nobody to hold the keys, when neither gives an
-    /// owner to keys of text, and where loads decide who owns a key.
+    /// [`Error::Parameter`] for a budget that is not a share, or too small to move even one position
+    /// (a slot, a cell), with the smallest possible budget; for 0 replicas, or too many.
+    /// [`Error::Unsupported`] if keys have no owner in the new router, if keys of text have no owner
+    /// in either router, or if a router balances by load.
     /// [`Error::Capacity`] for more than 65,536 steps or 16,777,216 ranges.
     ///
     /// ```
@@ -221,60 +211,31 @@ impl Plan {
         })
     }
 
-    /// The steps, in order; none when nothing moves.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas}};
-    /// let ring = Ring::new([Node::new("a")])?;
-    /// assert_eq!(Plan::new(&ring, &ring, Replicas::default(), Budget::default())?.steps().len(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the steps in order; none if nothing moves.
     pub fn steps(&self) -> impl ExactSizeIterator<Item = Step<'_>> {
         self.steps.iter().map(|pieces| Step { plan: self, pieces })
     }
 
-    /// The share of all keys whose nodes change, in all steps.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas}};
-    /// let (old, new) = (Ring::new([Node::new("a")])?, Ring::new([Node::new("b")])?);
-    /// assert_eq!(Plan::new(&old, &new, Replicas::default(), Budget::default())?.moved(), 1.0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the share of all keys that change their nodes, in all steps.
     pub fn moved(&self) -> f64 {
         let pieces = self.steps.iter().flatten();
         let amounts = pieces.map(|piece| self.amount(piece, self.kind(piece).moved));
         self.share(amounts.sum())
     }
 
-    /// Whether ranges are of the routers' own hashes, so that all keys of one change hands alike
-    /// and its shares are exact.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Rendezvous, plan::{Budget, Plan, Replicas}};
-    /// let router = Rendezvous::new([Node::new("a")])?;
-    /// assert!(!Plan::new(&router, &router, Replicas::default(), Budget::default())?.is_exact());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns whether the plan is exact: its ranges are ranges of key hashes, all keys of a range
+    /// move in the same way, and shares are exact.
     pub fn is_exact(&self) -> bool {
-        self.cut == Cut::Places
+        self.cut == Cut::Positions
     }
 
-    /// What a hash is taken modulo to give the positions of an exact plan; `None` where it is its own
-    /// position.
-    ///
-    /// ```
-    /// # use hashroute::{HashSlots, Node, plan::{Budget, Plan, Replicas}};
-    /// let (old, new) = (HashSlots::new([Node::new("a")])?, HashSlots::new([Node::new("b")])?);
-    /// let plan = Plan::new(&old, &new, Replicas::default(), Budget::default())?;
-    /// assert_eq!(plan.modulus(), Some(16_384));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the modulus that turns a hash into a position of an exact plan; `None` if the hash is
+    /// the position.
     pub fn modulus(&self) -> Option<u64> {
         self.space.modulus()
     }
 
-    /// Returns the number of nodes that hold each key, and how far apart they stand.
+    /// Returns the number of nodes that hold each key, and their spread.
     pub fn replicas(&self) -> Replicas {
         self.replicas
     }
@@ -287,12 +248,12 @@ impl Plan {
         &self.kinds[piece.kind as usize]
     }
 
-    /// What a part of a piece's kind comes to, in hashes times the whole: sums of it are exact.
+    /// Returns the amount of a part of a piece, in hashes times the whole. Sums of amounts are exact.
     fn amount(&self, piece: &Piece, part: u128) -> u128 {
         self.space.count(piece.first, piece.last) * part
     }
 
-    /// An amount as a share of all keys.
+    /// Returns an amount as a share of all keys.
     fn share(&self, amount: u128) -> f64 {
         amount as f64 / (self.space.hashes() * self.whole) as f64
     }
@@ -308,10 +269,10 @@ fn check_loads(routers: [&dyn Router; 2]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every key must have somebody to hold it, and loads must not decide who.
+/// Checks that keys have owners in the new router, and that owners do not depend on loads.
 fn check_owners(old: &dyn Router, new: &dyn Router) -> Result<(), Error> {
     check_loads([old, new])?;
-    // A system that hashes something else than text routes no key of the sample.
+    // A system that does not hash text, such as one for packets, routes no key of the sample.
     let routes =
         |router: &dyn Router| sample(1024).any(|key| router.owner(key.as_bytes()).is_some());
     let is_empty = |router: &dyn Router| router.nodes().weighted() == 0;
@@ -329,16 +290,7 @@ fn check_owners(old: &dyn Router, new: &dyn Router) -> Result<(), Error> {
 }
 
 impl<'a> Step<'a> {
-    /// The ranges, in order of the position; exclusively this step's.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas}};
-    /// let (old, new) = (Ring::new([Node::new("a")])?, Ring::new([Node::new("b")])?);
-    /// let plan = Plan::new(&old, &new, Replicas::default(), Budget::default())?;
-    /// let range = plan.steps().next().and_then(|step| step.ranges().next()).expect("all of it");
-    /// assert_eq!((range.first(), range.last()), (0, u64::MAX));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the ranges in order of position. No other step has them.
     pub fn ranges(&self) -> impl ExactSizeIterator<Item = PlannedRange<'a>> + use<'a> {
         let plan = self.plan;
         self.pieces
@@ -346,32 +298,14 @@ impl<'a> Step<'a> {
             .map(move |piece| PlannedRange { plan, piece })
     }
 
-    /// The share of all keys whose nodes change.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas}};
-    /// let (old, new) = (Ring::new([Node::new("a")])?, Ring::new([Node::new("b")])?);
-    /// let plan = Plan::new(&old, &new, Replicas::default(), Budget::default())?;
-    /// assert_eq!(plan.steps().map(|step| step.moved()).sum::<f64>(), 1.0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the share of all keys that change their nodes in this step.
     pub fn moved(&self) -> f64 {
         let pieces = self.pieces.iter();
         let amounts = pieces.map(|piece| self.plan.amount(piece, self.plan.kind(piece).moved));
         self.plan.share(amounts.sum())
     }
 
-    /// Who copies how much to whom, the most first, then by name.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas}};
-    /// let (old, new) = (Ring::new([Node::new("a")])?, Ring::new([Node::new("b")])?);
-    /// let plan = Plan::new(&old, &new, Replicas::default(), Budget::default())?;
-    /// let step = plan.steps().next().expect("one");
-    /// let transfer = step.transfers()[0];
-    /// assert_eq!((transfer.from, transfer.to, transfer.share), ("a", "b", 1.0));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the copies from node to node, the largest first, then by name.
     pub fn transfers(&self) -> Vec<Transfer<'a>> {
         let plan = self.plan;
         let mut flows = Flows::default();
@@ -393,58 +327,25 @@ impl<'a> Step<'a> {
 }
 
 impl<'a> PlannedRange<'a> {
-    /// The first position: of the routers' own hashes where the plan is
-    /// [exact](Plan::is_exact), else of a hash that [`Transition`] knows.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas}};
-    /// let (old, new) = (Ring::new([Node::new("a")])?, Ring::new([Node::new("b")])?);
-    /// let plan = Plan::new(&old, &new, Replicas::default(), Budget::default())?;
-    /// assert_eq!(plan.steps().next().and_then(|step| step.ranges().next()).map(|range| range.first()), Some(0));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the first position. In an [exact](Plan::is_exact) plan it is a position of key hashes,
+    /// otherwise of a hash that only [`Transition`] computes.
     pub fn first(&self) -> u64 {
         self.piece.first
     }
 
-    /// The last position, included.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas}};
-    /// let (old, new) = (Ring::new([Node::new("a")])?, Ring::new([Node::new("b")])?);
-    /// let plan = Plan::new(&old, &new, Replicas::default(), Budget::default())?;
-    /// assert_eq!(plan.steps().next().and_then(|step| step.ranges().next()).map(|range| range.last()), Some(u64::MAX));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the last position, included.
     pub fn last(&self) -> u64 {
         self.piece.last
     }
 
-    /// The share of all keys that are in the range and whose nodes change.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas}};
-    /// let (old, new) = (Ring::new([Node::new("a")])?, Ring::new([Node::new("b")])?);
-    /// let plan = Plan::new(&old, &new, Replicas::default(), Budget::default())?;
-    /// assert_eq!(plan.steps().next().and_then(|step| step.ranges().next()).map(|range| range.moved()), Some(1.0));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the share of all keys that are in the range and change their nodes.
     pub fn moved(&self) -> f64 {
         let Self { plan, piece } = self;
         plan.share(plan.amount(piece, plan.kind(piece).moved))
     }
 
-    /// Who copies to whom, in order of name; nobody where nobody held the keys, or all the new
-    /// nodes do already.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas}};
-    /// let (old, new) = (Ring::new([Node::new("a")])?, Ring::new([Node::new("b")])?);
-    /// let plan = Plan::new(&old, &new, Replicas::default(), Budget::default())?;
-    /// let range = plan.steps().next().and_then(|step| step.ranges().next()).expect("all of it");
-    /// assert_eq!(range.transfers().next().map(|transfer| transfer.to), Some("b"));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the copies from node to node, in order of name. Empty if no node held the keys, or if
+    /// all new nodes have them already.
     pub fn transfers(&self) -> impl Iterator<Item = Transfer<'a>> + use<'a> {
         let Self { plan, piece } = *self;
         let transfers = plan.kind(piece).transfers.iter();
@@ -455,9 +356,9 @@ impl<'a> PlannedRange<'a> {
         })
     }
 
-    /// Who may delete once the step is [done](Phase::Done), in order of name, with the share of
-    /// all keys: old replicas that no new list needs. Of a plan that is not exact, they may delete
-    /// those keys only of which [`Transition::may_delete`] says so.
+    /// Returns the old replicas that may delete keys once the step is [done](Phase::Done), in order
+    /// of name, with the share of all keys. In a plan that is not exact, a node may delete only the
+    /// keys for which [`Transition::may_delete`] is `true`.
     ///
     /// ```
     /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas}};

@@ -1,4 +1,4 @@
-//! A moment of a change as a router.
+//! A moment of a migration as a router.
 
 use core::ops::ControlFlow;
 
@@ -7,19 +7,19 @@ use crate::{
     Change, Error, Explanation, HashId, KeyHash, NodeId, NodeList, Nodes, Refusal, Router, Spread,
 };
 
-/// A moment of a [`Transition`] as a router: each key to the node that is read.
+/// A moment of a [`Transition`] as a router: the owner of a key is the node to read it from.
 ///
-/// It takes no change of membership: plan anew for that.
+/// It refuses every change of the members. Make a new plan for that.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment<'a>(pub(super) &'a Transition);
 
 impl Moment<'_> {
-    /// As [`Transition::owners`], for a key that is hashed already.
+    /// Returns the same owners as [`Transition::owners`], for a key hash.
     pub fn owners_hash(self, key: KeyHash) -> Owners {
         self.0.owners_of_hash(key)
     }
 
-    /// Which router decides about a key, and which is the other.
+    /// Returns the side that decides about a key, then the other side.
     fn sides(self, key: KeyHash) -> [usize; 2] {
         match self.0.phase_of_hash(key) {
             Phase::Waiting | Phase::Copying => [0, 1],
@@ -50,11 +50,11 @@ impl Router for Moment<'_> {
     fn apply(&mut self, _: &Change) -> Result<(), Error> {
         Err(Error::Unsupported {
             what: Refusal::ChangeOnItsWay,
-            advice: "finish it, or plan anew from where it stands",
+            advice: "finish it, or plan anew from its present state",
         })
     }
 
-    /// The deciding router's walk, then the other's.
+    /// Walks the deciding router, then the other one, so that the members of both are offered.
     fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
         let mut stopped = false;
         for side in self.sides(key) {
@@ -70,7 +70,7 @@ impl Router for Moment<'_> {
         }
     }
 
-    /// The deciding router's own list.
+    /// Returns the list of the deciding router.
     fn replicas_into(&self, key: KeyHash, n: usize, spread: Spread, out: &mut NodeList) {
         let [side, _] = self.sides(key);
         self.0.side(side).replicas_into(key, n, spread, out);

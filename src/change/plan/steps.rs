@@ -1,4 +1,4 @@
-//! Division into steps: each step takes what its budget leaves room for, in order of the position.
+//! Divides a plan into steps. Each step takes pieces in order of position until its budget is used.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::{String, ToString};
@@ -12,10 +12,11 @@ use crate::{Error, Limit, NodeId};
 
 const MAX_STEPS: usize = 1 << 16;
 const MAX_RANGES: usize = 1 << 24;
-/// How many pieces that do not fit are passed over in search of one that does.
+/// The number of pieces that do not fit and are skipped before a step ends. Without a limit, each
+/// step could cost a pass over all pieces.
 const LOOK_AHEAD: usize = 1024;
 
-/// The steps; `nodes` is beyond all indices.
+/// Packs all pieces into steps; `nodes` is above all indexes of nodes.
 pub(super) fn pack(
     division: &Division,
     nodes: usize,
@@ -54,10 +55,10 @@ fn check(what: Limit, wanted: usize, limit: usize, advice: &'static str) -> Resu
     })
 }
 
-/// What a step may move, a node take in and hand out, in hashes.
+/// The limits of a step, in hashes: all that moves, what one node takes in, what one node sends.
 type Limits = [u128; 3];
 
-/// The budget in hashes. Each limit must allow at least one position.
+/// Converts the budget into hashes, and checks that it allows a plan.
 fn limits(division: &Division, budget: Budget) -> Result<Limits, Error> {
     let &Division {
         space,
@@ -77,6 +78,8 @@ fn limits(division: &Division, budget: Budget) -> Result<Limits, Error> {
             return Err(Error::parameter(name, text(share), expected));
         }
         limits[at] = hashes(space, share);
+        // Each limit must allow the most expensive position alone. Otherwise a step could be empty
+        // and the loop of `pack` would never end.
         let needs = kinds.iter().map(|kind| {
             let parts = if at == 0 {
                 kind.moved
@@ -86,13 +89,14 @@ fn limits(division: &Division, budget: Budget) -> Result<Limits, Error> {
             cost(space.largest(), parts, whole)
         });
         let position = needs.max().unwrap_or(0);
-        // What a step leaves over is less than a position.
+        // `even` is the least limit with which MAX_STEPS full steps could move everything. A step
+        // leaves less than one position of its limit unused, so with `enough` they certainly do.
         let all = total(division, at);
         let even = all.div_ceil(whole * MAX_STEPS as u128);
         let enough = position + all.div_ceil(whole * (MAX_STEPS as u128 - 1));
         for (least, enough, why) in [
             (position, position, "what one position takes"),
-            (even, enough, "so that 65536 steps do"),
+            (even, enough, "so that 65536 steps are enough"),
         ] {
             if limits[at] < least {
                 let enough = text(share_of(space, enough));
@@ -104,7 +108,8 @@ fn limits(division: &Division, budget: Budget) -> Result<Limits, Error> {
     Ok(limits)
 }
 
-/// All that moves, or what the busiest node takes in or hands out, in hashes times the whole.
+/// Returns the amount that moves, or that the busiest node takes in or sends, in hashes times the
+/// whole.
 fn total(division: &Division, at: usize) -> u128 {
     let mut sums: BTreeMap<Option<NodeId>, u128> = BTreeMap::new();
     for piece in &division.pieces {
@@ -121,16 +126,17 @@ fn total(division: &Division, at: usize) -> u128 {
     sums.into_values().max().unwrap_or(0)
 }
 
-/// The least share that is so many hashes, once it is read again.
+/// Returns the smallest share that gives at least `count` hashes when it is converted back.
 fn share_of(space: HashSpace, count: u128) -> f64 {
     let share = count as f64 / space.hashes() as f64;
+    // The quotient may have been rounded down, and a user who follows the advice must succeed.
     if hashes(space, share) < count {
         return share * (1.0 + 2.0 * f64::EPSILON);
     }
     share
 }
 
-/// A share without hundreds of zeros.
+/// Writes a share without hundreds of zeros.
 fn text(share: f64) -> String {
     if share > 0.0 && share < 1e-5 {
         alloc::format!("{share:e}")
@@ -152,17 +158,18 @@ fn hashes(space: HashSpace, share: f64) -> u128 {
     (share * space.hashes() as f64) as u128
 }
 
-/// What a part of so many hashes comes to, rounded up.
+/// Returns the cost of a part of `hashes` hashes, rounded up.
 fn cost(hashes: u128, part: u128, whole: u128) -> u128 {
+    // No overflow: at most 2^64 hashes, and parts of a sample of 2^14 keys with 32 replicas.
     (hashes * part).div_ceil(whole)
 }
 
-/// What a step has left.
+/// The room that a step has left.
 struct Room<'a> {
     division: &'a Division,
     limits: Limits,
     moved: u128,
-    /// By index of the node: what it takes in, and what it hands out.
+    /// What each node takes in, and what it sends, by index of the node.
     used: [Vec<u128>; 2],
 }
 
@@ -176,11 +183,13 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// The next step out of what is left, which is not empty: then neither is the step.
+    /// Takes the next step out of the pieces that are left. Neither is empty.
     fn step(&mut self, rest: &mut VecDeque<Piece>) -> Vec<Piece> {
         self.moved = 0;
         self.used.iter_mut().for_each(|used| used.fill(0));
         let (mut step, mut passed) = (Vec::new(), Vec::new());
+        // First fit: a piece that a busy node has no room for does not end the step, since later
+        // pieces of other nodes may still fit.
         while passed.len() < LOOK_AHEAD && self.moved < self.limits[0] {
             let Some(piece) = rest.pop_front() else { break };
             let kind = &self.division.kinds[piece.kind as usize];
@@ -189,17 +198,20 @@ impl<'a> Room<'a> {
                 self.charge(&taken, kind);
                 step.push(taken);
             }
-            // What is left of it does not fit any more.
+            // The remainder of the piece does not fit into this step.
             passed.extend(left);
         }
+        // Back to the front in their old order, so that the next step begins with them.
         for piece in passed.into_iter().rev() {
             rest.push_front(piece);
         }
         step
     }
 
-    /// How many positions of a piece fit.
+    /// Returns the number of positions of a piece that fit.
     fn positions(&self, piece: &Piece, kind: &Kind) -> u128 {
+        // Costs are rounded up and room is rounded down, so a budget is never exceeded. A part of 0
+        // costs nothing and always fits.
         let fit = |limit: u128, used: u128, part: u128| {
             let fit = (limit.saturating_sub(used) * self.division.whole).checked_div(part);
             fit.unwrap_or(u128::MAX)
@@ -211,6 +223,7 @@ impl<'a> Room<'a> {
                 most = most.min(fit(self.limits[side + 1], used, *part));
             }
         }
+        // The whole piece fits, or else as many positions as fit if each has the most hashes.
         if self.division.space.count(piece.first, piece.last) <= most {
             u128::MAX
         } else {
@@ -229,7 +242,7 @@ impl<'a> Room<'a> {
     }
 }
 
-/// So many positions of a piece, and the others.
+/// Splits a piece after a number of positions; either part may be missing.
 fn split(piece: Piece, positions: u128) -> (Option<Piece>, Option<Piece>) {
     let length = u128::from(piece.last - piece.first) + 1;
     if positions >= length {

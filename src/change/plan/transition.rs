@@ -1,4 +1,4 @@
-//! Two epochs at once: during a change, who is read, who is written, and who copies.
+//! Two epochs at once: the nodes that are read, written and copied during a migration.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -13,23 +13,24 @@ use crate::change::union::Union;
 use crate::space::HashSpace;
 use crate::{Error, KeyHash, NodeId, NodeList, Nodes, Refusal, Router, RouterExt};
 
-/// A change on its way: two routers, the plan between them, and how far it has come.
+/// A migration in progress: two routers, the plan between them, and the present phase.
 ///
 /// Every step has two phases. While its keys are [copying](Phase::Copying), they are read from the
-/// old nodes and written to the old and the new; once they have [switched](Phase::Switched), they
-/// are read from the new nodes and still written to both. When the next step begins, they are
-/// [done](Phase::Done): the new nodes alone have them, and the old may delete them. So a process
-/// that is one phase behind another, or ahead of it, reads nothing stale. Therefore:
+/// old nodes and written to the old and the new nodes. When they have
+/// [switched](Phase::Switched), they are read from the new nodes and still written to both. When the
+/// next step begins, they are [done](Phase::Done): only the new nodes have them, and the old nodes
+/// may delete them. So a process that is one phase behind or ahead of another reads nothing stale.
+/// To migrate:
 ///
-/// 1. [`advance`](Self::advance) everywhere, and wait until every process has;
-/// 2. after an odd phase, the nodes of [`sources`](Self::sources) copy the step's keys (of the copy
-///    and what is there, the later version stays, and a deletion is one too: to copy only what is
-///    missing loses writes), and those that [`may_delete`](Self::may_delete) delete those of the
-///    step before; after an even one there is nothing to do;
-/// 3. again, until [`is_done`](Self::is_done).
+/// 1. Call [`advance`](Self::advance) in every process, and wait until all have done so.
+/// 2. In an odd phase, the nodes of [`sources`](Self::sources) copy the keys of the step. If the
+///    target already has a key, the later version stays; a deletion is a version too. (Copying only
+///    missing keys would lose writes.) The nodes that [`may_delete`](Self::may_delete) keys of the
+///    previous step delete them. In an even phase there is nothing to do.
+/// 3. Repeat until [`is_done`](Self::is_done).
 ///
-/// The [phase](Self::phase) is a number, and all there is to remember: with the same routers and
-/// plan, [`at`](Self::at) goes on from it.
+/// The [phase](Self::phase) is a number and the only state. After a restart, [`at`](Self::at) goes on
+/// from it with the same routers and the same plan.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -60,77 +61,57 @@ pub struct Transition {
     cut: Cut,
     space: HashSpace,
     replicas: Replicas,
-    /// First and last position of each range, in order, and its step.
+    /// The first and the last position of each range, in order, and its step.
     ranges: Vec<(u64, u64, u32)>,
     steps: u32,
     phase: u32,
 }
 
-/// How far the change of a key has come.
-///
-/// ```
-/// use hashroute::plan::Phase;
-/// assert!(Phase::Waiting < Phase::Copying && Phase::Switched < Phase::Done);
-/// ```
+/// The progress of a key in a migration. Phases are ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Its step has not begun: the old nodes alone.
+    /// The step of the key has not begun: it is read from and written to the old nodes only.
     Waiting,
-    /// Read from the old nodes, written to the old and the new.
+    /// The key is read from the old nodes, and written to the old and the new nodes.
     Copying,
-    /// Read from the new nodes, written to the old and the new.
+    /// The key is read from the new nodes, and written to the old and the new nodes.
     Switched,
-    /// The new nodes alone.
+    /// The key is read from and written to the new nodes only.
     Done,
 }
 
 /// The owners of a key in both epochs.
-///
-/// ```
-/// use hashroute::plan::Owners;
-/// assert_eq!(Owners::default().now, None);
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Owners {
-    /// Who is read, and has every write.
+    /// The node to read from. It gets every write.
     pub now: Option<NodeId>,
-    /// Who is written as well, while that is somebody else: the next owner while the key is
-    /// copying; the one before, to which a reader may fall back, once it has switched.
+    /// A second node that must be written, if it is a different one: the new owner while the key is
+    /// copying; the old owner when it has switched. A reader may fall back to the old owner.
     pub other: Option<NodeId>,
 }
 
 /// The preference lists of a key in both epochs.
-///
-/// ```
-/// use hashroute::plan::Lists;
-/// assert!(Lists::default().writers().next().is_none());
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lists {
-    /// Who is read, the owner first.
+    /// The nodes to read from, the owner first.
     pub now: NodeList,
-    /// The list of the other epoch, while the key is copying or has switched; else empty.
+    /// The list of the other epoch while the key is copying or has switched; otherwise empty.
     pub other: NodeList,
 }
 
 impl Lists {
-    /// Everyone who has to be written, each once, those that are read first.
-    ///
-    /// ```
-    /// # use hashroute::plan::Lists;
-    /// assert_eq!(Lists::default().writers().count(), 0);
-    /// ```
+    /// Returns all nodes that must be written, each once, starting with the nodes to read from.
     pub fn writers(&self) -> impl Iterator<Item = NodeId> + '_ {
         let more = self.other.iter().filter(|id| !self.now.contains(id));
         self.now.iter().chain(more).copied()
     }
 }
 
-/// Who copies a key to whom: pairs of the nearest old replica and a node that gets the key. Up to
-/// four stand in it without an allocation.
+/// The copies of a key: pairs of the nearest old replica and a node that gets the key. Holds up to
+/// four pairs without an allocation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources(SmallVec<[[NodeId; 2]; 4]>);
 
@@ -152,12 +133,12 @@ impl<'a> IntoIterator for &'a Sources {
 }
 
 impl Transition {
-    /// Before the first step. O(ranges log ranges).
+    /// Starts a migration, before its first step. O(ranges log ranges).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] when the routers are not those of the plan, by their nodes and by who
-    /// owns what, and where loads decide who owns a key;
-    /// [`Error::Capacity`] when both together have more than 2^32 - 1 nodes.
+    /// [`Error::Unsupported`] if the routers are not those of the plan (their nodes and owners are
+    /// compared), or if one of them balances by load; [`Error::Capacity`] if both together have more
+    /// than 2^32 - 1 nodes.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -200,10 +181,10 @@ impl Transition {
         })
     }
 
-    /// The same change at a phase that was remembered.
+    /// Goes to a stored phase, to continue after a restart.
     ///
     /// # Errors
-    /// [`Error::Parameter`] beyond the last phase.
+    /// [`Error::Parameter`] above the last phase.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -217,70 +198,44 @@ impl Transition {
     /// ```
     pub fn at(mut self, phase: u32) -> Result<Self, Error> {
         if phase > self.last_phase() {
-            let expected = alloc::format!("at most {}, where all is done", self.last_phase());
+            let expected = alloc::format!("at most {}, the last phase", self.last_phase());
             return Err(Error::parameter("phase", phase, expected));
         }
         self.phase = phase;
         Ok(self)
     }
 
-    /// Go on to the next phase; `false` when there is none.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Transition}};
-    /// let ring = Arc::new(Ring::new([Node::new("a")])?);
-    /// let plan = Plan::new(&*ring, &*ring, Replicas::default(), Budget::default())?;
-    /// assert!(!Transition::new(ring.clone(), ring, &plan)?.advance()); // nothing moves
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Goes on to the next phase. Returns `false` if there is none.
     pub fn advance(&mut self) -> bool {
         let more = self.phase < self.last_phase();
         self.phase += u32::from(more);
         more
     }
 
-    /// Returns the phase: 0 before the first step, 2 k + 1 while step k (from 0) is copying, 2 k + 2
-    /// once it has switched, and one more than that of the last step when all is done.
+    /// Returns the phase: 0 before the first step; 2 k + 1 while step k (from 0) is copying; 2 k + 2
+    /// when it has switched; after the last step one more, when all is done.
     pub fn phase(&self) -> u32 {
         self.phase
     }
 
-    /// Whether the new router alone decides.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Transition}};
-    /// let ring = Arc::new(Ring::new([Node::new("a")])?);
-    /// let plan = Plan::new(&*ring, &*ring, Replicas::default(), Budget::default())?;
-    /// assert!(Transition::new(ring.clone(), ring, &plan)?.is_done());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns whether the migration is done: only the new router counts.
     pub fn is_done(&self) -> bool {
         self.phase == self.last_phase()
     }
 
-    /// Returns the nodes of both routers. All answers are ids of this set.
+    /// Returns the nodes of both routers. All results are ids of this set.
     pub fn nodes(&self) -> &Nodes {
         self.members.nodes()
     }
 
-    /// How far the change of a key has come. A key that does not move is done from the start. Two
-    /// lookups at most, and O(log ranges).
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Phase, Transition}};
-    /// let [a, b] = [Arc::new(Ring::new([Node::new("a")])?), Arc::new(Ring::new([Node::new("b")])?)];
-    /// let plan = Plan::new(&*a, &*b, Replicas::default(), Budget::default())?;
-    /// assert_eq!(Transition::new(a, b, &plan)?.phase_of(b"user:42"), Phase::Waiting);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the phase of a key. A key that does not move is done from the start. At most two
+    /// lookups, and O(log ranges).
     pub fn phase_of(&self, key: &[u8]) -> Phase {
         self.phase_at(self.cut.position(self.space, &*self.routers[0], key))
     }
 
-    /// Who has a key now, and who has it in the other epoch, while both count. Never allocates.
+    /// Returns the owner of a key now and, while both epochs count, its owner in the other epoch.
+    /// Never allocates.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -298,7 +253,7 @@ impl Transition {
         self.owners_by(self.phase_of(key), |side| self.routers[side].owner(key))
     }
 
-    /// As [`owners`](Self::owners), of a hash that both routers share.
+    /// Returns the same as [`owners`](Self::owners), for a hash that both routers share.
     pub(super) fn owners_of_hash(&self, key: KeyHash) -> Owners {
         let owner = |side: usize| self.routers[side].route_hash(key);
         self.owners_by(self.phase_of_hash(key), owner)
@@ -306,6 +261,8 @@ impl Transition {
 
     fn owners_by(&self, phase: Phase, owner: impl Fn(usize) -> Option<NodeId>) -> Owners {
         let owner = |side| owner(side).and_then(|id| self.members.id(side, id));
+        // Of two adjacent phases, each writes to the node that the other reads. So a process that is
+        // one phase behind or ahead reads nothing stale.
         let (now, other) = match phase {
             Phase::Waiting => (owner(0), None),
             Phase::Copying => (owner(0), owner(1)),
@@ -318,7 +275,8 @@ impl Transition {
         }
     }
 
-    /// The same for all replicas of a key, as many as the plan has. Allocates for more than eight.
+    /// Returns the lists of all replicas of a key, with the number of replicas of the plan.
+    /// Allocates for more than eight replicas.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -342,8 +300,8 @@ impl Transition {
         Lists { now, other }
     }
 
-    /// Who copies a key to whom while it is copying: a pair for each node that gets it, from the
-    /// nearest old replica. Empty at any other time.
+    /// Returns the copies of a key while it is copying: a pair for each node that gets the key, from
+    /// the nearest old replica. Empty at any other time.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -362,8 +320,8 @@ impl Transition {
         }
     }
 
-    /// Whether a node may delete a key: its move is done, and the new list does without the node.
-    /// Never of a key that nobody has in the new router.
+    /// Returns whether a node may delete a key: its move is done, and the node is not in the new
+    /// list. Always `false` for a key without an owner in the new router.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -379,8 +337,8 @@ impl Transition {
         self.phase_of(key) == Phase::Done && deletes(&self.both(key)).any(|id| id == node)
     }
 
-    /// This moment as a router, where the two routers hash keys alike; `None` where they do not,
-    /// since no one hash would do for both.
+    /// Returns this moment as a router; `None` if the two routers use different hash functions,
+    /// because no single key hash would do for both.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -396,17 +354,17 @@ impl Transition {
         (self.cut != Cut::Bytes).then_some(Moment(self))
     }
 
-    /// The old router (0) or the new (1).
+    /// Returns the old router (0) or the new router (1).
     pub(super) fn side(&self, side: usize) -> &dyn Router {
         &*self.routers[side]
     }
 
-    /// An id of that router as one of both.
+    /// Translates an id of a router into an id of both.
     pub(super) fn id(&self, side: usize, id: NodeId) -> Option<NodeId> {
         self.members.id(side, id)
     }
 
-    /// As [`phase_of`](Self::phase_of), of a hash that both routers share.
+    /// Returns the same as [`phase_of`](Self::phase_of), for a hash that both routers share.
     pub(super) fn phase_of_hash(&self, key: KeyHash) -> Phase {
         self.phase_at(self.cut.position_of_hash(self.space, key))
     }
@@ -417,6 +375,7 @@ impl Transition {
     }
 
     fn last_phase(&self) -> u32 {
+        // Two phases for each step, and one in which the last step is done.
         if self.steps == 0 {
             0
         } else {
@@ -435,9 +394,11 @@ impl Transition {
             let (_, last, step) = self.ranges.get(after.checked_sub(1)?)?;
             (at <= *last).then_some(*step)
         });
+        // In no range: the key does not move, so both routers agree on it.
         let Some(step) = step else {
             return Phase::Done;
         };
+        // Step k copies in phase 2 k + 1 and has switched in phase 2 k + 2.
         match self.phase.checked_sub(2 * step) {
             None | Some(0) => Phase::Waiting,
             Some(1) => Phase::Copying,
