@@ -1,11 +1,11 @@
-//! Changes of membership.
+//! Changes of the members.
 
 use alloc::boxed::Box;
 use core::fmt;
 
 use super::Node;
 
-/// A change of membership.
+/// A change of the members of a router.
 ///
 /// ```
 /// use hashroute::{Change, Node, Ring, Router};
@@ -18,8 +18,8 @@ use super::Node;
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 ///
-/// As text: `add d=2`, `remove a`, `reweight a=3`. A node that joins with weight 1 is `add d`;
-/// the alternate form, `{:#}`, writes its weight as well.
+/// As text: `add d=2`, `remove a`, `reweight a=3`. A weight of 1 is left out in `add d`; the
+/// alternate form `{:#}` writes it.
 ///
 /// ```
 /// use hashroute::Change;
@@ -34,37 +34,24 @@ use super::Node;
 pub enum Change {
     /// A node joins.
     Add(Node),
-    /// The node of this name leaves.
+    /// The node with this name leaves.
     Remove(Box<str>),
-    /// The node of this name gets this weight; 0 drains it.
+    /// The node with this name gets this weight; 0 drains it.
     Reweight(Box<str>, u32),
 }
 
 impl Change {
-    /// This node joins.
-    ///
-    /// ```
-    /// use hashroute::{Change, Node};
-    /// assert_eq!(Change::add("a"), Change::Add(Node::new("a")));
-    /// ```
+    /// Makes a change by which a node joins.
     pub fn add(node: impl Into<Node>) -> Self {
         Self::Add(node.into())
     }
 
-    /// The node of this name leaves.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Change::remove("a"), hashroute::Change::Remove("a".into()));
-    /// ```
+    /// Makes a change by which the node with this name leaves.
     pub fn remove(name: impl Into<Box<str>>) -> Self {
         Self::Remove(name.into())
     }
 
-    /// The node of this name gets this weight; 0 drains it.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Change::reweight("a", 2), hashroute::Change::Reweight("a".into(), 2));
-    /// ```
+    /// Makes a change by which the node with this name gets this weight; 0 drains it.
     pub fn reweight(name: impl Into<Box<str>>, weight: u32) -> Self {
         Self::Reweight(name.into(), weight)
     }

@@ -1,4 +1,4 @@
-//! A node as files and messages have it: flat, with what is usual left out.
+//! The form of a node in files and messages: flat, without default values.
 
 use alloc::boxed::Box;
 

@@ -1,4 +1,4 @@
-//! Where nodes stand: zones and racks, numbered.
+//! Locations of nodes: zones and racks, numbered.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -6,7 +6,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use super::Node;
 
 impl Node {
-    /// In this zone, on this rack, either of which may be left out or, which is the same, empty.
+    /// Sets the zone and the rack. `None` and an empty text both mean none.
     pub(crate) fn located(self, zone: Option<Box<str>>, rack: Option<Box<str>>) -> Self {
         let [zone, rack] = [zone, rack].map(|text| text.filter(|text| !text.is_empty()));
         let location = (zone, rack);
@@ -17,10 +17,10 @@ impl Node {
     }
 }
 
-/// Numbers for the distinct locations of the nodes with weight, small enough to index bits by.
+/// Numbers for the distinct locations of the nodes with weight, small enough to be indexes of bits.
 #[derive(Clone, Debug)]
 pub(super) struct LocationIds<K> {
-    /// The number of each location, and how many nodes stand there.
+    /// The number of each location, and the number of its nodes.
     known: BTreeMap<K, (u32, u32)>,
     free: BTreeSet<u32>,
 }
@@ -39,7 +39,7 @@ impl<K: Ord> LocationIds<K> {
         self.known.len()
     }
 
-    /// One more node stands there: the number of the location.
+    /// Counts one more node in a location, and returns the number of the location.
     pub(super) fn enter(&mut self, location: K) -> u32 {
         let next = u32::try_from(self.known.len() + self.free.len()).unwrap_or(u32::MAX);
         let free = &mut self.free;
@@ -49,7 +49,7 @@ impl<K: Ord> LocationIds<K> {
         *number
     }
 
-    /// One fewer.
+    /// Counts one node less in a location.
     pub(super) fn leave(&mut self, location: &K) {
         let Some((number, count)) = self.known.get_mut(location) else {
             return;
@@ -60,7 +60,8 @@ impl<K: Ord> LocationIds<K> {
         }
         self.free.insert(*number);
         self.known.remove(location);
-        // Numbers at the end go, so that last in, first out leaves no trace.
+        // Unused numbers at the end are dropped, so that adding nodes and removing them in reverse
+        // order restores the state exactly.
         while self
             .free
             .last()

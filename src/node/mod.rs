@@ -1,4 +1,4 @@
-//! Nodes, their ids, and the membership table that every strategy embeds.
+//! Nodes, their ids, and the table of members that every strategy embeds.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -17,10 +17,10 @@ pub use self::nodes::{Nodes, NodesIter};
 pub use self::server::Server;
 use crate::Error;
 
-/// A member that keys can go to: a name, a weight and, optionally, a zone and a rack.
+/// A member that can own keys: a name, a weight and, optionally, a zone and a rack.
 ///
-/// The **name** is the identity: two processes that know the same names agree, whatever
-/// the order they learned them in. Weight 0 means known but owns nothing (drained).
+/// The **name** is the identity. Two processes that know the same names agree, in whatever order they
+/// learned them. A node with weight 0 is known but owns nothing (drained).
 ///
 /// ```
 /// let node = hashroute::Node::new("cache-a").with_weight(2).with_location("eu-1", "rack-7");
@@ -28,8 +28,8 @@ use crate::Error;
 /// assert_eq!((node.zone(), node.rack()), (Some("eu-1"), Some("rack-7")));
 /// ```
 ///
-/// As text a node is `name` or `name=weight`, without its location. The last `=` divides, so a
-/// name that has one is written with its weight.
+/// As text a node is `name` or `name=weight`, without its location. The last `=` is the separator,
+/// so a name that contains `=` is always written with its weight.
 ///
 /// ```
 /// use hashroute::Node;
@@ -39,8 +39,8 @@ use crate::Error;
 /// assert_eq!(Node::new("a=b").to_string(), "a=b=1");
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-// Small, since a lookup ends with reading one of a table of them: half a cache line, with what
-// no lookup reads elsewhere.
+// 32 bytes, half a cache line: a lookup ends with a read of one node in a table. The location, which
+// no lookup reads, is behind a pointer.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(from = "flat::Node", into = "flat::Node"))]
@@ -51,15 +51,12 @@ pub struct Node {
     location: Option<Box<Location>>,
 }
 
-/// A node's zone and rack.
+/// The zone and the rack of a node.
 type Location = (Option<Box<str>>, Option<Box<str>>);
 
 impl Node {
-    /// A node of weight 1 with no location. The name is checked when the node joins a router.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Node::new("10.0.0.1:6379").weight(), 1);
-    /// ```
+    /// Makes a node of weight 1 without a location. The name is checked when the node joins a
+    /// router.
     pub fn new(name: impl Into<Box<str>>) -> Self {
         Self {
             name: name.into(),
@@ -68,41 +65,28 @@ impl Node {
         }
     }
 
-    /// The same node with this weight; 0 means known but owns nothing.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Node::new("big").with_weight(8).weight(), 8);
-    /// ```
+    /// Sets the weight; 0 means known but owns nothing.
     #[must_use]
     pub fn with_weight(mut self, weight: u32) -> Self {
         self.weight = weight;
         self
     }
 
-    /// The same node in this zone, on the rack it had, if any. The empty text is no zone.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Node::new("a").with_zone("eu-1").zone(), Some("eu-1"));
-    /// ```
+    /// Sets the zone and keeps the rack. An empty text means no zone.
     #[must_use]
     pub fn with_zone(self, zone: impl Into<Box<str>>) -> Self {
         let (_, rack) = self.location();
         self.located(Some(zone.into()), rack)
     }
 
-    /// The same node on this rack, in the zone it had, if any. The empty text is no rack.
-    ///
-    /// ```
-    /// let node = hashroute::Node::new("a").with_zone("eu-1").with_rack("r2");
-    /// assert_eq!((node.zone(), node.rack()), (Some("eu-1"), Some("r2")));
-    /// ```
+    /// Sets the rack and keeps the zone. An empty text means no rack.
     #[must_use]
     pub fn with_rack(self, rack: impl Into<Box<str>>) -> Self {
         let (zone, _) = self.location();
         self.located(zone, Some(rack.into()))
     }
 
-    /// The same node in this zone, on this rack of it. The empty text is none.
+    /// Sets the zone and the rack in it. An empty text means none.
     ///
     /// ```
     /// assert_eq!(hashroute::Node::new("a").with_location("eu-1", "r2").rack(), Some("r2"));
@@ -112,40 +96,24 @@ impl Node {
         self.located(Some(zone.into()), Some(rack.into()))
     }
 
-    /// The name, which is the identity.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Node::new("a").name(), "a");
-    /// ```
+    /// Returns the name, which is the identity.
     #[inline]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The weight, in units that only the sum over all nodes gives a meaning to.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Node::new("a").with_weight(3).weight(), 3);
-    /// ```
+    /// Returns the weight. Its unit is free: only the share of the total weight matters.
     #[inline]
     pub fn weight(&self) -> u32 {
         self.weight
     }
 
-    /// The zone: what fails together as a whole.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Node::new("a").zone(), None);
-    /// ```
+    /// Returns the zone. The nodes of a zone may fail together.
     pub fn zone(&self) -> Option<&str> {
         self.location.as_ref()?.0.as_deref()
     }
 
-    /// The rack inside the zone.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Node::new("a").with_zone("z").rack(), None);
-    /// ```
+    /// Returns the rack inside the zone.
     pub fn rack(&self) -> Option<&str> {
         self.location.as_ref()?.1.as_deref()
     }
@@ -162,19 +130,14 @@ impl Node {
     }
 }
 
-/// A node of weight 1 with this name.
-///
-/// ```
-/// use hashroute::Node;
-/// assert_eq!(Node::from("a"), Node::new("a"));
-/// ```
+/// Makes a node of weight 1 with this name.
 impl From<&str> for Node {
     fn from(name: &str) -> Self {
         Self::new(name)
     }
 }
 
-/// A node of weight 1 with this name.
+/// Makes a node of weight 1 with this name.
 impl From<alloc::string::String> for Node {
     fn from(name: alloc::string::String) -> Self {
         Self::new(name)
@@ -207,7 +170,7 @@ impl fmt::Display for Node {
 
 #[expect(
     clippy::missing_fields_in_debug,
-    reason = "the location is told as zone and rack"
+    reason = "the location is printed as zone and rack"
 )]
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -220,9 +183,10 @@ impl fmt::Debug for Node {
     }
 }
 
-/// A dense index of a node in one [`Nodes`], local to the process: send names, not ids.
+/// A dense index of a node in one [`Nodes`]. It is local to the process: send names, not ids.
 ///
-/// It stays while the node stays. The id of a node that left goes to the next one added.
+/// An id is valid as long as its node is a member. The next node that joins gets the id of a node
+/// that left.
 ///
 /// ```
 /// let nodes = hashroute::Nodes::new([hashroute::Node::new("a")])?;
@@ -234,7 +198,7 @@ impl fmt::Debug for Node {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(NonZeroU32);
 
-/// The [index](NodeId::index).
+/// Writes the [index](NodeId::index).
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.index().fmt(f)
@@ -242,7 +206,7 @@ impl fmt::Display for NodeId {
 }
 
 impl NodeId {
-    /// The index, below [`Nodes::id_bound`].
+    /// Returns the index, which is below [`Nodes::id_bound`].
     ///
     /// ```
     /// # let nodes = hashroute::Nodes::new([hashroute::Node::new("a")])?;
@@ -258,7 +222,7 @@ impl NodeId {
     /// The id of index 0.
     pub(crate) const FIRST: Self = Self(NonZeroU32::MIN);
 
-    /// `None` for an index that does not fit.
+    /// Returns the id of an index; `None` for an index that does not fit.
     pub(crate) fn from_index(index: usize) -> Option<Self> {
         let next = u32::try_from(index).ok()?.checked_add(1)?;
         NonZeroU32::new(next).map(Self)

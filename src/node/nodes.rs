@@ -1,4 +1,4 @@
-//! The membership table that every strategy embeds.
+//! The table of members that every strategy embeds.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
@@ -10,10 +10,10 @@ use super::{Change, Location, Node, NodeId};
 use crate::digest::Digest;
 use crate::{Error, Limit};
 
-/// The members of a router: names to ids to nodes, with sums kept.
+/// The members of a router. Maps names to ids and ids to nodes, and keeps the sums of weights.
 ///
-/// Iteration is in order of name, which is the canonical order of the crate: ties between
-/// nodes are broken by it.
+/// Iteration is in order of name. This is the canonical order of the crate: it decides ties between
+/// nodes.
 ///
 /// | operation | cost |
 /// |---|---|
@@ -38,14 +38,14 @@ pub struct Nodes {
     free: BTreeSet<NodeId>,
     total_weight: u64,
     weighted: usize,
-    // The zones and racks that hold a node with weight: when a search has seen that many, it can stop.
+    // The zones and racks that have a node with weight. A search that has seen that many can stop.
     zones: LocationIds<Option<Box<str>>>,
     racks: LocationIds<Location>,
-    /// By index: the numbers of the zone and the rack, while the node has weight.
+    /// The numbers of the zone and the rack of each node with weight, by index.
     numbers: Vec<(u32, u32)>,
 }
 
-/// The first nodes by name, and the number of all with a digest of the whole table.
+/// Prints the first eight nodes by name, and the number and a digest of all.
 impl fmt::Debug for Nodes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let first = self
@@ -73,11 +73,11 @@ impl fmt::Debug for Nodes {
 }
 
 impl Nodes {
-    /// A table whose ids follow the order given: for strategies in which the order is part
-    /// of the state (jump).
+    /// Builds a table with ids in the given order, for strategies in which the order matters (jump).
+    /// O(n log n).
     ///
     /// # Errors
-    /// [`Error::EmptyName`], [`Error::DuplicateNode`], [`Error::Capacity`] beyond 2^32 - 1 nodes.
+    /// [`Error::EmptyName`], [`Error::DuplicateNode`]; [`Error::Capacity`] above 2^32 - 1 nodes.
     ///
     /// ```
     /// use hashroute::{Node, Nodes};
@@ -116,11 +116,11 @@ impl Nodes {
         Ok(table)
     }
 
-    /// A table whose ids follow the names, so that the same set gives the same bytes in
-    /// whatever order it was listed: for strategies whose state is a set.
+    /// Builds a table with ids in order of name, so that the same set gives the same table in any
+    /// order of insertion. O(n log n).
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     ///
     /// ```
     /// use hashroute::{Node, Nodes};
@@ -134,48 +134,28 @@ impl Nodes {
         Self::new(nodes)
     }
 
-    /// How many members there are, those of weight 0 among them.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Nodes::default().len(), 0);
-    /// ```
+    /// Returns the number of members, including those with weight 0.
     pub fn len(&self) -> usize {
         self.by_name.len()
     }
 
-    /// Whether there is no member.
-    ///
-    /// ```
-    /// assert!(hashroute::Nodes::default().is_empty());
-    /// ```
+    /// Returns whether there is no member.
     pub fn is_empty(&self) -> bool {
         self.by_name.is_empty()
     }
 
-    /// How many members have a weight above 0.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Nodes};
-    /// assert_eq!(Nodes::new([Node::new("a"), Node::new("b").with_weight(0)])?.weighted(), 1);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the number of members with a weight above 0.
     pub fn weighted(&self) -> usize {
         self.weighted
     }
 
-    /// The sum of all weights; it cannot overflow.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Nodes};
-    /// let huge = |name: &str| Node::new(name).with_weight(u32::MAX);
-    /// assert_eq!(Nodes::new([huge("a"), huge("b")])?.total_weight(), 2 * u64::from(u32::MAX));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the sum of all weights. It cannot overflow.
     pub fn total_weight(&self) -> u64 {
         self.total_weight
     }
 
-    /// One more than the largest index in use: the length of an array by [`NodeId::index`].
+    /// Returns one more than the largest index in use: the length of an array indexed by
+    /// [`NodeId::index`].
     ///
     /// ```
     /// # use hashroute::{Change, Node, Nodes};
@@ -188,16 +168,12 @@ impl Nodes {
         self.slots.len()
     }
 
-    /// The id of a name.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Nodes::default().id("a"), None);
-    /// ```
+    /// Returns the id of the member with this name. O(log n).
     pub fn id(&self, name: &str) -> Option<NodeId> {
         self.rank(name).ok().map(|rank| self.by_name[rank])
     }
 
-    /// The node of an id, `None` when it has left.
+    /// Returns the node of an id; `None` if it has left.
     ///
     /// ```
     /// # use hashroute::{Node, Nodes};
@@ -211,25 +187,25 @@ impl Nodes {
         self.slots.get(id.index())?.as_ref()
     }
 
-    /// Returns the weight of a member; `None` for an id that has left.
+    /// Returns the weight of a member; `None` if it has left.
     #[inline]
     pub fn weight(&self, id: NodeId) -> Option<u32> {
         self.get(id).map(Node::weight)
     }
 
-    /// Returns the name of a member; `None` for an id that has left.
+    /// Returns the name of a member; `None` if it has left.
     #[inline]
     pub fn name(&self, id: NodeId) -> Option<&str> {
         self.get(id).map(Node::name)
     }
 
-    /// The weight of an id, or 0 when it has left: it then has no share.
+    /// Returns the weight of a member; 0 if it has left, because it then has no share.
     #[inline]
     pub(crate) fn weight_or_zero(&self, id: NodeId) -> u32 {
         self.weight(id).unwrap_or(0)
     }
 
-    /// All members in order of name.
+    /// Returns all members in order of name.
     ///
     /// ```
     /// # use hashroute::{Node, Nodes};
@@ -244,44 +220,37 @@ impl Nodes {
         }
     }
 
-    /// The ids of all nodes in order of name.
-    ///
-    /// ```
-    /// # use hashroute::Nodes;
-    /// let nodes = Nodes::new(["b", "a"])?;
-    /// assert_eq!(nodes.ids().map(|id| id.index()).collect::<Vec<_>>(), [1, 0]);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the ids of all members in order of name.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + ExactSizeIterator + '_ {
         self.by_name.iter().copied()
     }
 
-    /// How many zones hold a node with weight. Nodes without a zone count as one unnamed zone,
-    /// since nothing says that they would fail apart.
+    /// Returns the number of zones with a weighted node. All nodes without a zone count as one
+    /// unnamed zone, because they may fail together.
     pub(crate) fn zones(&self) -> usize {
         self.zones.len()
     }
 
-    /// The number of a node's zone, for telling zones apart.
+    /// Returns the number of the zone of a node. Different zones have different numbers.
     pub(crate) fn zone_number(&self, id: NodeId) -> usize {
         self.numbers
             .get(id.index())
             .map_or(0, |(zone, _)| *zone as usize)
     }
 
-    /// The number of a node's rack, for telling racks apart.
+    /// Returns the number of the rack of a node. Different racks have different numbers.
     pub(crate) fn rack_number(&self, id: NodeId) -> usize {
         self.numbers
             .get(id.index())
             .map_or(0, |(_, rack)| *rack as usize)
     }
 
-    /// How many racks hold a node with weight.
+    /// Returns the number of racks with a weighted node.
     pub(crate) fn racks(&self) -> usize {
         self.racks.len()
     }
 
-    /// Returns the id that a change takes away: that of a member which is to leave.
+    /// Returns the id of the member that a change removes.
     pub(crate) fn leaving(&self, change: &Change) -> Option<NodeId> {
         match change {
             Change::Remove(name) => self.id(name),
@@ -289,10 +258,10 @@ impl Nodes {
         }
     }
 
-    /// Whether [`apply`](Self::apply) would take this change.
+    /// Checks a change without applying it.
     ///
     /// # Errors
-    /// As [`apply`](Self::apply).
+    /// The errors of [`apply`](Self::apply).
     ///
     /// ```
     /// use hashroute::{Change, Error, Nodes};
@@ -314,11 +283,11 @@ impl Nodes {
         }
     }
 
-    /// Make one change and give the id of the node it was about.
+    /// Applies one change and returns the id of its node.
     ///
     /// # Errors
-    /// [`Error::EmptyName`], [`Error::DuplicateNode`] and [`Error::Capacity`] for an addition,
-    /// [`Error::UnknownNode`] for the others. Nothing has changed then.
+    /// [`Error::EmptyName`], [`Error::DuplicateNode`] and [`Error::Capacity`] for a node that joins;
+    /// [`Error::UnknownNode`] for the other changes. Nothing changes then.
     ///
     /// ```
     /// use hashroute::{Change, Node, Nodes};
@@ -337,17 +306,11 @@ impl Nodes {
         }
     }
 
-    /// A copy with one change made: for routers that must look at the result before they agree.
+    /// Returns a copy with one change applied, for routers that must check the result before they
+    /// accept it.
     ///
     /// # Errors
-    /// As [`apply`](Self::apply).
-    ///
-    /// ```
-    /// # use hashroute::{Change, Node, Nodes};
-    /// let before = Nodes::new([Node::new("a")])?;
-    /// assert_eq!((before.len(), before.after(&Change::remove("a"))?.len()), (1, 0));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// The errors of [`apply`](Self::apply).
     pub fn after(&self, change: &Change) -> Result<Self, Error> {
         self.check(change)?;
         let mut nodes = self.clone();
@@ -388,7 +351,8 @@ impl Nodes {
         let node = self.slots[id.index()].take().ok_or_else(unknown)?;
         self.uncount(&node);
         self.free.insert(id);
-        // Trailing holes go, so that last in, first out leaves no trace.
+        // Unused indexes at the end are dropped, so that adding nodes and removing them in reverse
+        // order restores the table exactly.
         while self.slots.last().is_some_and(Option::is_none) {
             self.slots.pop();
             self.numbers.pop();
@@ -426,11 +390,8 @@ impl Nodes {
         }
     }
 
-    /// Bytes on the heap, names included, zones, racks and allocator overhead not.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Nodes::default().heap_bytes(), 0);
-    /// ```
+    /// Returns the number of bytes on the heap, with names, but without zones, racks and the overhead
+    /// of the allocator.
     pub fn heap_bytes(&self) -> usize {
         let names: usize = self
             .slots
@@ -445,7 +406,7 @@ impl Nodes {
     }
 }
 
-/// Equal tables have the same nodes under the same ids, however they came to be.
+/// Two tables are equal if they have the same nodes with the same ids. Earlier changes do not matter.
 ///
 /// ```
 /// use hashroute::{Change, Nodes};
@@ -472,7 +433,7 @@ impl<'a> IntoIterator for &'a Nodes {
     }
 }
 
-/// The members of a [`Nodes`] in order of name.
+/// An iterator over the members of a [`Nodes`] in order of name.
 #[derive(Clone, Debug)]
 pub struct NodesIter<'a> {
     ids: core::slice::Iter<'a, NodeId>,

@@ -1,11 +1,12 @@
-//! Servers: members as a system's configuration has them.
+//! Servers: members in the form of a system's configuration.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::{Change, Node};
 
-/// A server as a system's configuration has it.
+/// A member of a dialect, in the form of the system's configuration: a name, a weight, an optional
+/// label, and whether it is down.
 ///
 /// ```
 /// use hashroute::Server;
@@ -20,12 +21,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server of weight 1 that is up and whose name is its label.
+    /// Makes a server of weight 1 that is up and has its name as its label.
     pub fn new(name: impl Into<Box<str>>) -> Self {
         Node::new(name).into()
     }
 
-    /// The same server with this weight; 0 is down.
+    /// Sets the weight; 0 means down.
     #[must_use]
     pub fn with_weight(self, weight: u32) -> Self {
         Self {
@@ -35,7 +36,7 @@ impl Server {
         }
     }
 
-    /// The same server with what the system hashes in place of its name.
+    /// Sets the label: the text that the system hashes in place of the name.
     #[must_use]
     pub fn with_label(self, label: impl Into<Box<str>>) -> Self {
         Self {
@@ -44,39 +45,39 @@ impl Server {
         }
     }
 
-    /// The same server, down: known to the system with its weight, and passed over.
+    /// Marks the server as down: the system knows it with its weight, but skips it.
     #[must_use]
     pub fn down(self) -> Self {
         Self { down: true, ..self }
     }
 
-    /// The name: by default the address, as the system's configuration has it.
+    /// Returns the name: by default the address in the system's configuration.
     pub fn name(&self) -> &str {
         self.node.name()
     }
 
-    /// What the system hashes for it: its label, or its name.
+    /// Returns the text that the system hashes for the server: its label, or its name.
     pub fn label(&self) -> &str {
         self.own_label().unwrap_or(self.name())
     }
 
-    /// The label, if it has one.
+    /// Returns the label, if the server has one.
     pub fn own_label(&self) -> Option<&str> {
         self.label.as_deref()
     }
 
-    /// The weight in the configuration, which a server that is down keeps.
+    /// Returns the weight in the configuration. A server that is down keeps it.
     pub fn weight(&self) -> u32 {
         self.node.weight()
     }
 
-    /// Whether it is down.
+    /// Returns whether the server is down.
     pub fn is_down(&self) -> bool {
         self.down
     }
 
-    /// Makes one change in a list of servers, which a router has taken already. One that is down keeps
-    /// its weight in the configuration.
+    /// Applies a change to a list of servers, after a router has accepted it. A server that goes down
+    /// keeps its weight in the configuration.
     pub(crate) fn change(servers: &mut Vec<Self>, change: &Change) {
         match change {
             Change::Add(node) => servers.push(Self::from(node.clone())),
@@ -89,7 +90,7 @@ impl Server {
         }
     }
 
-    /// Gives it this weight; 0 takes it down and keeps the weight of the configuration.
+    /// Sets the weight of a server; 0 marks it as down and keeps the weight of the configuration.
     pub(crate) fn reweight(&mut self, weight: u32) {
         self.down = weight == 0;
         if weight > 0 {
@@ -97,19 +98,15 @@ impl Server {
         }
     }
 
-    /// As a member of a router: one that is down weighs nothing.
+    /// Returns the server as a member of a router. A server that is down has weight 0.
     pub fn to_node(&self) -> Node {
         let weight = if self.down { 0 } else { self.weight() };
         self.node.clone().with_weight(weight)
     }
 }
 
-/// Its name is what the system's configuration calls the server; weight 0 is down.
-///
-/// ```
-/// use hashroute::{Node, compat::Server};
-/// assert!(Server::from(Node::new("a").with_weight(0)).is_down());
-/// ```
+/// Makes a server from a node. The name of the node is the name in the system's configuration;
+/// weight 0 means down.
 impl From<Node> for Server {
     fn from(node: Node) -> Self {
         Self {

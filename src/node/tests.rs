@@ -2,7 +2,7 @@ use super::*;
 use alloc::string::ToString;
 
 #[test]
-fn ids_stay_and_are_reused_lowest_first() -> Result<(), Error> {
+fn ids_do_not_change_and_the_lowest_unused_id_is_used_first() -> Result<(), Error> {
     let mut nodes = Nodes::new(["a", "b", "c", "d"].map(Node::new))?;
     nodes.apply(&Change::remove("c"))?;
     nodes.apply(&Change::remove("a"))?;
@@ -14,7 +14,7 @@ fn ids_stay_and_are_reused_lowest_first() -> Result<(), Error> {
 }
 
 #[test]
-fn removal_in_reverse_leaves_no_trace() -> Result<(), Error> {
+fn removing_nodes_in_reverse_order_restores_the_table() -> Result<(), Error> {
     let before = Nodes::new([Node::new("a")])?;
     let mut after = before.clone();
     after.apply(&Change::Add(Node::new("b").with_location("z", "r")))?;
@@ -26,7 +26,7 @@ fn removal_in_reverse_leaves_no_trace() -> Result<(), Error> {
 }
 
 #[test]
-fn failed_changes_change_nothing() -> Result<(), Error> {
+fn a_failed_change_leaves_the_table_as_it_was() -> Result<(), Error> {
     let mut nodes = Nodes::new([Node::new("a"), Node::new("b")])?;
     let before = alloc::format!("{nodes:?}");
     for change in [
@@ -43,7 +43,7 @@ fn failed_changes_change_nothing() -> Result<(), Error> {
 }
 
 #[test]
-fn an_empty_zone_or_rack_is_none() {
+fn an_empty_zone_or_rack_means_none() {
     let plain = Node::new("a");
     for node in [
         plain.clone().with_zone(""),
@@ -58,7 +58,7 @@ fn an_empty_zone_or_rack_is_none() {
 }
 
 #[test]
-fn nodes_and_changes_come_back_from_their_text() -> Result<(), Error> {
+fn nodes_parse_back_from_their_text() -> Result<(), Error> {
     for name in ["a", "10.0.0.1:6379", "a=b", "=", "a=1", "a=b=", " é\n"] {
         for weight in [0, 1, 2, u32::MAX] {
             let node = Node::new(name).with_weight(weight);
@@ -82,7 +82,7 @@ fn nodes_and_changes_come_back_from_their_text() -> Result<(), Error> {
 }
 
 #[test]
-fn tables_are_equal_by_nodes_and_ids() -> Result<(), Error> {
+fn tables_with_equal_nodes_and_ids_are_equal() -> Result<(), Error> {
     let table = Nodes::new(["a", "b"])?;
     assert_eq!(table, Nodes::sorted(["b", "a"])?);
     assert_ne!(table, Nodes::new(["b", "a"])?);
