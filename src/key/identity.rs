@@ -1,4 +1,4 @@
-//! Which function a router hashes keys with, as a value that can be compared.
+//! The identity of the hash function of a router, as a value that can be compared.
 
 use alloc::sync::Arc;
 use core::any::Any;
@@ -6,10 +6,10 @@ use core::fmt;
 
 use super::{KeyHash, KeyHasher};
 
-/// The identity of a router's hash function: two routers with equal identities give every key the
-/// same hash.
+/// The identity of the hash function of a router. Two routers with equal identities give every key
+/// the same hash.
 ///
-/// Equality is partial: [`PerKey`](Self::PerKey) equals nothing, itself included, as NaN does.
+/// Equality is partial, like that of NaN: [`PerKey`](Self::PerKey) does not even equal itself.
 ///
 /// ```
 /// use hashroute::{HashId, KeyHasher, Maglev, Ring, Router};
@@ -31,7 +31,7 @@ pub enum HashId {
     /// The function of a real system. Its hashes fill the bits of the router's
     /// [ranges](crate::Router::ranges).
     System(SystemHash),
-    /// A function that looks at more than the key, or that is not known: it has no equal.
+    /// A function that uses more than the key, or an unknown function. It equals no other.
     PerKey,
 }
 
@@ -71,7 +71,7 @@ impl PartialEq for HashId {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Spread(a), Self::Spread(b)) | (Self::Raw(a), Self::Raw(b)) => a == b,
-            // A function that fills 64 bits is not mixed, so both ways give the same hash.
+            // A function that fills 64 bits is not mixed, so both variants give the same hash.
             (Self::Spread(a), Self::Raw(b)) | (Self::Raw(a), Self::Spread(b)) => {
                 a == b && a.function().is_spread()
             }
@@ -81,9 +81,9 @@ impl PartialEq for HashId {
     }
 }
 
-/// The hash function of a real system, as the typed options that decide it.
+/// The hash function of a real system, as its name and the options that determine it.
 ///
-/// Two are equal when name, type and value of the options are equal.
+/// Two are equal if their names and the types and values of their options are equal.
 ///
 /// ```
 /// use hashroute::SystemHash;
@@ -103,13 +103,8 @@ pub struct SystemHash {
 }
 
 impl SystemHash {
-    /// Makes the identity from the system's name and all options that decide the hash of a key;
-    /// `()` where there are none.
-    ///
-    /// ```
-    /// use hashroute::SystemHash;
-    /// assert_eq!(SystemHash::new("dubbo", ()), SystemHash::new("dubbo", ()));
-    /// ```
+    /// Makes the identity from the name of the system and all options that determine the hash of a
+    /// key; `()` without options.
     pub fn new<T>(name: &'static str, options: T) -> Self
     where
         T: PartialEq + fmt::Debug + Send + Sync + 'static,
@@ -131,7 +126,7 @@ impl fmt::Debug for SystemHash {
     }
 }
 
-/// A value of any type that can be compared with one of any type.
+/// A value of any type that can be compared with a value of any type.
 trait Options: fmt::Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
     fn equals(&self, other: &dyn Options) -> bool;

@@ -1,4 +1,4 @@
-//! From the bytes of a key to the number that strategies route by.
+//! Hashes the bytes of a key into the number that strategies route by.
 
 use alloc::format;
 use alloc::string::String;
@@ -16,9 +16,9 @@ pub use tag::HashTag;
 use crate::error::Error;
 use crate::hash::{GOLDEN_GAMMA, HashFunction, Secret, mix64};
 
-/// The hash of a key: 64 bits, all that a strategy ever sees of it.
+/// The hash of a key: 64 bits. A strategy sees nothing else of the key.
 ///
-/// Make one with a [`KeyHasher`], from an integer id, or from a hash you already have.
+/// Make one with a [`KeyHasher`], from an integer id, or from an existing hash.
 ///
 /// ```
 /// use hashroute::{KeyHash, KeyHasher};
@@ -27,9 +27,9 @@ use crate::hash::{GOLDEN_GAMMA, HashFunction, Secret, mix64};
 /// assert_ne!(KeyHash::from_integer(1), KeyHash::from_raw(1));
 /// ```
 ///
-/// [`Display`](fmt::Display) writes 16 hexadecimal digits. So does serde (feature `serde`) in
-/// formats for people: JSON readers that keep numbers as doubles lose digits beyond 2^53. Binary
-/// formats get the number.
+/// [`Display`](fmt::Display) writes 16 hexadecimal digits. With the feature `serde`, text formats
+/// use the same form, because JSON readers that store numbers as doubles lose digits above 2^53.
+/// Binary formats use the number.
 ///
 /// ```
 /// use hashroute::KeyHash;
@@ -53,7 +53,7 @@ impl fmt::LowerHex for KeyHash {
 }
 
 impl KeyHash {
-    /// The default hash of a key: XXH3 with seed 0. A few nanoseconds for a short key.
+    /// Returns the default hash of a key: XXH3 with seed 0. A few nanoseconds for a short key.
     ///
     /// ```
     /// use hashroute::KeyHash;
@@ -65,9 +65,9 @@ impl KeyHash {
         Self(HashFunction::Xxh3.value([0; 2], key))
     }
 
-    /// The hash of an integer id, mixed so that sequential ids spread evenly.
+    /// Returns the hash of an integer id, mixed so that sequential ids spread evenly.
     ///
-    /// The first output of `SplitMix64` from the state `id`; different ids never collide.
+    /// It is the first output of `SplitMix64` from the state `id`. Different ids never collide.
     ///
     /// ```
     /// use hashroute::KeyHash;
@@ -79,38 +79,26 @@ impl KeyHash {
         Self(mix64(id.wrapping_add(GOLDEN_GAMMA)))
     }
 
-    /// A hash made elsewhere, taken as it is.
+    /// Makes a key hash from an existing hash, without mixing.
     ///
-    /// Ring, rendezvous, jump and Maglev need all of its 64 bits to be even, as those of
-    /// [`KeyHasher::spread`] are.
-    ///
-    /// ```
-    /// use hashroute::KeyHash;
-    ///
-    /// assert_eq!(KeyHash::from_raw(7).get(), 7);
-    /// ```
+    /// Ring, rendezvous, jump and Maglev need a hash that is evenly distributed over all 64 bits, as
+    /// the hashes of [`KeyHasher::spread`] are.
     #[inline]
     pub const fn from_raw(hash: u64) -> Self {
         Self(hash)
     }
 
-    /// The number itself.
-    ///
-    /// ```
-    /// use hashroute::KeyHash;
-    ///
-    /// assert_eq!(KeyHash::from_raw(7).get(), 7);
-    /// ```
+    /// Returns the number.
     #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// Another hash of the same key, one for each `round`, independent of this one and of each
-    /// other: for walks that draw again. Four multiplications.
+    /// Returns another hash of the same key, one for each `round`, for walks that draw again. The
+    /// hashes of all rounds are independent of each other and of this hash. Four multiplications.
     ///
-    /// Good for any hash, also 0 or sequential numbers from [`from_raw`](Self::from_raw). Within
-    /// one round different hashes stay different. Round 0 is a new hash as well.
+    /// Works for any hash, also for 0 and for sequential numbers from [`from_raw`](Self::from_raw).
+    /// Within one round, different hashes stay different. Round 0 is a new hash too.
     ///
     /// ```
     /// use hashroute::KeyHash;
@@ -122,16 +110,16 @@ impl KeyHash {
     #[inline]
     #[must_use]
     pub const fn rehash(self, round: u64) -> Self {
-        // Mixed before the step as well: otherwise hashes that lie a multiple of gamma apart, as
-        // those of Fibonacci hashing do, would share their rounds.
+        // Mixed before the step too. Otherwise hashes with a distance of a multiple of gamma, as in
+        // Fibonacci hashing, would share their rounds.
         let start = mix64(self.0.wrapping_add(GOLDEN_GAMMA));
         Self(mix64(start.wrapping_add(round.wrapping_mul(GOLDEN_GAMMA))))
     }
 }
 
-/// How keys are hashed: a [`HashFunction`], its seed or key, and a [`HashTag`] where one is used.
+/// Hashes keys: a [`HashFunction`], its seed or key, and optionally a [`HashTag`].
 ///
-/// Peers that must agree on routes must use equal hashers. [`Default`] is XXH3 with seed 0 and no
+/// Peers that must agree on routes must use equal hashers. The default is XXH3 with seed 0 and no
 /// tag, in this and every later version.
 ///
 /// ```
@@ -142,21 +130,21 @@ impl KeyHash {
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 ///
-/// Without serde: a key must not end in a log or a file by accident. `Spec` (feature `spec`)
-/// writes hashers where peers need them.
+/// There is no serde for hashers, so that a secret key does not get into a log or a file by
+/// accident. `Spec` (feature `spec`) writes hashers for peers.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct KeyHasher {
     function: HashFunction,
     /// The seed and 0, or the key as two little-endian words.
     secret: [u64; 2],
     tag: Option<HashTag>,
-    /// Whether this is XXH3 of whole keys: one test on the way of nearly every lookup, not two.
+    /// Whether this is XXH3 of whole keys. Nearly every lookup tests this one flag, not two fields.
     plain: bool,
 }
 
 impl KeyHasher {
-    /// As Redis Cluster hashes: CRC-16/XMODEM and `{}`. The slot is [`raw`](Self::raw) modulo
-    /// 16384.
+    /// The hasher of Redis Cluster: CRC-16/XMODEM and the tag `{}`. The slot of a key is
+    /// [`raw`](Self::raw) modulo 16384.
     ///
     /// ```
     /// use hashroute::KeyHasher;
@@ -174,19 +162,19 @@ impl KeyHasher {
         }
     }
 
-    /// Hashes whole keys with `function`, its seed or key being 0.
+    /// Makes a hasher of whole keys with `function`. Its seed or key is 0.
     ///
     /// ```
     /// use hashroute::{HashFunction, KeyHasher};
     ///
-    /// assert_eq!(KeyHasher::new(HashFunction::Crc32).raw(b"123456789").get(), 0xcbf4_3926);
+    /// assert_eq!(KeyHasher::new(HashFunction::Fnv1a64).raw(b"a").get(), 0xaf63_dc4c_8601_ec8c);
     /// ```
     pub const fn new(function: HashFunction) -> Self {
         Self::made(function, [0; 2], None)
     }
 
-    /// Hashes with SipHash-1-3 under a secret key, so that nobody without it can choose keys that
-    /// all fall on one node.
+    /// Makes a hasher with SipHash-1-3 and a secret key. Nobody without the secret key can choose
+    /// keys that all go to one node.
     ///
     /// ```
     /// use hashroute::{HashFunction, KeyHasher};
@@ -199,19 +187,18 @@ impl KeyHasher {
         Self::made(HashFunction::Sip13, words(key), None)
     }
 
-    /// The same with a seed.
+    /// Sets the seed.
     ///
     /// # Errors
-    ///
-    /// [`Error::Parameter`] where the function takes no seed, or one of 32 bits and `seed` does
-    /// not fit.
+    /// [`Error::Parameter`] if the function takes no seed, or if `seed` does not fit into its 32
+    /// bits.
     ///
     /// ```
     /// use hashroute::{HashFunction, KeyHasher};
     ///
     /// let seeded = KeyHasher::default().with_seed(1)?;
     /// assert_ne!(seeded.raw(b"a"), KeyHasher::default().raw(b"a"));
-    /// assert!(KeyHasher::new(HashFunction::Md5).with_seed(1).is_err());
+    /// assert!(KeyHasher::new(HashFunction::Fnv1a64).with_seed(1).is_err());
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn with_seed(self, seed: u64) -> Result<Self, Error> {
@@ -230,11 +217,10 @@ impl KeyHasher {
         }
     }
 
-    /// The same with a key of 128 bits.
+    /// Sets a secret key of 128 bits.
     ///
     /// # Errors
-    ///
-    /// [`Error::Parameter`] where the function takes no such key; the message does not show it.
+    /// [`Error::Parameter`] if the function takes no secret key. The message does not show the key.
     ///
     /// ```
     /// use hashroute::{HashFunction, KeyHasher};
@@ -256,13 +242,12 @@ impl KeyHasher {
         }
     }
 
-    /// The same with another function: the tag stays, and the seed or the key where this function
-    /// takes one.
+    /// Sets another function. The tag stays, and so does the seed or the secret key if the new
+    /// function takes one.
     ///
     /// # Errors
-    ///
-    /// [`Error::Parameter`] where the function takes a key and there is none, or a seed of 32
-    /// bits and there is a longer one.
+    /// [`Error::Parameter`] if the new function takes a secret key and there is none, or if the seed
+    /// does not fit into its 32 bits.
     ///
     /// ```
     /// use hashroute::{HashFunction, HashTag, KeyHasher};
@@ -287,7 +272,7 @@ impl KeyHasher {
         }
     }
 
-    /// The same with only the tagged part of each key hashed.
+    /// Sets a tag: only the tagged part of each key is hashed.
     ///
     /// ```
     /// use hashroute::{HashTag, KeyHasher};
@@ -300,30 +285,18 @@ impl KeyHasher {
         Self::made(self.function, self.secret, Some(tag))
     }
 
-    /// The hash function.
-    ///
-    /// ```
-    /// use hashroute::{HashFunction, KeyHasher};
-    ///
-    /// assert_eq!(KeyHasher::default().function(), HashFunction::Xxh3);
-    /// ```
+    /// Returns the hash function.
     pub const fn function(&self) -> HashFunction {
         self.function
     }
 
-    /// The hash tag, if one is used.
-    ///
-    /// ```
-    /// use hashroute::{HashTag, KeyHasher};
-    ///
-    /// assert_eq!(KeyHasher::REDIS.tag(), Some(HashTag::BRACES));
-    /// ```
+    /// Returns the hash tag, if there is one.
     pub const fn tag(&self) -> Option<HashTag> {
         self.tag
     }
 
-    /// The bytes of `key` that are hashed: the tagged part, or all. Constant time without a tag,
-    /// else linear in the key.
+    /// Returns the bytes of `key` that are hashed: the tagged part, or all. O(1) without a tag,
+    /// otherwise O(length of the key).
     ///
     /// ```
     /// use hashroute::KeyHasher;
@@ -339,8 +312,9 @@ impl KeyHasher {
         }
     }
 
-    /// The function's own number, [`bits`](HashFunction::bits) wide: for strategies that take it
-    /// modulo something, as modulo and hash slots do. Linear in the key.
+    /// Returns the value of the function without mixing, with a width of
+    /// [`bits`](HashFunction::bits), for strategies that use its remainder: modulo and hash slots.
+    /// O(length of the key).
     ///
     /// ```
     /// use hashroute::KeyHasher;
@@ -352,12 +326,12 @@ impl KeyHasher {
         KeyHash(self.function.value(self.secret, self.part(key)))
     }
 
-    /// The key's hash over all 64 bits, for strategies that compare whole numbers: ring,
-    /// rendezvous, jump, Maglev. Linear in the key.
+    /// Returns a hash over all 64 bits, for strategies that compare whole numbers: ring, rendezvous,
+    /// jump, Maglev. O(length of the key).
     ///
-    /// The same as [`raw`](Self::raw) where the function [fills 64
-    /// bits](HashFunction::is_spread), else that through [`mix64`]. Mixing makes the most of a
-    /// narrow value but adds none: CRC-16 still tells only 65536 keys apart.
+    /// It equals [`raw`](Self::raw) if the function [fills 64 bits](HashFunction::is_spread);
+    /// otherwise it is `raw` through [`mix64`]. Mixing spreads a narrow value but adds no
+    /// information: CRC-16 still has only 65536 different values.
     ///
     /// ```
     /// use hashroute::hash::mix64;
@@ -367,16 +341,17 @@ impl KeyHasher {
     /// ```
     #[inline]
     pub fn spread(&self, key: &[u8]) -> KeyHash {
-        // Apart, so that the default inlines into the caller and the rest does not.
+        // A separate case, so that the default inlines into the caller and the rest does not.
         if self.plain {
             return KeyHash(HashFunction::Xxh3.value(self.secret, key));
         }
         self.spread_as_told(key)
     }
 
-    /// As [`spread`](Self::spread), for [`Router::hash_key`](crate::Router::hash_key).
-    // The `Some` is made where the hash is: behind a pointer, where nothing inlines, making it in
-    // the caller costs a stack frame. The rest is a tail call for the same reason.
+    /// Returns the same hash as [`spread`](Self::spread), for
+    /// [`Router::hash_key`](crate::Router::hash_key).
+    // The `Some` is made here, next to the hash. In a call through a pointer nothing inlines, and
+    // making it in the caller would cost a stack frame. The rest is a tail call for the same reason.
     #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
     #[inline(always)]
     pub(crate) fn spread_some(&self, key: &[u8]) -> Option<KeyHash> {
@@ -395,7 +370,7 @@ impl KeyHasher {
         Some(self.mixed(key))
     }
 
-    /// As [`raw`](Self::raw), likewise.
+    /// Returns the same hash as [`raw`](Self::raw), for the same reason.
     #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
     #[inline(always)]
     pub(crate) fn raw_some(&self, key: &[u8]) -> Option<KeyHash> {
@@ -412,7 +387,7 @@ impl KeyHasher {
     #[inline(never)]
     fn raw_any(&self, key: &[u8]) -> Option<KeyHash> {
         let part = self.part(key);
-        // Named, so that the function of Redis is inlined: the other arm calls by a table.
+        // A separate arm, so that the function of Redis is inlined. The other arm calls by a table.
         Some(KeyHash(match self.function {
             HashFunction::Crc16 => HashFunction::Crc16.value(self.secret, part),
             other => other.value(self.secret, part),
@@ -424,11 +399,11 @@ impl KeyHasher {
         self.mixed(key)
     }
 
-    /// The hash of the part that is hashed, mixed where the function does not fill 64 bits.
+    /// Hashes the tagged part, and mixes the hash if the function does not fill 64 bits.
     #[inline]
     fn mixed(&self, key: &[u8]) -> KeyHash {
         let part = self.part(key);
-        // Redis's hash is the one that is used most of those that are mixed: asked first.
+        // Among the mixed functions that of Redis is used most, so it is tested first.
         if self.function == HashFunction::Crc16 {
             return KeyHash(mix64(HashFunction::Crc16.value(self.secret, part)));
         }
@@ -469,7 +444,7 @@ impl fmt::Debug for KeyHasher {
             Secret::Seed32 | Secret::Seed64 => {
                 hasher.field("seed", &self.secret[0]);
             }
-            // Who reads it in a log could aim keys at one node.
+            // A reader of the log could otherwise choose keys that all go to one node.
             Secret::Key128 => {
                 hasher.field("key", &format_args!(".."));
             }
@@ -478,7 +453,7 @@ impl fmt::Debug for KeyHasher {
     }
 }
 
-// Little-endian, as the paper of SipHash reads its key.
+// Little-endian, as in the paper of SipHash.
 const fn words(key: [u8; 16]) -> [u64; 2] {
     let key = u128::from_le_bytes(key);
     [(key & 0xffff_ffff_ffff_ffff) as u64, (key >> 64) as u64]

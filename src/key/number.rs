@@ -1,4 +1,4 @@
-//! Key hashes for serde: text where people read, a number where they do not.
+//! Key hashes for serde: hexadecimal text in text formats, a number in binary formats.
 
 use alloc::string::String;
 

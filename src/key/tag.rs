@@ -1,14 +1,14 @@
-//! Hash tags: the part of a key that decides its hash.
+//! Hash tags: the part of a key that is hashed.
 
 use core::str::FromStr;
 
 use crate::Error;
 
-/// Which part of a key is hashed: what stands between two given bytes, so that related keys can
-/// share a node.
+/// Selects the part of a key that is hashed: the bytes between two given bytes, so that related keys
+/// can share a node.
 ///
-/// The rule of Redis Cluster and twemproxy: from the first `open`, the first `close` after it. If
-/// at least one byte lies between, those bytes; else the whole key.
+/// The rule is that of Redis Cluster and twemproxy. The part lies between the first `open` and the
+/// first `close` after it. If there is no such part, or if it is empty, the whole key is hashed.
 ///
 /// ```
 /// use hashroute::HashTag;
@@ -27,7 +27,7 @@ impl HashTag {
     /// `{` and `}`, the pair of Redis Cluster.
     pub const BRACES: Self = Self::new(b'{', b'}');
 
-    /// A tag between two bytes, which may be the same.
+    /// Makes a tag from two bytes, which may be equal.
     ///
     /// ```
     /// use hashroute::HashTag;
@@ -38,16 +38,12 @@ impl HashTag {
         Self { open, close }
     }
 
-    /// The two bytes.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::HashTag::BRACES.pair(), *b"{}");
-    /// ```
+    /// Returns the two bytes.
     pub const fn pair(self) -> [u8; 2] {
         [self.open, self.close]
     }
 
-    /// The part of `key` that is hashed. Linear in the key.
+    /// Returns the part of `key` that is hashed. O(length of the key).
     ///
     /// ```
     /// use hashroute::HashTag;
@@ -70,8 +66,8 @@ impl HashTag {
     }
 }
 
-/// Where `byte` first is, eight bytes at a step: most keys are too short for `memchr`'s vectors to
-/// pay.
+/// Returns the index of the first `byte`, eight bytes at a step. Most keys are too short for the
+/// vectors of `memchr`.
 #[inline]
 fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
     const LOW: u64 = u64::from_ne_bytes([1; 8]);
@@ -82,7 +78,8 @@ fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
     }
     let mut rest = bytes;
     while let Some((step, after)) = rest.split_first_chunk::<8>() {
-        // The lowest high bit is that of the first byte that is 0, which are those we look for.
+        // Bytes equal to `byte` become 0. The borrow sets the high bit of the first byte that is 0,
+        // which is the lowest bit of `found`; later bits may be wrong.
         let zero = u64::from_le_bytes(*step) ^ (LOW * u64::from(byte));
         let found = zero.wrapping_sub(LOW) & !zero & HIGH;
         if found != 0 {

@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use super::*;
 
-/// Chi-square of `values` over `cells` equal cells, in standard normal deviates (Wilson and
-/// Hilferty, 1931). Within ±5 for a random hash but once in 1.7 million; far below for one
-/// that deals values out in turn.
+/// Returns the chi-square of `values` over `cells` equal cells, in standard normal deviates (Wilson
+/// and Hilferty, 1931). Outside ±5 once in 1.7 million cases for a random hash; far below -5 for a
+/// hash that fills the cells in turn.
 fn deviate(values: impl Iterator<Item = u64>, cells: u64) -> f64 {
     let mut counts = vec![0u32; usize::try_from(cells).unwrap()];
     values.for_each(|cell| counts[usize::try_from(cell).unwrap()] += 1);
@@ -19,13 +19,13 @@ fn deviate(values: impl Iterator<Item = u64>, cells: u64) -> f64 {
     ((chi2 / df).cbrt() - (1.0 - v)) / v.sqrt()
 }
 
-/// The cell of a hash when all 64 bits count, as on a ring.
+/// Returns the cell of a hash if all 64 bits count, as on a ring.
 fn scaled(hash: u64, cells: u64) -> u64 {
     ((u128::from(hash) * u128::from(cells)) >> 64) as u64
 }
 
 #[test]
-fn sequential_ids_fall_evenly() {
+fn sequential_ids_spread_evenly() {
     for cells in [2, 3, 10, 16, 61, 1000, 1024] {
         for first in [0, 1 << 32, u64::MAX - 1_000_000] {
             let ids = first..first + cells * 100;
@@ -58,7 +58,7 @@ fn rounds_are_independent_even_for_raw_hashes() {
 }
 
 #[test]
-fn own_values_are_pinned() {
+fn values_of_integers_and_rounds_never_change() {
     let integers = [0, 1, 2, 3, u64::MAX].map(|id| KeyHash::from_integer(id).get());
     assert_eq!(
         integers,
@@ -130,7 +130,7 @@ fn tags_parse_from_two_bytes_only() {
 }
 
 #[test]
-fn each_function_takes_its_own_secret_and_no_other() {
+fn each_function_takes_only_its_own_kind_of_secret() {
     for &function in HashFunction::ALL {
         let plain = KeyHasher::new(function);
         let secret = function.secret();
@@ -151,7 +151,7 @@ fn each_function_takes_its_own_secret_and_no_other() {
 }
 
 #[test]
-fn refusals_name_the_option_and_what_would_be_right() {
+fn a_refused_secret_names_the_option_and_the_right_form() {
     let error = KeyHasher::new(HashFunction::Fnv1a32)
         .with_seed(1)
         .unwrap_err();
@@ -196,7 +196,7 @@ fn sip13_and_with_key_read_the_same_bytes() {
 }
 
 #[test]
-fn spread_is_raw_or_mixed_raw() {
+fn spread_equals_raw_or_raw_mixed() {
     for &function in HashFunction::ALL {
         let hasher = KeyHasher::new(function).with_tag(HashTag::BRACES);
         let raw = hasher.raw(b"x{user:1}y").get();
@@ -215,7 +215,7 @@ fn spread_is_raw_or_mixed_raw() {
 }
 
 #[test]
-fn tags_of_any_length_are_found_as_byte_by_byte() {
+fn tags_are_found_in_keys_of_any_length() {
     let textbook = |tag: HashTag, key: &[u8]| -> Vec<u8> {
         let [open, close] = tag.pair();
         let inside = || {
@@ -228,7 +228,7 @@ fn tags_of_any_length_are_found_as_byte_by_byte() {
     };
     for tag in [HashTag::BRACES, HashTag::new(0, 0x80), HashTag::new(1, 1)] {
         let [open, close] = tag.pair();
-        // Neighbours of the two and of 0, where borrows of one byte from the next would show.
+        // Neighbours of the two bytes and of 0 would show a borrow from one byte to the next.
         let others = [open ^ 1, close ^ 1, open ^ 0x80, 0, 0xff];
         for seed in 0..20_000 {
             let mut random = mix64(seed + 1);

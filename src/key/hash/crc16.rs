@@ -1,5 +1,5 @@
-//! CRC-16/XMODEM, sixteen bytes at a step: Redis Cluster hashes the few bytes of a tag with it on
-//! every lookup, and the tables of the `crc` crate have no wide step for so few.
+//! CRC-16/XMODEM, sixteen bytes at a step. Redis Cluster hashes the few bytes of a tag with it on
+//! every lookup, and the tables of the `crc` crate have no wide step for a few bytes.
 //!
 //! Source: Redis Cluster specification, appendix A; slicing by Kounavis and Berry, "Novel Table
 //! Lookup-Based Algorithms for High-Performance CRC Generation", IEEE Transactions on Computers
@@ -31,7 +31,7 @@ static TABLES: [[u16; 256]; 16] = {
     tables
 };
 
-/// The value as a hash, so that the caller widens nothing.
+/// Returns the CRC as 64 bits, so that the caller need not widen it.
 pub(super) fn crc16(bytes: &[u8]) -> u64 {
     let mut crc: u16 = 0;
     let mut rest = bytes;
@@ -44,7 +44,8 @@ pub(super) fn crc16(bytes: &[u8]) -> u64 {
         crc = remainder(u64::from_be_bytes(*step) ^ u64::from(crc) << 48, 0);
         rest = after;
     }
-    // Four to seven are two fours that overlap; zeros in front change nothing.
+    // Four to seven bytes are read as two overlapping words of four. Zeros in front do not change a
+    // CRC that starts at 0.
     if let (Some(first), Some(last)) = (rest.first_chunk(), rest.last_chunk()) {
         let after_first = 8 * (rest.len() - 4);
         let first = u32::from_be_bytes(*first) ^ u32::from(crc) << 16;
@@ -65,10 +66,11 @@ fn halves(bytes: u128) -> [u64; 2] {
     [(bytes >> 64) as u64, bytes as u64]
 }
 
-/// Of eight bytes followed by `zeros` zero bytes; each byte's own is independent of the others.
+/// Returns the remainder of eight bytes, followed by `zeros` zero bytes.
 #[inline]
 fn remainder(bytes: u64, zeros: usize) -> u16 {
-    let bytes = bytes.to_le_bytes(); // the last first
+    // The remainder is linear, so the eight reads of tables are independent of each other.
+    let bytes = bytes.to_le_bytes(); // the last byte first
     (0..8).fold(0, |sum, at| {
         sum ^ TABLES[zeros + at][usize::from(bytes[at])]
     })
@@ -81,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equals_the_bytewise_form() {
+    fn wide_steps_equal_single_bytes() {
         let bytewise = Crc::<u16, Table<1>>::new(&CRC_16_XMODEM);
         let bytes: alloc::vec::Vec<_> = (0..300_u32)
             .map(|i| i.wrapping_mul(i).to_le_bytes()[0] ^ i.to_le_bytes()[1])

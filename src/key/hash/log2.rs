@@ -1,16 +1,17 @@
-//! A logarithm that is the same everywhere: integers only.
+//! A logarithm that is the same on every platform, because it uses only integers.
 //!
-//! `f64::ln` may differ between platforms and versions of Rust, so that two processes could
-//! disagree on a key near a tie. This one is exact to 2^-45, and strictly monotone, which is what
-//! keeps weighted rendezvous free of excess moves.
+//! `f64::ln` may differ between platforms and versions of Rust, so two processes could disagree on a
+//! key near a tie. This logarithm is exact to 2^-45 and strictly monotone. Weighted rendezvous needs
+//! that to have no excess moves.
 //!
-//! Way: split off the power of two; multiply by a table's reciprocal, which leaves 1 + r with
-//! |r| < 2^-8; add the table's logarithm and the series of log2(1 + r) up to r^4.
+//! Method: split off the power of two; multiply by a reciprocal from a table, which leaves 1 + r with
+//! |r| < 2^-8; add the logarithm from the table and the series of log2(1 + r) up to r^4.
 
-/// Fractional bits of the result.
+/// The number of fractional bits of the result.
 const FRACTION: u32 = 58;
 
-/// -log2 of a number in the open interval (0, 1), (x + 1/2) / 2^32, in units of 2^-58. Never 0.
+/// Returns -log2((x + 1/2) / 2^32) in units of 2^-58. The argument is in the open interval (0, 1),
+/// so the result is never 0.
 pub(crate) fn neg_log2(x: u32) -> u64 {
     let u = u64::from(x) << 1 | 1;
     let shift = u.leading_zeros();
@@ -18,7 +19,7 @@ pub(crate) fn neg_log2(x: u32) -> u64 {
     ((u64::from(shift - 31) + 1) << FRACTION) - log2_mantissa(u << shift)
 }
 
-/// log2 of `mantissa` / 2^63, which lies in [1, 2).
+/// Returns log2(`mantissa` / 2^63). The argument is in [1, 2).
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -40,12 +41,12 @@ fn log2_mantissa(mantissa: u64) -> u64 {
     log.saturating_add_signed(multiply_high(r, series) >> 4)
 }
 
-/// The upper half of the product.
+/// Returns the upper half of the product.
 fn multiply_high(a: i64, b: i64) -> i64 {
     ((i128::from(a) * i128::from(b)) >> 64) as i64
 }
 
-/// For each 256th of [1, 2): the reciprocal of its middle in units of 2^-64, and -log2 of that
+/// A row for each 256th of [1, 2): the reciprocal of its middle in units of 2^-64, and -log2 of that
 /// reciprocal in units of 2^-58.
 #[expect(clippy::cast_possible_truncation, reason = "2^73 / 513 is below 2^64")]
 static TABLE: [(u64, u64); 256] = {
@@ -59,7 +60,8 @@ static TABLE: [(u64, u64); 256] = {
     table
 };
 
-/// log2 of `mantissa` / 2^63 in [1, 2), a bit a squaring: slow, and plain enough to trust.
+/// Returns log2(`mantissa` / 2^63) in [1, 2). Each squaring gives one bit: slow, but simple enough to
+/// trust.
 const fn log2_by_squaring(mantissa: u64) -> u64 {
     let mut square = mantissa as u128;
     let mut log = 0;
@@ -81,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn series_agrees_with_squaring() {
+    fn the_series_agrees_with_squaring() {
         let mut x = 1_u64 << 63;
         for _ in 0..50_000 {
             x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1) | 1 << 63;
@@ -91,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn strictly_monotone_at_every_seam() {
+    fn the_logarithm_is_strictly_monotone_at_every_row_of_the_table() {
         for octave in 0..32 {
             for segment in 256..512_u64 {
                 let seam = (segment << octave) >> 8;
@@ -108,9 +110,9 @@ mod tests {
     #[test]
     #[expect(
         clippy::disallowed_methods,
-        reason = "the platform's logarithm is the thing to compare with"
+        reason = "the test compares with the logarithm of the platform"
     )]
-    fn agrees_with_the_platform() {
+    fn the_logarithm_agrees_with_that_of_the_platform() {
         for x in [
             0,
             1,

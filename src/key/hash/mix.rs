@@ -1,12 +1,12 @@
 //! Integer mixers.
 
-/// 2⁶⁴ divided by the golden ratio, odd: steps of it never come near each other again soon.
+/// 2⁶⁴ divided by the golden ratio, rounded to an odd number. Multiples of it are spread evenly.
 pub(crate) const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Scrambles 64 bits so that each bit of the result depends on every bit of `x`.
 ///
-/// A bijection: different numbers stay different. 0 stays 0, so add something first where
-/// that matters. Two multiplications, about a nanosecond.
+/// It is a bijection: different numbers stay different. 0 stays 0; add a constant first if that
+/// matters. Two multiplications, about a nanosecond.
 ///
 /// Source: David Stafford's Mix13, the finaliser of `SplitMix64` (Steele, Lea and Flood, "Fast
 /// splittable pseudorandom number generators", OOPSLA 2014).
@@ -24,8 +24,8 @@ pub const fn mix64(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Which of `range` equal parts of the hash space, in order, `hash` falls on: a multiplication
-/// in place of a division. 0 when there are none.
+/// Returns the index of the part of the hash space that contains `hash`, out of `range` equal parts
+/// in order. A multiplication in place of a division. 0 if `range` is 0.
 #[inline]
 #[expect(
     clippy::cast_possible_truncation,

@@ -1,20 +1,20 @@
 //! The named hash functions that turn the bytes of a key into a number.
 //!
-//! Each is the standard one of its name, pinned by published vectors: the values are the same in
-//! every process, on every platform and in every version. Use one through a
-//! [`KeyHasher`](crate::KeyHasher), which adds the seed, the hash tag and the spreading.
+//! Each is the standard function of its name, checked against published vectors. Its values are the
+//! same in every process, on every platform and in every version. Use a function through a
+//! [`KeyHasher`](crate::KeyHasher), which adds the seed, the hash tag and the mixing.
 //!
 //! | function | bits | takes | fills 64 bits | use it |
 //! |---|---|---|---|---|
 //! | `xxh3` | 64 | 64-bit seed | yes | always, unless one of the reasons below holds |
 //! | `xxh64` | 64 | 64-bit seed | yes | to agree with Envoy and other users of it |
-//! | `sip13`, `sip24` | 64 | 128-bit key | yes | where strangers choose the keys and must not be able to aim at one node |
+//! | `sip13`, `sip24` | 64 | 128-bit key | yes | if strangers choose the keys, so that they cannot send them all to one node |
 //! | `murmur3-128` | 64 | 32-bit seed | yes | to agree with others |
 //! | `md5` | 64 | nothing | yes | to agree with others; slow |
 //! | `fnv…`, `crc…`, `murmur3-32`, `twemproxy…` | 16 to 64 | nothing, or a 32-bit seed | no | to agree with others |
 //!
-//! The features `md5`, `crc` (for `crc32` and `crc64`) and `murmur` bring in the functions that
-//! other crates compute; `compat` brings in all three.
+//! The features `md5`, `crc` (for `crc32` and `crc64`) and `murmur` add functions of other crates.
+//! The feature `compat` adds all of them.
 //!
 //! ```
 //! use hashroute::{HashFunction, KeyHasher};
@@ -48,32 +48,28 @@ pub(crate) use mix::scale;
 
 use crate::error::Error;
 
-/// What a hash function takes beside the bytes, so that its values differ from those of others.
+/// The seed or key that a hash function takes in addition to the bytes.
 ///
 /// ```
 /// use hashroute::hash::{HashFunction, Secret};
 ///
 /// assert_eq!(HashFunction::Sip13.secret(), Secret::Key128);
-/// assert_eq!(HashFunction::Md5.secret(), Secret::None);
+/// assert_eq!(HashFunction::Fnv1a64.secret(), Secret::None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Secret {
-    /// Nothing: one value per key for everyone.
+    /// Nothing: every user gets the same value for a key.
     None,
-    /// A seed of 32 bits. It separates users of one function; it protects nothing.
+    /// A seed of 32 bits. It gives different users different values, but no protection.
     Seed32,
-    /// A seed of 64 bits. It separates users of one function; it protects nothing.
+    /// A seed of 64 bits. It gives different users different values, but no protection.
     Seed64,
-    /// A key of 128 bits. Who does not know it cannot choose keys that collide.
+    /// A secret key of 128 bits. Nobody without it can choose keys that collide.
     Key128,
 }
 
-/// What it takes, in words: "a seed of 64 bits".
-///
-/// ```
-/// assert_eq!(hashroute::hash::Secret::Seed64.to_string(), "a seed of 64 bits");
-/// ```
+/// Writes it in words, such as "a seed of 64 bits".
 impl fmt::Display for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -88,16 +84,16 @@ impl fmt::Display for Secret {
 /// The one table of functions. A new one is a row here and an arm in `HashFunction::named`.
 macro_rules! functions {
     ($($(#[$cfg:meta])? $function:ident $name:literal $bits:literal $secret:ident spread:$spread:literal $about:literal $source:literal)+) => {
-        /// A named hash function; the table is in the [module's documentation](self).
+        /// A named hash function. The [module](self) has the table.
         ///
-        /// Parses from its name and prints as it; with `serde` it is that string.
+        /// It parses from its name, prints its name, and with `serde` is its name.
         ///
         /// ```
         /// use hashroute::HashFunction;
         ///
-        /// let function: HashFunction = "murmur3-32".parse()?;
-        /// assert_eq!(function, HashFunction::Murmur3_32);
-        /// assert_eq!(function.to_string(), "murmur3-32");
+        /// let function: HashFunction = "fnv1a-64".parse()?;
+        /// assert_eq!(function, HashFunction::Fnv1a64);
+        /// assert_eq!(function.to_string(), "fnv1a-64");
         /// assert!("sha1".parse::<HashFunction>().is_err());
         /// # Ok::<(), hashroute::Error>(())
         /// ```
@@ -114,13 +110,7 @@ macro_rules! functions {
         }
 
         impl HashFunction {
-            /// Every function, in the order of the table.
-            ///
-            /// ```
-            /// use hashroute::HashFunction;
-            ///
-            /// assert_eq!(HashFunction::ALL[0], HashFunction::Xxh3);
-            /// ```
+            /// Every function of this build, in the order of the table.
             pub const ALL: &'static [Self] = &[$($(#[$cfg])? Self::$function),+];
 
             const fn row(self) -> Row {
@@ -138,8 +128,8 @@ macro_rules! functions {
     };
 }
 
-/// The functions that another crate computes, each with the feature that brings it in. Only asked
-/// for a name that no function of this build has.
+/// The functions of other crates, each with its feature. They are searched only for a name that no
+/// function of this build has.
 const BEHIND: [(&str, &str); 5] = [
     ("md5", "md5"),
     ("crc32", "crc"),
@@ -210,48 +200,30 @@ functions! {
 }
 
 impl HashFunction {
-    /// The name: lower case, as on the command line and in files.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::HashFunction::Fnv1a64.name(), "fnv1a-64");
-    /// ```
+    /// Returns the name in lower case, as on the command line and in files.
     pub const fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// One line on what it is.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::HashFunction::Fnv1a64.about(), "FNV-1a, 64 bits");
-    /// ```
+    /// Returns a description of one line.
     pub const fn about(self) -> &'static str {
         self.row().about
     }
 
-    /// How many bits its value has: 16, 32 or 64.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::HashFunction::Crc16.bits(), 16);
-    /// ```
+    /// Returns the width of the value in bits: 16, 32 or 64.
     pub const fn bits(self) -> u32 {
         self.row().bits
     }
 
-    /// Which seed or key it takes.
-    ///
-    /// ```
-    /// use hashroute::hash::{HashFunction, Secret};
-    ///
-    /// assert_eq!(HashFunction::Xxh3.secret(), Secret::Seed64);
-    /// ```
+    /// Returns the kind of seed or key that the function takes.
     pub const fn secret(self) -> Secret {
         self.row().secret
     }
 
-    /// Whether its value already fills all 64 bits evenly.
+    /// Returns whether the value is evenly distributed over all 64 bits.
     ///
-    /// The others are narrow, or similar keys get similar values;
-    /// [`KeyHasher::spread`](crate::KeyHasher::spread) sends theirs through [`mix64`].
+    /// Other functions have narrow values, or similar values for similar keys.
+    /// [`KeyHasher::spread`](crate::KeyHasher::spread) passes these values through [`mix64`].
     ///
     /// ```
     /// use hashroute::HashFunction;
@@ -264,20 +236,21 @@ impl HashFunction {
         self.row().spread
     }
 
-    /// The value of `bytes`. `secret` holds the seed in its first word, or both words of the key.
+    /// Returns the value of `bytes`. `secret` has the seed in its first word, or both words of the
+    /// key.
     #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
     #[inline(always)]
     pub(crate) fn value(self, secret: [u64; 2], bytes: &[u8]) -> u64 {
         match self {
-            // Apart, so that the default inlines into the caller and the rest does not; Redis's
-            // hash has no more than a few bytes to do.
+            // Separate arms, so that the default inlines into the caller and the rest does not. The
+            // function of Redis usually hashes only a few bytes.
             Self::Xxh3 => xxh3_seeded(bytes, secret[0]),
             Self::Crc16 => crc16::crc16(bytes),
             other => other.named(secret, bytes),
         }
     }
 
-    /// The longest key, in bytes, whose XXH3 is inlined.
+    /// The length, in bytes, of the longest key for which XXH3 is inlined.
     pub(crate) const SHORT: usize = 16;
 
     #[inline(never)]
@@ -307,7 +280,7 @@ impl HashFunction {
     }
 }
 
-/// XXH3 of which only what short keys need inlines into the caller: a lookup costs little more
+/// Computes XXH3. Only the part for short keys inlines into the caller: a lookup costs little more
 /// than its hash, and the rest of the function is ten times as large.
 #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
 #[inline(always)]

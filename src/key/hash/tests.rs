@@ -12,17 +12,17 @@ const SEED: u64 = 0x9747_b28c;
 /// Function, seed, bytes, value.
 type Vector = (&'static str, u64, &'static [u8], u64);
 
-/// The function of this name, unless this build is without it.
+/// Returns the function with this name; `None` if this build does not have it.
 fn built(name: &str) -> Option<HashFunction> {
     let found = name.parse();
     let behind = BEHIND.iter().any(|(behind, _)| *behind == name);
-    assert!(found.is_ok() || behind, "{name} has gone");
+    assert!(found.is_ok() || behind, "{name} is missing");
     found.ok()
 }
 
-// As published by the authors of each function, or by the catalogue of CRCs (the value of
-// "123456789"); the xxHash and seeded MurmurHash ones as the C libraries give them, SipHash-1-3
-// as CPython 3.11 hashes bytes under a zero key.
+// Vectors published by the authors of each function, or by the catalogue of CRCs (the value of
+// "123456789"). Those of xxHash and seeded MurmurHash come from the C libraries, those of
+// SipHash-1-3 from CPython 3.11, which hashes bytes with it under a zero key.
 const PUBLISHED: &[Vector] = &[
     ("xxh3", 0, b"", 0x2d06_8005_38d3_94c2),
     ("xxh3", 0, b"a", 0xe6c6_32b6_1e96_4e1f),
@@ -60,7 +60,7 @@ const PUBLISHED: &[Vector] = &[
 ];
 
 #[test]
-fn each_function_is_the_standard_one() {
+fn each_function_equals_its_published_vectors() {
     for &(name, seed, bytes, value) in PUBLISHED {
         let Some(function) = built(name) else {
             continue;
@@ -73,10 +73,10 @@ fn each_function_is_the_standard_one() {
     }
 }
 
-// SMHasher's verification: the hash of the hashes of 0, 01, 0102, … under seeds 256, 255, ….
-// One number stands for all lengths up to 255 and for the seed.
+// The verification of SMHasher: the hash of the hashes of 0, 01, 0102, … under seeds 256, 255, ….
+// One number covers all lengths up to 255 and the seed.
 #[test]
-fn smhasher_agrees() {
+fn functions_equal_the_verification_of_smhasher() {
     let bytes: Vec<u8> = (0..=255).collect();
     for (name, width, verified) in [
         ("xxh64", 8, 0x024b_7cf4),
@@ -100,8 +100,8 @@ fn smhasher_agrees() {
     }
 }
 
-/// Every length from 0 to 300 folded into one number: a change in any path of any function shows.
-/// Computed by other implementations, in Python and C.
+/// The values of every length from 0 to 300, folded into one number, so that a change in any path of
+/// a function shows. Computed by other implementations, in Python and C.
 const PINS: &[(&str, u64)] = &[
     ("xxh3", 0x51c5_8d8e_c32a_339f),
     ("xxh64", 0x2006_f0d4_fbed_2bbe),
@@ -121,7 +121,7 @@ const PINS: &[(&str, u64)] = &[
 ];
 
 #[test]
-fn every_function_is_pinned() {
+fn every_function_keeps_its_values() {
     let bytes: Vec<u8> = (0..300u32).map(|i| ((i * 151) & 0xff) as u8).collect();
     for &function in HashFunction::ALL {
         let pin = PINS.iter().find(|(name, _)| *name == function.name());
@@ -132,7 +132,7 @@ fn every_function_is_pinned() {
 }
 
 #[test]
-fn values_are_as_wide_as_said() {
+fn values_have_the_stated_number_of_bits() {
     let long = vec![0xc8; 1 << 20];
     for function in HashFunction::ALL {
         let keys = (0..=255u8)
@@ -168,7 +168,7 @@ fn a_function_that_is_not_built_names_its_feature() {
 }
 
 #[test]
-fn only_even_functions_take_part_unmixed() {
+fn only_functions_that_fill_64_bits_are_not_mixed() {
     let even = ["xxh3", "xxh64", "sip13", "sip24", "md5", "murmur3-128"];
     for function in HashFunction::ALL {
         let spread = even.contains(&function.name());
