@@ -1,6 +1,6 @@
-//! What a strategy can do, and what its users must share.
+//! The capabilities of a strategy, and the state that its users must share.
 
-/// What a strategy can do, and what its users must share.
+/// The capabilities of a strategy, and the state that its users must share.
 ///
 /// ```
 /// use hashroute::registry::Agree;
@@ -10,23 +10,23 @@
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Caps {
-    /// Which weights it takes.
+    /// The weights that it accepts.
     pub weights: Weights,
-    /// Which nodes may leave.
+    /// The nodes that may leave.
     pub leave: Leave,
-    /// What two processes must share to agree on every key.
+    /// The state that two processes must share to agree on every key.
     pub agree: Agree,
-    /// How many keys a change may move between nodes that it is not about.
+    /// The disruption beyond the minimum: the keys that a change moves between other nodes.
     pub excess: Excess,
-    /// How far shares may lie from the weights, where [`Router::ranges`](crate::Router::ranges)
-    /// does not give them: the coefficient of variation of (share / fair share) over the nodes,
-    /// given their number. 0 without a statement: only the sample of keys varies.
+    /// The deviation of shares from the weights, for routers without
+    /// [`Router::ranges`](crate::Router::ranges): the coefficient of variation of (share / fair share)
+    /// over the nodes, given their number. 0 by default: shares vary only by the sample of keys.
     pub share_cv: fn(usize) -> f64,
 }
 
 impl Caps {
-    /// What most strategies can: any weights, any node may leave, peers share the set, and no key
-    /// moves that need not.
+    /// The capabilities of most strategies: any weights, any node may leave, peers share the set of
+    /// nodes, and no key moves without need.
     pub const SET: Self = Self {
         weights: Weights::Any,
         leave: Leave::Any,
@@ -35,7 +35,7 @@ impl Caps {
         share_cv: exact,
     };
 
-    /// Sets the weights that it takes.
+    /// Sets the weights that it accepts.
     #[must_use]
     pub const fn with_weights(self, weights: Weights) -> Self {
         Self { weights, ..self }
@@ -47,58 +47,52 @@ impl Caps {
         Self { leave, ..self }
     }
 
-    /// Sets what peers must share.
+    /// Sets the state that peers must share.
     #[must_use]
     pub const fn with_agree(self, agree: Agree) -> Self {
         Self { agree, ..self }
     }
 
-    /// Sets the keys that move beyond the minimum.
+    /// Sets the excess: the disruption beyond the minimum.
     #[must_use]
     pub const fn with_excess(self, excess: Excess) -> Self {
         Self { excess, ..self }
     }
 
-    /// Sets how far shares may lie from the weights.
-    ///
-    /// ```
-    /// use hashroute::registry::Caps;
-    /// let caps = Caps::SET.with_share_cv(|_| 0.05);
-    /// assert_eq!(((Caps::SET.share_cv)(10), (caps.share_cv)(10)), (0.0, 0.05));
-    /// ```
+    /// Sets the deviation of shares from the weights.
     #[must_use]
     pub const fn with_share_cv(self, share_cv: fn(usize) -> f64) -> Self {
         Self { share_cv, ..self }
     }
 }
 
-/// Shares are the weights'.
+/// Shares follow the weights exactly.
 fn exact(_: usize) -> f64 {
     0.0
 }
 
-/// Which weights a strategy takes.
+/// The weights that a strategy accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Weights {
-    /// Any: shares are proportional, 0 owns nothing.
+    /// Any weight. Shares are proportional to weights; a node with weight 0 owns nothing.
     Any,
-    /// Every node weighs 1.
+    /// Only weight 1.
     One,
 }
 
-/// Which nodes may leave.
+/// The nodes that may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Leave {
     /// Any node, at any time.
     Any,
-    /// Only the last that joined.
+    /// Only the node that joined last.
     Last,
 }
 
-/// What two processes must share to send every key to the same node: the property that
-/// decides whether clients may learn of changes in different orders.
+/// The state that two processes must share to send every key to the same node. It decides whether
+/// clients may learn of changes in different orders.
 ///
 /// ```
 /// # use hashroute::registry::Agree;
@@ -108,38 +102,34 @@ pub enum Leave {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Agree {
-    /// The set of nodes with their weights; no order matters.
+    /// The set of nodes with their weights, in any order.
     Set,
-    /// How many nodes there are, and their numbering.
+    /// The number of nodes and their numbering.
     Count,
     /// All changes in the same order.
     History,
-    /// A table that somebody wrote.
+    /// A table of owners, which one process writes and the others read.
     Table,
-    /// The set and the loads of the moment.
+    /// The set of nodes and the current loads.
     Load,
     /// The list of servers in the order of the system's configuration, with its options.
     List,
 }
 
 impl Excess {
-    /// Whether no key ever moves in vain.
+    /// Returns whether no key ever moves without need.
     pub const fn is_none(self) -> bool {
         matches!(self, Self::None)
     }
 
-    /// Whether there is a bound on the keys that move in vain.
+    /// Returns whether the excess has a bound.
     pub const fn is_bounded(self) -> bool {
         !matches!(self, Self::Unbounded)
     }
 }
 
 impl Agree {
-    /// The word for it.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::registry::Agree::Set.name(), "set");
-    /// ```
+    /// Returns its name in one word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Set => "set",
@@ -152,14 +142,18 @@ impl Agree {
     }
 }
 
-/// How many keys a change of one node may move between nodes that it is not about.
+/// The excess moves of a strategy: the keys that a change of one node moves between other nodes.
+///
+/// This is the disruption beyond the minimum (minimal disruption means an excess of 0). A node that
+/// joins must take its share of the keys, and a node that leaves must give up its keys; these moves
+/// are not excess.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Excess {
-    /// None, ever.
+    /// No excess: minimal disruption.
     None,
-    /// At most this share of all keys, given the number of nodes with weight before or after
-    /// the change, whichever is more, at the default parameters.
+    /// At most this share of all keys, with the default parameters. The argument is the number of
+    /// nodes with weight before or after the change, whichever is larger.
     AtMost(fn(usize) -> f64),
     /// No bound.
     Unbounded,

@@ -1,4 +1,4 @@
-//! The configuration files of real systems, as far as they decide routes.
+//! The configuration files of real systems: the parts that determine routes.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -9,13 +9,18 @@ use crate::{Error, Router, Server};
 /// One pool of a system's own configuration.
 ///
 /// ```
+/// # #[cfg(feature = "config")]
+/// # fn main() -> Result<(), hashroute::Error> {
 /// use hashroute::{Router, compat};
 ///
 /// let text = "upstream cache {\n  hash $uri consistent;\n  server 10.0.0.1:80 weight=2;\n}\n";
 /// let config = compat::find("nginx")?.read(text)?.remove(0);
 /// assert_eq!((config.name(), config.unknown().len()), ("cache", 0));
 /// assert!(config.build()?.route(b"/index.html").is_some());
-/// # Ok::<(), hashroute::Error>(())
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "config"))]
+/// # fn main() {}
 /// ```
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -24,19 +29,11 @@ pub struct Config {
     pub(crate) servers: Vec<Server>,
     pub(crate) params: Params,
     pub(crate) unknown: Vec<Unknown>,
-    /// Why the pool cannot be read: the others of its file can be, all the same.
+    /// The reason why this pool cannot be read. Other pools of the file may be readable.
     pub(crate) error: Option<Error>,
 }
 
-/// Something in a configuration that its reader does not know: it may or may not change routes.
-///
-/// ```
-/// use hashroute::compat;
-/// let text = "upstream cache {\n  hash $uri;\n  frobnicate on;\n  server 10.0.0.1:80;\n}\n";
-/// let config = compat::find("nginx")?.read(text)?.remove(0);
-/// assert_eq!((config.unknown()[0].line, &*config.unknown()[0].text), (3, "frobnicate"));
-/// # Ok::<(), hashroute::Error>(())
-/// ```
+/// An unknown directive in a configuration, which may or may not change routes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unknown {
@@ -47,7 +44,7 @@ pub struct Unknown {
 }
 
 impl Config {
-    /// Describes a pool that was read.
+    /// Makes a pool from its parts.
     pub fn new(scheme: &'static Scheme, name: &str, servers: Vec<Server>, params: Params) -> Self {
         Self {
             scheme,
@@ -59,13 +56,13 @@ impl Config {
         }
     }
 
-    /// Adds what its reader does not know.
+    /// Sets the unknown directives.
     #[must_use]
     pub fn with_unknown(self, unknown: Vec<Unknown>) -> Self {
         Self { unknown, ..self }
     }
 
-    /// Describes a pool that cannot be read, though others of its file can be.
+    /// Makes a pool that cannot be read, although other pools of its file may be readable.
     pub fn failed(scheme: &'static Scheme, name: &str, error: Error) -> Self {
         Self {
             scheme,
@@ -77,12 +74,12 @@ impl Config {
         }
     }
 
-    /// Returns the dialect whose system's file it is.
+    /// Returns the dialect of the file.
     pub fn scheme(&self) -> &'static Scheme {
         self.scheme
     }
 
-    /// Returns the pool's name in the file.
+    /// Returns the name of the pool in the file.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -92,18 +89,17 @@ impl Config {
         &self.servers
     }
 
-    /// Returns the options, as the dialect takes them.
+    /// Returns the options as parameters of the dialect.
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// Returns what the file says and the reader does not know.
+    /// Returns the unknown directives.
     pub fn unknown(&self) -> &[Unknown] {
         &self.unknown
     }
 
-    /// Returns why this pool cannot be read, where the rest of its file can be; it has no servers
-    /// then.
+    /// Returns the reason why this pool cannot be read. It has no servers then.
     pub fn error(&self) -> Option<&Error> {
         self.error.as_ref()
     }
@@ -111,7 +107,7 @@ impl Config {
     /// Returns the pool as a setup.
     ///
     /// # Errors
-    /// What [`error`](Self::error) has.
+    /// The error of [`error`](Self::error).
     pub fn setup(&self) -> Result<Setup, Error> {
         if let Some(error) = &self.error {
             return Err(error.clone());
@@ -123,11 +119,11 @@ impl Config {
     /// Builds the router.
     ///
     /// # Errors
-    /// What [`error`](Self::error) has, and as [`Scheme::build`].
+    /// The error of [`error`](Self::error), and those of [`Scheme::build`].
     pub fn build(&self) -> Result<Box<dyn Router>, Error> {
         self.setup()?.build()
     }
 }
 
-/// How a row reads its system's configuration: the row itself, and the text.
+/// Reads the configuration of a row's system from the row itself and the text.
 pub type ConfigReader = fn(&'static Scheme, &str) -> Result<Vec<Config>, Error>;

@@ -1,8 +1,9 @@
-//! Rows of the registry: what routes, what it can do, which parameters it takes, and how to build
-//! it. Strategies and dialects are rows of one kind, [`Scheme`]; nothing here knows any of them.
+//! The registry: a row for everything that routes, with its capabilities, its parameters and its
+//! constructor. Strategies and dialects are rows of one type, [`Scheme`]. This module knows none of
+//! them.
 //!
-//! The rows stand in [`strategy::ALL`](crate::strategy::ALL) and, with the feature `compat`, in
-//! `compat::ALL`. A program may have rows of its own: the harness and the contract suite take any.
+//! The rows are in [`strategy::ALL`](crate::strategy::ALL) and, with the feature `compat`, in
+//! `compat::ALL`. A program can add its own rows: the harness and the contract suite accept any row.
 //!
 //! ```
 //! use hashroute::registry::{Caps, Params, Scheme};

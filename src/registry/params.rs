@@ -1,4 +1,4 @@
-//! Parameters as text, as a configuration or a command line has them.
+//! Parameters as text, from a configuration or a command line.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -19,24 +19,24 @@ use crate::{Error, KeyHasher};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Param {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// The value when it is not given.
+    /// The default value.
     pub default: &'static str,
-    /// What it is, with its unit.
+    /// A description with the unit.
     pub about: &'static str,
-    /// Values that make shares more even, at a price: what a diagnosis tries.
+    /// Values that make shares more even, at a cost. A diagnosis tries them.
     pub finer: &'static [&'static str],
-    /// Values that hash keys by a function which spreads them better: what a diagnosis tries.
+    /// Values that select a hash function which spreads keys better. A diagnosis tries them.
     pub hashes: &'static [&'static str],
 }
 
 impl Param {
-    /// Describes a parameter.
+    /// Makes a parameter with a name, a default value and a description.
     ///
     /// ```
     /// const POINTS: hashroute::registry::Param =
-    ///     hashroute::registry::Param::new("points", "160", "points a unit of weight").with_finer(&["640"]);
+    ///     hashroute::registry::Param::new("points", "160", "points per unit of weight").with_finer(&["640"]);
     /// assert_eq!(POINTS.finer, ["640"]);
     /// ```
     pub const fn new(name: &'static str, default: &'static str, about: &'static str) -> Self {
@@ -58,7 +58,7 @@ impl Param {
         }
     }
 
-    /// Sets the values that hash keys better.
+    /// Sets the values that select a better hash function.
     #[must_use]
     pub const fn with_hashes(self, values: &'static [&'static str]) -> Self {
         Self {
@@ -85,7 +85,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// The same with this parameter set; a later value replaces an earlier one.
+    /// Sets a parameter. A later value replaces an earlier one.
     ///
     /// ```
     /// # use hashroute::registry::Params;
@@ -101,12 +101,12 @@ impl Params {
         self
     }
 
-    /// The same with this key hasher.
+    /// Sets the key hasher.
     ///
     /// ```
     /// # use hashroute::{HashFunction, KeyHasher, registry::Params};
-    /// let params = Params::default().with_hasher(KeyHasher::new(HashFunction::Md5));
-    /// assert_eq!(params.hasher().function(), HashFunction::Md5);
+    /// let params = Params::default().with_hasher(KeyHasher::new(HashFunction::Fnv1a64));
+    /// assert_eq!(params.hasher().function(), HashFunction::Fnv1a64);
     /// ```
     #[must_use]
     pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
@@ -114,17 +114,12 @@ impl Params {
         self
     }
 
-    /// The key hasher; xxh3 unless another was set.
-    ///
-    /// ```
-    /// # use hashroute::{KeyHasher, registry::Params};
-    /// assert_eq!(Params::default().hasher(), KeyHasher::default());
-    /// ```
+    /// Returns the key hasher. The default is XXH3.
     pub fn hasher(&self) -> KeyHasher {
         self.hasher_or(&KeyHasher::default())
     }
 
-    /// The key hasher, or `default` unless another was set: for strategies that come with one.
+    /// Returns the key hasher, or `default` if none was set, for strategies with their own hasher.
     ///
     /// ```
     /// # use hashroute::{KeyHasher, registry::Params};
@@ -134,7 +129,7 @@ impl Params {
         self.hasher.as_ref().unwrap_or(default).clone()
     }
 
-    /// The key hasher alone.
+    /// Returns the key hasher without parameters.
     #[cfg(feature = "spec")]
     pub(crate) fn without_values(&self) -> Self {
         Self {
@@ -143,7 +138,7 @@ impl Params {
         }
     }
 
-    /// Refuse a parameter that is not among those that `who` takes.
+    /// Refuses a parameter that `who` does not take.
     pub(super) fn check(&self, who: &str, taken: &[Param]) -> Result<(), Error> {
         let known = |name: &str| taken.iter().any(|param| param.name == name);
         let Some((name, value)) = self.values.iter().find(|(name, _)| !known(name)) else {
@@ -157,10 +152,10 @@ impl Params {
         Err(Error::parameter(name.as_str(), value, expected))
     }
 
-    /// The value of a parameter, or `default` when it was not given.
+    /// Returns the value of a parameter, or `default` if it is not set.
     ///
     /// # Errors
-    /// [`Error::Parameter`] when the text does not parse.
+    /// [`Error::Parameter`] if the text does not parse.
     ///
     /// ```
     /// # use hashroute::registry::Params;
@@ -182,10 +177,10 @@ impl Params {
         }
     }
 
-    /// The value of a parameter that is one of several words, or `default` when it was not given.
+    /// Returns the value of a parameter that is one of several words, or `default` if it is not set.
     ///
     /// # Errors
-    /// [`Error::Parameter`] that says what the words are, as the type's own `FromStr` does.
+    /// [`Error::Parameter`], which lists the words, as the `FromStr` of the type does.
     ///
     /// ```
     /// # use hashroute::{HashTag, registry::Params};
@@ -198,10 +193,10 @@ impl Params {
         Ok(self.optional(name)?.unwrap_or(default))
     }
 
-    /// As [`choice`](Self::choice), for a parameter without a default.
+    /// Returns the value of a parameter that is one of several words; `None` if it is not set.
     ///
     /// # Errors
-    /// As `choice`.
+    /// The errors of [`choice`](Self::choice).
     ///
     /// ```
     /// # use hashroute::{HashTag, registry::Params};
@@ -220,7 +215,7 @@ impl Params {
     }
 }
 
-/// Every parameter with its value or its default, each in one spelling.
+/// Returns every parameter with its value or its default, in a canonical form.
 pub(super) fn complete(
     taken: &[Param],
     params: &Params,
@@ -232,8 +227,8 @@ pub(super) fn complete(
     taken.iter().map(value).collect()
 }
 
-/// A number as Rust writes it, where the default says that it is one: `0160` is `160`, and
-/// `1.50` is `1.5`.
+/// Returns a number in the form that Rust writes, if the default is a number: `0160` becomes `160`,
+/// and `1.50` becomes `1.5`.
 fn in_one_spelling(default: &str, given: String) -> String {
     if default == "none" || default.parse::<u64>().is_ok() {
         given

@@ -11,7 +11,7 @@ use super::params::complete;
 use super::{Agree, Caps, Config, ConfigReader, Param, Params};
 use crate::{Error, Node, NodeId, Refusal, Router, Server};
 
-/// A row of the registry: a strategy of ours, or the dialect of a real system.
+/// A row of the registry: a strategy of this crate, or the dialect of a real system.
 ///
 /// ```
 /// let jump = hashroute::strategy::find("jump")?;
@@ -21,68 +21,68 @@ use crate::{Error, Node, NodeId, Refusal, Router, Server};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Scheme {
-    /// The name by which configuration and the command line know it.
+    /// The name in configurations and on the command line.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A description in a few words.
     pub about: &'static str,
     /// A strategy with its capabilities, or a dialect with its origin.
     pub kind: Kind,
-    /// The parameters it takes.
+    /// The parameters that it takes.
     pub params: &'static [Param],
-    /// The keys it routes.
+    /// The keys that it routes.
     pub keys: KeyForm,
-    /// How its table is saved and restored, where its state is one.
+    /// The functions that save and restore its table, if its state is a table.
     pub table: Option<TableForm>,
     build: Build,
     reader: Option<ConfigReader>,
 }
 
-/// What a row is.
+/// The kind of a row.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Kind {
-    /// An algorithm of its own.
+    /// An algorithm of this crate or of a program.
     Strategy(Caps),
-    /// The same key to the same node as a real system.
+    /// The routes of a real system: the same owner for every key.
     Dialect(Origin),
 }
 
-/// Which system a dialect speaks like, and how that is known.
+/// The version of the system behind a dialect, and the proof that the dialect equals it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Origin {
-    /// The version, or versions, of the system that it was compared with.
+    /// The version or versions of the system.
     pub version: &'static str,
-    /// How it is known to be right.
+    /// The proof that the dialect is right.
     pub proof: Proof,
 }
 
 impl Origin {
-    /// Compared with the recorded answers of this version.
+    /// Makes the origin of a dialect that equals the recorded answers of this version.
     pub const fn recorded(version: &'static str) -> Self {
         let proof = Proof::Recorded;
         Self { version, proof }
     }
 
-    /// Written from the source of this version.
+    /// Makes the origin of a dialect that follows the source of this version.
     pub const fn source(version: &'static str) -> Self {
         let proof = Proof::Source;
         Self { version, proof }
     }
 }
 
-/// How a dialect is known to be right.
+/// The proof that a dialect is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Proof {
-    /// Equal to the recorded answers of the running program, all of them.
+    /// The dialect equals all recorded answers of the running program.
     Recorded,
-    /// Written from the system's public source; never compared with it running.
+    /// The dialect follows the public source of the system and was never compared with it running.
     Source,
 }
 
 impl Proof {
-    /// Returns the words for it: `recorded`, or `from source, not run`.
+    /// Returns it in words: `recorded`, or `from source, not run`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Recorded => "recorded",
@@ -91,36 +91,36 @@ impl Proof {
     }
 }
 
-/// Builds a router of nodes and parameters.
+/// Builds a router from nodes and parameters.
 pub type BuildOfNodes = fn(Vec<Node>, &Params) -> Result<Box<dyn Router>, Error>;
 
-/// Builds a router of servers, in the order of the system's configuration, and parameters.
+/// Builds a router from parameters and servers in the order of the system's configuration.
 pub type BuildOfServers = fn(Vec<Server>, &Params) -> Result<Box<dyn Router>, Error>;
 
-/// How a row makes a router of its members and parameters.
+/// The constructor of a row.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Build {
-    /// Of nodes, as strategies are.
+    /// Builds from nodes: a strategy.
     Nodes(BuildOfNodes),
-    /// Of servers in the order of the system's configuration, as dialects are.
+    /// Builds from servers in the order of the system's configuration: a dialect.
     Servers(BuildOfServers),
 }
 
-/// Which keys a row routes.
+/// The keys that a row routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyForm {
-    /// Any bytes; a system may refuse some, such as the empty key.
+    /// Any bytes. A system may refuse some keys, such as the empty key.
     Bytes,
     /// Decimal numbers as text.
     Number,
-    /// A flow: addresses, ports and protocol in this number of bytes.
+    /// Flows: addresses, ports and protocol in this number of bytes.
     Flow(u8),
 }
 
 impl KeyForm {
-    /// Returns the `i`-th of a series of distinct keys of this form, for tests and samples.
+    /// Returns key `i` of a series of distinct keys of this form, for tests and samples.
     ///
     /// ```
     /// use hashroute::registry::KeyForm;
@@ -131,7 +131,7 @@ impl KeyForm {
     pub fn sample(self, i: u32) -> Vec<u8> {
         match self {
             Self::Bytes => format!("user:{i}").into(),
-            // An odd multiple of 4 modulo 2^64: no two of 2^32 numbers meet.
+            // The factor is 4 times an odd number, so 2^32 numbers stay distinct modulo 2^64.
             Self::Number => u64::from(i)
                 .wrapping_mul(0x1234_5678_9abc)
                 .to_string()
@@ -150,7 +150,7 @@ impl KeyForm {
 /// Returns the owner of each cell of a router, in order.
 pub type Save = fn(&dyn Router, &Params) -> Result<Vec<Option<NodeId>>, Error>;
 
-/// How the table of a row is saved and restored, where somebody writes a table that peers share.
+/// Saves and restores the table of a row that has one, for peers that share it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct TableForm {
@@ -158,16 +158,16 @@ pub struct TableForm {
     pub cells: &'static str,
     /// Returns the owner of each cell, in order.
     pub save: Save,
-    /// Builds the router of these nodes in which each owns the cells that are given with its name.
+    /// Builds a router in which each node owns the cells with its name.
     pub restore: Restore,
 }
 
-/// Builds a router from a table: nodes, parameters, and ranges of cells with their owners' names.
+/// Builds a router from nodes, parameters, and ranges of cells with the names of their owners.
 pub type Restore =
     fn(Vec<Node>, &Params, &[(RangeInclusive<u32>, &str)]) -> Result<Box<dyn Router>, Error>;
 
 impl TableForm {
-    /// Describes the table of a row.
+    /// Makes the description of a table.
     pub const fn new(cells: &'static str, save: Save, restore: Restore) -> Self {
         Self {
             cells,
@@ -216,19 +216,19 @@ impl Scheme {
         }
     }
 
-    /// Sets the parameters it takes.
+    /// Sets the parameters that it takes.
     #[must_use]
     pub const fn with_params(self, params: &'static [Param]) -> Self {
         Self { params, ..self }
     }
 
-    /// Sets the form of the keys it routes.
+    /// Sets the form of the keys that it routes.
     #[must_use]
     pub const fn with_keys(self, keys: KeyForm) -> Self {
         Self { keys, ..self }
     }
 
-    /// Sets how its table is saved and restored.
+    /// Sets the functions that save and restore its table.
     #[must_use]
     pub const fn with_table(self, table: TableForm) -> Self {
         Self {
@@ -259,7 +259,7 @@ impl Scheme {
         }
     }
 
-    /// Returns what two processes must share to agree on every key.
+    /// Returns the state that two processes must share to agree on every key.
     pub const fn agree(&self) -> Agree {
         match self.kind {
             Kind::Strategy(caps) => caps.agree,
@@ -267,12 +267,12 @@ impl Scheme {
         }
     }
 
-    /// Whether it is a dialect.
+    /// Returns whether the row is a dialect.
     pub const fn is_dialect(&self) -> bool {
         matches!(self.kind, Kind::Dialect(_))
     }
 
-    /// Whether the order of the members decides routes.
+    /// Returns whether routes depend on the order of the members.
     pub const fn minds_order(&self) -> bool {
         !matches!(self.agree(), Agree::Set | Agree::Load)
     }
@@ -291,8 +291,8 @@ impl Scheme {
     /// system's configuration.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for an unknown parameter or one whose value cannot be used, and for a
-    /// label where a strategy takes none; and what the row's own constructor refuses.
+    /// [`Error::Parameter`] for an unknown parameter, for a value that cannot be used, and for a label
+    /// in a strategy, which takes none; and the errors of the row's constructor.
     ///
     /// ```
     /// # use hashroute::{Node, Router, registry::Params, strategy};
@@ -315,7 +315,7 @@ impl Scheme {
         }
     }
 
-    /// The nodes that servers are to a strategy.
+    /// Converts servers into the nodes of a strategy.
     pub(super) fn nodes(&self, servers: &[Server]) -> Result<Vec<Node>, Error> {
         if let Some(label) = servers.iter().find_map(Server::own_label) {
             let expected = format!("no label: {} hashes names", self.title());
@@ -327,12 +327,12 @@ impl Scheme {
     /// Refuses parameters that this row does not take.
     ///
     /// # Errors
-    /// [`Error::Parameter`] that lists those it takes.
+    /// [`Error::Parameter`], which lists the parameters that the row takes.
     pub fn check(&self, params: &Params) -> Result<(), Error> {
         params.check(self.name, self.params)
     }
 
-    /// Returns every parameter with its value or its default, each in one spelling: `0160` is `160`.
+    /// Returns every parameter with its value or its default, in a canonical form: `0160` is `160`.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a parameter that this row does not take.
@@ -341,16 +341,16 @@ impl Scheme {
         complete(self.params, params)
     }
 
-    /// Whether it reads the system's own configuration.
+    /// Returns whether the row can read the system's own configuration.
     pub const fn reads_config(&self) -> bool {
         self.reader.is_some()
     }
 
-    /// Reads the system's own configuration: its pools, in order.
+    /// Reads the system's own configuration and returns its pools in order.
     ///
     /// # Errors
-    /// [`Error::Config`] with the line, [`Error::Unsupported`] for a row without a reader; the
-    /// error of the first pool when none can be used.
+    /// [`Error::Config`] with the line; [`Error::Unsupported`] for a row without a reader; the error
+    /// of the first pool if no pool can be used.
     pub fn read(&'static self, text: &str) -> Result<Vec<Config>, Error> {
         let read = self.reader.ok_or(Error::Unsupported {
             what: Refusal::NoConfig,
@@ -366,7 +366,7 @@ impl Scheme {
     }
 }
 
-/// The row of this name.
+/// Returns the row with this name.
 pub(crate) fn find_in(
     rows: &'static [Scheme],
     what: &str,

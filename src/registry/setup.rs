@@ -1,4 +1,4 @@
-//! All that decides routes: a row, its members and its parameters.
+//! Everything that determines routes: a row, its members and its parameters.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -7,8 +7,8 @@ use core::ops::RangeInclusive;
 use super::{Agree, Params, Scheme};
 use crate::{Change, Error, Node, NodeId, Refusal, Router, Server};
 
-/// A row with its members and parameters, and its table where it has one: all that is needed to
-/// build a router, and all that peers must share.
+/// A row with its members, its parameters and, if it has one, its table. This is everything that is
+/// needed to build a router, and everything that peers must share.
 ///
 /// ```
 /// use hashroute::registry::{Params, Setup};
@@ -24,13 +24,13 @@ pub struct Setup {
     scheme: &'static Scheme,
     servers: Vec<Server>,
     params: Params,
-    /// The cells of each member, in the order of `servers`, where the state is a table.
+    /// The cells of each member, in the order of `servers`, if the state is a table.
     table: Option<Vec<Vec<RangeInclusive<u32>>>>,
 }
 
 impl Setup {
-    /// Describes a router over these members, in the order of the system's configuration where the
-    /// row minds it. Nothing is built or checked yet.
+    /// Makes a setup from its parts. If routes depend on the order of the members, it is that of the
+    /// system's configuration. Nothing is built or checked yet.
     pub fn new(
         scheme: &'static Scheme,
         members: impl IntoIterator<Item = impl Into<Server>>,
@@ -44,13 +44,13 @@ impl Setup {
         }
     }
 
-    /// Reads the state of a router that this row built with these parameters, whatever was changed
-    /// since: the members in their canonical order (by name, or by number where that decides), and
-    /// the table where the state is one.
+    /// Reads the present state of a router that this row built with these parameters: the members
+    /// in their canonical order (by name, or by number if routes depend on the numbers), and the
+    /// table if the state is a table.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a dialect, whose servers hold more than a router tells, and where
-    /// the history of changes decides.
+    /// [`Error::Unsupported`] for a dialect, because a router does not contain everything about its
+    /// servers; and for a strategy that depends on the history of changes.
     pub fn of_router(
         scheme: &'static Scheme,
         router: &dyn Router,
@@ -77,7 +77,7 @@ impl Setup {
         })
     }
 
-    /// Gives the members these cells, in their order.
+    /// Sets the cells of each member, in the order of the members.
     #[must_use]
     pub fn with_table(self, cells: Vec<Vec<RangeInclusive<u32>>>) -> Self {
         Self {
@@ -86,12 +86,12 @@ impl Setup {
         }
     }
 
-    /// Replaces the parameters and the key hash. The table stays, and so must the number of its
-    /// cells.
+    /// Replaces the parameters and the key hasher. The table stays, so the number of its cells must
+    /// not change.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a parameter that the row does not take, and for another number of
-    /// cells than those of the table.
+    /// [`Error::Parameter`] for a parameter that the row does not take, and for a number of cells
+    /// that differs from the table.
     pub fn with_params(self, params: Params) -> Result<Self, Error> {
         self.scheme.check(&params)?;
         if let (Some(form), Some(_)) = (self.scheme.table, &self.table) {
@@ -101,14 +101,14 @@ impl Setup {
             };
             let given = cells(&params)?;
             if given != cells(&self.params)? {
-                let expected = "as many as before: the table says whose each of them is";
+                let expected = "as many as before, since the table has an owner for each of them";
                 return Err(Error::parameter(form.cells, given, expected));
             }
         }
         Ok(Self { params, ..self })
     }
 
-    /// Replaces the members, without a table: the row makes it anew.
+    /// Replaces the members and drops the table, which the row then builds anew.
     #[must_use]
     pub fn with_members(&self, members: impl IntoIterator<Item = impl Into<Server>>) -> Self {
         Self::new(self.scheme, members, self.params.clone())
@@ -124,22 +124,22 @@ impl Setup {
         &self.servers
     }
 
-    /// Returns the members as nodes, in their order; servers that are down have weight 0.
+    /// Returns the members as nodes, in their order. Servers that are down have weight 0.
     pub fn nodes(&self) -> Vec<Node> {
         self.servers.iter().map(Server::to_node).collect()
     }
 
-    /// Returns the parameters and the key hash.
+    /// Returns the parameters and the key hasher.
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// Returns the cells of each member, where the state is a table.
+    /// Returns the cells of each member, if the state is a table.
     pub fn table(&self) -> Option<&[Vec<RangeInclusive<u32>>]> {
         self.table.as_deref()
     }
 
-    /// Whether the members alone decide, in whatever number: no table and no history.
+    /// Returns whether routes depend only on the members: there is no table and no history.
     pub fn is_free(&self) -> bool {
         self.table.is_none() && !matches!(self.scheme.agree(), Agree::History)
     }
@@ -147,7 +147,7 @@ impl Setup {
     /// Builds the router.
     ///
     /// # Errors
-    /// As [`Scheme::build`].
+    /// The errors of [`Scheme::build`].
     pub fn build(&self) -> Result<Box<dyn Router>, Error> {
         let (Some(form), Some(table)) = (self.scheme.table, &self.table) else {
             return self
@@ -164,11 +164,11 @@ impl Setup {
         (form.restore)(self.scheme.nodes(&self.servers)?, &self.params, &cells)
     }
 
-    /// Makes one change, wholly or not at all, and returns the router after it, so that the two are
-    /// in step. Costs a build and a change.
+    /// Applies one change, completely or not at all, and returns the router after it. Costs a build
+    /// and a change.
     ///
     /// # Errors
-    /// What the router refuses. Nothing has changed then.
+    /// The errors of [`Router::apply`]. Nothing changes then.
     pub fn apply(&mut self, change: &Change) -> Result<Box<dyn Router>, Error> {
         let mut router = self.build()?;
         router.apply(change)?;
@@ -181,7 +181,7 @@ impl Setup {
     }
 }
 
-/// The cells of each member, as ranges.
+/// Returns the cells of each member as ranges.
 fn by_member(ids: &[NodeId], owners: &[Option<NodeId>]) -> Vec<Vec<RangeInclusive<u32>>> {
     let bound = ids.iter().map(|id| id.index() + 1).max().unwrap_or(0);
     let mut ranks = alloc::vec![None; bound];
@@ -206,10 +206,10 @@ fn by_member(ids: &[NodeId], owners: &[Option<NodeId>]) -> Vec<Vec<RangeInclusiv
 
 const NO_HISTORY: Error = Error::Unsupported {
     what: Refusal::History,
-    advice: "take a strategy whose peers share a set, a count or a table",
+    advice: "use a strategy with peers that share a set, a count or a table",
 };
 
 const NOT_OF_A_ROUTER: Error = Error::Unsupported {
     what: Refusal::ServersOfRouter,
-    advice: "keep the servers that it was built of",
+    advice: "keep the servers that it was built from",
 };
