@@ -1,12 +1,12 @@
-//! What can go wrong, and what to do about it.
+//! Errors: each says what is wrong and what to do about it.
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 
-/// Why a router could not be built or changed. Nothing has changed when it is returned.
+/// The reason why a router cannot be built or changed. After an error everything is as it was before.
 ///
-/// Each message says what was wrong and what would be right.
+/// Each message says what is wrong and what would be right.
 ///
 /// ```
 /// use hashroute::{Error, Node, Ring};
@@ -20,66 +20,66 @@ use core::fmt;
 pub enum Error {
     /// A node without a name.
     EmptyName,
-    /// A node whose name is taken.
+    /// A node with the name of another member.
     DuplicateNode {
         /// The name.
         name: Box<str>,
     },
-    /// A node that is not a member.
+    /// A name of no member.
     UnknownNode {
         /// The name.
         name: Box<str>,
     },
     /// Only the last node may leave this router.
     NotLast {
-        /// The node that was to leave.
+        /// The node that cannot leave.
         name: Box<str>,
-        /// The one that may.
+        /// The last node, which may leave.
         last: Box<str>,
     },
-    /// A weight that this strategy cannot give.
+    /// A weight that this strategy does not accept.
     Weight {
-        /// The node.
+        /// The name of the node.
         name: Box<str>,
-        /// The weight asked for.
+        /// The requested weight.
         weight: u32,
-        /// What the strategy can do instead.
+        /// The weights that the strategy accepts.
         expected: &'static str,
     },
-    /// Something would grow beyond a stated limit; no memory was taken.
+    /// An amount above a stated limit. No memory was allocated for it.
     Capacity {
-        /// What would grow.
+        /// The thing that is limited.
         what: Limit,
-        /// How much was asked for.
+        /// The requested amount.
         wanted: u64,
-        /// The most there may be.
+        /// The largest possible amount.
         limit: u64,
         /// What to do instead.
         advice: &'static str,
     },
-    /// A Maglev table size that cannot work.
+    /// A size that a Maglev table cannot have.
     TableSize {
-        /// The size asked for.
+        /// The requested size.
         size: u64,
-        /// Why it cannot work.
+        /// The reason why it cannot work.
         reason: &'static str,
-        /// The nearest prime that can.
+        /// The nearest prime that works.
         nearest: u64,
     },
-    /// A parameter that is unknown or has an unusable value.
+    /// An unknown parameter, or a value that cannot be used.
     Parameter {
-        /// Its name.
+        /// The name of the parameter.
         name: Box<str>,
-        /// The value as given.
+        /// The given value.
         value: Box<str>,
-        /// What would be right.
+        /// The values that would be right.
         expected: String,
     },
-    /// Something that cannot be used in a configuration file, or in a text that a server printed.
+    /// A line that cannot be used, in a configuration file or in the output of a server.
     Config {
         /// The line, from 1.
         line: usize,
-        /// What is wrong, and what would be right.
+        /// What is wrong and what would be right.
         reason: String,
     },
     #[cfg(feature = "redis")]
@@ -89,29 +89,29 @@ pub enum Error {
         first: Box<[u8]>,
         /// Its slot.
         first_slot: u32,
-        /// The first key that falls elsewhere.
+        /// The first key with another slot.
         other: Box<[u8]>,
         /// Its slot.
         other_slot: u32,
     },
     #[cfg(feature = "redis")]
-    /// A reply of a server that is not of the form it should have.
+    /// A reply of a server that does not have the right form.
     Reply {
-        /// Where in the reply, such as `[0].nodes[1].port`; empty for all of it.
+        /// The position in the reply, such as `[0].nodes[1].port`; empty for the whole reply.
         at: Box<str>,
-        /// What should stand there.
+        /// The form that was expected there.
         expected: &'static str,
     },
-    /// A version that is no later than the one there is.
+    /// An epoch that is not above the current one.
     Stale {
-        /// Its epoch.
+        /// The given epoch.
         given: u64,
-        /// The epoch there is.
+        /// The current epoch.
         current: u64,
     },
-    /// A change that this router does not take.
+    /// Something that this router does not support.
     Unsupported {
-        /// What was asked.
+        /// The refused request.
         what: Refusal,
         /// What to do instead.
         advice: &'static str,
@@ -119,7 +119,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// A parameter error; for strategies outside this crate as well.
+    /// Makes an [`Error::Parameter`], also for strategies outside this crate.
     ///
     /// ```
     /// let error = hashroute::Error::parameter("points", "0", "at least 1");
@@ -151,7 +151,7 @@ impl fmt::Display for Error {
             Self::UnknownNode { name } => write!(f, "there is no node {name:?}"),
             Self::NotLast { name, last } => write!(
                 f,
-                "node {name:?} cannot leave: only the last node, {last:?}, may, since the routes depend on the count alone"
+                "node {name:?} cannot leave: only the last node, {last:?}, can, since routes depend on the number of nodes alone"
             ),
             Self::Weight {
                 name,
@@ -171,7 +171,7 @@ impl fmt::Display for Error {
             } => {
                 write!(
                     f,
-                    "{wanted} {what} are more than the {limit} there may be: {advice}"
+                    "{wanted} {what} are more than the limit of {limit}: {advice}"
                 )
             }
             Self::TableSize {
@@ -214,7 +214,7 @@ impl fmt::Display for Error {
             Self::Config { line, reason } => write!(f, "line {line}: {reason}"),
             Self::Stale { given, current } => write!(
                 f,
-                "epoch {given} is stale: the router is at epoch {current}, so give a later one, made from what is there now"
+                "epoch {given} is stale: the router is at epoch {current}, so start from the current version and use a later epoch"
             ),
             Self::Unsupported { what, advice } => write!(f, "{what}: {advice}"),
         }
@@ -223,7 +223,7 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-/// Writes an enum whose variants stand for words of a message, and [`Display`](fmt::Display) for it.
+/// Writes an enum of words for messages, with its [`Display`](fmt::Display).
 macro_rules! words {
     ($(#[$attribute:meta])* $name:ident { $($variant:ident = $words:literal,)+ }) => {
         $(#[$attribute])*
@@ -247,7 +247,7 @@ macro_rules! words {
 }
 
 words! {
-    /// What would grow beyond its limit, in an [`Error::Capacity`].
+    /// The thing that is limited, in an [`Error::Capacity`].
     ///
     /// ```
     /// use hashroute::{Error, Limit, Ring};
@@ -282,7 +282,7 @@ words! {
 }
 
 words! {
-    /// What is not supported, in an [`Error::Unsupported`].
+    /// The refused request, in an [`Error::Unsupported`].
     ///
     /// ```
     /// use hashroute::{Change, Error, Refusal, Ring, Router};
@@ -293,36 +293,36 @@ words! {
     /// # Ok::<(), Error>(())
     /// ```
     Refusal {
-        SharedRouter = "a shared router takes no change",
+        SharedRouter = "a shared router refuses changes",
         RingDrawsPoints = "this ring draws its own points",
         RingOfTokens = "a ring of explicit tokens cannot choose tokens for a new node",
         NodeWithoutToken = "a node has no token",
-        NothingToDiff = "neither router gives any of these keys an owner, so that nothing can be told",
-        PlanByLoads = "a plan between routers whose loads decide who owns a key",
-        PlanWithoutOwners = "the new router gives keys no owner, so that nobody could hold them",
+        NothingToDiff = "neither router gives an owner to any of these keys, so there is nothing to compare",
+        PlanByLoads = "routers that depend on loads cannot be planned",
+        PlanWithoutOwners = "keys have no owner in the new router, so nobody could hold them",
         NoKeyPlaced = "no key has a node",
-        NothingToPlan = "neither router gives an owner to any key of text, so that nothing can be planned",
-        PlanOfOthers = "the plan is of other routers than these",
-        ChangeOnItsWay = "a change on its way takes no other",
+        NothingToPlan = "neither router gives an owner to keys of text, so there is nothing to plan",
+        PlanOfOthers = "the plan was made for other routers",
+        ChangeOnItsWay = "a migration in progress refuses other changes",
         LoadsInside = "the router inside counts loads already",
-        NoConfig = "this system has no configuration file that is read here",
+        NoConfig = "the configuration of this system cannot be read here",
         History = "a history of changes cannot be saved yet",
-        ServersOfRouter = "the servers of a dialect hold more than its router tells",
-        OtherRouter = "the router is not of this strategy with these parameters",
+        ServersOfRouter = "the servers of a dialect cannot be recovered from its router",
+        OtherRouter = "the router was not built by this strategy with these parameters",
         HashWithoutKey = "a keyed hash function without its key",
         CassandraWithoutToken = "a node without a token owns nothing in Cassandra",
-        JumpServerDown = "a server is down that others follow, and jump knows servers by their number",
+        JumpServerDown = "a server that is down is not the last one, and jump knows servers by their number",
         SlotsOnTheMove = "a plan while slots are on the move",
         AtomicMoveBegun = "an atomic move of a slot that is on the move already",
         PromotionWithoutMajority = "a promotion without a majority of the primaries that own slots",
         NoVote = "no vote",
-        UnknownMeasure = "what these keys hold is not known by this measure",
+        UnknownMeasure = "the amounts of these keys are not known in this measure",
         NoCircle = "this router has no circle of hashes to draw",
         NoPixels = "this picture cannot be rendered",
     }
 }
 
-/// Bytes for a message: what cannot be printed escaped, what is long cut.
+/// Writes bytes for a message: escapes unprintable bytes, and cuts after 64.
 #[cfg(feature = "redis")]
 struct Quoted<'a>(&'a [u8]);
 

@@ -63,7 +63,7 @@ use crate::{Change, Error, Limit, Router};
 /// assert_eq!((shared.pin().epoch(), shared.pin().nodes().len()), (7, 3));
 ///
 /// let stale = shared.publish(build(&["a"])?, 7).unwrap_err();
-/// assert_eq!(stale.to_string(), "epoch 7 is stale: the router is at epoch 7, so give a later one, made from what is there now");
+/// assert_eq!(stale.to_string(), "epoch 7 is stale: the router is at epoch 7, so start from the current version and use a later epoch");
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 pub struct Shared<R> {
@@ -172,6 +172,14 @@ impl<R: Router> Shared<R> {
 
     /// Shares a router with an epoch that another system counts, such as the revision of a
     /// coordinator.
+    ///
+    /// ```
+    /// # use hashroute::shared::Shared;
+    /// # use hashroute::{Node, Ring};
+    /// let shared = Shared::with_epoch(Ring::new([Node::new("a")])?, 57);
+    /// assert!(shared.publish(Ring::new([Node::new("b")])?, 56).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn with_epoch(router: R, epoch: u64) -> Self {
         Self {
             current: Arc::new(ArcSwap::from_pointee(Version { epoch, router })),
@@ -187,6 +195,15 @@ impl<R: Router> Shared<R> {
 
     /// Returns the current version, to hold as long as needed. If many threads call it for every
     /// key, they contend for the reference count, which a [`reader`](Self::reader) avoids.
+    ///
+    /// ```
+    /// # use hashroute::shared::Shared;
+    /// # use hashroute::{Node, Ring, Router};
+    /// let shared = Shared::new(Ring::new([Node::new("a")])?);
+    /// let now = shared.pin();
+    /// assert_eq!(now.route(b"user:42").map(Node::name), Some("a"));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn pin(&self) -> Arc<Version<R>> {
         self.current.load_full()
     }

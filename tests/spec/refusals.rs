@@ -125,7 +125,7 @@ fn a_wrong_field_is_named_with_what_was_expected() {
         ),
         (
             "[[node]]\nname = \"a\"\nweight = 4294967295",
-            "more than the 67108864 there may be",
+            "more than the limit of 67108864",
         ),
         (
             "[[node]]\nname = \"a\"\nzome = \"z\"",
@@ -190,12 +190,12 @@ fn a_table_of_slots_is_checked_against_the_nodes() {
             "[[node]]\nname = \"a\"".into(),
             "the slots that each node owns",
         ),
-        ("1", node("0") + &node(""), "more than the 1 there may be"),
+        ("1", node("0") + &node(""), "more than the limit of 1"),
         ("0", String::new(), "at least 1"),
         (
             "4294967295",
             String::new(),
-            "more than the 67108864 there may be",
+            "more than the limit of 67108864",
         ),
         ("\"18446744073709551616\"", String::new(), "a whole number"),
     ] {
