@@ -1,7 +1,8 @@
-//! What change costs: shared reads beside those of the plain router, in one process and on the
-//! same keys; the swap of a ring for one with a node more; what moves between two rings.
+//! Measures the cost of change: reads of a shared router compared with reads of the plain router, in
+//! one process and with the same keys; the swap of a ring for one with an additional node; the diff
+//! of two rings.
 //!
-//! `cargo bench --features shared --bench change`; with `--test` each once, to see that it runs.
+//! `cargo bench --features shared --bench change`. With `--test` each runs once, as a check.
 
 use core::hint::black_box;
 use core::time::Duration;
@@ -22,18 +23,18 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// A way to route a key.
+/// A named way to route keys.
 type Way<'a> = (&'a str, Box<dyn FnMut(&[String]) + 'a>);
 
-/// All keys, from bytes to node.
+/// Routes all keys, from bytes to node.
 fn each(keys: &[String], mut route: impl FnMut(&[u8]) -> Option<NodeId>) {
     for key in keys {
         black_box(route(black_box(key.as_bytes())));
     }
 }
 
-/// The time of a pass of each way, in turns, so that what disturbs one disturbs all; each after
-/// a pass that brings its data close.
+/// Measures one pass of each way. The ways take turns, so that a disturbance affects all of them.
+/// Each is measured after a pass that warms its caches.
 fn compare(ways: &mut [Way<'_>], keys: &[String], passes: usize) -> Vec<Duration> {
     let mut times = vec![Vec::new(); ways.len()];
     for _ in 0..passes {
@@ -49,7 +50,8 @@ fn compare(ways: &mut [Way<'_>], keys: &[String], passes: usize) -> Vec<Duration
 
 fn reads(size: usize, passes: usize) -> Result<(), Error> {
     let keys: Vec<_> = (0..KEYS).map(|i| format!("user:{i:011}")).collect();
-    // One ring for all ways: rings at other addresses differ by more than is measured here.
+    // One ring for all ways: two rings at different addresses differ by more than the effect that is
+    // measured.
     let shared = Shared::new(Liveness::new(ring(size)?, Policy::default())?);
     let filter = shared.pin();
     let plain = filter.router();
@@ -89,7 +91,7 @@ fn reads(size: usize, passes: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// From the call to the swap made: the clone, the change, and what becomes of the old version.
+/// Measures a swap from call to return: the clone, the change, and the drop of the old version.
 fn swaps(size: usize, passes: usize) -> Result<(), Error> {
     let shared = Shared::new(ring(size)?);
     let mut times = Vec::new();
@@ -108,7 +110,7 @@ fn swaps(size: usize, passes: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Two rings of so many nodes, of which the last `joining` are not the same.
+/// Measures the diff of two rings of `size` nodes that differ in `joining` nodes.
 fn diffs(size: usize, joining: usize, passes: usize) -> Result<(), Error> {
     let nodes = |first: usize| (first..first + size).map(|i| Node::new(format!("node-{i}")));
     let (old, new) = (Ring::new(nodes(0))?, Ring::new(nodes(joining))?);

@@ -1,7 +1,7 @@
-//! Every strategy of the registry: route, batch, build, change and diff, at powers of two and their
-//! neighbours as well as at round sizes, since some algorithms are flattered by the former.
+//! Measures every strategy of the registry: route, batch, build, change and diff. The sizes are round
+//! numbers, powers of two and their neighbours, because some algorithms are faster at powers of two.
 //!
-//! `cargo bench`, or `cargo bench -- 'ring/route'` for a part of it.
+//! `cargo bench`, or `cargo bench -- 'ring/route'` for one part.
 
 #![expect(missing_docs, reason = "criterion's macro writes a public function")]
 
@@ -19,7 +19,7 @@ const KEYS: usize = 1 << 14;
 fn router(strategy: &Scheme, size: usize) -> Box<dyn Router> {
     strategy
         .build(nodes(size), &Params::default())
-        .expect("every strategy takes equal weights")
+        .expect("every strategy accepts equal weights")
 }
 
 fn nodes(size: usize) -> impl Iterator<Item = Node> {
@@ -92,14 +92,14 @@ fn change(c: &mut Criterion) {
     }
 }
 
-/// What a node that joins moves; exact by ranges, else from a sample.
+/// Measures the diff for a node that joins: exact by ranges, or else from a sample.
 fn diff(c: &mut Criterion) {
     for strategy in strategy::ALL {
         let mut group = c.benchmark_group(format!("{}/diff", strategy.name));
         let size = 1_000;
         let (old, mut new) = (router(strategy, size), router(strategy, size));
         new.apply(&Change::Add(Node::new("one-more")))
-            .expect("every strategy takes one more");
+            .expect("every strategy accepts one more node");
         group.bench_function(BenchmarkId::from_parameter(size), |b| {
             b.iter(|| hashroute::diff(black_box(&*old), black_box(&*new)));
         });

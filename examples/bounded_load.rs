@@ -1,4 +1,4 @@
-//! One key is asked for far more often than the others; no node may drown in it.
+//! One key gets far more requests than the others. Bounded load keeps its owner from overload.
 //!
 //! `cargo run --example bounded_load`
 
@@ -10,7 +10,7 @@ fn main() -> Result<(), Error> {
     let nodes = (0..8).map(|i| Node::new(format!("worker-{i}")));
     let router = BoundedLoad::new(Ring::new(nodes)?, 1.25)?;
 
-    // Four threads with 1,000 requests in flight each; half of them are for one key.
+    // Four threads with 1,000 requests in flight each. Half of the requests are for one key.
     let serve = |thread: usize| {
         let request = |i: usize| {
             if i % 2 == 0 {
@@ -42,7 +42,7 @@ fn main() -> Result<(), Error> {
         assert!(router.load(id) <= 625); // ceil(1.25 * 4000 / 8)
     }
 
-    // A lease borrows nothing: it may be kept with the request, and given back anywhere.
+    // A lease borrows nothing: keep it with the request, and release it in any thread.
     for lease in leases {
         router.release(lease);
     }

@@ -1,8 +1,8 @@
-//! What share of the keys moves when a real system gives way to a ring of this library, over the
-//! same ten servers?
+//! Prints the share of the keys that move when a ring of this library replaces a real system, over
+//! the same ten servers.
 //!
-//! `cargo run --release --features compat --example moving_away` for all systems, or the names of
-//! some after `--`, each with its options: `-- twemproxy:distribution=modula`.
+//! `cargo run --release --features compat --example moving_away` runs all systems. Add the names of
+//! some systems after `--`, each with its options: `-- twemproxy:distribution=modula`.
 
 use std::env;
 
@@ -24,7 +24,7 @@ fn main() {
     }
 }
 
-/// The share of keys with another owner.
+/// Returns the share of the keys that get another owner.
 fn share(dialect: &str) -> Result<f64, Error> {
     let mut parts = dialect.split([':', ',']);
     let row = compat::find(parts.next().unwrap_or_default())?;
@@ -32,7 +32,7 @@ fn share(dialect: &str) -> Result<f64, Error> {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         params.with(name, value)
     });
-    // Katran's servers are addresses alone.
+    // The servers of Katran are addresses without a port.
     let port = if row.name == "katran" { "" } else { ":11211" };
     let servers = (1..=10).map(|i| Node::new(format!("10.0.0.{i}{port}")));
     let old = row.build(servers.clone(), &params)?;
@@ -42,9 +42,9 @@ fn share(dialect: &str) -> Result<f64, Error> {
     Ok(moved.count() as f64 / f64::from(KEYS))
 }
 
-/// A key as the system has them: text, a number, or the parts of a packet.
+/// Returns a key in the form of the system: text, a number, or the parts of a packet.
 fn key(dialect: &str, i: u32) -> Vec<u8> {
-    // Address and ports of a client, and for Cilium the protocol, TCP.
+    // The address and the ports of a client; for Cilium also the protocol, TCP.
     let [high, address @ ..] = i.to_be_bytes();
     let flow = [&[192][..], &address, &[0x9c, high, 0, 80, 6]].concat();
     match dialect {

@@ -35,7 +35,7 @@ fn main() -> Result<(), Error> {
         "nothing else moved"
     );
 
-    // A change that cannot be made says why, and changes nothing.
+    // A change that fails says why, and changes nothing.
     let error = ring.apply(&Change::Add(Node::new("cache-d"))).unwrap_err();
     println!("{error}");
     assert_eq!(owners(&ring), after);

@@ -1,4 +1,4 @@
-//! Three copies of everything, each in another zone while there are zones.
+//! Three replicas of every key, in different zones as long as there are enough zones.
 //!
 //! `cargo run --example replicas`
 
@@ -33,18 +33,18 @@ fn main() -> Result<(), Error> {
     });
     let mut router = Rendezvous::new(nodes)?;
 
-    println!("three copies, a zone each:");
+    println!("three replicas, each in its own zone:");
     show(&router, b"order:1001", 3);
-    println!("five: every zone, then racks that are new, then any node:");
+    println!("five replicas: first every zone, then new racks, then any node:");
     show(&router, b"order:1001", 5);
 
     for i in (0..12).filter(|i| i % 3 == 2) {
         router.apply(&Change::remove(format!("store-{i:02}")))?;
     }
-    println!("eu-3 is gone; three copies are still three:");
+    println!("without eu-3, still three replicas:");
     show(&router, b"order:1001", 3);
 
-    // On a hot path: a list that is used again allocates no more.
+    // On a hot path, reuse a list: it then allocates no more.
     let mut list = NodeList::new();
     for key in (0..1000).map(KeyHash::from_integer) {
         router.replicas_into(key, 3, Spread::Zones, &mut list);

@@ -1,4 +1,4 @@
-//! Threads serve requests while nodes come, go and fail.
+//! Threads serve requests while nodes join, leave and fail.
 //!
 //! `cargo run --features shared --example shared`
 
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn core::error::Error>> {
     let nodes = (0..8).map(|i| Node::new(format!("cache-{i}")));
     let shared = Shared::new(Liveness::new(Ring::new(nodes)?, Policy::default())?);
 
-    // Who wants to know what moved hears of it after each swap.
+    // A hook runs after each swap. This one counts the keys that moved.
     let (sender, news) = mpsc::channel();
     shared.subscribe(move |before, after| {
         let owner = |router: &Liveness<Ring>, i: &u32| {
@@ -31,12 +31,12 @@ fn main() -> Result<(), Box<dyn core::error::Error>> {
             let mut reader = shared.reader();
             scope.spawn(move || {
                 for request in 0..100_000 {
-                    // One version for the whole request, so that the id stays good.
+                    // One version for the whole request, so that the id stays valid.
                     let now = reader.get();
                     let Some(id) = now.owner(format!("user:{worker}:{request}").as_bytes()) else {
                         return;
                     };
-                    // In this play, one node answers nobody.
+                    // In this example, one node does not answer.
                     if now.nodes().name(id) == Some("cache-3") {
                         now.failed(id, start.elapsed());
                     } else {

@@ -1,6 +1,8 @@
-//! A third server takes its share of the slots while a client with an old map reads on: what a
-//! server printed goes in, a plan and its commands come out, redirections are followed. All of it
-//! in memory; over a network the same decisions stand between the same texts.
+//! Redis Cluster: a third server takes its share of the slots while a client with an old map goes on
+//! reading.
+//!
+//! The example reads the text of `CLUSTER NODES`, makes a plan, runs its commands and follows
+//! redirections. Everything happens in memory. Over a network the texts and decisions are the same.
 //!
 //! `cargo run --example slot_migration`
 
@@ -12,7 +14,7 @@ use hashroute::redis::{
     Outcome, Request, SlotMap, SlotPlan, SlotRule, Table,
 };
 
-/// What `CLUSTER NODES` printed at one of the servers.
+/// The output of `CLUSTER NODES` at one of the servers.
 const PRINTED: &str = "\
 07c37df1 10.0.0.1:6379@16379 myself,master - 0 0 1 connected 0-8191
 67ed2db8 10.0.0.2:6379@16379 master - 0 0 2 connected 8192-16383
@@ -25,14 +27,14 @@ fn main() -> Result<(), Error> {
         servers.put(format!("{{user{user}}}.cart"));
     }
 
-    // What moves, and by which commands? An operator may type them.
+    // The slots that move, and the commands that move them. An operator can also type them.
     let plan = SlotPlan::new(&table, &Goal::even(&table))?;
     println!("{} slots move; the first by these commands:", plan.len());
     for action in plan.classic(&table, 0..1, 100, 5000)? {
         println!("  {}", action.to_string().replace('\n', "\n  "));
     }
 
-    // A client that read the table before the first move, and never again.
+    // A client that reads the table before the first move, and never again.
     let mut client = Client {
         map: SlotMap::new(SlotRule::REDIS, [Address::new("10.0.0.1", 6379)])?,
         met: BTreeMap::new(),
@@ -46,7 +48,7 @@ fn main() -> Result<(), Error> {
             }
         }
     }
-    println!("\nThe client got each key at any time; on the way it met:");
+    println!("\nThe client could read every key at any time. It got these answers:");
     for (answer, count) in &client.met {
         println!("  {count:>5}  {answer}");
     }
@@ -58,12 +60,12 @@ fn main() -> Result<(), Error> {
 
 struct Client {
     map: SlotMap,
-    /// How often each kind of answer came.
+    /// The number of answers of each kind.
     met: BTreeMap<String, u32>,
 }
 
 impl Client {
-    /// Copy this: connect where the example calls `servers.answer`.
+    /// Reads a key. Copy this function, and use a connection in place of `servers.answer`.
     fn get(&mut self, key: &str, servers: &Servers) -> Result<(), Error> {
         let mut call = self.map.start([key])?.repeatable();
         loop {
@@ -76,7 +78,7 @@ impl Client {
             };
             match self.map.after(&mut call, outcome) {
                 Next::Done => return Ok(()),
-                // A real client sleeps here, so many milliseconds.
+                // A real client sleeps for `wait` milliseconds here.
                 Next::Send { wait: _ } => {}
                 Next::GiveUp(stop) => panic!("{key}: {stop}"),
                 next => panic!("{key}: {next:?}"),
@@ -85,10 +87,10 @@ impl Client {
     }
 }
 
-/// All servers, which agree about the table.
+/// All servers. They agree on the table.
 struct Servers {
     table: Table,
-    /// The keys that each has, by its id and their slot.
+    /// The keys of each server, by its id and their slot.
     held: BTreeMap<(String, u32), Vec<String>>,
 }
 
@@ -105,7 +107,7 @@ impl Servers {
         keys.push(key);
     }
 
-    /// The keys in a slot, whoever has them.
+    /// Returns the keys in a slot, on all servers.
     fn keys(&self, slot: u32) -> Vec<String> {
         let ids = self.table.nodes().iter().map(|node| node.id().to_owned());
         let held = ids.filter_map(|id| self.held.get(&(id, slot)));
@@ -117,7 +119,7 @@ impl Servers {
         node.map_or("", ClusterNode::id).into()
     }
 
-    /// What the server there answers to a `GET`: `OK`, or the error on the wire.
+    /// Returns the answer of a server to a `GET`: `OK`, or the text of the error.
     fn answer(&self, at: &Address, key: &str, asking: bool) -> Result<String, Error> {
         let id = self.id(at);
         let slot = self.table.rule().slot(key.as_bytes());
@@ -133,7 +135,7 @@ impl Servers {
         Ok(decision.to_string())
     }
 
-    /// Does what a command of a plan does at the server it is sent to.
+    /// Executes a command of a plan at its server.
     fn perform(&mut self, action: &Action) -> Result<(), Error> {
         match action {
             Action::Send { at, command } => self.set_slot(at, command),
@@ -152,7 +154,7 @@ impl Servers {
                     .extend(keys.unwrap_or_default());
                 Ok(())
             }
-            _ => unreachable!("a classic plan has no other"),
+            _ => unreachable!("a classic plan has no other actions"),
         }
     }
 
