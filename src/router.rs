@@ -186,6 +186,13 @@ pub trait Router: Debug + Send + Sync {
     }
 
     /// Describes how a key finds its owner, for people and not for programs. Allocates.
+    ///
+    /// ```
+    /// # use hashroute::{KeyHash, Ring, Router};
+    /// let ring = Ring::new(["a"])?;
+    /// assert!(ring.explain(KeyHash::from_bytes(b"key")).iter().any(|(name, _)| *name == "point"));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     fn explain(&self, key: KeyHash) -> Explanation {
         let _ = key;
         Explanation::default()

@@ -8,6 +8,11 @@ use crate::registry::Scheme;
 use crate::{Error, strategy};
 
 /// Returns every row: the strategies, then the dialects (with the feature `compat`).
+///
+/// ```
+/// let names: Vec<_> = hashroute::schemes().map(|row| row.name).collect();
+/// assert!(names.starts_with(&["modulo", "ring"]));
+/// ```
 pub fn schemes() -> impl Iterator<Item = &'static Scheme> {
     #[cfg(feature = "compat")]
     let dialects = crate::compat::ALL;

@@ -128,6 +128,13 @@ impl HashRanges {
 
     /// Declares that all hashes of a range share their preference list
     /// ([`walk`](crate::Router::walk)), not only their owner.
+    ///
+    /// ```
+    /// # use hashroute::{HashSlots, Node, Ring, Router};
+    /// assert!(Ring::new([Node::new("a")])?.ranges().is_some_and(|ranges| ranges.has_lists()));
+    /// assert!(HashSlots::new([Node::new("a")])?.ranges().is_some_and(|ranges| !ranges.has_lists()));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     #[must_use]
     pub fn with_lists(self) -> Self {
         Self {
@@ -189,6 +196,11 @@ impl HashRanges {
     }
 
     /// Returns the owner of a hash. O(log ranges).
+    ///
+    /// ```
+    /// # use hashroute::{KeyHash, HashRanges};
+    /// assert_eq!(HashRanges::arcs(64, []).owner(KeyHash::from_raw(7)), None);
+    /// ```
     pub fn owner(&self, key: KeyHash) -> Option<NodeId> {
         let position = self.position(key)?;
         let after = self.starts.partition_point(|(start, _)| *start <= position);
@@ -336,8 +348,8 @@ impl HashSpace {
         self.count(0, 0)
     }
 
-    /// Returns a space in which the ranges of both are runs of positions: the circle, or a table
-    /// whose number of cells is the least common multiple. `None` if there is none, or if it has
+    /// Returns a space in which the ranges of both are runs of positions: the circle, or a table with
+    /// the least common multiple of the two numbers of cells. `None` if there is none, or if it has
     /// too many runs.
     fn common(a: &HashRanges, b: &HashRanges) -> Option<Self> {
         let (from, to) = (a.space, b.space);

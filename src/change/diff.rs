@@ -218,6 +218,13 @@ impl Diff {
 
     /// Returns the modulus that turns a hash into a position of [`ranges`](Self::ranges); `None` if
     /// the hash is the position.
+    ///
+    /// ```
+    /// # use hashroute::{Modulo, Node, diff};
+    /// let of = |names: &[&'static str]| Modulo::new(names.iter().map(|name| Node::new(*name)));
+    /// assert_eq!(diff(&of(&["a", "b"])?, &of(&["a", "b", "c"])?)?.modulus(), Some(6));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn modulus(&self) -> Option<u64> {
         self.space.modulus()
     }

@@ -226,6 +226,14 @@ impl Ramp {
     }
 
     /// Returns the weight at a time; before the start, the first weight.
+    ///
+    /// ```
+    /// # use core::time::Duration;
+    /// # use hashroute::Ramp;
+    /// let ramp = Ramp::linear("d", 0, 4, Duration::ZERO..Duration::from_secs(60), 4)?;
+    /// assert_eq!([14, 15, 3600].map(|second| ramp.at(Duration::from_secs(second))), [0, 1, 4]);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn at(&self, now: Duration) -> u32 {
         self.steps[self.begun(now).saturating_sub(1)].1
     }
@@ -305,7 +313,7 @@ impl Ramp {
         self.next(now).is_none() && !is_due
     }
 
-    /// Returns the number of steps whose time has come, including the start.
+    /// Returns the number of steps that are due by now, including the start.
     fn begun(&self, now: Duration) -> usize {
         let now = millis(now);
         self.steps.partition_point(|&(at, _)| at <= now)

@@ -51,7 +51,8 @@ pub(super) const STRATEGY: Scheme = Scheme::strategy(
     POINTS,
 ]);
 
-/// The largest excess that was measured, with a margin: 100,000 keys placed again after a change.
+/// Returns the largest excess that was measured, with a margin: 100,000 keys placed again after a
+/// change.
 fn excess_bound(nodes: usize) -> f64 {
     0.005 + 3e-5 * nodes as f64
 }

@@ -147,7 +147,7 @@ impl Maglev {
     }
 }
 
-/// The largest excess that was measured at the default size, over many weights, with a margin.
+/// Returns the largest excess that was measured at the default size, over many weights, with a margin.
 fn excess_bound(nodes: usize) -> f64 {
     (0.015 + nodes as f64 / 20_000.0).min(0.1)
 }

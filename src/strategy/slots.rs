@@ -133,6 +133,11 @@ impl HashSlots {
     /// # Errors
     /// The errors of [`Nodes::new`]; [`Error::Parameter`] for 0 slots; [`Error::Capacity`] above
     /// [`MAX_SLOTS`](Self::MAX_SLOTS) or for more nodes with weight than slots.
+    ///
+    /// ```
+    /// # use hashroute::{HashSlots, Node};
+    /// assert!(HashSlots::with_slots(["a", "b"].map(Node::new), 1).is_err());
+    /// ```
     pub fn with_slots(
         nodes: impl IntoIterator<Item = impl Into<Node>>,
         slots: u32,
@@ -197,6 +202,13 @@ impl HashSlots {
     }
 
     /// Returns the slot of a key. The slot may have no owner.
+    ///
+    /// ```
+    /// # use hashroute::{HashSlots, KeyHasher};
+    /// let table = HashSlots::new(["a"])?.with_hasher(KeyHasher::REDIS);
+    /// assert_eq!((table.slot(b""), table.slot(b"bar")), (0, 5061));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn slot(&self, key: &[u8]) -> u32 {
         u32::try_from(self.slot_of(self.hasher.raw(key))).unwrap_or(u32::MAX) // at most 2^26
     }

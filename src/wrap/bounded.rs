@@ -91,6 +91,13 @@ impl<R: Router> BoundedLoad<R> {
     /// # Errors
     /// [`Error::Parameter`] for a factor that is not between 1.000001 and 1,000,000;
     /// [`Error::Unsupported`] for a router that counts loads itself.
+    ///
+    /// ```
+    /// # use hashroute::{BoundedLoad, Jump, Node};
+    /// assert!(BoundedLoad::new(Jump::new([Node::new("a")])?, 1.25).is_ok());
+    /// assert!(BoundedLoad::new(Jump::new([Node::new("a")])?, 1.0).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn new(router: R, factor: f64) -> Result<Self, Error> {
         check_uncounted(&router)?;
         let millionths = factor * MILLION as f64 + 0.5;
@@ -206,6 +213,13 @@ impl<R: Router> BoundedLoad<R> {
     }
 
     /// Returns the largest number of keys that a node may hold when one more key is placed.
+    ///
+    /// ```
+    /// # use hashroute::{BoundedLoad, Node, Ring, Router};
+    /// let router = BoundedLoad::new(Ring::new(["a", "b"].map(Node::new))?, 1.25)?;
+    /// assert_eq!(router.capacity(router.nodes().id("a").expect("a member")), 1);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn capacity(&self, id: NodeId) -> u64 {
         self.capacity_at(id, self.present() + 1) as u64
     }

@@ -225,6 +225,13 @@ impl Plan {
 
     /// Returns whether the plan is exact: its ranges are ranges of key hashes, all keys of a range
     /// move in the same way, and shares are exact.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Rendezvous, plan::{Budget, Plan, Replicas}};
+    /// let router = Rendezvous::new([Node::new("a")])?;
+    /// assert!(!Plan::new(&router, &router, Replicas::default(), Budget::default())?.is_exact());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn is_exact(&self) -> bool {
         self.cut == Cut::Positions
     }

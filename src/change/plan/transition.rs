@@ -230,6 +230,15 @@ impl Transition {
 
     /// Returns the phase of a key. A key that does not move is done from the start. At most two
     /// lookups, and O(log ranges).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Phase, Transition}};
+    /// let [a, b] = [Arc::new(Ring::new([Node::new("a")])?), Arc::new(Ring::new([Node::new("b")])?)];
+    /// let plan = Plan::new(&*a, &*b, Replicas::default(), Budget::default())?;
+    /// assert_eq!(Transition::new(a, b, &plan)?.phase_of(b"user:42"), Phase::Waiting);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn phase_of(&self, key: &[u8]) -> Phase {
         self.phase_at(self.cut.position(self.space, &*self.routers[0], key))
     }

@@ -179,6 +179,11 @@ impl Jump {
     ///
     /// # Errors
     /// The errors of [`Nodes::new`]; [`Error::Weight`] if a node does not have weight 1.
+    ///
+    /// ```
+    /// # use hashroute::{Jump, Node};
+    /// assert!(Jump::new([Node::new("a").with_weight(2)]).is_err());
+    /// ```
     pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         let nodes = Nodes::new(nodes)?;
         nodes

@@ -10,7 +10,7 @@
 )]
 #![expect(
     clippy::cast_possible_truncation,
-    reason = "indexes are of nodes, whose ids have 32 bits"
+    reason = "indexes of nodes have 32 bits"
 )]
 
 use alloc::vec::Vec;

@@ -145,7 +145,7 @@ fn order(node: &Node) -> (Reverse<u32>, &str) {
 }
 
 /// The number of nodes that a walk selects first. Most walks end within a few nodes; a longer walk
-/// goes on with `LONG_STRIDE` nodes at a time, each of which costs a pass over all nodes.
+/// goes on with `LONG_STRIDE` nodes at a time. Each selection costs a pass over all nodes.
 const SHORT_STRIDE: usize = 8;
 
 impl Router for Rendezvous {

@@ -105,6 +105,12 @@ impl Ring {
     pub const DEFAULT_POINTS: u32 = 160;
 
     /// The largest number of points of a ring. They take two gigabytes.
+    ///
+    /// ```
+    /// use hashroute::{Error, Node, Ring};
+    /// let error = Ring::new([Node::new("absurd").with_weight(u32::MAX)]).unwrap_err();
+    /// assert!(matches!(error, Error::Capacity { limit: Ring::MAX_POINTS, .. }));
+    /// ```
     pub const MAX_POINTS: u64 = 1 << 26;
 
     /// Builds a ring with [`DEFAULT_POINTS`](Self::DEFAULT_POINTS) for each unit of weight. The order
@@ -121,6 +127,13 @@ impl Ring {
     ///
     /// # Errors
     /// The errors of [`new`](Self::new); [`Error::Parameter`] for 0 points.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring};
+    /// let ring = Ring::with_points([Node::new("a").with_weight(2)], 40)?;
+    /// assert_eq!(ring.points().count(), 80);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn with_points(
         nodes: impl IntoIterator<Item = impl Into<Node>>,
         points: u32,
@@ -244,6 +257,14 @@ impl Ring {
     }
 
     /// Returns all points with their nodes, in order.
+    ///
+    /// ```
+    /// # use hashroute::{Node, Ring};
+    /// let ring = Ring::new(["a", "b"].map(Node::new))?;
+    /// assert!(ring.points().map(|(point, _)| point).is_sorted());
+    /// assert_eq!(ring.points().filter(|(_, node)| node.name() == "a").count(), 160);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn points(&self) -> impl Iterator<Item = (u64, &Node)> {
         self.points
             .iter()

@@ -134,10 +134,10 @@ struct Candidate {
 }
 
 impl Shortlist {
-    /// A router over these nodes; the order does not matter. O(n log n).
+    /// Builds a router over these nodes. Their order does not matter. O(n log n).
     ///
     /// # Errors
-    /// As [`Nodes::new`].
+    /// The errors of [`Nodes::new`].
     pub fn new(nodes: impl IntoIterator<Item = impl Into<Node>>) -> Result<Self, Error> {
         let nodes = Nodes::sorted(nodes)?;
         let weighted = nodes.iter().filter(|(_, node)| node.weight() > 0);

@@ -223,6 +223,14 @@ impl<R: Router> Liveness<R> {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a policy with a field that is out of its stated bounds.
+    ///
+    /// ```
+    /// # use hashroute::health::{Liveness, Policy};
+    /// # use hashroute::{Jump, Node};
+    /// assert!(Liveness::new(Jump::new([Node::new("a")])?, Policy::default()).is_ok());
+    /// assert!(Liveness::new(Jump::new([Node::new("a")])?, Policy::default().with_rise(0)).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn new(router: R, policy: Policy) -> Result<Self, Error> {
         policy.check()?;
         let states = (0..router.nodes().id_bound()).map(|_| new_state());

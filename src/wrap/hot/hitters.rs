@@ -73,6 +73,14 @@ impl HeavyHitters {
     ///
     /// # Errors
     /// [`Error::Parameter`] for less than a millisecond.
+    ///
+    /// ```
+    /// # use core::time::Duration;
+    /// # use hashroute::hot::HeavyHitters;
+    /// assert!(HeavyHitters::new(1000)?.with_half_life(Duration::from_secs(60)).is_ok());
+    /// assert!(HeavyHitters::new(1000)?.with_half_life(Duration::ZERO).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn with_half_life(mut self, half_life: Duration) -> Result<Self, Error> {
         let millis = millis(half_life);
         if millis == 0 {
@@ -145,6 +153,12 @@ impl HeavyHitters {
     }
 
     /// Returns the bounds of the amount of a key. O(log c).
+    ///
+    /// ```
+    /// # use hashroute::{KeyHash, hot::HeavyHitters};
+    /// assert_eq!(HeavyHitters::new(10)?.count(KeyHash::from_bytes(b"key")), 0..=0);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn count(&self, key: KeyHash) -> RangeInclusive<u64> {
         self.hitters.range(&key)
     }

@@ -106,6 +106,13 @@ impl<R: Router> HotKeys<R> {
     /// [`Error::Parameter`] for `copies` outside 2 to [`MAX_COPIES`](HotKeys::MAX_COPIES), or for a
     /// share outside 0.0001 to 1 (the smallest share that [`HeavyHitters`] can detect is 0.0001);
     /// [`Error::Unsupported`] for a router that counts loads itself.
+    ///
+    /// ```
+    /// # use hashroute::{Jump, Node, hot::HotKeys};
+    /// assert!(HotKeys::new(Jump::new([Node::new("a")])?, 2, 0.01).is_ok());
+    /// assert!(HotKeys::new(Jump::new([Node::new("a")])?, 1, 0.01).is_err());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
     pub fn new(router: R, copies: usize, share: f64) -> Result<Self, Error> {
         check_uncounted(&router)?;
         if !(2..=HotKeys::MAX_COPIES).contains(&copies) {
