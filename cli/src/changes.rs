@@ -3,73 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use clap::{ArgMatches, Args, Command, FromArgMatches};
 use hashroute::{Change, Error, Node, Nodes};
 
 use crate::failure::Failure;
-
-/// What `--add`, `--remove` and `--reweight` ask for, in order across the three.
-#[derive(Debug)]
-pub(crate) struct ChangeArgs(pub(crate) Vec<Change>);
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Change")]
-struct Options {
-    /// A node joins (repeatable)
-    #[arg(long, value_name = "NAME[=W]", value_parser = crate::nodes::parse)]
-    add: Vec<Node>,
-    /// A node leaves (repeatable)
-    #[arg(long, value_name = "NAME")]
-    remove: Vec<String>,
-    /// A node gets another weight; 0 drains it (repeatable)
-    #[arg(long, value_name = "NAME=W", value_parser = reweight)]
-    reweight: Vec<Node>,
-}
-
-fn reweight(text: &str) -> Result<Node, String> {
-    if text.contains('=') {
-        crate::nodes::parse(text)
-    } else {
-        Err("no weight: expected NAME=WEIGHT".into())
-    }
-}
-
-impl Args for ChangeArgs {
-    fn augment_args(command: Command) -> Command {
-        Options::augment_args(command)
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Options::augment_args_for_update(command)
-    }
-}
-
-impl FromArgMatches for ChangeArgs {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let options = Options::from_arg_matches(matches)?;
-        let adds = options.add.into_iter().map(Change::Add);
-        let removes = options.remove.into_iter().map(Change::remove);
-        let reweights = options
-            .reweight
-            .into_iter()
-            .map(|node| Change::reweight(node.name(), node.weight()));
-        let mut ordered = BTreeMap::new();
-        ordered.extend(indexes(matches, "add").zip(adds));
-        ordered.extend(indexes(matches, "remove").zip(removes));
-        ordered.extend(indexes(matches, "reweight").zip(reweights));
-        Ok(Self(ordered.into_values().collect()))
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-/// Returns the indexes on the command line of the values of an option.
-fn indexes<'a>(matches: &'a ArgMatches, option: &'static str) -> impl Iterator<Item = usize> + 'a {
-    matches.indices_of(option).into_iter().flatten()
-}
 
 /// Refuse what no strategy could do, with the option that asks for it.
 pub(crate) fn check(nodes: &[Node], changes: &[Change]) -> Result<(), Failure> {

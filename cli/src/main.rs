@@ -23,7 +23,7 @@ use alloc_counter::AllocCounterSystem;
 use clap::Parser;
 use hashroute_harness::text::printable;
 
-use crate::args::Cli;
+use crate::commands::Cli;
 
 /// Counts the allocations of each thread, so that `compare` can say how many a lookup makes.
 #[global_allocator]
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    match commands::run(&cli.command) {
+    match commands::run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {

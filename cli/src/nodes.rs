@@ -9,14 +9,10 @@ use hashroute_harness::{InputError, Rows};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::args::NodeArgs;
+use crate::args::{NodeArgs, WEIGHTS, parse_node};
 use crate::failure::Failure;
 
-/// The most nodes that `--count` makes.
-pub(crate) const MAX_COUNT: u32 = 1_000_000;
-
 const DEFAULT_COUNT: u32 = 10;
-const WEIGHTS: &str = "a whole number from 0 to 4294967295";
 const COLUMNS: [&str; 4] = ["name", "weight", "zone", "rack"];
 
 /// The nodes that the options ask for, in their order; ten when they ask for none.
@@ -35,74 +31,6 @@ pub(crate) fn counted(count: usize) -> Vec<Node> {
     (0..count).map(|i| Node::new(format!("node-{i}"))).collect()
 }
 
-/// Numbers of nodes, each once, in order.
-#[derive(Clone, Debug)]
-pub(crate) struct Counts {
-    /// As they were typed.
-    pub(crate) text: String,
-    pub(crate) numbers: Vec<usize>,
-}
-
-/// The most numbers of nodes that are looked at in one run.
-const MAX_COUNTS: usize = 4096;
-
-/// `8,16`, `2..=128`, `2..10,64`.
-pub(crate) fn counts(text: &str) -> Result<Counts, String> {
-    let wrong =
-        || format!("expected numbers of nodes from 1 to {MAX_COUNT}, such as 8,16 or 2..=128");
-    let number = |text: &str| text.parse().ok().filter(|n| (1..=MAX_COUNT).contains(n));
-    let range = |entry: &str| match entry.split_once("..") {
-        None => number(entry).map(|n| n..=n),
-        Some((first, last)) => match last.strip_prefix('=') {
-            Some(last) => Some(number(first)?..=number(last)?),
-            None => Some(number(first)?..=number(last)? - 1),
-        },
-    };
-    let mut counts = BTreeSet::new();
-    for entry in text.split(',') {
-        let range = range(entry)
-            .filter(|range| !range.is_empty())
-            .ok_or_else(wrong)?;
-        for count in range.take(MAX_COUNTS + 1) {
-            if !counts.insert(count as usize) {
-                return Err(format!(
-                    "{count} is there twice: expected each number of nodes once"
-                ));
-            }
-        }
-        if counts.len() > MAX_COUNTS {
-            return Err(format!("expected up to {MAX_COUNTS} numbers of nodes"));
-        }
-    }
-    Ok(Counts {
-        text: text.into(),
-        numbers: counts.into_iter().collect(),
-    })
-}
-
-/// `name` or `name=weight`.
-pub(crate) fn parse(text: &str) -> Result<Node, String> {
-    let Some((name, weight)) = text.rsplit_once('=') else {
-        return named(text);
-    };
-    if let Ok(weight) = weight.parse() {
-        return Ok(named(name)?.with_weight(weight));
-    }
-    if weight.parse::<f64>().is_ok() {
-        return Err(format!("weight \"{weight}\" is not {WEIGHTS}"));
-    }
-    Err(format!(
-        "\"{weight}\" is not a weight: after the last '=' comes {WEIGHTS}; a name with '=' in it needs one too, such as \"{text}=1\""
-    ))
-}
-
-fn named(name: &str) -> Result<Node, String> {
-    if name.is_empty() {
-        return Err("a node without a name: expected NAME or NAME=WEIGHT".into());
-    }
-    Ok(Node::new(name))
-}
-
 fn from_list(list: &str) -> Result<Vec<Node>, Failure> {
     if list.is_empty() {
         return Err(Failure::input(
@@ -110,7 +38,7 @@ fn from_list(list: &str) -> Result<Vec<Node>, Failure> {
         ));
     }
     let node = |(index, text)| {
-        parse(text).map_err(|reason| format!("--nodes, entry {}: {reason}", index + 1))
+        parse_node(text).map_err(|reason| format!("--nodes, entry {}: {reason}", index + 1))
     };
     let nodes: Vec<_> = list
         .split(',')

@@ -1,56 +1,14 @@
 //! Two routers: the one there is, and the one that is to be.
 
-use std::path::PathBuf;
-
-use clap::Args;
-use clap::builder::PossibleValuesParser;
 use hashroute::hash::Secret;
 use hashroute::strategy::Params;
 use hashroute::{Error, HashFunction, KeyHasher, Router, compat, strategy};
 
-use crate::args::{NodeArgs, StrategyArgs, dialect_names, hash_names, strategy_names};
-use crate::changes::{self, ChangeArgs};
+use crate::args::{NodeArgs, StrategyArgs, TargetArgs};
+use crate::changes;
 use crate::failure::Failure;
 use crate::nodes;
 use crate::strategy::{Choice, key_bytes, settings};
-
-/// What is different afterwards.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Change")]
-pub(crate) struct TargetArgs {
-    #[command(flatten)]
-    pub(crate) changes: ChangeArgs,
-    /// The nodes afterwards, locations and order too: .csv, .json or .toml
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["add", "remove", "reweight"])]
-    pub(crate) to_nodes_file: Option<PathBuf>,
-    /// The strategy afterwards [default: as before]
-    #[arg(long, value_name = "NAME")]
-    #[arg(value_parser = PossibleValuesParser::new(strategy_names()), hide_possible_values = true)]
-    pub(crate) to_strategy: Option<String>,
-    /// The dialect afterwards [default: as before]
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["to_strategy", "to_hash"])]
-    #[arg(value_parser = PossibleValuesParser::new(dialect_names()), hide_possible_values = true)]
-    pub(crate) to_dialect: Option<String>,
-    /// A parameter afterwards, such as points=200 (repeatable)
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) to_set: Vec<String>,
-    /// The key hash afterwards, with the seed and tag from before [default: as before]
-    #[arg(long, value_name = "NAME")]
-    #[arg(value_parser = PossibleValuesParser::new(hash_names()), hide_possible_values = true)]
-    pub(crate) to_hash: Option<String>,
-    /// Its secret key, for sip: 32 hexadecimal digits [default: as before]
-    #[arg(long, value_name = "HEX32", requires = "to_hash")]
-    pub(crate) to_hash_key: Option<String>,
-}
-
-impl TargetArgs {
-    fn is_other_setup(&self) -> bool {
-        self.to_strategy.is_some()
-            || self.to_dialect.is_some()
-            || self.to_hash.is_some()
-            || !self.to_set.is_empty()
-    }
-}
 
 /// Before and after, and in words what changes.
 #[derive(Debug)]

@@ -1,15 +1,16 @@
 //! `balance`: how the keys fall on the nodes.
 
+use clap::Args;
 use hashroute::registry::Scheme;
 use hashroute_harness::stream::{Counter, Tally};
 use hashroute_harness::{Balance, DumpSource, Estimated, Figures, NodeBalance};
 use serde::Serialize;
 
-use crate::args::{BalanceArgs, OutputArgs};
+use crate::args::{KeyArgs, NodeArgs, OutputArgs, PartialArgs, StrategyArgs};
 use crate::failure::Failure;
 use crate::keys::{self, Counting};
 use crate::output::{Cell, Column, Report, Table};
-use crate::partial::{self, PartialArgs};
+use crate::partial;
 use crate::progress::Progress;
 use crate::strategy::{self, Choice};
 use crate::units;
@@ -17,6 +18,28 @@ use crate::units;
 /// Up to this many nodes people see all, else the most and the least loaded.
 const ALL: usize = 50;
 const SOME: usize = 10;
+
+/// Say how evenly the keys fall on the nodes
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct BalanceArgs {
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) partial: PartialArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hashroute balance --nodes a,b=2,c
+  hashroute balance --strategy maglev --count 100 --csv keys.csv
+  hashroute balance --strategy modulo --hash crc32 --template 'metric:{i}' --range 0..1000";
 
 pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
     partial::check(args.partial.partial.as_ref(), keys::file(&args.keys)?)?;

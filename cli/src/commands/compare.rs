@@ -1,18 +1,36 @@
 //! `compare`: every strategy on the same keys and the same change of nodes.
 
 use alloc_counter::count_alloc;
+use clap::Args;
 use hashroute::registry::Scheme;
 use hashroute::{Change, Node, Nodes, compat, scheme, strategy};
 use hashroute_harness::{
     Balance, Comparison, Contest, Figures, Keys, Measure, Remap, Row, compare,
 };
 
-use crate::args::{CompareArgs, ContestArgs, TuningArgs};
+use crate::args::{ContestArgs, OutputArgs, TuningArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
 use crate::strategy::{Choice, choose};
 use crate::{changes, keys, nodes, units};
+
+/// Measure every strategy on the same keys and the same change of nodes
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) contest: ContestArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hashroute compare
+  hashroute compare --strategy ring,maglev --count 100
+  hashroute compare --nodes a,b,c --add d=2 --remove c --keys keys.txt
+  hashroute compare --range 0..100000 --format json";
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let setting = Setting::read(&args.contest, args.output.quiet)?;

@@ -1,9 +1,10 @@
 //! `diff`: what has to move between two set-ups.
 
+use clap::Args;
 use hashroute::{Basis, Diff, Flow, diff, diff_keys};
 use serde_json::{Value, json};
 
-use crate::args::DiffArgs;
+use crate::args::{KeyArgs, NodeArgs, OutputArgs, StrategyArgs, TargetArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
@@ -12,6 +13,34 @@ use crate::{keys, units};
 
 /// How many rows people see.
 const SHOWN: usize = 20;
+
+/// Say what moves between two set-ups, which may differ in all: nodes, strategy, hash
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DiffArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// List the ranges of hashes that move, in place of the flows
+    #[arg(long, help_heading = "Output")]
+    pub(crate) ranges: bool,
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+Exact where the structure tells: ring and maglev, slots and modulo, with one hash function. Else
+from a sample of keys, or for the keys given. What is not said of the second set-up stays.
+
+Examples:
+  hashroute diff --nodes a,b,c --add d=2
+  hashroute diff --count 10 --remove node-3 --ranges --format csv
+  hashroute diff --dialect twemproxy --nodes-file now.csv --to-strategy ring --keys keys.txt";
 
 pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
     let Setups { old, new, words } = Setups::read(&args.strategy, &args.nodes, &args.target)?;

@@ -1,11 +1,14 @@
 //! `explain`: everything that leads from a key to its owner.
 
+use std::ffi::OsString;
+
+use clap::Args;
 use hashroute::{KeyHash, Node, NodeId, Router, Spread};
 use hashroute_harness::{assign, text::printable};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::args::{ExplainArgs, ReplicaArgs};
+use crate::args::{KeyArgs, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs};
 use crate::failure::Failure;
 use crate::key_text;
 use crate::output::{Cell, Column, Report, Table};
@@ -16,6 +19,35 @@ use crate::{keys, units};
 const REPLICAS: u32 = 3;
 /// How many nodes of weight 0 are named.
 const NAMED: usize = 10;
+
+/// Tell the whole way of a key, from its bytes to its node
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ExplainArgs {
+    /// Keys to explain
+    #[arg(value_name = "KEY", required = true)]
+    pub(crate) key: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) replicas: ReplicaArgs,
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+    /// Keys that are on the nodes already: they count where a strategy keeps loads
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+Keys of a file or template are those that are on the nodes already: they count where a strategy
+keeps loads (bounded).
+
+Examples:
+  hashroute explain --nodes a,b=2,c user:1
+  hashroute explain --strategy slots --hash crc16 --hash-tag '{}' '{user1000}.following'
+  hashroute explain --strategy bounded --range 0..1000 user:1 --replicas 3";
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;

@@ -1,5 +1,6 @@
 //! `strategies`, `dialects` and `hashes`: what there is.
 
+use clap::Args;
 use hashroute::HashFunction;
 use hashroute::hash::Secret;
 use hashroute::registry::{Excess, Leave, Param, Proof, Scheme, Weights};
@@ -14,7 +15,15 @@ use crate::units;
 /// The number of nodes for which a bound on excess moves is told.
 const NODES: usize = 10;
 
-pub(crate) fn strategies(args: &OutputArgs) -> Result<(), Failure> {
+/// List the strategies: what they can do, what peers must share, their parameters
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hashroute strategies --format json")]
+pub(crate) struct StrategiesArgs {
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(crate) fn strategies(args: &StrategiesArgs) -> Result<(), Failure> {
     let table = Table::new([
         Column::text("name", "strategy"),
         Column::text("weights", "weights"),
@@ -44,7 +53,7 @@ pub(crate) fn strategies(args: &OutputArgs) -> Result<(), Failure> {
     Report::of(table)?
         .with_table(params)
         .with_text(legend.lines())
-        .print(args.format)
+        .print(args.output.format)
 }
 
 fn strategy_row(strategy: &Scheme) -> Vec<Cell> {
@@ -94,7 +103,15 @@ fn param_rows<'a>(owner: &'a str, params: &'a [Param]) -> impl Iterator<Item = V
     })
 }
 
-pub(crate) fn dialects(args: &OutputArgs) -> Result<(), Failure> {
+/// List the dialects of real systems: their versions, how each was proved, their options
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hashroute dialects --format json")]
+pub(crate) struct DialectsArgs {
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(crate) fn dialects(args: &DialectsArgs) -> Result<(), Failure> {
     let table = Table::new([
         Column::text("name", "dialect"),
         Column::text("version", "version"),
@@ -119,7 +136,7 @@ pub(crate) fn dialects(args: &OutputArgs) -> Result<(), Failure> {
     Report::of(table)?
         .with_table(params)
         .with_text(legend.lines())
-        .print(args.format)
+        .print(args.output.format)
 }
 
 fn dialect_row(dialect: &Scheme) -> Vec<Cell> {
@@ -135,7 +152,15 @@ fn dialect_row(dialect: &Scheme) -> Vec<Cell> {
     ]
 }
 
-pub(crate) fn hashes(args: &OutputArgs) -> Result<(), Failure> {
+/// List the hash functions: their bits, and the seed or key they take
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hashroute hashes --format markdown")]
+pub(crate) struct HashesArgs {
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(crate) fn hashes(args: &HashesArgs) -> Result<(), Failure> {
     let table = Table::new([
         Column::text("name", "hash"),
         Column::number("bits", "bits"),
@@ -150,7 +175,7 @@ pub(crate) fn hashes(args: &OutputArgs) -> Result<(), Failure> {
          are compared, which makes the most of a narrow value but adds none.";
     Report::of(table)?
         .with_text(legend.lines())
-        .print(args.format)
+        .print(args.output.format)
 }
 
 fn hash_row(function: HashFunction) -> Vec<Cell> {

@@ -1,11 +1,35 @@
 //! `merge`: the report of everything, from counts of its parts.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use hashroute_harness::stream::Tally;
 
 use super::balance;
-use crate::args::MergeArgs;
+use crate::args::{OutputArgs, PartialArgs};
 use crate::failure::Failure;
 use crate::{keys, partial};
+
+/// Add up what `balance --partial` wrote: the report of one run over everything
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct MergeArgs {
+    /// Files that `--partial` wrote, or several of these one after the other; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) partial: PartialArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+Counts of parts add up to those of the whole, exactly, when every part was routed in the same way.
+
+Examples:
+  hashroute balance --count 60 --keys part-1.txt --partial part-1.counts
+  hashroute merge part-*.counts
+  ls part-*.txt | xargs -P 8 -I @ hashroute balance --keys @ --partial @.counts > /dev/null";
 
 pub(crate) fn run(args: &MergeArgs) -> Result<(), Failure> {
     partial::check(args.partial.partial.as_ref(), None)?;

@@ -1,42 +1,82 @@
-//! One file per command.
+//! One file, or one folder, for each command: its options, its examples, what it does.
+//!
+//! A new command is such a file and its line in [`Command`] and in [`run`].
 
 mod balance;
-pub(crate) mod check;
+mod check;
 mod compare;
 mod diff;
-pub(crate) mod draw;
+mod draw;
 mod explain;
 mod lists;
 mod merge;
 mod plan;
 mod remap;
-pub(crate) mod report;
+mod report;
 mod route;
 mod skew;
-pub(crate) mod slots;
-pub(crate) mod spec;
+mod slots;
+mod spec;
 
-use crate::args::Command;
+use clap::{Parser, Subcommand};
+
 use crate::failure::Failure;
 
-pub(crate) fn run(command: &Command) -> Result<(), Failure> {
-    match command {
+#[derive(Debug, Parser)]
+#[command(name = "hashroute", version, about = "Given a key and a set of nodes, which node?", after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hashroute compare
+  hashroute route --nodes a,b=2,c user:1 user:2
+  hashroute balance --count 60 --keys keys.txt
+  hashroute remap --nodes a,b,c --add d
+
+Exit codes: 0 done, 1 a check did not hold, 2 usage or bad input.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Compare(compare::CompareArgs),
+    Route(route::RouteArgs),
+    Balance(balance::BalanceArgs),
+    Merge(merge::MergeArgs),
+    Remap(remap::RemapArgs),
+    Skew(skew::SkewArgs),
+    Diff(diff::DiffArgs),
+    Plan(plan::PlanArgs),
+    Check(check::CheckArgs),
+    Explain(explain::ExplainArgs),
+    Slots(slots::SlotsArgs),
+    Draw(draw::DrawArgs),
+    Report(report::ReportArgs),
+    Spec(spec::SpecArgs),
+    Strategies(lists::StrategiesArgs),
+    Dialects(lists::DialectsArgs),
+    Hashes(lists::HashesArgs),
+}
+
+pub(crate) fn run(cli: &Cli) -> Result<(), Failure> {
+    match &cli.command {
+        Command::Compare(args) => compare::run(args),
         Command::Route(args) => route::run(args),
         Command::Balance(args) => balance::run(args),
         Command::Merge(args) => merge::run(args),
-        Command::Check(args) => check::run(args),
-        Command::Explain(args) => explain::run(args),
-        Command::Strategies(args) => lists::strategies(args),
-        Command::Dialects(args) => lists::dialects(args),
-        Command::Hashes(args) => lists::hashes(args),
-        Command::Compare(args) => compare::run(args),
         Command::Remap(args) => remap::run(args),
         Command::Skew(args) => skew::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Plan(args) => plan::run(args),
-        Command::Slots(command) => slots::run(command),
-        Command::Draw(command) => draw::run(command),
+        Command::Check(args) => check::run(args),
+        Command::Explain(args) => explain::run(args),
+        Command::Slots(args) => slots::run(args),
+        Command::Draw(args) => draw::run(args),
         Command::Report(args) => report::run(args),
-        Command::Spec(command) => spec::run(command),
+        Command::Spec(args) => spec::run(args),
+        Command::Strategies(args) => lists::strategies(args),
+        Command::Dialects(args) => lists::dialects(args),
+        Command::Hashes(args) => lists::hashes(args),
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use clap::Args;
 use hashroute::Error;
 use hashroute::plan::{Budget, Plan, Replicas, Step, Transfer};
 use serde_json::{Value, json};
 
 use super::diff::{hex, position};
-use crate::args::PlanArgs;
+use crate::args::{NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs, TargetArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
@@ -16,6 +17,50 @@ use crate::units;
 
 /// How many rows people see of a table.
 const SHOWN: usize = 30;
+
+/// Cut what moves into steps under a budget: who copies what to whom, who may delete it
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The share of all keys that a step may move: 0.05, or 5%
+    #[arg(long, value_name = "SHARE", default_value = "1", help_heading = "Budget", value_parser = share)]
+    pub(crate) max_step: f64,
+    /// The share of all keys that a node may take in during a step
+    #[arg(long, value_name = "SHARE", default_value = "1", help_heading = "Budget", value_parser = share)]
+    pub(crate) max_in: f64,
+    /// The share of all keys that a node may copy to others during a step
+    #[arg(long, value_name = "SHARE", default_value = "1", help_heading = "Budget", value_parser = share)]
+    pub(crate) max_out: f64,
+    #[command(flatten)]
+    pub(crate) replicas: ReplicaArgs,
+    /// Show this step alone, from 1, with its copies and ranges
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    pub(crate) step: Option<usize>,
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hashroute plan --count 10 --add node-10 --max-step 2%
+  hashroute plan --nodes-file now.toml --to-nodes-file next.toml --replicas 3 --spread zones
+  hashroute plan --count 10 --to-strategy maglev --max-in 1% --step 1";
+
+/// A share of all keys, as a fraction or in percent.
+fn share(text: &str) -> Result<f64, String> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.parse().map(|percent: f64| percent / 100.0),
+        None => text.parse(),
+    };
+    let share = share.ok().filter(|share| *share > 0.0 && *share <= 1.0);
+    share.ok_or_else(|| "expected a share above 0, at most 1, such as 0.05 or 5%".into())
+}
 
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let Setups { old, new, words } = Setups::read(&args.strategy, &args.nodes, &args.target)?;

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use clap::Args;
 use hashroute::{Change, Node, Nodes};
 use hashroute_harness::{self, Assignment, KeyFlow, Remap};
 
-use crate::args::{MoveArgs, RemapArgs};
-use crate::changes::{self, ChangeArgs};
+use crate::args::{ChangeArgs, MoveArgs, OutputArgs};
+use crate::changes;
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
@@ -15,6 +16,24 @@ use crate::{keys, nodes, units};
 
 /// How many flows people see.
 const SHOWN: usize = 20;
+
+/// Say which keys move when nodes join, leave or change weight
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RemapArgs {
+    #[command(flatten)]
+    pub(crate) moves: MoveArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+Changes are applied in the order in which they stand on the command line.
+
+Examples:
+  hashroute remap --nodes a,b,c --add d=2
+  hashroute remap --count 10 --reweight node-3=0 --remove node-4
+  hashroute remap --nodes-file now.json --to-nodes-file next.json --keys keys.txt";
 
 pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
     let moves = measure(&args.moves, args.output.quiet)?;

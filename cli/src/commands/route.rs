@@ -1,17 +1,48 @@
 //! `route`: where each key goes.
 
+use std::ffi::OsString;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
+use clap::Args;
 use hashroute::{NodeId, Router, Spread};
 use hashroute_harness::{Keys, assign, text::printable};
 use serde_json::json;
 
-use crate::args::{ReplicaArgs, RouteArgs};
+use crate::args::{KEY_SOURCES, KeyArgs, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs};
 use crate::failure::Failure;
 use crate::key_text;
 use crate::keys;
 use crate::output::{self, Format};
 use crate::strategy::{Choice, replicas};
+
+/// Say which node, or which N nodes, each key goes to
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RouteArgs {
+    /// Keys to route, in place of those of a file or template
+    #[arg(value_name = "KEY", conflicts_with_all = KEY_SOURCES)]
+    pub(crate) key: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) replicas: ReplicaArgs,
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+A line is KEY TAB NODE; with --replicas, all nodes separated by tabs. Where a strategy keeps
+loads (bounded), each key counts for those after it.
+
+Examples:
+  hashroute route --nodes a,b=2,c user:1 user:2
+  hashroute route --nodes-file nodes.toml --replicas 3 --spread zones user:1
+  hashroute route --dialect nginx --config nginx.conf --pool cache /index.html
+  cut -f1 keys.tsv | hashroute route --count 10 --keys - > routes.tsv";
 
 pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::Args;
 use hashroute::Router;
 use hashroute_harness::skew::Diagnosis;
 use hashroute_harness::skew::{
@@ -9,11 +10,11 @@ use hashroute_harness::skew::{
 };
 use hashroute_harness::stream;
 
-use crate::args::SkewArgs;
+use crate::args::{Counts, KeyArgs, NodeArgs, OutputArgs, PartsArgs, StrategyArgs, counts};
 use crate::failure::Failure;
 use crate::keys::{self, Counting};
 use crate::output::{Cell, Column, Report, Table};
-use crate::partial::{self, PartsArgs};
+use crate::partial;
 use crate::progress::Progress;
 use crate::strategy::Choice;
 use crate::units;
@@ -21,6 +22,34 @@ use crate::units;
 /// How many remedies people see, and how many dangerous numbers of nodes.
 const REMEDIES: usize = 10;
 const ROWS: usize = 10;
+
+/// Say why keys lie unevenly: is it real, which stage is at fault, what would help
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SkewArgs {
+    /// Say which of these numbers of nodes are dangerous too: 8,16 or 2..=128
+    #[arg(long, value_name = "LIST", value_parser = counts)]
+    pub(crate) node_counts: Option<Counts>,
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    #[command(flatten)]
+    pub(crate) strategy: StrategyArgs,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) parts: PartsArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hashroute skew --count 60 --strategy modulo --hash twemproxy-fnv1a-64 --template 'metric:demo:{i}' --range 0..1000
+  hashroute skew --csv keys.csv --count 10
+  hashroute skew --dialect twemproxy --config nutcracker.yml --pool alpha --keys keys.txt
+  hashroute skew --count 64 --node-counts 2..=128 --keys keys.txt --format json
+  hashroute skew --count 64 --keys part-1.txt --partial part-1.evidence
+  hashroute skew --count 64 --parts part-*.evidence";
 
 pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;

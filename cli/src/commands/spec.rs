@@ -7,15 +7,33 @@ use clap::{Args, Subcommand, ValueEnum};
 use hashroute::{Error, Limit, Router, Spec};
 use serde_json::json;
 
-use crate::args::{NodeArgs, OutputArgs, StrategyArgs};
-use crate::changes::{self, ChangeArgs};
+use crate::args::{ChangeArgs, NodeArgs, OutputArgs, StrategyArgs};
+use crate::changes;
 use crate::failure::Failure;
 use crate::output::{self, Cell, Column, Format, Report, Table};
 use crate::strategy::Choice;
 use crate::{text, units};
 
+/// What peers must share, in one file: write it, check it, tell whether two agree
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SpecArgs {
+    #[command(subcommand)]
+    command: SpecCommand,
+}
+
+const EXAMPLES: &str = "\
+FILE is TOML or JSON as `write` prints it; - is standard input. It holds the secret key of a keyed
+hash. Other commands take it as --spec FILE.
+
+Examples:
+  hashroute spec write --nodes a,b=2,c --strategy maglev > spec.toml
+  hashroute spec write --spec spec.toml --add d > next.toml
+  hashroute spec fingerprint spec.toml next.toml
+  hashroute spec check spec.toml --fingerprint 0123456789abcdef";
+
 #[derive(Debug, Subcommand)]
-pub(crate) enum SpecCommand {
+enum SpecCommand {
     /// Say whether a spec can be used, and what it is
     Check(CheckArgs),
     /// Print the fingerprint of each spec; the exit code is 1 when they differ
@@ -27,7 +45,7 @@ pub(crate) enum SpecCommand {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct CheckArgs {
+struct CheckArgs {
     /// A spec in TOML or JSON; - is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -39,7 +57,7 @@ pub(crate) struct CheckArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct FingerprintArgs {
+struct FingerprintArgs {
     /// Specs in TOML or JSON; - is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
@@ -48,7 +66,7 @@ pub(crate) struct FingerprintArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ConvertArgs {
+struct ConvertArgs {
     /// A spec in TOML or JSON; - is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -58,7 +76,7 @@ pub(crate) struct ConvertArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct WriteArgs {
+struct WriteArgs {
     #[command(flatten)]
     changes: ChangeArgs,
     /// The number of this state [default: 0 or that of --spec, and one more a change]
@@ -85,8 +103,8 @@ enum Form {
     Canonical,
 }
 
-pub(crate) fn run(command: &SpecCommand) -> Result<(), Failure> {
-    match command {
+pub(crate) fn run(args: &SpecArgs) -> Result<(), Failure> {
+    match &args.command {
         SpecCommand::Check(args) => check(args),
         SpecCommand::Fingerprint(args) => fingerprints(args),
         SpecCommand::Convert(args) => print(&text::read_spec(&args.file, "FILE")?, args.to),

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use hashroute_harness::Measure;
 
-use crate::args::{KeyArgs, NodeArgs, OutputArgs, StrategyArgs};
-use crate::nodes::{self, Counts};
+use crate::args::{Counts, KeyArgs, NodeArgs, OutputArgs, StrategyArgs, counts};
 
+/// Hold the balance against thresholds and a baseline, for CI; exit 1 when one fails
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(super) limits: LimitArgs,
@@ -26,7 +27,7 @@ pub(crate) struct CheckArgs {
         value_name = "LIST",
         help_heading = "Nodes (default: --count 10)"
     )]
-    #[arg(value_parser = nodes::counts, conflicts_with_all = ["members", "spec"])]
+    #[arg(value_parser = counts, conflicts_with_all = ["members", "spec"])]
     pub(super) node_counts: Option<Counts>,
     /// Write the results as JUnit XML too
     #[arg(long, value_name = "FILE", help_heading = "Output", value_parser = file)]
@@ -70,6 +71,15 @@ pub(super) struct LimitArgs {
     #[arg(allow_negative_numbers = true)]
     pub(super) max_moved: Option<f64>,
 }
+
+const EXAMPLES: &str = "\
+A figure that equals its limit holds. Exit codes: 0 all hold, 1 some do not, 2 bad input.
+
+Examples:
+  hashroute check --strategy maglev --count 60 --keys keys.txt --max-over-mean 1.05
+  hashroute check --csv keys.csv --node-counts 8,16,32..=64 --max-cv 0.1 --max-empty 0
+  hashroute check --max-top 20%@1 --junit hashroute.xml --save-baseline baseline.json
+  hashroute check --max-cv 0.1 --baseline baseline.json --max-moved 10%";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum MeasureArg {
@@ -144,21 +154,6 @@ fn top(text: &str) -> Result<Top, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn node_counts_are_lists_and_ranges() {
-        let read = |text| nodes::counts(text).map(|counts| counts.numbers);
-        assert_eq!(read("16,8"), Ok(vec![8, 16]));
-        assert_eq!(read("2..=4"), Ok(vec![2, 3, 4]));
-        assert_eq!(read("2..4,9"), Ok(vec![2, 3, 9]));
-        assert_eq!(read("1..=4096").map(|counts| counts.len()), Ok(4096));
-        for wrong in [
-            "", "8,16,8", "2..4,3", "0", "8,", "x", "4..=2", "2..2", "..", "1..", "..=3", "-1",
-            "1..=5000", "1000001",
-        ] {
-            assert!(nodes::counts(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn shares_are_fractions_or_percent() {

@@ -1,6 +1,6 @@
 //! `check`: the balance against thresholds and a baseline.
 
-pub(crate) mod args;
+mod args;
 mod baseline;
 mod compare;
 mod junit;
@@ -11,7 +11,7 @@ use hashroute::Node;
 use hashroute_harness::stream::{Consumer, Counter};
 use hashroute_harness::{Assignment, Balance, Keys, Measure};
 
-use self::args::CheckArgs;
+pub(super) use self::args::CheckArgs;
 use self::baseline::{Baseline, Fingerprint, SetUp};
 use self::compare::{Comparison, Now};
 use self::limits::{Check, Limit};

@@ -5,10 +5,22 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::args::{KeyArgs, MoveArgs, NodeArgs, StrategyArgs};
-use crate::changes::ChangeArgs;
-use crate::commands::slots::args::{Measure, TableArg};
-use crate::nodes;
+use crate::args::{
+    ChangeArgs, Counts, KeyArgs, Measure, MoveArgs, NodeArgs, StrategyArgs, TableArg, counts,
+};
+
+/// Draw: a ring, bars of a balance, what moves, slots, node counts
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DrawArgs {
+    #[command(subcommand)]
+    pub(super) command: DrawCommand,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hashroute draw ring --count 4 --set points=8 --add node-4 --out ring.svg
+  hashroute draw balance --count 10 > balance.svg";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DrawCommand {
@@ -83,8 +95,8 @@ pub(crate) struct SlotsCommand {
 #[derive(Debug, Args)]
 pub(crate) struct CountsCommand {
     /// Numbers of nodes, node-0 and so on: 8,16 or 2..=128
-    #[arg(long, value_name = "LIST", value_parser = nodes::counts, conflicts_with_all = ["members", "spec"])]
-    pub(crate) node_counts: nodes::Counts,
+    #[arg(long, value_name = "LIST", value_parser = counts, conflicts_with_all = ["members", "spec"])]
+    pub(crate) node_counts: Counts,
     #[command(flatten)]
     pub(crate) nodes: NodeArgs,
     #[command(flatten)]

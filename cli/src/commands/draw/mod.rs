@@ -1,23 +1,24 @@
 //! `draw`: pictures of what the other commands print.
 
-pub(crate) mod args;
+mod args;
 mod counts;
 mod out;
 
 use hashroute_harness::plot::{self, RingScene};
 use hashroute_harness::{self, Assignment, Measure, balance};
 
+pub(super) use self::args::DrawArgs;
 use self::args::{BalanceCommand, DrawCommand, RemapCommand, RingCommand, SlotsCommand};
 use super::remap;
-use super::slots::args::Measure as By;
 use super::slots::table;
+use crate::args::Measure as By;
 use crate::failure::Failure;
 use crate::keys;
 use crate::progress::Progress;
 use crate::strategy::Choice;
 
-pub(crate) fn run(command: &DrawCommand) -> Result<(), Failure> {
-    match command {
+pub(crate) fn run(args: &DrawArgs) -> Result<(), Failure> {
+    match &args.command {
         DrawCommand::Ring(args) => ring(args),
         DrawCommand::Balance(args) => bars(args),
         DrawCommand::Remap(args) => matrix(args),

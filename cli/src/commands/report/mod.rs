@@ -1,6 +1,6 @@
 //! `report`: a page for the browser, of a comparison or of why keys lie unevenly.
 
-pub(crate) mod args;
+mod args;
 mod compare;
 mod page;
 mod shell;
@@ -13,7 +13,8 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use self::args::{PageArgs, ReportArgs};
+use self::args::PageArgs;
+pub(super) use self::args::ReportArgs;
 use crate::failure::Failure;
 use crate::output::{self, stdout};
 

@@ -2,14 +2,15 @@
 
 use std::io::BufRead;
 use std::path::Path;
+use std::path::PathBuf;
 
+use clap::Args;
 use hashroute::redis::{Heat, HotSlot, HotTag, SlotRule};
 use hashroute::{Error, redis};
 use hashroute_harness::Keys;
 use serde_json::{Value, json};
 
-use super::args::{CheckCommand, Limits, Measure};
-use crate::args::KeyArgs;
+use crate::args::{KeyArgs, Measure, OutputArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
@@ -17,6 +18,54 @@ use crate::{key_text, keys, units};
 
 /// Tags that are counted: none with more than a 65,536th of all is missed.
 const COUNTERS: usize = Heat::MAX_COUNTERS;
+
+/// Judge keys: requests that cross slots, tags and slots that hold too much
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CheckCommand {
+    /// A key a line, or the keys of a request a line, tabs in between; - is standard input
+    #[arg(value_name = "KEYS-FILE", required_unless_present = "csv")]
+    pub(crate) file: Option<PathBuf>,
+    /// A file whose first line has the columns key and, if known, size (bytes) and requests
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub(crate) csv: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+    /// How many slots, tags and groups to list
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) top: usize,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+Shares are judged from two lines on. One slot is always on one node, whatever moves.
+
+Examples:
+  hashroute slots check keys.txt
+  hashroute slots check requests.tsv --max-cross 5
+  hashroute slots check --csv keys.csv --max-slot 0.01 --max-tag 0.05 --format json";
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_field_names, reason = "as the options are named")]
+#[command(next_help_heading = "Limits (beyond one of them, the exit code is 1)")]
+pub(crate) struct Limits {
+    /// The most groups whose keys may fall into several slots
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "csv")]
+    pub(crate) max_cross: u64,
+    /// The most that one tag may hold of the keys, bytes or requests
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5, value_parser = parse_share)]
+    pub(crate) max_tag: f64,
+    /// The most that one slot may hold of the keys, bytes or requests
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5, value_parser = parse_share)]
+    pub(crate) max_slot: f64,
+}
+
+fn parse_share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok();
+    let share = share.filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "expected a number from 0 to 1, such as 0.25".into())
+}
 
 pub(crate) fn run(args: &CheckCommand) -> Result<(), Failure> {
     let progress = Progress::start(args.output.quiet, "reading keys");

@@ -1,14 +1,40 @@
 //! `slots key`: which slot, and why.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
 use hashroute::redis::{ClusterNode, SlotRule, Table};
 use hashroute_harness::Keys;
 use serde_json::{Map, Value};
 
-use super::args::KeyCommand;
 use super::table::{self, Names};
+use crate::args::{KEY_SOURCES, KeyArgs, OutputArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table as Lines};
 use crate::{key_text, keys};
+
+/// Say which slot each key falls into, and the tag that decided it
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct KeyCommand {
+    /// Keys, in place of those of a file or template
+    #[arg(value_name = "KEY", conflicts_with_all = KEY_SOURCES)]
+    pub(crate) key: Vec<OsString>,
+    /// Say the owner too, by what a server printed of its cluster
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) table: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hashroute slots key user:1 '{user1000}.following'
+  hashroute slots key --keys keys.txt --format csv
+  redis-cli cluster nodes | hashroute slots key --table - user:1";
 
 pub(crate) fn run(args: &KeyCommand) -> Result<(), Failure> {
     let table = args.table.as_deref().map(table::read).transpose()?;

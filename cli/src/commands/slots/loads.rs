@@ -2,18 +2,31 @@
 
 use std::io::{BufRead, Read};
 use std::path::Path;
+use std::path::PathBuf;
 
+use clap::Args;
 use hashroute::redis::{Heat, SlotRule};
 use hashroute_harness::{InputError, Keys, Rows};
 
-use super::args::{LoadArgs, Measure};
 use super::check::{amounts, name};
+use crate::args::Measure;
 use crate::failure::Failure;
 use crate::keys;
 
 /// Keys that are read at once.
 const BATCH: usize = 16_384;
 const COLUMNS: [&str; 2] = ["slot", "load"];
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Loads")]
+pub(crate) struct LoadArgs {
+    /// Slots weigh what they hold, by a CSV of slot,load or of key,size,requests
+    #[arg(long, value_name = "CSV")]
+    pub(crate) loads: Option<PathBuf>,
+    /// What of the keys weighs [default: requests, else bytes, else keys, as the file has them]
+    #[arg(long, value_name = "WHAT", requires = "loads")]
+    pub(crate) by: Option<Measure>,
+}
 
 /// A number for each slot, and what it counts.
 pub(super) struct Loads {

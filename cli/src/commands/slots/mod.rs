@@ -1,6 +1,6 @@
 //! `slots`: Redis Cluster's slots. One file per command below it.
 
-pub(crate) mod args;
+mod args;
 mod check;
 mod goal;
 mod key;
@@ -11,12 +11,40 @@ mod show;
 mod simulate;
 mod simulation;
 pub(crate) mod table;
+use clap::{Args, Subcommand};
 
-use self::args::SlotsCommand;
+use self::args::SimulateCommand;
+use self::check::CheckCommand;
+use self::key::KeyCommand;
+use self::plan::PlanCommand;
+use self::show::ShowCommand;
 use crate::failure::Failure;
 
-pub(crate) fn run(command: &SlotsCommand) -> Result<(), Failure> {
-    match command {
+/// Redis Cluster's slots: keys, tables, plans of what moves, a resharding in memory
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SlotsArgs {
+    #[command(subcommand)]
+    command: SlotsCommand,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hashroute slots key '{user1000}.following'
+  redis-cli cluster nodes | hashroute slots show -
+  hashroute slots plan nodes.txt --add 10.0.0.4:6379 --budget 100 --commands classic";
+
+#[derive(Debug, Subcommand)]
+enum SlotsCommand {
+    Key(KeyCommand),
+    Check(CheckCommand),
+    Show(ShowCommand),
+    Plan(PlanCommand),
+    Simulate(SimulateCommand),
+}
+
+pub(crate) fn run(args: &SlotsArgs) -> Result<(), Failure> {
+    match &args.command {
         SlotsCommand::Key(args) => key::run(args),
         SlotsCommand::Check(args) => check::run(args),
         SlotsCommand::Show(args) => show::run(args),

@@ -3,14 +3,16 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
+use clap::Args;
 use hashroute::redis::{ClusterNode, Role, SlotBudget, SlotPlan, SlotRange, Table};
 use serde_json::{Value, json};
 
-use super::args::PlanCommand;
+use super::args::{GOAL, GoalArgs};
 use super::goal::{self, Wanted};
-use super::loads::{self, Loads};
+use super::loads::{self, LoadArgs, Loads};
+use super::script::{self, CommandArgs};
 use super::table::{self, Names, ranges_cell, ranges_json, runs};
-use super::{args::StepArgs, script};
+use crate::args::{OutputArgs, TableArg};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table as Lines};
 use crate::units;
@@ -19,6 +21,51 @@ use crate::units;
 const ROWS: usize = 50;
 /// Nodes or marks that are told of.
 const STRAY: usize = 10;
+
+/// Say which slots have to move, in which order, by which commands
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct PlanCommand {
+    #[command(flatten)]
+    pub(crate) table: TableArg,
+    #[command(flatten)]
+    pub(crate) goal: GoalArgs,
+    /// Only what is on the move already: other plans begin when it is done
+    #[arg(long, help_heading = GOAL, conflicts_with_all = ["add", "remove", "weight", "even", "loads"])]
+    pub(crate) finish: bool,
+    #[command(flatten)]
+    pub(crate) loads: LoadArgs,
+    #[command(flatten)]
+    pub(crate) steps: StepArgs,
+    #[command(flatten)]
+    pub(crate) commands: CommandArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+Slots of nobody move first, then those of nodes that leave, then surplus. Where slots are counted,
+no plan for the goal moves fewer; with --loads it moves few, and may take more than must be.
+
+Examples:
+  hashroute slots plan nodes.txt --add 10.0.0.4:6379
+  hashroute slots plan nodes.txt --even --remove 07c37df --budget 100
+  hashroute slots plan nodes.txt --even --loads keys.csv --by bytes
+  hashroute slots plan nodes.txt --even --budget 100 --step 1 --commands classic";
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Steps")]
+pub(crate) struct StepArgs {
+    /// The most slots in a step
+    #[arg(long, value_name = "SLOTS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) budget: Option<u32>,
+    /// The most load in a step; a slot with more has one for itself
+    #[arg(long, value_name = "LOAD", requires = "loads", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) load_budget: Option<u64>,
+    /// Only this step, from 1; then the next, or the first of a plan from the new table
+    #[arg(long, value_name = "N")]
+    pub(crate) step: Option<usize>,
+}
 
 pub(crate) fn run(args: &PlanCommand) -> Result<(), Failure> {
     let table = table::read(&args.table.file)?;

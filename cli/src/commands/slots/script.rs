@@ -3,16 +3,38 @@
 use core::ops::Range;
 use std::io::Write;
 
+use clap::{Args, ValueEnum};
 use hashroute::redis::{Action, ClusterNode, Role};
 use serde::Serializer;
 use serde::ser::SerializeSeq;
 use serde_json::{Value, json};
 
-use super::args::{CommandArgs, MoveKind, PlanCommand};
-use super::plan::{Planned, Steps};
+use super::plan::{PlanCommand, Planned, Steps};
 use crate::failure::Failure;
 use crate::output::{self, Format};
 use crate::units;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Commands")]
+pub(crate) struct CommandArgs {
+    /// Print the commands, in order, each behind the address of the server that gets it
+    #[arg(long, value_name = "HOW")]
+    pub(crate) commands: Option<MoveKind>,
+    /// Keys in one MIGRATE, of --commands classic [default: 100]
+    #[arg(long, value_name = "N", requires = "commands", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) batch: Option<u32>,
+    /// The time limit of one MIGRATE, in milliseconds [default: 5000]
+    #[arg(long, value_name = "MS", requires = "commands", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) timeout: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MoveKind {
+    /// SETSLOT and MIGRATE, slot by slot: every version of Redis and Valkey
+    Classic,
+    /// CLUSTER MIGRATION IMPORT: Redis 8.4 and later
+    Atomic,
+}
 
 /// What a `MIGRATE` carries and how long it may take, unless told.
 const BATCH: u32 = 100;

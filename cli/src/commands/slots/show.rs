@@ -2,19 +2,35 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use clap::Args;
 use hashroute::redis::{
     ClusterNode, Coverage, CoverageRule, Health, Link, Mark, Role, SlotRange, Table,
 };
 use serde_json::{Value, json};
 
-use super::args::ShowCommand;
 use super::table::{self, Names, ranges_cell, ranges_json, ranges_shown, width};
+use crate::args::{OutputArgs, TableArg};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table as Lines};
 use crate::units;
 
 /// Slots on the move that people see.
 const OPEN: usize = 20;
+
+/// Say who owns what: ranges, coverage, balance, epochs, slots on the move
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ShowCommand {
+    #[command(flatten)]
+    pub(crate) table: TableArg,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  redis-cli cluster nodes | hashroute slots show -
+  hashroute slots show /var/lib/redis/nodes.conf --format json";
 
 pub(crate) fn run(args: &ShowCommand) -> Result<(), Failure> {
     let table = table::read(&args.table.file)?;

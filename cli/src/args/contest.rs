@@ -1,0 +1,33 @@
+//! Who is compared, on what.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use super::keys::KeyArgs;
+use super::nodes::{self, NodeArgs};
+use super::strategy::{TuningArgs, scheme_names};
+
+#[derive(Debug, Args)]
+pub(crate) struct ContestArgs {
+    #[command(flatten)]
+    pub(crate) nodes: NodeArgs,
+    /// Compare only these, dialects too (repeatable) [default: all `hashroute strategies`]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        help_heading = "Strategy"
+    )]
+    #[arg(value_parser = PossibleValuesParser::new(scheme_names()), hide_possible_values = true)]
+    pub(crate) strategy: Vec<String>,
+    #[command(flatten)]
+    pub(crate) tuning: TuningArgs,
+    /// The node that joins [default: the next one, node-10 of 10]
+    #[arg(long, value_name = "NAME[=W]", help_heading = "Change", value_parser = nodes::parse)]
+    pub(crate) add: Option<hashroute::Node>,
+    /// The node that leaves [default: the last one given]
+    #[arg(long, value_name = "NAME", help_heading = "Change")]
+    pub(crate) remove: Option<String>,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+}

@@ -1,0 +1,41 @@
+//! How many nodes a key has, and how far apart they stand.
+
+use clap::{Args, ValueEnum};
+use hashroute::Spread;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Replicas")]
+pub(crate) struct ReplicaArgs {
+    /// List N distinct nodes for each key, the owner first
+    #[arg(long, value_name = "N", value_parser = replicas, allow_negative_numbers = true)]
+    pub(crate) replicas: Option<u32>,
+    /// How far apart these nodes should stand
+    #[arg(long, value_name = "HOW", default_value = "nodes")]
+    pub(crate) spread: SpreadArg,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SpreadArg {
+    /// Distinct nodes, wherever they stand
+    Nodes,
+    /// Distinct racks first
+    Racks,
+    /// Distinct zones first, then distinct racks
+    Zones,
+}
+
+impl From<SpreadArg> for Spread {
+    fn from(spread: SpreadArg) -> Self {
+        match spread {
+            SpreadArg::Nodes => Self::Nodes,
+            SpreadArg::Racks => Self::Racks,
+            SpreadArg::Zones => Self::Zones,
+        }
+    }
+}
+
+fn replicas(text: &str) -> Result<u32, String> {
+    let count = text.parse().ok().filter(|&count| count > 0);
+    count
+        .ok_or_else(|| "expected a whole number from 1; all nodes are the most there can be".into())
+}
