@@ -1,33 +1,21 @@
 //! The command line: given a key and a set of nodes, which node?
 
+mod app;
 mod args;
-mod changes;
 mod commands;
-mod config;
 mod failure;
 mod key_text;
-mod keys;
-mod nodes;
 mod output;
-mod partial;
 mod progress;
-mod strategy;
-mod target;
-mod text;
 mod units;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use alloc_counter::AllocCounterSystem;
 use clap::Parser;
 use hashroute_harness::text::printable;
 
 use crate::commands::Cli;
-
-/// Counts the allocations of each thread, so that `compare` can say how many a lookup makes.
-#[global_allocator]
-static ALLOCATOR: AllocCounterSystem = AllocCounterSystem;
 
 /// Help as it is; an error without what its arguments could do to a terminal.
 fn tell(error: &clap::Error) -> io::Result<()> {

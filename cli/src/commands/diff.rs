@@ -4,12 +4,14 @@ use clap::Args;
 use hashroute::{Basis, Diff, Flow, diff, diff_keys};
 use serde_json::{Value, json};
 
+use crate::app::keys;
+use crate::app::ranges::{hex, position};
+use crate::app::setups::Setups;
 use crate::args::{KeyArgs, NodeArgs, OutputArgs, StrategyArgs, TargetArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
-use crate::target::Setups;
-use crate::{keys, units};
+use crate::units;
 
 /// How many rows people see.
 const SHOWN: usize = 20;
@@ -165,20 +167,6 @@ fn range_table(diff: &Diff, shown: usize) -> Table {
             node(range.to),
         ]
     }))
-}
-
-/// A hash in hexadecimal digits, a cell as a number.
-pub(super) fn position(at: u64, modulus: Option<u64>) -> Cell {
-    let shown = match modulus {
-        None => hex(at),
-        Some(_) => units::count(at),
-    };
-    Cell::new(at, shown)
-}
-
-/// As text, which no reader of JSON rounds.
-pub(super) fn hex(at: u64) -> String {
-    format!("{at:016x}")
 }
 
 fn json_of(diff: &Diff, ranges: bool) -> Value {

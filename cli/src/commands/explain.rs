@@ -8,12 +8,13 @@ use hashroute_harness::{assign, text::printable};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::app::keys;
+use crate::app::strategy::{Choice, replicas};
 use crate::args::{KeyArgs, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs};
 use crate::failure::Failure;
 use crate::key_text;
 use crate::output::{Cell, Column, Report, Table};
-use crate::strategy::{Choice, replicas};
-use crate::{keys, units};
+use crate::units;
 
 /// How many replicas are told unless `--replicas` says otherwise.
 const REPLICAS: u32 = 3;

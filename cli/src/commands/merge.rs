@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use hashroute_harness::stream::Tally;
 
-use super::balance;
+use crate::app::balance;
+use crate::app::{keys, partial};
 use crate::args::{OutputArgs, PartialArgs};
 use crate::failure::Failure;
-use crate::{keys, partial};
 
 /// Add up what `balance --partial` wrote: the report of one run over everything
 #[derive(Debug, Args)]

@@ -7,12 +7,12 @@ use hashroute::Error;
 use hashroute::plan::{Budget, Plan, Replicas, Step, Transfer};
 use serde_json::{Value, json};
 
-use super::diff::{hex, position};
+use crate::app::ranges::{hex, position};
+use crate::app::setups::Setups;
 use crate::args::{NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs, TargetArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
-use crate::target::Setups;
 use crate::units;
 
 /// How many rows people see of a table.

@@ -1,18 +1,14 @@
 //! `remap`: what moves when the nodes change.
 
-use std::path::Path;
-
 use clap::Args;
-use hashroute::{Change, Node, Nodes};
-use hashroute_harness::{self, Assignment, KeyFlow, Remap};
+use hashroute::Change;
+use hashroute_harness::{self, KeyFlow, Remap};
 
-use crate::args::{ChangeArgs, MoveArgs, OutputArgs};
-use crate::changes;
+use crate::app::moves::measure;
+use crate::args::{MoveArgs, OutputArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
-use crate::progress::Progress;
-use crate::strategy::Choice;
-use crate::{keys, nodes, units};
+use crate::units;
 
 /// How many flows people see.
 const SHOWN: usize = 20;
@@ -44,75 +40,6 @@ pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
         keys => report.with_text([moves.choice.unplaced(keys, moves.any_weight())]),
     };
     report.print(args.output.format)
-}
-
-/// What moves, and by which change of what.
-pub(crate) struct Moves {
-    choice: Choice,
-    nodes: Vec<Node>,
-    changes: Vec<Change>,
-    pub(crate) remap: Remap,
-}
-
-pub(crate) fn measure(args: &MoveArgs, quiet: bool) -> Result<Moves, Failure> {
-    let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
-    let changes = changes(
-        &choice,
-        &nodes,
-        &args.changes,
-        args.to_nodes_file.as_deref(),
-    )?;
-    let before = choice.build(&nodes)?;
-    let progress = Progress::start(quiet, "reading keys");
-    let keys = keys::read(&args.keys)?;
-    progress.message("placing keys");
-    let before = Assignment::of(&*before, &keys);
-    let after = Assignment::of(&*choice.after(&nodes, &changes)?, &keys);
-    let remap = hashroute_harness::remap(&before, &after, &keys);
-    Ok(Moves {
-        choice,
-        nodes,
-        changes,
-        remap,
-    })
-}
-
-impl Moves {
-    /// Whether a node has weight after the changes.
-    fn any_weight(&self) -> bool {
-        let nodes = Nodes::new(self.nodes.iter().cloned()).and_then(|mut nodes| {
-            let mut changes = self.changes.iter();
-            changes.try_for_each(|change| nodes.apply(change).map(drop))?;
-            Ok(nodes)
-        });
-        nodes.is_ok_and(|nodes| nodes.weighted() > 0)
-    }
-}
-
-/// What is to happen to the nodes, if it can.
-fn changes(
-    choice: &Choice,
-    nodes: &[Node],
-    changes: &ChangeArgs,
-    to: Option<&Path>,
-) -> Result<Vec<Change>, Failure> {
-    let changes = match to {
-        Some(path) => {
-            let list = nodes::from_file(path, "--to-nodes-file")?;
-            let changes = changes::between(nodes, &list);
-            let beside = changes::beside(nodes, &changes, &list, choice.scheme.minds_order());
-            changes::note_unseen(&beside);
-            changes
-        }
-        None if changes.0.is_empty() => {
-            return Err(Failure::input(
-                "nothing changes: expected --add, --remove, --reweight or --to-nodes-file",
-            ));
-        }
-        None => choice.resolve(&changes.0),
-    };
-    changes::check(nodes, &changes)?;
-    Ok(changes)
 }
 
 fn report(remap: &Remap, changes: &[Change]) -> Result<Report, Failure> {

@@ -8,12 +8,12 @@ use hashroute::{NodeId, Router, Spread};
 use hashroute_harness::{Keys, assign, text::printable};
 use serde_json::json;
 
+use crate::app::keys;
+use crate::app::strategy::{Choice, replicas};
 use crate::args::{KEY_SOURCES, KeyArgs, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs};
 use crate::failure::Failure;
 use crate::key_text;
-use crate::keys;
 use crate::output::{self, Format};
-use crate::strategy::{Choice, replicas};
 
 /// Say which node, or which N nodes, each key goes to
 #[derive(Debug, Args)]

@@ -10,13 +10,14 @@ use hashroute_harness::skew::{
 };
 use hashroute_harness::stream;
 
+use crate::app::keys::{self, Counting};
+use crate::app::partial;
+use crate::app::skew::{notes, refuse_none};
+use crate::app::strategy::Choice;
 use crate::args::{Counts, KeyArgs, NodeArgs, OutputArgs, PartsArgs, StrategyArgs, counts};
 use crate::failure::Failure;
-use crate::keys::{self, Counting};
 use crate::output::{Cell, Column, Report, Table};
-use crate::partial;
 use crate::progress::Progress;
-use crate::strategy::Choice;
 use crate::units;
 
 /// How many remedies people see, and how many dangerous numbers of nodes.
@@ -119,15 +120,6 @@ fn merged(
     Ok(sum)
 }
 
-/// Refuse to call nothing even.
-pub(crate) fn refuse_none(skew: &Skew, choice: &Choice) -> Result<(), Failure> {
-    if skew.unplaced < skew.keys {
-        return Ok(());
-    }
-    let why = choice.unplaced(skew.unplaced, skew.nodes > 0);
-    Err(Failure::Input(format!("nothing to check: {why}")))
-}
-
 fn report(skew: &Skew, choice: &Choice) -> Result<Report, Failure> {
     let mut verdict = vec![skew.verdict.clone(), skew.advice.clone()];
     if skew.unplaced > 0 {
@@ -185,33 +177,6 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
         numbers.join(" ")
     )];
     report.with_text(lines).with_table(count_table(&worst))
-}
-
-pub(crate) fn notes(skew: &Skew) -> String {
-    let looked = if skew.sampled_keys < skew.distinct_keys {
-        format!(
-            "a sample of {} of some {}",
-            units::count(skew.sampled_keys),
-            units::count(skew.distinct_keys)
-        )
-    } else {
-        units::count(skew.distinct_keys)
-    };
-    let few = skew.measures.iter().filter(|measure| measure.few_keys);
-    let few: Vec<_> = few.map(|measure| measure.measure.to_string()).collect();
-    let few = match few.as_slice() {
-        [] => String::new(),
-        _ => format!(
-            " Few keys carry much of the {}: \"by chance\" is there what as many equal keys give.",
-            few.join(" and the ")
-        ),
-    };
-    format!(
-        "{looked} distinct keys; {} tests, of which even data fails any one time in {:.0} (each counts below p = {:.2e}).{few}",
-        skew.tests,
-        1.0 / skew.significance,
-        skew.threshold
-    )
 }
 
 fn measures(skew: &Skew) -> Table {

@@ -7,12 +7,13 @@ use clap::{Args, Subcommand, ValueEnum};
 use hashroute::{Error, Limit, Router, Spec};
 use serde_json::json;
 
+use crate::app::changes;
+use crate::app::files;
+use crate::app::strategy::Choice;
 use crate::args::{ChangeArgs, NodeArgs, OutputArgs, StrategyArgs};
-use crate::changes;
 use crate::failure::Failure;
 use crate::output::{self, Cell, Column, Format, Report, Table};
-use crate::strategy::Choice;
-use crate::{text, units};
+use crate::units;
 
 /// What peers must share, in one file: write it, check it, tell whether two agree
 #[derive(Debug, Args)]
@@ -107,7 +108,7 @@ pub(crate) fn run(args: &SpecArgs) -> Result<(), Failure> {
     match &args.command {
         SpecCommand::Check(args) => check(args),
         SpecCommand::Fingerprint(args) => fingerprints(args),
-        SpecCommand::Convert(args) => print(&text::read_spec(&args.file, "FILE")?, args.to),
+        SpecCommand::Convert(args) => print(&files::read_spec(&args.file, "FILE")?, args.to),
         SpecCommand::Write(args) => write(args),
     }
 }
@@ -123,7 +124,7 @@ fn hex(fingerprint: u64) -> String {
 }
 
 fn check(args: &CheckArgs) -> Result<(), Failure> {
-    let (spec, router) = text::read_router(&args.file, "FILE")?;
+    let (spec, router) = files::read_router(&args.file, "FILE")?;
     let found = spec.fingerprint();
     report(&spec, &*router)?.print(args.output.format)?;
     match args.fingerprint {
@@ -191,7 +192,7 @@ fn unowned(spec: &Spec, router: &dyn Router) -> Result<Option<usize>, Failure> {
 fn fingerprints(args: &FingerprintArgs) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for path in &args.files {
-        let print = text::read_spec(path, "FILE")?.fingerprint();
+        let print = files::read_spec(path, "FILE")?.fingerprint();
         rows.push((print, path.display().to_string()));
     }
     let columns = [

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::args::CheckArgs;
+use crate::app::keys;
+use crate::app::strategy::Choice;
 use crate::args::{StrategyArgs, TuningArgs};
 use crate::failure::Failure;
-use crate::keys;
-use crate::strategy::Choice;
 
 /// The version of the file's form.
 const VERSION: u32 = 1;

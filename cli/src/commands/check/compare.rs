@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::args::CheckArgs;
 use super::baseline::{Baseline, Measured, SetUp};
 use super::limits::{Check, measured};
-use crate::changes::between;
+use crate::app::changes::between;
 use crate::failure::Failure;
 
 /// How many flows are kept for each number of nodes.

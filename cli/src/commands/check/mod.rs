@@ -15,11 +15,11 @@ pub(super) use self::args::CheckArgs;
 use self::baseline::{Baseline, Fingerprint, SetUp};
 use self::compare::{Comparison, Now};
 use self::limits::{Check, Limit};
+use crate::app::keys::{self, Counted, Counting};
+use crate::app::nodes;
+use crate::app::strategy::Choice;
 use crate::failure::Failure;
-use crate::keys::{self, Counted, Counting};
-use crate::nodes;
 use crate::progress::Progress;
-use crate::strategy::Choice;
 
 /// All that is known at the end.
 #[derive(Debug)]

@@ -5,10 +5,11 @@ use hashroute_harness::skew::Diagnosis;
 
 use super::args::CountsCommand;
 use super::out;
+use crate::app::strategy::Choice;
+use crate::app::{keys, nodes};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::strategy::Choice;
-use crate::{keys, nodes, units};
+use crate::units;
 
 pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;

@@ -9,13 +9,12 @@ use hashroute_harness::{self, Assignment, Measure, balance};
 
 pub(super) use self::args::DrawArgs;
 use self::args::{BalanceCommand, DrawCommand, RemapCommand, RingCommand, SlotsCommand};
-use super::remap;
-use super::slots::table;
+use crate::app::keys;
+use crate::app::strategy::Choice;
+use crate::app::{moves, slot_table};
 use crate::args::Measure as By;
 use crate::failure::Failure;
-use crate::keys;
 use crate::progress::Progress;
-use crate::strategy::Choice;
 
 pub(crate) fn run(args: &DrawArgs) -> Result<(), Failure> {
     match &args.command {
@@ -31,7 +30,7 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let changes = choice.resolve(&args.changes.0);
-    crate::changes::check(&nodes, &changes)?;
+    crate::app::changes::check(&nodes, &changes)?;
     let router = choice.build(&nodes)?;
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let keys = keys::read(&args.keys)?;
@@ -85,12 +84,12 @@ fn bars(args: &BalanceCommand) -> Result<(), Failure> {
 
 fn matrix(args: &RemapCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;
-    let moves = remap::measure(&args.moves, args.picture.quiet)?;
+    let moves = moves::measure(&args.moves, args.picture.quiet)?;
     out::write(&plot::matrix(&moves.remap), &args.picture)
 }
 
 fn slots(args: &SlotsCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;
-    let table = table::read(&args.table.file)?;
+    let table = slot_table::read(&args.table.file)?;
     out::write(&plot::slots(&table), &args.picture)
 }

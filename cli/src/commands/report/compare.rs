@@ -11,9 +11,9 @@ use super::page::{Gallery, Page, Section, command};
 use super::shell::Shell;
 use super::table::{Field, four, rows, size, table};
 use super::verdict::verdict;
-use crate::commands::compare::{Setting, scenario};
+use crate::app::contest::{Setting, scenario};
+use crate::app::strategy::Choice;
 use crate::failure::Failure;
-use crate::strategy::Choice;
 use crate::units;
 
 /// How many nodes of a strategy are listed; the JSON has all.

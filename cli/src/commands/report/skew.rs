@@ -12,12 +12,13 @@ use super::args::ReportArgs;
 use super::page::{Gallery, Page, Section, command};
 use super::shell::Shell;
 use super::table::{Field, four, rows, table};
+use crate::app::keys;
+use crate::app::skew::{notes, refuse_none};
+use crate::app::strategy::Choice;
 use crate::args::StrategyArgs;
-use crate::commands::skew::{notes, refuse_none};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::strategy::Choice;
-use crate::{keys, units};
+use crate::units;
 
 /// Keys of a ring that are drawn on their way.
 const SHOWN: usize = 6;

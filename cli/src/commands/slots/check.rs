@@ -10,11 +10,13 @@ use hashroute::{Error, redis};
 use hashroute_harness::Keys;
 use serde_json::{Value, json};
 
+use super::measure::{amounts, name};
+use crate::app::keys;
 use crate::args::{KeyArgs, Measure, OutputArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
-use crate::{key_text, keys, units};
+use crate::{key_text, units};
 
 /// Tags that are counted: none with more than a 65,536th of all is missed.
 const COUNTERS: usize = Heat::MAX_COUNTERS;
@@ -192,23 +194,6 @@ impl Found {
             failures.extend(held);
         }
         failures
-    }
-}
-
-/// What each key counts for; nothing where that is not known.
-pub(super) fn amounts(measure: Measure, keys: &Keys) -> Option<Vec<u64>> {
-    match measure {
-        Measure::Keys => Some(vec![1; keys.len()]),
-        Measure::Bytes => keys.sizes().map(<[u64]>::to_vec),
-        Measure::Requests => keys.requests().map(<[u64]>::to_vec),
-    }
-}
-
-pub(super) const fn name(measure: Measure) -> &'static str {
-    match measure {
-        Measure::Keys => "keys",
-        Measure::Bytes => "bytes",
-        Measure::Requests => "requests",
     }
 }
 

@@ -9,10 +9,11 @@ use hashroute_harness::Keys;
 use serde_json::{Map, Value};
 
 use super::table::{self, Names};
+use crate::app::keys;
 use crate::args::{KEY_SOURCES, KeyArgs, OutputArgs};
 use crate::failure::Failure;
+use crate::key_text;
 use crate::output::{Cell, Column, Report, Table as Lines};
-use crate::{key_text, keys};
 
 /// Say which slot each key falls into, and the tag that decided it
 #[derive(Debug, Args)]

@@ -8,10 +8,10 @@ use clap::Args;
 use hashroute::redis::{Heat, SlotRule};
 use hashroute_harness::{InputError, Keys, Rows};
 
-use super::check::{amounts, name};
+use super::measure::{amounts, name};
+use crate::app::keys;
 use crate::args::Measure;
 use crate::failure::Failure;
-use crate::keys;
 
 /// Keys that are read at once.
 const BATCH: usize = 16_384;

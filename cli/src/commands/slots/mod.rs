@@ -5,12 +5,14 @@ mod check;
 mod goal;
 mod key;
 mod loads;
+mod measure;
 mod plan;
+mod planned;
 mod script;
 mod show;
 mod simulate;
 mod simulation;
-pub(crate) mod table;
+mod table;
 use clap::{Args, Subcommand};
 
 use self::args::SimulateCommand;

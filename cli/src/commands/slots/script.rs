@@ -9,7 +9,7 @@ use serde::Serializer;
 use serde::ser::SerializeSeq;
 use serde_json::{Value, json};
 
-use super::plan::{PlanCommand, Planned, Steps};
+use super::planned::{Planned, Steps};
 use crate::failure::Failure;
 use crate::output::{self, Format};
 use crate::units;
@@ -53,18 +53,19 @@ pub(super) fn print(
     planned: &Planned,
     steps: &Steps,
     kind: MoveKind,
-    args: &PlanCommand,
+    args: &CommandArgs,
+    format: Format,
 ) -> Result<(), Failure> {
     check_names(planned)?;
-    check_options(kind, &args.commands)?;
+    check_options(kind, args)?;
     let script = Script {
         planned,
         steps,
         kind,
-        batch: args.commands.batch.unwrap_or(BATCH),
-        timeout: args.commands.timeout.unwrap_or(TIMEOUT),
+        batch: args.batch.unwrap_or(BATCH),
+        timeout: args.timeout.unwrap_or(TIMEOUT),
     };
-    let print = match args.output.format {
+    let print = match format {
         Format::Table => Script::text,
         Format::Json => Script::json,
         Format::Csv | Format::Markdown => {

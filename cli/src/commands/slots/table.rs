@@ -1,13 +1,11 @@
 //! Tables as servers print them, and how people name what is in them.
 
-use std::path::Path;
-
-use hashroute::redis::{Address, ClusterNode, SlotRange, SlotRule, Table};
+use hashroute::redis::{Address, ClusterNode, SlotRange, Table};
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+pub(super) use crate::app::slot_table::read;
 use crate::output::Cell;
-use crate::{text, units};
+use crate::units;
 
 /// The least of an id that may stand for all of it.
 const SHORT: usize = 4;
@@ -15,13 +13,6 @@ const SHORT: usize = 4;
 const SHOWN: usize = 8;
 /// Ranges that people see of a node.
 const RANGES: usize = 8;
-
-/// The table in a file, or on standard input.
-pub(crate) fn read(path: &Path) -> Result<Table, Failure> {
-    let text = text::read(path, "TABLE", Table::MAX_TEXT, "what a server printed")?;
-    Table::from_text(&text, SlotRule::REDIS)
-        .map_err(|error| Failure::Input(format!("TABLE {}: {error}", path.display())))
-}
 
 /// The node that a word means: an id, the start of one, or an address.
 pub(crate) fn find<'t>(table: &'t Table, word: &str) -> Result<Option<&'t ClusterNode>, String> {

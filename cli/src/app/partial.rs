@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use hashroute::Error;
 use hashroute_harness::InputError;
 
+use super::keys::{self, Input};
 use crate::failure::Failure;
-use crate::keys::{self, Input};
 use crate::output;
 
 /// Refuse what cannot be written before all keys are read, and what they are read from. Nothing is

@@ -6,9 +6,10 @@ use hashroute::{
     Spec, Spread, compat, strategy,
 };
 
+use super::{config, files, nodes};
 use crate::args::{NodeArgs, StrategyArgs, TuningArgs};
 use crate::failure::Failure;
-use crate::{config, nodes, text, units};
+use crate::units;
 
 /// What routes: a row with its parameters, and the members where a configuration or a spec brings
 /// them.
@@ -26,7 +27,7 @@ impl Choice {
         nodes: &NodeArgs,
     ) -> Result<(Self, Vec<Node>), Failure> {
         if let Some(path) = &args.spec {
-            return Ok(Self::of_spec(text::read_spec(path, "--spec")?));
+            return Ok(Self::of_spec(files::read_spec(path, "--spec")?));
         }
         let choice = Self::of(args)?;
         let (true, Some(path)) = (choice.scheme.is_dialect(), &nodes.config) else {

@@ -4,11 +4,11 @@ use hashroute::hash::Secret;
 use hashroute::strategy::Params;
 use hashroute::{Error, HashFunction, KeyHasher, Router, compat, strategy};
 
+use super::changes;
+use super::nodes;
+use super::strategy::{Choice, key_bytes, settings};
 use crate::args::{NodeArgs, StrategyArgs, TargetArgs};
-use crate::changes;
 use crate::failure::Failure;
-use crate::nodes;
-use crate::strategy::{Choice, key_bytes, settings};
 
 /// Before and after, and in words what changes.
 #[derive(Debug)]

@@ -1,0 +1,272 @@
+//! What a tally of keys comes to.
+
+use hashroute::registry::Scheme;
+use hashroute_harness::stream::Tally;
+use hashroute_harness::{Balance, DumpSource, Estimated, Figures, NodeBalance};
+use serde::Serialize;
+
+use super::{partial, strategy};
+use crate::args::{OutputArgs, PartialArgs};
+use crate::failure::Failure;
+use crate::output::{Cell, Column, Report, Table};
+use crate::progress::Progress;
+use crate::units;
+
+/// Up to this many nodes people see all, else the most and the least loaded.
+const ALL: usize = 50;
+const SOME: usize = 10;
+
+/// Write the counts where that is asked for, and the report.
+pub(crate) fn finish(
+    tally: &Tally,
+    partial: &PartialArgs,
+    output: &OutputArgs,
+) -> Result<(), Failure> {
+    if let Some(path) = &partial.partial {
+        if partial::write(path, |out| tally.write(out))? {
+            return Ok(());
+        }
+    }
+    let progress = Progress::start(output.quiet, "judging the balance");
+    let balance = tally.balance()?;
+    drop(progress);
+    report(&balance, tally.sources())?.print(output.format)
+}
+
+/// The figures, and what a list of keys says of itself; several where they were merged.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    balance: &'a Balance,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a DumpSource>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    sources: &'a [DumpSource],
+}
+
+fn report(balance: &Balance, sources: &[DumpSource]) -> Result<Report, Failure> {
+    let all: Vec<_> = balance.nodes.iter().collect();
+    let (source, sources) = match sources {
+        [source] => (Some(source), &[][..]),
+        sources => (None, sources),
+    };
+    let answer = Answer {
+        balance,
+        source,
+        sources,
+    };
+    let report = Report::new(&answer, node_table(balance, &all))?;
+    let report = if all.len() <= ALL {
+        report.with_table(node_table(balance, &all))
+    } else {
+        let count = all.len();
+        let (most, least) = extremes(all);
+        let rest = format!("The {SOME} least loaded (--format csv or json has all):");
+        report
+            .with_text([format!(
+                "The {SOME} most loaded of {count} nodes for their weight:"
+            )])
+            .with_table(node_table(balance, &most))
+            .with_text([rest])
+            .with_table(node_table(balance, &least))
+    };
+    let report = report.with_table(figure_table(balance));
+    Ok(report.with_text(notes(balance)))
+}
+
+/// What the figures mean, and what is the matter.
+fn notes(balance: &Balance) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut weights = balance
+        .nodes
+        .iter()
+        .map(|node| node.weight)
+        .filter(|&weight| weight > 0);
+    let first = weights.next();
+    if weights.any(|weight| Some(weight) != first) {
+        notes
+            .push("Weights differ: least, mean and most are for a node of the mean weight.".into());
+    }
+    if balance.unplaced > 0 {
+        // Counts of parts know the name alone.
+        let is_dialect = hashroute::scheme(&balance.strategy).is_ok_and(Scheme::is_dialect);
+        notes.push(strategy::unplaced(
+            is_dialect,
+            balance.unplaced,
+            first.is_some(),
+        ));
+    }
+    notes.extend(units::unreadable(balance.unreadable));
+    notes.extend(
+        balance
+            .estimated
+            .as_ref()
+            .map(|errors| estimates(balance, errors)),
+    );
+    if balance.bytes.is_some() || balance.requests.is_some() {
+        notes.push(match balance.verdict.matter {
+            Some(measure) => format!("What is most uneven are the {measure}."),
+            None => "All are even.".into(),
+        });
+    }
+    notes.extend(balance.verdict.text.lines().map(str::to_owned));
+    notes
+}
+
+/// Which figures are estimates, and how good they are.
+fn estimates(balance: &Balance, errors: &Estimated) -> String {
+    format!(
+        "What nodes hold is exact. Of the keys, estimates: {} distinct (standard error {}), what \
+         chance gives (its keys: {}); named from {} of all on.",
+        units::count(balance.distinct_keys),
+        units::percent(errors.distinct_keys_error),
+        units::percent(errors.effective_keys_error),
+        units::percent(errors.largest_from),
+    )
+}
+
+/// The nodes that hold most and least for their weight, at ties in order of name.
+fn extremes(mut nodes: Vec<&NodeBalance>) -> (Vec<&NodeBalance>, Vec<&NodeBalance>) {
+    nodes.retain(|node| node.weight > 0 || node.keys > 0);
+    nodes.sort_by(|a, b| of_fair(b).total_cmp(&of_fair(a)));
+    let most = nodes.iter().copied().take(SOME).collect();
+    let least = nodes.iter().copied().rev().take(SOME).collect();
+    (most, least)
+}
+
+/// A node's share over its fair share.
+fn of_fair(node: &NodeBalance) -> f64 {
+    if node.fair_share > 0.0 {
+        node.share / node.fair_share
+    } else {
+        f64::INFINITY
+    }
+}
+
+fn node_table(balance: &Balance, nodes: &[&NodeBalance]) -> Table {
+    let title = |title, known: bool| if known { title } else { "" };
+    let any = |known: &dyn Fn(&NodeBalance) -> bool| balance.nodes.iter().any(known);
+    let table = Table::new([
+        Column::text("name", "node"),
+        Column::number("weight", "weight"),
+        Column::text("zone", title("zone", any(&|node| node.zone.is_some()))),
+        Column::text("rack", title("rack", any(&|node| node.rack.is_some()))),
+        Column::number("keys", "keys"),
+        Column::number("share", "share"),
+        Column::number("fair_share", "fair share"),
+        Column::number("", "of fair"),
+        Column::number("bytes", title("bytes", balance.bytes.is_some())),
+        Column::number("requests", title("requests", balance.requests.is_some())),
+    ]);
+    table.with_rows(nodes.iter().map(|node| node_row(node)))
+}
+
+fn node_row(node: &NodeBalance) -> Vec<Cell> {
+    let amount = |amount: Option<u64>, shown: fn(u64) -> String| {
+        amount.map_or_else(Cell::missing, |amount| Cell::new(amount, shown(amount)))
+    };
+    let of_fair = if node.fair_share > 0.0 {
+        format!("{:.3}", of_fair(node))
+    } else {
+        "-".into()
+    };
+    vec![
+        Cell::text(node.name.as_str()),
+        Cell::new(node.weight, units::count(node.weight.into())),
+        Cell::optional(node.zone.as_deref()),
+        Cell::optional(node.rack.as_deref()),
+        Cell::new(node.keys, units::count(node.keys)),
+        Cell::new(node.share, units::percent(node.share)),
+        Cell::new(node.fair_share, units::percent(node.fair_share)),
+        Cell::text(of_fair),
+        amount(node.bytes, |bytes| units::size(bytes as f64)),
+        amount(node.requests, units::count),
+    ]
+}
+
+/// The figures of each measure with what chance alone gives beside them.
+fn figure_table(balance: &Balance) -> Table {
+    let measures = [
+        ("keys", Some(&balance.figures)),
+        ("bytes", balance.bytes.as_ref()),
+        ("requests", balance.requests.as_ref()),
+    ];
+    let known = measures
+        .into_iter()
+        .filter_map(|(name, figures)| Some((name, figures?)));
+    let mut columns = vec![Column::text("", "figure")];
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    for (name, figures) in known {
+        columns.extend([Column::number("", name), Column::number("", "by chance")]);
+        let lines = figure_lines(figures, name == "bytes");
+        rows.resize_with(lines.len(), Vec::new);
+        for (row, [figure, value, chance]) in rows.iter_mut().zip(lines) {
+            // The first measure brings the names, which are those of all.
+            row.extend(row.is_empty().then(|| Cell::text(figure)));
+            row.extend([value, chance].map(Cell::text));
+        }
+    }
+    Table::new(columns).with_rows(rows)
+}
+
+/// Name, value and what chance alone gives.
+fn figure_lines(figures: &Figures, bytes: bool) -> Vec<[String; 3]> {
+    let mut lines = amounts(figures, if bytes { units::size } else { units::rounded });
+    lines.extend(ratios(figures));
+    let top = figures.top.iter().filter(|top| top.n <= SOME as u64);
+    lines.extend(top.map(|top| {
+        plain(
+            &format!("share of the {} largest", top.n),
+            units::percent(top.share),
+        )
+    }));
+    lines.push(plain(
+        "chi² / degrees",
+        format!("{:.2} / {}", figures.chi2, figures.df),
+    ));
+    lines.push(plain("p", units::chance(figures.p_value)));
+    lines
+}
+
+fn plain(name: &str, value: String) -> [String; 3] {
+    [name.into(), value, String::new()]
+}
+
+fn amounts(figures: &Figures, shown: fn(f64) -> String) -> Vec<[String; 3]> {
+    vec![
+        plain("total", shown(figures.total as f64)),
+        plain("nodes in use", units::count(figures.used)),
+        plain("nodes with nothing", units::count(figures.empty)),
+        plain("least", shown(figures.min)),
+        plain("mean", shown(figures.mean)),
+        plain("most", shown(figures.max)),
+        plain("stddev", shown(figures.stddev)),
+    ]
+}
+
+fn ratios(figures: &Figures) -> [[String; 3]; 4] {
+    let noise = &figures.noise;
+    let line = |name: &str, value: Option<f64>, chance: Option<f64>| {
+        let [value, chance] = [value, chance]
+            .map(|ratio| ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.4}")));
+        [name.into(), value, chance]
+    };
+    [
+        line("cv = stddev / mean", Some(figures.cv), Some(noise.cv)),
+        line(
+            "most / mean",
+            Some(figures.max_over_mean),
+            Some(noise.max_over_mean),
+        ),
+        line(
+            "95th percentile / mean",
+            Some(figures.p95_over_mean),
+            Some(noise.p95_over_mean),
+        ),
+        line(
+            "most / median",
+            figures.max_over_median,
+            noise.max_over_median,
+        ),
+    ]
+}

@@ -1,0 +1,137 @@
+//! Strategies on the same keys and the same change of nodes.
+
+use alloc_counter::{AllocCounterSystem, count_alloc};
+use hashroute::registry::Scheme;
+use hashroute::{Change, Node, Nodes, compat, scheme, strategy};
+use hashroute_harness::{Comparison, Contest, Keys, compare};
+
+use super::strategy::{Choice, choose};
+use super::{changes, keys, nodes};
+use crate::args::{ContestArgs, TuningArgs};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::units;
+
+/// Counts the allocations of each thread, so that `compare` can say how many a lookup makes.
+#[global_allocator]
+static ALLOCATOR: AllocCounterSystem = AllocCounterSystem;
+
+/// Who is compared, on what.
+pub(crate) struct Setting {
+    pub(crate) choices: Vec<Choice>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) add: Change,
+    pub(crate) remove: Change,
+    pub(crate) keys: Keys,
+}
+
+impl Setting {
+    pub(crate) fn read(args: &ContestArgs, quiet: bool) -> Result<Self, Failure> {
+        let schemes = schemes(args)?;
+        tell_of_hash(&schemes, &args.tuning)?;
+        let choices = choose(&schemes, &args.tuning)?;
+        // Parameters that cannot work are wrong for any nodes; what a strategy refuses of these is told in its row.
+        choices
+            .iter()
+            .try_for_each(|choice| choice.build(&[]).map(drop))?;
+        let nodes = nodes::read(&args.nodes)?;
+        let add = Change::Add(args.add.clone().map_or_else(|| next(&nodes), Ok)?);
+        let last = || nodes.last().map_or("", Node::name);
+        let remove = Change::remove(args.remove.as_deref().unwrap_or_else(last));
+        changes::check(&nodes, core::slice::from_ref(&add))?;
+        changes::check(&nodes, core::slice::from_ref(&remove))?;
+        let reading = Progress::start(quiet, "reading keys");
+        let keys = keys::read(&args.keys)?;
+        drop(reading);
+        Ok(Self {
+            choices,
+            nodes,
+            add,
+            remove,
+            keys,
+        })
+    }
+
+    pub(crate) fn compare(&self, costs: bool, quiet: bool) -> Comparison {
+        let entrants = self.choices.iter();
+        let entrants = entrants.map(|choice| (choice.scheme, choice.params().clone()));
+        let contest = Contest::new(&self.keys)
+            .with_nodes(self.nodes.clone())
+            .with_add([self.add.clone()])
+            .with_remove([self.remove.clone()])
+            .with_schemes(entrants.collect::<Vec<_>>())
+            .with_costs(costs)
+            .with_allocations(&allocations);
+        with_progress(&contest, quiet)
+    }
+}
+
+/// Counts the allocations that a run makes in this thread. Progress is drawn by another one.
+fn allocations(run: &mut dyn FnMut()) -> u64 {
+    let ((allocations, _, _), ()) = count_alloc(run);
+    allocations as u64
+}
+
+/// The rows of these names, strategies and dialects alike; without names all strategies.
+fn schemes(args: &ContestArgs) -> Result<Vec<&'static Scheme>, Failure> {
+    let dialect = args.tuning.dialect.iter().map(|name| compat::find(name));
+    let named = args.strategy.iter().map(|name| scheme(name));
+    let named: Vec<_> = named.chain(dialect).collect::<Result<_, _>>()?;
+    Ok(if named.is_empty() {
+        strategy::ALL.iter().collect()
+    } else {
+        named
+    })
+}
+
+/// A dialect hashes as its system does, whatever hash is asked for.
+fn tell_of_hash(schemes: &[&Scheme], args: &TuningArgs) -> Result<(), Failure> {
+    let dialects: Vec<_> = schemes.iter().filter(|row| row.is_dialect()).collect();
+    let Some(option) = args.hash_option().filter(|_| !dialects.is_empty()) else {
+        return Ok(());
+    };
+    if dialects.len() == schemes.len() {
+        return Err(Failure::Input(format!(
+            "{option}: a dialect hashes as its system does; expected a strategy beside it"
+        )));
+    }
+    let names: Vec<_> = dialects.iter().map(|row| row.name).collect();
+    eprintln!(
+        "note: {option}: not of {}, which hash as their systems do",
+        names.join(", ")
+    );
+    Ok(())
+}
+
+/// A node that is not there yet: `node-N` of N, mostly.
+fn next(nodes: &[Node]) -> Result<Node, Failure> {
+    let table = Nodes::new(nodes.iter().cloned())?;
+    let mut names = (nodes.len()..).map(|i| format!("node-{i}"));
+    let free = names.find(|name| table.id(name).is_none());
+    Ok(Node::new(free.unwrap_or_default()))
+}
+
+fn with_progress(contest: &Contest, quiet: bool) -> Comparison {
+    let progress = Progress::steps(
+        quiet,
+        (3 + usize::from(contest.costs)) * contest.schemes.len(),
+    );
+    let mut done = 0;
+    compare(contest, &mut |strategy, stage| {
+        progress.step(done, format!("{strategy}: {stage}"));
+        done += 1;
+    })
+}
+
+pub(crate) fn scenario(comparison: &Comparison) -> [String; 2] {
+    let scenario = &comparison.scenario;
+    let keys = units::counted(scenario.keys, "key");
+    let distinct = units::count(scenario.distinct_keys);
+    let nodes = units::counted(scenario.nodes, "node");
+    let hash = &scenario.hash;
+    let changes = [scenario.add.join(", "), scenario.remove.join(", ")].join(", or ");
+    [
+        format!("{keys} ({distinct} distinct) hashed by {hash} on {nodes}."),
+        format!("What moves when: {changes}."),
+    ]
+}

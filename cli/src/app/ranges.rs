@@ -1,0 +1,18 @@
+//! Where a range of hashes begins and ends.
+
+use crate::output::Cell;
+use crate::units;
+
+/// A hash in hexadecimal digits, a cell as a number.
+pub(crate) fn position(at: u64, modulus: Option<u64>) -> Cell {
+    let shown = match modulus {
+        None => hex(at),
+        Some(_) => units::count(at),
+    };
+    Cell::new(at, shown)
+}
+
+/// As text, which no reader of JSON rounds.
+pub(crate) fn hex(at: u64) -> String {
+    format!("{at:016x}")
+}

@@ -1,0 +1,43 @@
+//! What is said of a diagnosis on paper and on a page.
+
+use hashroute_harness::skew::Skew;
+
+use super::strategy::Choice;
+use crate::failure::Failure;
+use crate::units;
+
+/// Refuse to call nothing even.
+pub(crate) fn refuse_none(skew: &Skew, choice: &Choice) -> Result<(), Failure> {
+    if skew.unplaced < skew.keys {
+        return Ok(());
+    }
+    let why = choice.unplaced(skew.unplaced, skew.nodes > 0);
+    Err(Failure::Input(format!("nothing to check: {why}")))
+}
+
+pub(crate) fn notes(skew: &Skew) -> String {
+    let looked = if skew.sampled_keys < skew.distinct_keys {
+        format!(
+            "a sample of {} of some {}",
+            units::count(skew.sampled_keys),
+            units::count(skew.distinct_keys)
+        )
+    } else {
+        units::count(skew.distinct_keys)
+    };
+    let few = skew.measures.iter().filter(|measure| measure.few_keys);
+    let few: Vec<_> = few.map(|measure| measure.measure.to_string()).collect();
+    let few = match few.as_slice() {
+        [] => String::new(),
+        _ => format!(
+            " Few keys carry much of the {}: \"by chance\" is there what as many equal keys give.",
+            few.join(" and the ")
+        ),
+    };
+    format!(
+        "{looked} distinct keys; {} tests, of which even data fails any one time in {:.0} (each counts below p = {:.2e}).{few}",
+        skew.tests,
+        1.0 / skew.significance,
+        skew.threshold
+    )
+}

@@ -1,0 +1,164 @@
+//! A plan, its steps, and the tables between them.
+
+use core::ops::Range;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use clap::Args;
+use hashroute::redis::{ClusterNode, SlotBudget, SlotPlan, Table};
+
+use super::args::GoalArgs;
+use super::goal::{self, Wanted};
+use super::loads::{self, LoadArgs, Loads};
+use crate::failure::Failure;
+use crate::units;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Steps")]
+pub(crate) struct StepArgs {
+    /// The most slots in a step
+    #[arg(long, value_name = "SLOTS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) budget: Option<u32>,
+    /// The most load in a step; a slot with more has one for itself
+    #[arg(long, value_name = "LOAD", requires = "loads", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) load_budget: Option<u64>,
+    /// Only this step, from 1; then the next, or the first of a plan from the new table
+    #[arg(long, value_name = "N")]
+    pub(crate) step: Option<usize>,
+}
+
+/// A plan with all that it came from.
+pub(super) struct Planned {
+    pub(super) wanted: Wanted,
+    pub(super) plan: SlotPlan,
+    pub(super) loads: Option<Loads>,
+    pub(super) finish: bool,
+}
+
+/// The steps that are shown, numbered from 1, of all.
+pub(super) struct Steps {
+    pub(super) all: usize,
+    pub(super) shown: Vec<(usize, Range<usize>)>,
+    pub(super) only: Option<usize>,
+}
+
+impl Steps {
+    /// The moves that are shown.
+    pub(super) fn range(&self) -> Range<usize> {
+        let start = self.shown.first().map_or(0, |(_, range)| range.start);
+        start..self.shown.last().map_or(start, |(_, range)| range.end)
+    }
+}
+
+impl Planned {
+    pub(super) fn new(
+        table: Table,
+        path: &Path,
+        args: &GoalArgs,
+        loads: &LoadArgs,
+    ) -> Result<Self, Failure> {
+        if !goal::is_given(args) {
+            return Err(Failure::input(
+                "nothing to plan: expected --add, --remove, --weight, --even or --finish",
+            ));
+        }
+        if table.marks().next().is_some() {
+            let open: usize = table
+                .open_slots()
+                .iter()
+                .map(|range| range.clone().count())
+                .sum();
+            return Err(Failure::Input(format!(
+                "TABLE {}: {} on the move: finish them first (slots plan --finish), then plan",
+                path.display(),
+                units::counted(open as u64, "slot") + if open == 1 { " is" } else { " are" },
+            )));
+        }
+        let wanted = Wanted::of(table, args)?;
+        let loads = loads::read(loads)?;
+        let goal = match &loads {
+            Some(loads) => wanted.goal().with_loads(loads.of.clone()),
+            None => wanted.goal(),
+        };
+        let plan = SlotPlan::new(&wanted.table, &goal)?;
+        Ok(Self {
+            wanted,
+            plan,
+            loads,
+            finish: false,
+        })
+    }
+
+    pub(super) fn finish(table: Table) -> Result<Self, Failure> {
+        let plan = SlotPlan::finish(&table)?;
+        let wanted = Wanted {
+            table,
+            weights: BTreeMap::new(),
+            strangers: Vec::new(),
+        };
+        Ok(Self {
+            wanted,
+            plan,
+            loads: None,
+            finish: true,
+        })
+    }
+
+    pub(super) fn steps(&self, args: &StepArgs) -> Result<Steps, Failure> {
+        let budget = SlotBudget::default()
+            .with_slots(args.budget.unwrap_or(u32::MAX))
+            .with_load(args.load_budget.unwrap_or(u64::MAX));
+        let all: Vec<_> = (1..).zip(self.plan.steps(budget)).collect();
+        let count = all.len();
+        let shown: Vec<_> = match args.step {
+            None => all,
+            Some(step) => all
+                .into_iter()
+                .filter(|(number, _)| *number == step)
+                .collect(),
+        };
+        match args.step {
+            // Whoever asks for the next step until nothing is left has an answer then.
+            Some(1) if count == 0 => Ok(Steps {
+                all: 0,
+                shown,
+                only: None,
+            }),
+            Some(step) if shown.is_empty() => Err(Failure::Input(format!(
+                "--step {step}: the plan has {}, counted from 1",
+                units::counted(count as u64, "step")
+            ))),
+            only => Ok(Steps {
+                all: count,
+                shown,
+                only,
+            }),
+        }
+    }
+
+    /// The table when this many moves are done.
+    pub(super) fn after(&self, moves: usize) -> Result<Table, Failure> {
+        let mut table = self.wanted.table.clone();
+        self.plan.apply(&mut table, 0..moves)?;
+        Ok(table)
+    }
+
+    /// Slots and load of every node, by index.
+    pub(super) fn held(&self, table: &Table) -> Vec<(u32, u64)> {
+        let mut held: Vec<_> = table.counts().into_iter().map(|count| (count, 0)).collect();
+        let indexes: BTreeMap<_, _> = table
+            .nodes()
+            .iter()
+            .map(ClusterNode::id)
+            .zip(0_usize..)
+            .collect();
+        for (range, owner) in table.runs() {
+            let index = owner.and_then(|owner| indexes.get(owner.id()));
+            if let (Some(index), Some(loads)) = (index, &self.loads) {
+                let of = &loads.of[*range.start() as usize..=*range.end() as usize];
+                held[*index].1 += of.iter().sum::<u64>();
+            }
+        }
+        held
+    }
+}
