@@ -11,3 +11,8 @@ pub(crate) fn unreadable(lines: u64) -> Option<String> {
         format!("{lines} could not be read and are not counted.")
     })
 }
+
+/// Formats a ratio with four decimals, such as 0.0790.
+pub(crate) fn four(ratio: f64) -> String {
+    format!("{ratio:.4}")
+}

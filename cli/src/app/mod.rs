@@ -4,6 +4,7 @@ pub(crate) mod balance;
 pub(crate) mod changes;
 mod config;
 pub(crate) mod contest;
+pub(crate) mod figures;
 pub(crate) mod files;
 pub(crate) mod keys;
 pub(crate) mod moves;

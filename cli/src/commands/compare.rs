@@ -6,9 +6,12 @@ use hashroute::scheme;
 use hashroute_harness::{Balance, Comparison, Figures, Measure, Remap, Row};
 
 use crate::app::contest::{Setting, scenario};
+use crate::app::figures::{
+    cv, excess_share, ideal_share, max_over_mean, moved_share, noise_cv, noise_max_over_mean,
+};
 use crate::args::{ContestArgs, OutputArgs};
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Report, Table};
+use crate::output::{Cell, Field, Report, Table};
 use crate::units;
 
 /// Measure every strategy on the same keys and the same change of nodes
@@ -34,19 +37,10 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
 }
 
 fn report(comparison: &Comparison) -> Result<Report, Failure> {
-    let table = Table::new(COLUMNS)
-        .tight()
-        .with_rows(comparison.rows.iter().map(row));
-    let mut shown = table.clone();
-    comparison
-        .rows
-        .iter()
-        .find_map(chance)
-        .into_iter()
-        .for_each(|row| shown.push(row));
-    let mut report = Report::new(comparison, table)?
+    let table = Table::of(fields(comparison), &comparison.rows).tight();
+    let mut report = Report::new(comparison, table.clone())?
         .with_text(scenario(comparison))
-        .with_table(shown);
+        .with_table(table);
     for measure in [Measure::Bytes, Measure::Requests] {
         if balances(comparison).any(|balance| figures(balance, measure).is_some()) {
             report = report
@@ -78,20 +72,16 @@ fn figures(balance: &Balance, measure: Measure) -> Option<&Figures> {
     }
 }
 
-/// How even the nodes are by a measure other than keys.
+/// Builds the table of how even the nodes are by a measure other than keys.
 fn measure_table(comparison: &Comparison, measure: Measure) -> Table {
-    let table = Table::new([
-        Column::text("", "strategy"),
-        Column::number("", "cv"),
-        Column::number("", "by chance"),
-        Column::number("", "max/mean"),
-        Column::number("", "by chance"),
+    let mut fields = vec![strategy()];
+    fields.extend([
+        evenness("", cv(), measure),
+        evenness("", noise_cv(), measure),
+        evenness("", max_over_mean(), measure).titled("max/mean"),
+        evenness("", noise_max_over_mean(), measure),
     ]);
-    table.with_rows(comparison.rows.iter().map(|row| {
-        let mut cells = vec![Cell::text(row.strategy.as_str())];
-        cells.extend(evenness(row, measure));
-        cells
-    }))
+    Table::of(fields, &comparison.rows)
 }
 
 /// Which measure is the most uneven, and with which strategies, when there are several.
@@ -120,119 +110,127 @@ fn matter(comparison: &Comparison) -> Option<String> {
     })
 }
 
-const COLUMNS: [Column; 29] = [
-    Column::text("strategy", "strategy"),
-    Column::text("state", "peers\nshare"),
-    Column::number("cv", "cv"),
-    Column::number("noise_cv", ""),
-    Column::number("max_over_mean", "max\n/mean"),
-    Column::number("noise_max_over_mean", ""),
-    Column::number("", "add\nmoved").apart(),
-    Column::number("add_moved_share", ""),
-    Column::number("add_ideal_share", ""),
-    Column::number("add_excess_share", "add\nexcess"),
-    Column::number("", "remove\nmoved").apart(),
-    Column::number("remove_moved_share", ""),
-    Column::number("remove_ideal_share", ""),
-    Column::number("remove_excess_share", "remove\nexcess"),
-    Column::text("refused", ""),
-    Column::number("route_ns", "route\nns").apart(),
-    Column::number("batch_ns", "batch\nns"),
-    Column::number("build_ns", "build"),
-    Column::number("change_ns", "change"),
-    Column::number("heap_bytes", "heap"),
-    Column::number("allocations_per_lookup", "alloc"),
-    Column::number("bytes_cv", ""),
-    Column::number("bytes_noise_cv", ""),
-    Column::number("bytes_max_over_mean", ""),
-    Column::number("bytes_noise_max_over_mean", ""),
-    Column::number("requests_cv", ""),
-    Column::number("requests_noise_cv", ""),
-    Column::number("requests_max_over_mean", ""),
-    Column::number("requests_noise_max_over_mean", ""),
-];
-
-fn row(row: &Row) -> Vec<Cell> {
-    let mut cells = vec![
-        Cell::text(row.strategy.as_str()),
-        Cell::text(row.state.as_str()),
-    ];
-    cells.extend(evenness(row, Measure::Keys));
-    cells.extend(moves(row.add.as_ref(), row));
-    cells.extend(moves(row.remove.as_ref(), row));
-    cells.push(Cell::optional(row.refused.as_deref()));
-    cells.extend([row.route_ns, row.batch_ns].map(|ns| Cell::number(ns, units::significant)));
-    cells.extend([row.build_ns, row.change_ns].map(|ns| Cell::number(ns, units::short_duration)));
-    cells.push(row.heap_bytes.map_or_else(Cell::missing, |bytes| {
-        Cell::new(bytes, units::short_size(bytes as f64))
-    }));
-    cells.push(Cell::number(row.allocations_per_lookup, units::significant));
-    cells.extend(
-        [Measure::Bytes, Measure::Requests]
-            .map(|measure| evenness(row, measure))
-            .concat(),
-    );
-    cells
-}
-
-fn evenness(row: &Row, measure: Measure) -> [Cell; 4] {
-    let balance = row.balance.as_ref();
-    let figures = balance.and_then(|balance| figures(balance, measure));
-    let cell = |figure: fn(&Figures) -> f64, shown: fn(f64) -> String| {
-        Cell::number(figures.map(figure), shown)
-    };
-    [
-        cell(|figures| figures.cv, |cv| format!("{cv:.4}")),
-        cell(|figures| figures.noise.cv, |cv| format!("{cv:.4}")),
-        cell(|figures| figures.max_over_mean, units::ratio),
-        cell(|figures| figures.noise.max_over_mean, units::ratio),
-    ]
-}
-
-fn moves(remap: Option<&Remap>, row: &Row) -> [Cell; 4] {
-    let Some(remap) = remap else {
-        let shown = if row.refused.is_some() {
-            "refused"
-        } else {
-            "-"
-        };
-        return [
-            Cell::new((), shown),
-            Cell::missing(),
-            Cell::missing(),
-            Cell::missing(),
-        ];
-    };
-    let of_ideal = remap.moved_share / remap.ideal_share;
-    [
-        Cell::text(if of_ideal.is_finite() {
-            units::ratio(of_ideal)
-        } else {
-            "-".into()
+/// Returns the columns of a comparison: those with a title are for people, those with a key are for
+/// programs. The foot is what an ideal router would show, from any row with all keys assigned.
+fn fields(comparison: &Comparison) -> Vec<Field<'static, Row>> {
+    let mut rows = comparison.rows.iter();
+    let ideal = rows.find(|row| {
+        let balance = row.balance.as_ref();
+        balance.is_some_and(|balance| balance.unplaced == 0)
+    });
+    let balance = ideal.and_then(|row| row.balance.as_ref());
+    let noise = balance.map(|balance| &balance.figures.noise);
+    let keys = Measure::Keys;
+    let mut fields = vec![
+        strategy().with_foot(ideal.map(|_| Cell::text("by chance"))),
+        Field::text("state", "peers\nshare", |row: &Row| {
+            Cell::text(row.state.as_str())
         }),
-        Cell::new(remap.moved_share, ""),
-        Cell::new(remap.ideal_share, ""),
-        Cell::new(remap.excess_share, units::percent(remap.excess_share)),
+        evenness("", cv(), keys).with_foot(noise.map(|noise| Cell::four(noise.cv))),
+        evenness("", noise_cv(), keys).titled(""),
+        evenness("", max_over_mean(), keys)
+            .titled("max\n/mean")
+            .with_foot(noise.map(|noise| Cell::ratio(noise.max_over_mean))),
+        evenness("", noise_max_over_mean(), keys).titled(""),
+    ];
+    let titles = ["add\nmoved", "add\nexcess"];
+    fields.extend(moves("add", titles, |row| row.add.as_ref(), ideal));
+    let titles = ["remove\nmoved", "remove\nexcess"];
+    fields.extend(moves("remove", titles, |row| row.remove.as_ref(), ideal));
+    fields.push(Field::text("refused", "", |row: &Row| {
+        Cell::optional(row.refused.as_deref())
+    }));
+    fields.extend(costs());
+    for (prefix, measure) in [("bytes_", Measure::Bytes), ("requests_", Measure::Requests)] {
+        let figures = [cv(), noise_cv(), max_over_mean(), noise_max_over_mean()];
+        fields.extend(figures.map(|figure| evenness(prefix, figure, measure).titled("")));
+    }
+    fields
+}
+
+fn strategy() -> Field<'static, Row> {
+    Field::text("strategy", "strategy", |row: &Row| {
+        Cell::text(row.strategy.as_str())
+    })
+}
+
+fn costs() -> [Field<'static, Row>; 6] {
+    [
+        Field::number("route_ns", "route\nns", |row: &Row| {
+            Cell::number(row.route_ns, units::significant)
+        })
+        .apart(),
+        Field::number("batch_ns", "batch\nns", |row: &Row| {
+            Cell::number(row.batch_ns, units::significant)
+        }),
+        Field::number("build_ns", "build", |row: &Row| {
+            Cell::number(row.build_ns, units::short_duration)
+        }),
+        Field::number("change_ns", "change", |row: &Row| {
+            Cell::number(row.change_ns, units::short_duration)
+        }),
+        Field::number("heap_bytes", "heap", |row: &Row| {
+            row.heap_bytes.map_or_else(Cell::missing, |bytes| {
+                Cell::new(bytes, units::short_size(bytes as f64))
+            })
+        }),
+        Field::number("allocations_per_lookup", "alloc", |row: &Row| {
+            Cell::number(row.allocations_per_lookup, units::significant)
+        }),
     ]
 }
 
-/// The row of an ideal router, from any row with all keys assigned.
-fn chance(row: &Row) -> Option<Vec<Cell>> {
-    let placed = row.balance.as_ref().filter(|balance| balance.unplaced == 0);
-    let noise = &placed?.figures.noise;
-    let spread = |remap: Option<&Remap>| {
-        let remap = remap.filter(|remap| remap.ideal_share > 0.0);
+/// Reads a figure of one measure from a row.
+fn evenness(
+    prefix: &str,
+    figure: Field<'static, Figures>,
+    measure: Measure,
+) -> Field<'static, Row> {
+    let key = format!("{prefix}{}", figure.key());
+    figure.within(key, move |row: &Row| {
+        figures(row.balance.as_ref()?, measure)
+    })
+}
+
+/// Returns the columns of one change, under the titles of the ratio and of the excess.
+fn moves(
+    which: &str,
+    [ratio, excess]: [&'static str; 2],
+    part: fn(&Row) -> Option<&Remap>,
+    ideal: Option<&Row>,
+) -> [Field<'static, Row>; 4] {
+    let spread = ideal.map(|row| {
+        let remap = part(row).filter(|remap| remap.ideal_share > 0.0);
         remap.map_or_else(Cell::missing, |remap| {
             Cell::text(format!("±{:.3}", remap.noise_share / remap.ideal_share))
         })
+    });
+    let share = |field: Field<'static, Remap>| {
+        let key = format!("{which}_{}", field.key());
+        field.within(key, part)
     };
-    let mut cells: Vec<_> = COLUMNS.iter().map(|_| Cell::text("")).collect();
-    cells[0] = Cell::text("by chance");
-    cells[2] = Cell::text(format!("{:.4}", noise.cv));
-    cells[4] = Cell::text(format!("{:.3}", noise.max_over_mean));
-    cells[6] = spread(row.add.as_ref());
-    cells[10] = spread(row.remove.as_ref());
-    Some(cells)
+    [
+        Field::number("", ratio, move |row: &Row| match part(row) {
+            Some(remap) => of_ideal(remap),
+            None if row.refused.is_some() => Cell::new((), "refused"),
+            None => Cell::missing(),
+        })
+        .with_foot(spread)
+        .apart(),
+        share(moved_share()).titled(""),
+        share(ideal_share()).titled(""),
+        share(excess_share()).titled(excess),
+    ]
+}
+
+/// Shows the share that moved relative to the minimum possible.
+fn of_ideal(remap: &Remap) -> Cell {
+    let ratio = remap.moved_share / remap.ideal_share;
+    if ratio.is_finite() {
+        Cell::text(units::ratio(ratio))
+    } else {
+        Cell::missing()
+    }
 }
 
 /// Keys that a row gave no node: its figures are of the others.

@@ -71,8 +71,9 @@ fn report(keys: &[Explained]) -> Result<Report, Failure> {
         Column::text("fact", "fact"),
         Column::text("value", "value"),
     ];
-    let table =
-        |keys: &[Explained]| Table::new(columns).with_rows(keys.iter().flat_map(Explained::rows));
+    let table = |keys: &[Explained]| {
+        Table::new(columns.clone()).with_rows(keys.iter().flat_map(Explained::rows))
+    };
     let report = Report::new(&keys, table(keys))?;
     Ok(keys
         .chunks(1)

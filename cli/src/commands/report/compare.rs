@@ -2,18 +2,23 @@
 
 use hashroute::Change;
 use hashroute_harness::plot::{self, RingScene};
-use hashroute_harness::{Balance, Comparison, Measure, Row};
+use hashroute_harness::{Balance, Comparison, Figures, Measure, NodeBalance, Remap, Row};
 use maud::{Markup, html};
 use serde_json::Value;
 
 use super::args::ReportArgs;
 use super::page::{Gallery, Page, Section, command};
 use super::shell::Shell;
-use super::table::{Field, four, rows, size, table};
+use super::table::{lines, table};
 use super::verdict::verdict;
 use crate::app::contest::{Setting, scenario};
+use crate::app::figures::{
+    cv, excess_share, ideal_share, max_over_mean, moved, moved_share, noise_cv,
+    noise_max_over_mean, p_value,
+};
 use crate::app::strategy::Choice;
 use crate::failure::Failure;
+use crate::output::{Cell, Field};
 use crate::units;
 
 /// How many nodes of a strategy are listed; the JSON has all.
@@ -29,7 +34,6 @@ pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
         args,
         setting: &setting,
         comparison: &comparison,
-        json: &json,
     };
     let who = match comparison.rows.as_slice() {
         [only] => only.strategy.clone(),
@@ -52,14 +56,13 @@ struct View<'a> {
     args: &'a ReportArgs,
     setting: &'a Setting,
     comparison: &'a Comparison,
-    json: &'a Value,
 }
 
 impl View<'_> {
     fn sections(&self) -> Vec<Section> {
         let section = |id, title, body| Section { id, title, body };
         let mut sections = vec![
-            section("verdict", "Verdict", verdict(self.json, self.comparison)),
+            section("verdict", "Verdict", verdict(self.comparison)),
             section("balance", "How even the nodes are", self.balance()),
             section("moves", "What moves", self.moves()),
         ];
@@ -70,9 +73,9 @@ impl View<'_> {
         sections
     }
 
-    fn table(&self, caption: &str, fields: &[Field]) -> Markup {
-        let rows = rows(self.json, "/comparison/rows");
-        table(self.json, caption, &rows, fields)
+    fn table(&self, caption: &str, fields: &[Field<'_, Row>]) -> Markup {
+        let rows = lines("/comparison/rows", &self.comparison.rows);
+        table(caption, &rows, fields)
     }
 
     /// The command that prints the tables.
@@ -91,9 +94,9 @@ impl View<'_> {
         };
         html! {
             p { "cv is the coefficient of variation of what the nodes hold for their weight; by chance: what an ideal router would show on these keys." }
-            (self.table("Keys on the nodes", &KEYS))
-            @if known(|balance| balance.bytes.is_some()) { (self.table("Bytes on the nodes", &BYTES)) }
-            @if known(|balance| balance.requests.is_some()) { (self.table("Requests on the nodes", &REQUESTS)) }
+            (self.table("Keys on the nodes", &balance_fields(Measure::Keys)))
+            @if known(|balance| balance.bytes.is_some()) { (self.table("Bytes on the nodes", &balance_fields(Measure::Bytes))) }
+            @if known(|balance| balance.requests.is_some()) { (self.table("Requests on the nodes", &balance_fields(Measure::Requests))) }
             (self.printed())
         }
     }
@@ -102,8 +105,8 @@ impl View<'_> {
         let scenario = &self.comparison.scenario;
         html! {
             p { "In vain: keys that moved between nodes that the change is not about." }
-            (self.table(&format!("Keys that move: {}", scenario.add.join(", ")), &ADD))
-            (self.table(&format!("Keys that move: {}", scenario.remove.join(", ")), &REMOVE))
+            (self.table(&format!("Keys that move: {}", scenario.add.join(", ")), &move_fields("add", |row| row.add.as_ref())))
+            (self.table(&format!("Keys that move: {}", scenario.remove.join(", ")), &move_fields("remove", |row| row.remove.as_ref())))
             (self.printed())
         }
     }
@@ -111,7 +114,7 @@ impl View<'_> {
     fn costs(&self) -> Markup {
         html! {
             p { "Times are of this machine and this run. Batch: 1024 keys at a time." }
-            (self.table("Nanoseconds, and memory", &COSTS))
+            (self.table("Nanoseconds, and memory", &cost_fields()))
             (self.printed())
         }
     }
@@ -125,7 +128,7 @@ impl View<'_> {
                 @if let Some(balance) = &row.balance {
                     @for line in balance.verdict.text.lines() { p { (line) } }
                     (self.bars(&mut gallery, choice, balance))
-                    (self.nodes(at, row))
+                    (Self::nodes(at, row, balance))
                 }
                 (self.flows(&mut gallery, choice, row))
                 (self.ring(&mut gallery, choice, row))
@@ -142,14 +145,17 @@ impl View<'_> {
         }
     }
 
-    fn nodes(&self, at: usize, row: &Row) -> Markup {
-        let mut nodes = rows(self.json, &format!("/comparison/rows/{at}/balance/nodes"));
+    fn nodes(at: usize, row: &Row, balance: &Balance) -> Markup {
+        let mut nodes = lines(
+            &format!("/comparison/rows/{at}/balance/nodes"),
+            &balance.nodes,
+        );
         let more = nodes.len().saturating_sub(LISTED);
         nodes.truncate(LISTED);
         html! {
             details {
                 summary { "Nodes of " (row.strategy) " as a table" }
-                (table(self.json, &format!("What each node of {} holds", row.strategy), &nodes, &NODES))
+                (table(&format!("What each node of {} holds", row.strategy), &nodes, &node_fields()))
                 @if more > 0 { p { "And " (units::count(more as u64)) " more, which the JSON has." } }
             }
         }
@@ -221,80 +227,95 @@ impl View<'_> {
     }
 }
 
-const STRATEGY: Field = Field::text("strategy", "/strategy");
+fn strategy() -> Field<'static, Row> {
+    Field::text("strategy", "strategy", |row: &Row| {
+        Cell::text(row.strategy.as_str())
+    })
+}
 
-const KEYS: [Field; 7] = [
-    STRATEGY,
-    Field::text("peers share", "/state"),
-    Field::number("cv", "/balance/cv", four),
-    Field::number("by chance", "/balance/noise_cv", four),
-    Field::number("fullest / mean", "/balance/max_over_mean", units::ratio),
-    Field::number("by chance", "/balance/noise_max_over_mean", units::ratio),
-    Field::number("p", "/balance/p_value", units::chance),
-];
+/// Reads a figure of one measure from a row.
+fn evenness(measure: Measure, figure: Field<'static, Figures>) -> Field<'static, Row> {
+    let key = match measure {
+        Measure::Keys => format!("balance/{}", figure.key()),
+        _ => format!("balance/{measure}/{}", figure.key()),
+    };
+    figure.within(key, move |row: &Row| {
+        let balance = row.balance.as_ref()?;
+        match measure {
+            Measure::Bytes => balance.bytes.as_ref(),
+            Measure::Requests => balance.requests.as_ref(),
+            _ => Some(&balance.figures),
+        }
+    })
+}
 
-const BYTES: [Field; 5] = [
-    STRATEGY,
-    Field::number("cv", "/balance/bytes/cv", four),
-    Field::number("by chance", "/balance/bytes/noise_cv", four),
-    Field::number(
-        "fullest / mean",
-        "/balance/bytes/max_over_mean",
-        units::ratio,
-    ),
-    Field::number(
-        "by chance",
-        "/balance/bytes/noise_max_over_mean",
-        units::ratio,
-    ),
-];
+fn balance_fields(measure: Measure) -> Vec<Field<'static, Row>> {
+    let figures = [cv(), noise_cv(), max_over_mean(), noise_max_over_mean()];
+    let figures = figures.map(|figure| evenness(measure, figure));
+    let mut fields = vec![strategy()];
+    if measure != Measure::Keys {
+        fields.extend(figures);
+        return fields;
+    }
+    fields.push(Field::text("state", "peers share", |row: &Row| {
+        Cell::text(row.state.as_str())
+    }));
+    fields.extend(figures);
+    fields.push(evenness(measure, p_value()));
+    fields
+}
 
-const REQUESTS: [Field; 5] = [
-    STRATEGY,
-    Field::number("cv", "/balance/requests/cv", four),
-    Field::number("by chance", "/balance/requests/noise_cv", four),
-    Field::number(
-        "fullest / mean",
-        "/balance/requests/max_over_mean",
-        units::ratio,
-    ),
-    Field::number(
-        "by chance",
-        "/balance/requests/noise_max_over_mean",
-        units::ratio,
-    ),
-];
+fn move_fields(which: &str, part: fn(&Row) -> Option<&Remap>) -> Vec<Field<'static, Row>> {
+    let figures = [moved(), moved_share(), ideal_share(), excess_share()];
+    let figures = figures.map(|figure| {
+        let key = format!("{which}/{}", figure.key());
+        figure.within(key, part)
+    });
+    [strategy()].into_iter().chain(figures).collect()
+}
 
-const ADD: [Field; 5] = [
-    STRATEGY,
-    Field::number("moved", "/add/moved", units::rounded),
-    Field::number("share", "/add/moved_share", units::percent),
-    Field::number("had to", "/add/ideal_share", units::percent),
-    Field::number("in vain", "/add/excess_share", units::percent),
-];
+fn cost_fields() -> [Field<'static, Row>; 7] {
+    [
+        strategy(),
+        Field::number("route_ns", "route", |row: &Row| {
+            Cell::number(row.route_ns, units::significant)
+        }),
+        Field::number("batch_ns", "in a batch", |row: &Row| {
+            Cell::number(row.batch_ns, units::significant)
+        }),
+        Field::number("build_ns", "build", |row: &Row| {
+            Cell::number(row.build_ns, units::rounded)
+        }),
+        Field::number("change_ns", "change", |row: &Row| {
+            Cell::number(row.change_ns, units::rounded)
+        }),
+        Field::number("heap_bytes", "memory", |row: &Row| {
+            row.heap_bytes.map_or_else(Cell::missing, |bytes| {
+                Cell::new(bytes, units::size(bytes as f64))
+            })
+        }),
+        Field::number("allocations_per_lookup", "allocations", |row: &Row| {
+            Cell::number(row.allocations_per_lookup, units::significant)
+        }),
+    ]
+}
 
-const REMOVE: [Field; 5] = [
-    STRATEGY,
-    Field::number("moved", "/remove/moved", units::rounded),
-    Field::number("share", "/remove/moved_share", units::percent),
-    Field::number("had to", "/remove/ideal_share", units::percent),
-    Field::number("in vain", "/remove/excess_share", units::percent),
-];
-
-const COSTS: [Field; 7] = [
-    STRATEGY,
-    Field::number("route", "/route_ns", units::significant),
-    Field::number("in a batch", "/batch_ns", units::significant),
-    Field::number("build", "/build_ns", units::rounded),
-    Field::number("change", "/change_ns", units::rounded),
-    Field::number("memory", "/heap_bytes", size),
-    Field::number("allocations", "/allocations_per_lookup", units::significant),
-];
-
-const NODES: [Field; 5] = [
-    Field::text("node", "/name"),
-    Field::number("weight", "/weight", units::rounded),
-    Field::number("keys", "/keys", units::rounded),
-    Field::number("share", "/share", units::percent),
-    Field::number("fair", "/fair_share", units::percent),
-];
+fn node_fields() -> [Field<'static, NodeBalance>; 5] {
+    [
+        Field::text("name", "node", |node: &NodeBalance| {
+            Cell::text(node.name.as_str())
+        }),
+        Field::number("weight", "weight", |node: &NodeBalance| {
+            Cell::new(node.weight, units::rounded(node.weight.into()))
+        }),
+        Field::number("keys", "keys", |node: &NodeBalance| {
+            Cell::new(node.keys, units::rounded(node.keys as f64))
+        }),
+        Field::number("share", "share", |node: &NodeBalance| {
+            Cell::share(node.share)
+        }),
+        Field::number("fair_share", "fair", |node: &NodeBalance| {
+            Cell::share(node.fair_share)
+        }),
+    ]
+}

@@ -3,20 +3,22 @@
 use hashroute::Router;
 use hashroute_harness::plot::{self, CountPoint, RingScene};
 use hashroute_harness::skew::Diagnosis;
-use hashroute_harness::skew::Skew;
-use hashroute_harness::{Assignment, Balance, Keys, Measure, balance, text::printable};
+use hashroute_harness::skew::{CountRow, Finding, MeasureSkew, Remedy, Skew};
+use hashroute_harness::{Assignment, Balance, Figures, Keys, Measure, balance, text::printable};
 use maud::{Markup, html};
 use serde_json::Value;
 
 use super::args::ReportArgs;
 use super::page::{Gallery, Page, Section, command};
 use super::shell::Shell;
-use super::table::{Field, four, rows, table};
+use super::table::{Line, lines, table};
+use crate::app::figures::{cv, max_over_mean};
 use crate::app::keys;
 use crate::app::skew::{notes, refuse_none};
 use crate::app::strategy::Choice;
 use crate::args::StrategyArgs;
 use crate::failure::Failure;
+use crate::output::{Cell, Field};
 use crate::progress::Progress;
 use crate::units;
 
@@ -51,7 +53,6 @@ pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
         strategy: &strategy,
         skew: &skew,
         balance: &balance,
-        json: &json,
     };
     let page = Page {
         title: format!(
@@ -77,7 +78,6 @@ struct View<'a> {
     strategy: &'a StrategyArgs,
     skew: &'a Skew,
     balance: &'a Balance,
-    json: &'a Value,
 }
 
 impl View<'_> {
@@ -113,35 +113,33 @@ impl View<'_> {
 
     fn verdict(&self, choice: &Choice) -> Markup {
         let skew = self.skew;
-        let (few, others) = self.measures();
+        let [few, others] = self.measures();
         html! {
             div.verdict {
                 p { (printable(&skew.verdict)) }
                 p { (printable(&skew.advice)) }
                 @if skew.unplaced > 0 { p { (choice.unplaced(skew.unplaced, skew.nodes > 0)) } }
             }
-            @if !others.is_empty() { (table(self.json, "More than chance, and of what", &others, &MEASURES)) }
+            @if !others.is_empty() { (table("More than chance, and of what", &others, &measure_fields(false))) }
             @if !few.is_empty() {
-                (table(self.json, "Few keys carry much: held against as many equal keys", &few, &FEW))
+                (table("Few keys carry much: held against as many equal keys", &few, &measure_fields(true)))
             }
             p { (notes(skew)) }
             (self.printed())
         }
     }
 
-    /// The rows of measures of which few keys carry much, and the others.
-    fn measures(&self) -> (Vec<String>, Vec<String>) {
-        let all = rows(self.json, "/skew/measures").into_iter();
-        let all = all.zip(&self.skew.measures);
-        let (few, others): (Vec<_>, Vec<_>) = all.partition(|(_, measure)| measure.few_keys);
-        let rows = |of: Vec<(String, _)>| of.into_iter().map(|(row, _)| row).collect();
-        (rows(few), rows(others))
+    /// Returns the rows of measures of which few keys carry much, and the others.
+    fn measures(&self) -> [Vec<Line<'_, MeasureSkew>>; 2] {
+        let all = lines("/skew/measures", &self.skew.measures).into_iter();
+        let (few, others) = all.partition(|line| line.row.few_keys);
+        [few, others]
     }
 
     fn stages(&self) -> Markup {
         html! {
             p { "The way of a key, each stage tested apart." }
-            (table(self.json, "Stages", &rows(self.json, "/skew/stages"), &STAGES))
+            (table("Stages", &lines("/skew/stages", &self.skew.stages), &stage_fields()))
             (self.printed())
         }
     }
@@ -158,7 +156,7 @@ impl View<'_> {
                 (gallery.show(&picture, &self.shell("draw balance", false).with("--by", Some(measure))))
             }
             @if let Ok(ring) = ring { (gallery.show(&ring, &self.shell("draw ring", false))) }
-            (table(self.json, "How even the keys are", &["/balance".into()], &BALANCE))
+            (table("How even the keys are", &[Line { at: "/balance".into(), row: self.balance }], &balance_fields()))
             (command(&self.shell("balance", false).with("--format", Some("json"))))
         }
     }
@@ -171,13 +169,14 @@ impl View<'_> {
             self.skew.strategy,
             units::counted(counts.keys, "key")
         );
-        let all = rows(self.json, "/skew/node_counts/rows");
-        let all = all.into_iter().zip(&counts.rows);
-        let bad: Vec<_> = all.filter(|(_, row)| row.dangerous).collect();
-        let numbers: Vec<_> = bad.iter().map(|(_, row)| row.nodes.to_string()).collect();
-        let mut worst = bad;
-        worst.sort_by(|(_, a), (_, b)| b.cv.total_cmp(&a.cv));
-        let worst: Vec<_> = worst.into_iter().map(|(at, _)| at).take(WORST).collect();
+        let mut worst = lines("/skew/node_counts/rows", &counts.rows);
+        worst.retain(|line| line.row.dangerous);
+        let numbers: Vec<_> = worst
+            .iter()
+            .map(|line| line.row.nodes.to_string())
+            .collect();
+        worst.sort_by(|a, b| b.row.cv.total_cmp(&a.row.cv));
+        worst.truncate(WORST);
         html! {
             p {
                 "Dangerous for these keys, which is far beyond chance with all tests taken together: "
@@ -187,7 +186,7 @@ impl View<'_> {
             @if !numbers.is_empty() { p { "Dangerous numbers: " (numbers.join(" ")) "." } }
             (gallery.show(&plot::counts(&what, &points), &self.shell("skew", true).with("--format", Some("json"))))
             @if !worst.is_empty() {
-                (table(self.json, "Dangerous numbers of nodes, the worst first", &worst, &COUNTS))
+                (table("Dangerous numbers of nodes, the worst first", &worst, &count_fields()))
                 (self.printed())
             }
         }
@@ -196,7 +195,7 @@ impl View<'_> {
     fn remedies(&self) -> Markup {
         html! {
             p { "Each was tried on these keys; the best first." }
-            (table(self.json, "Changes", &rows(self.json, "/skew/remedies"), &REMEDIES))
+            (table("Changes", &lines("/skew/remedies", &self.skew.remedies), &remedy_fields()))
             (self.printed())
         }
     }
@@ -217,59 +216,129 @@ impl View<'_> {
     }
 }
 
-const MEASURES: [Field; 8] = [
-    Field::text("of", "/measure"),
-    Field::number("cv", "/cv", four),
-    Field::number("by chance", "/noise_cv", four),
-    Field::number("99% below", "/noise_cv_p99", four),
-    Field::number("fullest / mean", "/max_over_mean", units::ratio),
-    Field::text("fullest", "/fullest"),
-    Field::number("p", "/p_value", units::chance),
-    Field::text("uneven", "/uneven"),
-];
+/// Returns the columns of measures; `few` holds them against as many equal keys.
+fn measure_fields(few: bool) -> [Field<'static, MeasureSkew>; 8] {
+    let noise: [Field<'_, MeasureSkew>; 2] = if few {
+        [
+            Field::number("equal_noise_cv", "by chance", |of: &MeasureSkew| {
+                Cell::four(of.equal_noise_cv)
+            }),
+            Field::number("equal_noise_cv_p99", "99% below", |of: &MeasureSkew| {
+                Cell::four(of.equal_noise_cv_p99)
+            }),
+        ]
+    } else {
+        [
+            Field::number("noise_cv", "by chance", |of: &MeasureSkew| {
+                Cell::four(of.noise_cv)
+            }),
+            Field::number("noise_cv_p99", "99% below", |of: &MeasureSkew| {
+                Cell::four(of.noise_cv_p99)
+            }),
+        ]
+    };
+    let [by_chance, below] = noise;
+    [
+        Field::text("measure", "of", |of: &MeasureSkew| {
+            Cell::text(of.measure.to_string())
+        }),
+        Field::number("cv", "cv", |of: &MeasureSkew| Cell::four(of.cv)),
+        by_chance,
+        below,
+        Field::number("max_over_mean", "fullest / mean", |of: &MeasureSkew| {
+            Cell::ratio(of.max_over_mean)
+        }),
+        Field::text("fullest", "fullest", |of: &MeasureSkew| {
+            Cell::text(of.fullest.as_str())
+        }),
+        Field::number("p_value", "p", |of: &MeasureSkew| Cell::chance(of.p_value)),
+        Field::text("uneven", "uneven", |of: &MeasureSkew| yes_or_no(of.uneven)),
+    ]
+}
 
-/// The same where chance is that of equal keys.
-const FEW: [Field; 8] = {
-    let mut fields = MEASURES;
-    fields[2] = Field::number("by chance", "/equal_noise_cv", four);
-    fields[3] = Field::number("99% below", "/equal_noise_cv_p99", four);
-    fields
-};
+fn yes_or_no(yes: bool) -> Cell {
+    Cell::new(yes, if yes { "yes" } else { "no" })
+}
 
-const STAGES: [Field; 5] = [
-    Field::text("stage", "/stage"),
-    Field::word("verdict", "/status"),
-    Field::number("adds cv", "/cv", four),
-    Field::number("p", "/p_value", units::chance),
-    Field::text("what was found", "/text"),
-];
+fn stage_fields() -> [Field<'static, Finding>; 5] {
+    [
+        Field::text("stage", "stage", |of: &Finding| {
+            Cell::text(of.stage.to_string())
+        }),
+        Field::text("status", "verdict", |of: &Finding| {
+            Cell::text(of.status.to_string())
+        }),
+        Field::number("cv", "adds cv", |of: &Finding| Cell::four(of.cv)),
+        Field::number("p_value", "p", |of: &Finding| {
+            Cell::number(of.p_value, units::chance)
+        }),
+        Field::text("text", "what was found", |of: &Finding| {
+            Cell::text(of.text.as_str())
+        }),
+    ]
+}
 
-const BALANCE: [Field; 7] = [
-    Field::text("strategy", "/strategy"),
-    Field::number("nodes in use", "/used", units::rounded),
-    Field::number("empty", "/empty", units::rounded),
-    Field::number("most keys", "/max", units::rounded),
-    Field::number("fewest", "/min", units::rounded),
-    Field::number("cv", "/cv", four),
-    Field::number("fullest / mean", "/max_over_mean", units::ratio),
-];
+fn balance_fields() -> Vec<Field<'static, Balance>> {
+    let count = |count: u64| Cell::new(count, units::rounded(count as f64));
+    let figures = [
+        Field::number("used", "nodes in use", move |of: &Figures| count(of.used)),
+        Field::number("empty", "empty", move |of: &Figures| count(of.empty)),
+        Field::number("max", "most keys", |of: &Figures| whole(of.max)),
+        Field::number("min", "fewest", |of: &Figures| whole(of.min)),
+        cv(),
+        max_over_mean(),
+    ];
+    let figures = figures.map(|figure| {
+        let key = figure.key().to_owned();
+        figure.within(key, |of: &Balance| Some(&of.figures))
+    });
+    let strategy = Field::text("strategy", "strategy", |of: &Balance| {
+        Cell::text(of.strategy.as_str())
+    });
+    [strategy].into_iter().chain(figures).collect()
+}
 
-const COUNTS: [Field; 8] = [
-    Field::number("nodes", "/nodes", units::rounded),
-    Field::number("used", "/used", units::rounded),
-    Field::number("most keys", "/max", units::rounded),
-    Field::number("cv", "/cv", four),
-    Field::number("by chance", "/noise_cv", four),
-    Field::number("99% below", "/noise_cv_p99", four),
-    Field::number("p", "/p_value", units::chance),
-    Field::text("divisors", "/because"),
-];
+/// Shows the load of a node as JSON has it: a whole number where it is one.
+fn whole(load: f64) -> Cell {
+    let value = serde_json::from_str(&load.to_string());
+    Cell::new(
+        value.unwrap_or_else(|_| Value::from(load)),
+        units::rounded(load),
+    )
+}
 
-const REMEDIES: [Field; 6] = [
-    Field::text("change", "/what"),
-    Field::number("cv", "/cv", four),
-    Field::number("by chance", "/noise_cv", four),
-    Field::number("p", "/p_value", units::chance),
-    Field::text("even", "/even"),
-    Field::number("keys that move", "/moved_share", units::percent),
-];
+fn count_fields() -> [Field<'static, CountRow>; 8] {
+    let count = |count: u64| Cell::new(count, units::rounded(count as f64));
+    [
+        Field::number("nodes", "nodes", move |of: &CountRow| count(of.nodes)),
+        Field::number("used", "used", move |of: &CountRow| count(of.used)),
+        Field::number("max", "most keys", move |of: &CountRow| count(of.max)),
+        Field::number("cv", "cv", |of: &CountRow| Cell::four(of.cv)),
+        Field::number("noise_cv", "by chance", |of: &CountRow| {
+            Cell::four(of.noise_cv)
+        }),
+        Field::number("noise_cv_p99", "99% below", |of: &CountRow| {
+            Cell::four(of.noise_cv_p99)
+        }),
+        Field::number("p_value", "p", |of: &CountRow| Cell::chance(of.p_value)),
+        Field::text("because", "divisors", |of: &CountRow| {
+            let because: Vec<_> = of.because.iter().map(u64::to_string).collect();
+            Cell::text(because.join(" "))
+        }),
+    ]
+}
+
+fn remedy_fields() -> [Field<'static, Remedy>; 6] {
+    [
+        Field::text("what", "change", |of: &Remedy| Cell::text(of.what.as_str())),
+        Field::number("cv", "cv", |of: &Remedy| Cell::four(of.cv)),
+        Field::number("noise_cv", "by chance", |of: &Remedy| {
+            Cell::four(of.noise_cv)
+        }),
+        Field::number("p_value", "p", |of: &Remedy| Cell::chance(of.p_value)),
+        Field::text("even", "even", |of: &Remedy| yes_or_no(of.even)),
+        Field::number("moved_share", "keys that move", |of: &Remedy| {
+            Cell::share(of.moved_share)
+        }),
+    ]
+}

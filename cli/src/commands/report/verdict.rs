@@ -4,14 +4,14 @@ use hashroute_harness::{
     Cause, Comparison, Evenness, Figures, Measure, Remap, Row, text::printable,
 };
 use maud::{Markup, html};
-use serde_json::Value;
 
-use super::table::{figure, four};
-use crate::units;
+use super::table::figure;
+use crate::app::figures::{cv, excess_share, ideal_share, max_over_mean, noise_cv};
+use crate::output::Field;
 
 /// The verdict, the most important first: who is even and moves no key in vain, who is not, why;
 /// then those of whom these keys cannot tell.
-pub(super) fn verdict(json: &Value, comparison: &Comparison) -> Markup {
+pub(super) fn verdict(comparison: &Comparison) -> Markup {
     let rows = || comparison.rows.iter().enumerate();
     let uneven = most_uneven(comparison, &[Cause::Structure, Cause::Placement]);
     let few = most_uneven(comparison, &[Cause::FewKeys]);
@@ -29,10 +29,10 @@ pub(super) fn verdict(json: &Value, comparison: &Comparison) -> Markup {
         div.verdict {
             p { (lead(&comparison.rows)) }
             @for (what, found) in groups { @if !found.is_empty() { p { (what) } ul {
-                @for one in found { li { (unevenness(json, &one)) } }
+                @for one in found { li { (unevenness(&one)) } }
             } } }
             @if !vain.is_empty() { p { "Moving keys in vain:" } ul {
-                @for (at, row) in vain { li { (moves(json, at, row)) } }
+                @for (at, row) in vain { li { (moves(at, row)) } }
             } }
             @for (_, row) in rows() { @if let Some(why) = &row.refused {
                 p { (row.strategy) " refused: " (printable(why)) }
@@ -112,7 +112,7 @@ struct Uneven<'a> {
     at: usize,
     row: &'a Row,
     measure: Measure,
-    cv: f64,
+    figures: &'a Figures,
 }
 
 /// The rows where a measure is uneven for one of these causes, the most uneven first.
@@ -120,12 +120,11 @@ fn most_uneven<'a>(comparison: &'a Comparison, causes: &[Cause]) -> Vec<Uneven<'
     let worst = |(at, row): (usize, &'a Row)| {
         let of = measures(row).filter(|(_, evenness, _)| causes.contains(&evenness.cause));
         let (measure, _, figures) = of.max_by(|a, b| a.2.cv.total_cmp(&b.2.cv))?;
-        let cv = figures.cv;
         Some(Uneven {
             at,
             row,
             measure,
-            cv,
+            figures,
         })
     };
     let mut all: Vec<_> = comparison
@@ -134,7 +133,7 @@ fn most_uneven<'a>(comparison: &'a Comparison, causes: &[Cause]) -> Vec<Uneven<'
         .enumerate()
         .filter_map(worst)
         .collect();
-    all.sort_by(|a, b| b.cv.total_cmp(&a.cv));
+    all.sort_by(|a, b| b.figures.cv.total_cmp(&a.figures.cv));
     all
 }
 
@@ -148,31 +147,30 @@ fn changes(row: &Row) -> impl Iterator<Item = (&'static str, &Remap)> {
         .filter_map(|(which, remap)| Some((which, remap.as_ref()?)))
 }
 
-fn unevenness(json: &Value, one: &Uneven) -> Markup {
+fn unevenness(one: &Uneven) -> Markup {
     let (at, measure, row) = (one.at, one.measure, one.row);
     let balance = format!("/comparison/rows/{at}/balance");
-    let of = match measure {
+    let at = match measure {
         Measure::Keys => balance,
         _ => format!("{balance}/{measure}"),
     };
-    let of = |name: &str, show| figure(json, &format!("{of}/{name}"), show);
+    let of = |field: Field<'_, Figures>| figure(&at, one.figures, &field);
     html! {
-        (row.strategy) ", by " (measure) ": cv " (of("cv", four)) " where chance gives " (of("noise_cv", four))
-        "; the fullest node has " (of("max_over_mean", units::ratio)) " times its part"
+        (row.strategy) ", by " (measure) ": cv " (of(cv())) " where chance gives " (of(noise_cv()))
+        "; the fullest node has " (of(max_over_mean())) " times its part"
     }
 }
 
-fn moves(json: &Value, at: usize, row: &Row) -> Markup {
-    let share = |which: &str, name: &str| {
-        let pointer = format!("/comparison/rows/{at}/{which}/{name}");
-        figure(json, &pointer, units::percent)
+fn moves(at: usize, row: &Row) -> Markup {
+    let share = |which: &str, remap: &Remap, field: Field<'_, Remap>| {
+        figure(&format!("/comparison/rows/{at}/{which}"), remap, &field)
     };
     html! {
         (row.strategy) ": "
-        @for (index, (which, _)) in changes(row).filter(|(_, remap)| remap.excess > 0).enumerate() {
+        @for (index, (which, remap)) in changes(row).filter(|(_, remap)| remap.excess > 0).enumerate() {
             @if index > 0 { "; " }
-            (share(which, "excess_share")) " of all keys when a node " (verb(which))
-            ", where " (share(which, "ideal_share")) " had to move"
+            (share(which, remap, excess_share())) " of all keys when a node " (verb(which))
+            ", where " (share(which, remap, ideal_share())) " had to move"
         }
     }
 }

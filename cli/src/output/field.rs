@@ -1,0 +1,142 @@
+//! Columns, and how a typed row fills them.
+
+use core::fmt;
+use std::borrow::Cow;
+
+use super::Cell;
+
+/// A column with two names: `key` for CSV and JSON, `title` for people.
+///
+/// An empty name leaves the column out of that form.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(super) key: Cow<'static, str>,
+    pub(super) title: &'static str,
+    pub(super) right: bool,
+    pub(super) apart: bool,
+}
+
+impl Column {
+    /// Creates a column of text, aligned to the left.
+    pub(crate) fn text(key: impl Into<Cow<'static, str>>, title: &'static str) -> Self {
+        Self {
+            key: key.into(),
+            title,
+            right: false,
+            apart: false,
+        }
+    }
+
+    /// Creates a column of numbers, aligned to the right.
+    pub(crate) fn number(key: impl Into<Cow<'static, str>>, title: &'static str) -> Self {
+        Self {
+            right: true,
+            ..Self::text(key, title)
+        }
+    }
+}
+
+/// A column that reads its cell from a row of type `T`.
+///
+/// The accessor is typed, so a renamed field of a result is a compile error.
+pub(crate) struct Field<'a, T> {
+    pub(super) column: Column,
+    cell: Box<dyn Fn(&T) -> Cell + 'a>,
+    pub(super) foot: Option<Cell>,
+}
+
+impl<'a, T> Field<'a, T> {
+    /// Creates a field of text.
+    pub(crate) fn text(
+        key: impl Into<Cow<'static, str>>,
+        title: &'static str,
+        cell: impl Fn(&T) -> Cell + 'a,
+    ) -> Self {
+        Self {
+            column: Column::text(key, title),
+            cell: Box::new(cell),
+            foot: None,
+        }
+    }
+
+    /// Creates a field of numbers.
+    pub(crate) fn number(
+        key: impl Into<Cow<'static, str>>,
+        title: &'static str,
+        cell: impl Fn(&T) -> Cell + 'a,
+    ) -> Self {
+        Self {
+            column: Column::number(key, title),
+            cell: Box::new(cell),
+            foot: None,
+        }
+    }
+
+    /// Adds room to the left of the column.
+    pub(crate) fn apart(mut self) -> Self {
+        self.column.apart = true;
+        self
+    }
+
+    /// Sets the title for people.
+    pub(crate) fn titled(mut self, title: &'static str) -> Self {
+        self.column.title = title;
+        self
+    }
+
+    /// Sets the cell below all rows, which people see and programs do not.
+    pub(crate) fn with_foot(mut self, foot: Option<Cell>) -> Self {
+        self.foot = foot;
+        self
+    }
+
+    /// Reads the field from a part of a larger row, under another key; the cell is missing where
+    /// the row has no such part.
+    pub(crate) fn within<R>(
+        self,
+        key: impl Into<Cow<'static, str>>,
+        part: impl Fn(&R) -> Option<&T> + 'a,
+    ) -> Field<'a, R>
+    where
+        T: 'a,
+    {
+        let cell = self.cell;
+        Field {
+            column: Column {
+                key: key.into(),
+                ..self.column
+            },
+            cell: Box::new(move |row| part(row).map_or_else(Cell::missing, &cell)),
+            foot: self.foot,
+        }
+    }
+
+    /// Returns the name for programs.
+    pub(crate) fn key(&self) -> &str {
+        &self.column.key
+    }
+
+    /// Returns the title for people.
+    pub(crate) fn title(&self) -> &'static str {
+        self.column.title
+    }
+
+    /// Returns whether the column holds numbers.
+    pub(crate) fn is_number(&self) -> bool {
+        self.column.right
+    }
+
+    /// Returns the cell of a row.
+    pub(crate) fn cell(&self, row: &T) -> Cell {
+        (self.cell)(row)
+    }
+}
+
+impl<T> fmt::Debug for Field<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Field")
+            .field("column", &self.column)
+            .field("foot", &self.foot)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,181 @@
+//! Rows under columns, written as text, Markdown, CSV or JSON.
+
+use core::borrow::Borrow;
+use std::io::{self, Write};
+
+use comfy_table::{CellAlignment, ContentArrangement, TableComponent, presets};
+use hashroute_harness::text::printable;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::{Cell, Column, Field, WIDTH};
+use crate::failure::Failure;
+
+/// Columns and rows of the same length.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+    /// The last line for people; empty where there is none.
+    foot: Vec<Cell>,
+    tight: bool,
+}
+
+impl Table {
+    pub(crate) fn new(columns: impl Into<Vec<Column>>) -> Self {
+        Self {
+            columns: columns.into(),
+            rows: Vec::new(),
+            foot: Vec::new(),
+            tight: false,
+        }
+    }
+
+    /// Creates a table with a row for each of `rows` and a column for each field.
+    pub(crate) fn of<T>(
+        fields: Vec<Field<'_, T>>,
+        rows: impl IntoIterator<Item: Borrow<T>>,
+    ) -> Self {
+        let cells = |row: &T| fields.iter().map(|field| field.cell(row)).collect();
+        let rows = rows.into_iter().map(|row| cells(row.borrow())).collect();
+        let has_foot = fields.iter().any(|field| field.foot.is_some());
+        let (columns, feet): (Vec<_>, Vec<_>) = fields
+            .into_iter()
+            .map(|field| (field.column, field.foot))
+            .unzip();
+        let foot = feet.into_iter().filter(|_| has_foot);
+        Self {
+            columns,
+            rows,
+            foot: foot
+                .map(|cell| cell.unwrap_or_else(|| Cell::text("")))
+                .collect(),
+            tight: false,
+        }
+    }
+
+    /// The same with one space between columns in place of two.
+    pub(crate) fn tight(self) -> Self {
+        Self {
+            tight: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn push(&mut self, row: impl Into<Vec<Cell>>) {
+        let row = row.into();
+        debug_assert_eq!(row.len(), self.columns.len());
+        self.rows.push(row);
+    }
+
+    pub(crate) fn with_rows(mut self, rows: impl IntoIterator<Item = Vec<Cell>>) -> Self {
+        rows.into_iter().for_each(|row| self.push(row));
+        self
+    }
+
+    fn titled(&self) -> impl Iterator<Item = &Column> {
+        self.columns
+            .iter()
+            .filter(|column| !column.title.is_empty())
+    }
+
+    /// Returns what people see: the rows, and the foot where there is one.
+    fn lines(&self) -> impl Iterator<Item = &[Cell]> {
+        let foot = Some(self.foot.as_slice()).filter(|foot| !foot.is_empty());
+        self.rows.iter().map(Vec::as_slice).chain(foot)
+    }
+
+    fn shown<'a>(&'a self, row: &'a [Cell]) -> impl Iterator<Item = String> + 'a {
+        let titled = self
+            .columns
+            .iter()
+            .zip(row)
+            .filter(|(column, _)| !column.title.is_empty());
+        titled.map(|(_, cell)| printable(&cell.shown))
+    }
+
+    pub(super) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut table = comfy_table::Table::new();
+        table
+            .load_preset(presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Dynamic);
+        if table.width().is_none() {
+            table.set_width(WIDTH);
+        }
+        table.set_style(TableComponent::HeaderLines, '─');
+        table.set_style(TableComponent::MiddleHeaderIntersections, '─');
+        table.set_header(self.titled().map(|column| column.title));
+        table.add_rows(self.lines().map(|row| self.shown(row)));
+        for (column, description) in table.column_iter_mut().zip(self.titled()) {
+            column.set_padding((u16::from(description.apart), u16::from(!self.tight)));
+            if description.right {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        writeln!(out, "{}", table.trim_fmt())
+    }
+
+    pub(super) fn write_markdown(&self, out: &mut dyn Write) -> io::Result<()> {
+        let titles = self
+            .titled()
+            .map(|column| column.title.replace("\n/", "/").replace('\n', " "));
+        markdown_row(out, titles)?;
+        markdown_row(
+            out,
+            self.titled()
+                .map(|column| if column.right { "--:" } else { "---" }.into()),
+        )?;
+        self.lines()
+            .try_for_each(|row| markdown_row(out, self.shown(row)))
+    }
+
+    pub(super) fn write_csv(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let keyed: Vec<_> = (0..self.columns.len())
+            .filter(|&i| !self.columns[i].key.is_empty())
+            .collect();
+        let mut writer = csv::Writer::from_writer(out);
+        writer.write_record(keyed.iter().map(|&i| &*self.columns[i].key))?;
+        for row in &self.rows {
+            writer.write_record(keyed.iter().map(|&i| csv_field(&row[i].value)))?;
+        }
+        Ok(writer.flush()?)
+    }
+}
+
+/// An array of an object a row, the fields in the order of the columns.
+impl Serialize for Table {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.rows.iter().map(|row| Row(&self.columns, row)))
+    }
+}
+
+struct Row<'a>(&'a [Column], &'a [Cell]);
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let keyed = self
+            .0
+            .iter()
+            .zip(self.1)
+            .filter(|(column, _)| !column.key.is_empty());
+        serializer.collect_map(keyed.map(|(column, cell)| (&*column.key, &cell.value)))
+    }
+}
+
+fn csv_field(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+pub(crate) fn markdown_row(
+    out: &mut dyn Write,
+    cells: impl Iterator<Item = String>,
+) -> io::Result<()> {
+    for cell in cells {
+        write!(out, "| {} ", cell.replace('|', "\\|"))?;
+    }
+    writeln!(out, "|")
+}
