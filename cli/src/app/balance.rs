@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{partial, strategy};
 use crate::args::{OutputArgs, PartialArgs};
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Report, Table};
+use crate::output::{Cell, Column, Field, Report, Table};
 use crate::progress::Progress;
 use crate::units;
 
@@ -145,43 +145,50 @@ fn of_fair(node: &NodeBalance) -> f64 {
 
 fn node_table(balance: &Balance, nodes: &[&NodeBalance]) -> Table {
     let title = |title, known: bool| if known { title } else { "" };
-    let any = |known: &dyn Fn(&NodeBalance) -> bool| balance.nodes.iter().any(known);
-    let table = Table::new([
-        Column::text("name", "node"),
-        Column::number("weight", "weight"),
-        Column::text("zone", title("zone", any(&|node| node.zone.is_some()))),
-        Column::text("rack", title("rack", any(&|node| node.rack.is_some()))),
-        Column::number("keys", "keys"),
-        Column::number("share", "share"),
-        Column::number("fair_share", "fair share"),
-        Column::number("", "of fair"),
-        Column::number("bytes", title("bytes", balance.bytes.is_some())),
-        Column::number("requests", title("requests", balance.requests.is_some())),
-    ]);
-    table.with_rows(nodes.iter().map(|node| node_row(node)))
-}
-
-fn node_row(node: &NodeBalance) -> Vec<Cell> {
-    let amount = |amount: Option<u64>, shown: fn(u64) -> String| {
-        amount.map_or_else(Cell::missing, |amount| Cell::new(amount, shown(amount)))
-    };
-    let of_fair = if node.fair_share > 0.0 {
-        format!("{:.3}", of_fair(node))
-    } else {
-        "-".into()
-    };
-    vec![
-        Cell::text(node.name.as_str()),
-        Cell::new(node.weight, units::count(node.weight.into())),
-        Cell::optional(node.zone.as_deref()),
-        Cell::optional(node.rack.as_deref()),
-        Cell::new(node.keys, units::count(node.keys)),
-        Cell::new(node.share, units::percent(node.share)),
-        Cell::new(node.fair_share, units::percent(node.fair_share)),
-        Cell::text(of_fair),
-        amount(node.bytes, |bytes| units::size(bytes as f64)),
-        amount(node.requests, units::count),
-    ]
+    let any = |known: fn(&NodeBalance) -> bool| balance.nodes.iter().any(known);
+    let fields = vec![
+        Field::text("name", "node", |node: &&NodeBalance| {
+            Cell::text(node.name.as_str())
+        }),
+        Field::number("weight", "weight", |node: &&NodeBalance| {
+            Cell::count(node.weight.into())
+        }),
+        Field::text(
+            "zone",
+            title("zone", any(|node| node.zone.is_some())),
+            |node: &&NodeBalance| Cell::optional(node.zone.as_deref()),
+        ),
+        Field::text(
+            "rack",
+            title("rack", any(|node| node.rack.is_some())),
+            |node: &&NodeBalance| Cell::optional(node.rack.as_deref()),
+        ),
+        Field::number("keys", "keys", |node: &&NodeBalance| Cell::count(node.keys)),
+        Field::number("share", "share", |node: &&NodeBalance| {
+            Cell::share(node.share)
+        }),
+        Field::number("fair_share", "fair share", |node: &&NodeBalance| {
+            Cell::share(node.fair_share)
+        }),
+        Field::number("", "of fair", |node: &&NodeBalance| {
+            if node.fair_share > 0.0 {
+                Cell::text(format!("{:.3}", of_fair(node)))
+            } else {
+                Cell::missing()
+            }
+        }),
+        Field::number(
+            "bytes",
+            title("bytes", balance.bytes.is_some()),
+            |node: &&NodeBalance| node.bytes.map_or_else(Cell::missing, Cell::bytes),
+        ),
+        Field::number(
+            "requests",
+            title("requests", balance.requests.is_some()),
+            |node: &&NodeBalance| node.requests.map_or_else(Cell::missing, Cell::count),
+        ),
+    ];
+    Table::of(fields, nodes)
 }
 
 /// The figures of each measure with what chance alone gives beside them.

@@ -16,3 +16,8 @@ pub(crate) fn position(at: u64, modulus: Option<u64>) -> Cell {
 pub(crate) fn hex(at: u64) -> String {
     format!("{at:016x}")
 }
+
+/// Shows the node at one end of a flow, or that there is none.
+pub(crate) fn node(name: Option<&str>) -> Cell {
+    name.map_or_else(|| Cell::new((), "(nobody)"), Cell::text)
+}

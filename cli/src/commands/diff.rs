@@ -1,15 +1,15 @@
 //! `diff`: what has to move between two set-ups.
 
 use clap::Args;
-use hashroute::{Basis, Diff, Flow, diff, diff_keys};
+use hashroute::{Basis, Diff, Flow, MovedRange, diff, diff_keys};
 use serde_json::{Value, json};
 
 use crate::app::keys;
-use crate::app::ranges::{hex, position};
+use crate::app::ranges::{hex, node, position};
 use crate::app::setups::Setups;
 use crate::args::{KeyArgs, NodeArgs, OutputArgs, StrategyArgs, TargetArgs};
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Report, Table};
+use crate::output::{Cell, Column, Field, Report, Table};
 use crate::progress::Progress;
 use crate::units;
 
@@ -119,31 +119,23 @@ fn figure_table(diff: &Diff) -> Table {
     Table::new(columns).with_rows([line("moved", diff.moved()), line("kept", diff.kept())])
 }
 
-fn node(name: Option<&str>) -> Cell {
-    name.map_or_else(|| Cell::new((), "(nobody)"), Cell::text)
-}
-
 fn flow_table(diff: &Diff, shown: usize) -> Table {
     let sampled = diff.basis() == Basis::Sample;
     let keyed = diff.basis() != Basis::Hashes;
-    let table = Table::new([
-        Column::text("from", "from"),
-        Column::text("to", "to"),
-        Column::number("share", "of all"),
-        Column::number("error", if sampled { "±" } else { "" }),
-        Column::number("keys", if keyed { "keys" } else { "" }),
-    ]);
-    table.with_rows(diff.flows().take(shown).map(|flow| {
-        let share = diff.share(flow.count);
-        vec![
-            node(flow.from),
-            node(flow.to),
-            Cell::new(share, units::percent(share)),
-            Cell::new(diff.error(share), units::percent(diff.error(share))),
-            count(diff, &flow)
-                .map_or_else(Cell::missing, |keys| Cell::new(keys, units::count(keys))),
-        ]
-    }))
+    let fields = vec![
+        Field::text("from", "from", |flow: &Flow| node(flow.from)),
+        Field::text("to", "to", |flow: &Flow| node(flow.to)),
+        Field::number("share", "of all", |flow: &Flow| {
+            Cell::share(diff.share(flow.count))
+        }),
+        Field::number("error", if sampled { "±" } else { "" }, |flow: &Flow| {
+            Cell::share(diff.error(diff.share(flow.count)))
+        }),
+        Field::number("keys", if keyed { "keys" } else { "" }, |flow: &Flow| {
+            count(diff, flow).map_or_else(Cell::missing, Cell::count)
+        }),
+    ];
+    Table::of(fields, diff.flows().take(shown))
 }
 
 /// Keys, where keys are counted.
@@ -153,20 +145,18 @@ fn count(diff: &Diff, flow: &Flow) -> Option<u64> {
 }
 
 fn range_table(diff: &Diff, shown: usize) -> Table {
-    let table = Table::new([
-        Column::number("first", "first"),
-        Column::number("last", "last"),
-        Column::text("from", "from"),
-        Column::text("to", "to"),
-    ]);
-    table.with_rows(diff.ranges().take(shown).map(|range| {
-        vec![
-            position(range.first, diff.modulus()),
-            position(range.last, diff.modulus()),
-            node(range.from),
-            node(range.to),
-        ]
-    }))
+    let modulus = diff.modulus();
+    let fields = vec![
+        Field::number("first", "first", |range: &MovedRange| {
+            position(range.first, modulus)
+        }),
+        Field::number("last", "last", |range: &MovedRange| {
+            position(range.last, modulus)
+        }),
+        Field::text("from", "from", |range: &MovedRange| node(range.from)),
+        Field::text("to", "to", |range: &MovedRange| node(range.to)),
+    ];
+    Table::of(fields, diff.ranges().take(shown))
 }
 
 fn json_of(diff: &Diff, ranges: bool) -> Value {

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use hashroute::Error;
-use hashroute::plan::{Budget, Plan, Replicas, Step, Transfer};
+use hashroute::plan::{Budget, Plan, PlannedRange, Replicas, Step, Transfer};
 use serde_json::{Value, json};
 
 use crate::app::ranges::{hex, position};
 use crate::app::setups::Setups;
 use crate::args::{NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs, TargetArgs};
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Report, Table};
+use crate::output::{Cell, Field, Report, Table};
 use crate::progress::Progress;
 use crate::units;
 
@@ -166,97 +166,84 @@ fn summary(plan: &Plan) -> String {
     )
 }
 
-/// The node that has most to do on one side, and how much.
-fn busiest<'a>(
-    transfers: &[Transfer<'a>],
-    side: fn(&Transfer<'a>) -> &'a str,
-) -> Option<(&'a str, f64)> {
+/// Returns the node that has most to do on one side of a step, and its share of all keys.
+fn busiest(step: &Numbered, side: for<'t> fn(&Transfer<'t>) -> &'t str) -> Option<(String, f64)> {
+    let transfers = step.1.transfers();
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
-    for transfer in transfers {
+    for transfer in &transfers {
         *sums.entry(side(transfer)).or_default() += transfer.share;
     }
-    sums.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))
+    let most = sums.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    most.map(|(name, share)| (name.to_owned(), share))
 }
 
 fn step_table(steps: &[Numbered]) -> Table {
-    let table = Table::new([
-        Column::number("", "step"),
-        Column::number("", "moved"),
-        Column::number("", "copied"),
-        Column::number("", "ranges"),
-        Column::text("", "takes most"),
-        Column::number("", "in"),
-        Column::text("", "gives most"),
-        Column::number("", "out"),
-    ]);
-    table.with_rows(steps.iter().take(SHOWN).map(|(number, step)| {
-        let transfers = step.transfers();
-        let most = |side| {
-            let busiest = busiest(&transfers, side);
-            busiest.map_or_else(
-                || [Cell::missing(), Cell::missing()],
-                |(name, share)| [name.to_owned(), units::percent(share)].map(Cell::text),
-            )
-        };
-        let copied = transfers.iter().map(|transfer| transfer.share).sum();
-        let mut row = vec![
-            Cell::text(units::count(*number as u64)),
-            Cell::text(units::percent(step.moved())),
-            Cell::text(units::percent(copied)),
-            Cell::text(units::count(step.ranges().len() as u64)),
-        ];
-        row.extend(most(|transfer| transfer.to));
-        row.extend(most(|transfer| transfer.from));
-        row
-    }))
+    let takes = |step: &Numbered| busiest(step, |transfer| transfer.to);
+    let gives = |step: &Numbered| busiest(step, |transfer| transfer.from);
+    let name = |most: Option<(String, f64)>| {
+        let name = most.map(|(name, _)| name);
+        Cell::optional(name.as_deref())
+    };
+    let share = |most: Option<(String, f64)>| {
+        let share = most.map(|(_, share)| share);
+        Cell::number(share, units::percent)
+    };
+    let fields = vec![
+        Field::number("", "step", |step: &Numbered| Cell::count(step.0 as u64)),
+        Field::number("", "moved", |step: &Numbered| Cell::share(step.1.moved())),
+        Field::number("", "copied", |step: &Numbered| {
+            let transfers = step.1.transfers();
+            Cell::share(transfers.iter().map(|transfer| transfer.share).sum())
+        }),
+        Field::number("", "ranges", |step: &Numbered| {
+            Cell::count(step.1.ranges().len() as u64)
+        }),
+        Field::text("", "takes most", |step: &Numbered| name(takes(step))),
+        Field::number("", "in", |step: &Numbered| share(takes(step))),
+        Field::text("", "gives most", |step: &Numbered| name(gives(step))),
+        Field::number("", "out", |step: &Numbered| share(gives(step))),
+    ];
+    Table::of(fields, steps.iter().take(SHOWN))
 }
 
 fn transfer_table(transfers: &[Transfer]) -> Table {
-    let table = Table::new([
-        Column::text("", "copy from"),
-        Column::text("", "to"),
-        Column::number("", "of all"),
-    ]);
-    table.with_rows(transfers.iter().take(SHOWN).map(|transfer| {
-        [
-            transfer.from.into(),
-            transfer.to.into(),
-            units::percent(transfer.share),
-        ]
-        .map(Cell::text)
-        .into()
-    }))
+    let fields = vec![
+        Field::text("", "copy from", |of: &Transfer| Cell::text(of.from)),
+        Field::text("", "to", |of: &Transfer| Cell::text(of.to)),
+        Field::number("", "of all", |of: &Transfer| Cell::share(of.share)),
+    ];
+    Table::of(fields, transfers.iter().take(SHOWN))
 }
 
 /// A row for every range, with its copies as `from>to`.
 fn range_table(plan: &Plan, steps: &[Numbered], shown: usize) -> Table {
-    let table = Table::new([
-        Column::number("step", ""),
-        Column::number("first", "first"),
-        Column::number("last", "last"),
-        Column::number("share", "of all"),
-        Column::text("copies", "copies"),
-        Column::text("deletes", "then deletes"),
-    ]);
+    type Row<'a> = (usize, PlannedRange<'a>);
+    let modulus = plan.modulus();
+    let fields = vec![
+        Field::number("step", "", |row: &Row| Cell::count(row.0 as u64)),
+        Field::number("first", "first", |row: &Row| {
+            position(row.1.first(), modulus)
+        }),
+        Field::number("last", "last", |row: &Row| position(row.1.last(), modulus)),
+        Field::number("share", "of all", |row: &Row| {
+            Cell::new(row.1.moved(), format!("{:.4}%", row.1.moved() * 100.0))
+        }),
+        Field::text("copies", "copies", |row: &Row| {
+            let copies = row.1.transfers();
+            let copies: Vec<_> = copies
+                .map(|copy| format!("{}>{}", copy.from, copy.to))
+                .collect();
+            Cell::text(copies.join(" "))
+        }),
+        Field::text("deletes", "then deletes", |row: &Row| {
+            let deletes: Vec<_> = row.1.deletes().map(|(name, _)| name).collect();
+            Cell::text(deletes.join(" "))
+        }),
+    ];
     let ranges = steps
         .iter()
         .flat_map(|(number, step)| step.ranges().map(move |range| (*number, range)));
-    table.with_rows(ranges.take(shown).map(|(number, range)| {
-        let copies = range.transfers();
-        let copies: Vec<_> = copies
-            .map(|copy| format!("{}>{}", copy.from, copy.to))
-            .collect();
-        let deletes: Vec<_> = range.deletes().map(|(name, _)| name).collect();
-        let modulus = plan.modulus();
-        vec![
-            Cell::new(number, number.to_string()),
-            position(range.first(), modulus),
-            position(range.last(), modulus),
-            Cell::new(range.moved(), format!("{:.4}%", range.moved() * 100.0)),
-            Cell::text(copies.join(" ")),
-            Cell::text(deletes.join(" ")),
-        ]
-    }))
+    Table::of(fields, ranges.take(shown))
 }
 
 fn json_of(plan: &Plan, steps: &[Numbered]) -> Value {

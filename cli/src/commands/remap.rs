@@ -5,9 +5,10 @@ use hashroute::Change;
 use hashroute_harness::{self, KeyFlow, Remap};
 
 use crate::app::moves::measure;
+use crate::app::ranges::node;
 use crate::args::{MoveArgs, OutputArgs};
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Report, Table};
+use crate::output::{Cell, Column, Field, Report, Table};
 use crate::units;
 
 /// How many flows people see.
@@ -87,28 +88,19 @@ fn figure_table(remap: &Remap) -> Table {
 }
 
 fn flow_table(remap: &Remap, flows: &[KeyFlow]) -> Table {
-    let table = Table::new([
-        Column::text("from", "from"),
-        Column::text("to", "to"),
-        Column::number("keys", "keys"),
-        Column::number("", "of all"),
-        Column::number("bytes", if remap.bytes.is_some() { "bytes" } else { "" }),
-    ]);
-    let node = |name: &Option<String>| {
-        name.as_deref()
-            .map_or_else(|| Cell::new((), "(nobody)"), Cell::text)
-    };
-    table.with_rows(flows.iter().map(|flow| {
-        vec![
-            node(&flow.from),
-            node(&flow.to),
-            Cell::new(flow.keys, units::count(flow.keys)),
-            Cell::text(units::percent(flow.keys as f64 / remap.keys as f64)),
-            flow.bytes.map_or_else(Cell::missing, |bytes| {
-                Cell::new(bytes, units::size(bytes as f64))
-            }),
-        ]
-    }))
+    let bytes = if remap.bytes.is_some() { "bytes" } else { "" };
+    let fields = vec![
+        Field::text("from", "from", |flow: &KeyFlow| node(flow.from.as_deref())),
+        Field::text("to", "to", |flow: &KeyFlow| node(flow.to.as_deref())),
+        Field::number("keys", "keys", |flow: &KeyFlow| Cell::count(flow.keys)),
+        Field::number("", "of all", |flow: &KeyFlow| {
+            Cell::share(flow.keys as f64 / remap.keys as f64)
+        }),
+        Field::number("bytes", bytes, |flow: &KeyFlow| {
+            flow.bytes.map_or_else(Cell::missing, Cell::bytes)
+        }),
+    ];
+    Table::of(fields, flows)
 }
 
 fn verdict(remap: &Remap) -> String {

@@ -16,7 +16,7 @@ use crate::app::skew::{notes, refuse_none};
 use crate::app::strategy::Choice;
 use crate::args::{Counts, KeyArgs, NodeArgs, OutputArgs, PartsArgs, StrategyArgs, counts};
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Report, Table};
+use crate::output::{Cell, Field, Report, Table};
 use crate::progress::Progress;
 use crate::units;
 
@@ -180,110 +180,94 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
 }
 
 fn measures(skew: &Skew) -> Table {
-    let table = Table::new([
-        Column::text("", "measure"),
-        Column::number("", "cv"),
-        Column::number("", "by chance"),
-        Column::number("", "99% below"),
-        Column::number("", "most / mean"),
-        Column::text("", "fullest"),
-        Column::number("", "p"),
-        Column::text("", "verdict"),
-    ]);
-    let row = |one: &MeasureSkew| {
-        let [noise, p99] = if one.few_keys {
-            [one.equal_noise_cv, one.equal_noise_cv_p99]
-        } else {
-            [one.noise_cv, one.noise_cv_p99]
-        };
-        [
-            one.measure.to_string(),
-            format!("{:.4}", one.cv),
-            format!("{noise:.4}"),
-            format!("{p99:.4}"),
-            format!("{:.3}", one.max_over_mean),
-            one.fullest.clone(),
-            units::chance(one.p_value),
-            if one.uneven { "uneven" } else { "even" }.into(),
-        ]
-        .map(Cell::text)
-        .into()
-    };
-    table.with_rows(skew.measures.iter().map(row))
+    let fields = vec![
+        Field::text("", "measure", |one: &MeasureSkew| {
+            Cell::text(one.measure.to_string())
+        }),
+        Field::number("", "cv", |one: &MeasureSkew| Cell::four(one.cv)),
+        Field::number("", "by chance", |one: &MeasureSkew| {
+            Cell::four(if one.few_keys {
+                one.equal_noise_cv
+            } else {
+                one.noise_cv
+            })
+        }),
+        Field::number("", "99% below", |one: &MeasureSkew| {
+            Cell::four(if one.few_keys {
+                one.equal_noise_cv_p99
+            } else {
+                one.noise_cv_p99
+            })
+        }),
+        Field::number("", "most / mean", |one: &MeasureSkew| {
+            Cell::ratio(one.max_over_mean)
+        }),
+        Field::text("", "fullest", |one: &MeasureSkew| {
+            Cell::text(one.fullest.as_str())
+        }),
+        Field::number("", "p", |one: &MeasureSkew| Cell::chance(one.p_value)),
+        Field::text("", "verdict", |one: &MeasureSkew| {
+            Cell::text(if one.uneven { "uneven" } else { "even" })
+        }),
+    ];
+    Table::of(fields, &skew.measures)
 }
 
 fn stages(skew: &Skew) -> Table {
-    let table = Table::new([
-        Column::text("", "stage"),
-        Column::text("", "verdict"),
-        Column::number("", "adds cv"),
-        Column::number("", "p"),
-        Column::text("", "what was found"),
-    ]);
-    let row = |one: &Finding| {
-        [
-            one.stage.to_string(),
-            one.status.to_string(),
-            format!("{:.4}", one.cv),
-            one.p_value.map_or_else(|| "-".into(), units::chance),
-            one.text.clone(),
-        ]
-        .map(Cell::text)
-        .into()
-    };
-    table.with_rows(skew.stages.iter().map(row))
+    let fields = vec![
+        Field::text("", "stage", |one: &Finding| {
+            Cell::text(one.stage.to_string())
+        }),
+        Field::text("", "verdict", |one: &Finding| {
+            Cell::text(one.status.to_string())
+        }),
+        Field::number("", "adds cv", |one: &Finding| Cell::four(one.cv)),
+        Field::number("", "p", |one: &Finding| {
+            Cell::number(one.p_value, units::chance)
+        }),
+        Field::text("", "what was found", |one: &Finding| {
+            Cell::text(one.text.as_str())
+        }),
+    ];
+    Table::of(fields, &skew.stages)
 }
 
 fn count_table(rows: &[CountRow]) -> Table {
-    let table = Table::new([
-        Column::number("nodes", "nodes"),
-        Column::number("used", "used"),
-        Column::number("max", "most"),
-        Column::number("cv", "cv"),
-        Column::number("noise_cv", "by chance"),
-        Column::number("noise_cv_p99", "99% below"),
-        Column::number("p_value", "p"),
-        Column::text("dangerous", ""),
-        Column::text("because", "divisors"),
-    ]);
-    let row = |row: &CountRow| {
-        let figure = |figure: f64| Cell::new(figure, format!("{figure:.4}"));
-        let because: Vec<_> = row.because.iter().map(u64::to_string).collect();
-        vec![
-            Cell::new(row.nodes, units::count(row.nodes)),
-            Cell::new(row.used, units::count(row.used)),
-            Cell::new(row.max, units::count(row.max)),
-            figure(row.cv),
-            figure(row.noise_cv),
-            figure(row.noise_cv_p99),
-            Cell::new(row.p_value, units::chance(row.p_value)),
-            Cell::new(row.dangerous, ""),
-            Cell::text(because.join(" ")),
-        ]
-    };
-    table.with_rows(rows.iter().map(row))
+    let fields = vec![
+        Field::number("nodes", "nodes", |row: &CountRow| Cell::count(row.nodes)),
+        Field::number("used", "used", |row: &CountRow| Cell::count(row.used)),
+        Field::number("max", "most", |row: &CountRow| Cell::count(row.max)),
+        Field::number("cv", "cv", |row: &CountRow| Cell::four(row.cv)),
+        Field::number("noise_cv", "by chance", |row: &CountRow| {
+            Cell::four(row.noise_cv)
+        }),
+        Field::number("noise_cv_p99", "99% below", |row: &CountRow| {
+            Cell::four(row.noise_cv_p99)
+        }),
+        Field::number("p_value", "p", |row: &CountRow| Cell::chance(row.p_value)),
+        Field::text("dangerous", "", |row: &CountRow| {
+            Cell::new(row.dangerous, "")
+        }),
+        Field::text("because", "divisors", |row: &CountRow| {
+            let because: Vec<_> = row.because.iter().map(u64::to_string).collect();
+            Cell::text(because.join(" "))
+        }),
+    ];
+    Table::of(fields, rows)
 }
 
 fn remedies(skew: &Skew) -> Table {
-    let table = Table::new([
-        Column::text("", "change"),
-        Column::number("", "cv"),
-        Column::number("", "by chance"),
-        Column::number("", "p"),
-        Column::text("", "even"),
-        Column::number("", "keys that move"),
-    ]);
-    let row = |one: &Remedy| {
-        [
-            one.what.clone(),
-            format!("{:.4}", one.cv),
-            format!("{:.4}", one.noise_cv),
-            units::chance(one.p_value),
-            if one.even { "yes" } else { "no" }.into(),
-            units::percent(one.moved_share),
-        ]
-        .map(Cell::text)
-        .into()
-    };
-    table.with_rows(skew.remedies.iter().take(REMEDIES).map(row))
+    let fields = vec![
+        Field::text("", "change", |one: &Remedy| Cell::text(one.what.as_str())),
+        Field::number("", "cv", |one: &Remedy| Cell::four(one.cv)),
+        Field::number("", "by chance", |one: &Remedy| Cell::four(one.noise_cv)),
+        Field::number("", "p", |one: &Remedy| Cell::chance(one.p_value)),
+        Field::text("", "even", |one: &Remedy| {
+            Cell::text(if one.even { "yes" } else { "no" })
+        }),
+        Field::number("", "keys that move", |one: &Remedy| {
+            Cell::share(one.moved_share)
+        }),
+    ];
+    Table::of(fields, skew.remedies.iter().take(REMEDIES))
 }

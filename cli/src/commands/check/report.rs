@@ -7,7 +7,7 @@ use super::Findings;
 use super::compare::{Comparison, Difference, FigureChange};
 use super::limits::Check;
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Report, Table};
+use crate::output::{Cell, Field, Report, Table};
 use crate::units;
 
 /// How many checks people see; programs see all.
@@ -94,30 +94,33 @@ fn verdict(findings: &Findings, rows: usize, unplaced: u64) -> Vec<String> {
 }
 
 fn table<'a>(checks: impl Iterator<Item = &'a Check>) -> Table {
-    let table = Table::new([
-        Column::number("nodes", "nodes"),
-        Column::text("measure", "measure"),
-        Column::text("figure", "figure"),
-        Column::number("value", "value"),
-        Column::number("limit", "limit"),
-        Column::number("by_chance", "by chance"),
-        Column::text("passed", "result"),
-    ]);
-    table.with_rows(checks.map(row))
-}
-
-fn row(check: &Check) -> Vec<Cell> {
-    let (value, limit) = shown(check);
-    let result = if check.passed { "ok" } else { "FAILED" };
-    vec![
-        Cell::new(check.nodes, units::count(check.nodes as u64)),
-        Cell::text(check.measure.to_string()),
-        Cell::text(check.figure.as_str()),
-        Cell::new(check.value, value),
-        Cell::new(check.limit, format!("{} {limit}", check.relation())),
-        Cell::number(check.by_chance, |chance| format!("{chance:.4}")),
-        Cell::new(check.passed, result),
-    ]
+    let fields = vec![
+        Field::number("nodes", "nodes", |check: &Check| {
+            Cell::count(check.nodes as u64)
+        }),
+        Field::text("measure", "measure", |check: &Check| {
+            Cell::text(check.measure.to_string())
+        }),
+        Field::text("figure", "figure", |check: &Check| {
+            Cell::text(check.figure.as_str())
+        }),
+        Field::number("value", "value", |check: &Check| {
+            Cell::new(check.value, shown(check).0)
+        }),
+        Field::number("limit", "limit", |check: &Check| {
+            Cell::new(
+                check.limit,
+                format!("{} {}", check.relation(), shown(check).1),
+            )
+        }),
+        Field::number("by_chance", "by chance", |check: &Check| {
+            Cell::number(check.by_chance, units::four)
+        }),
+        Field::text("passed", "result", |check: &Check| {
+            Cell::new(check.passed, if check.passed { "ok" } else { "FAILED" })
+        }),
+    ];
+    Table::of(fields, checks)
 }
 
 /// Value and limit as people read them: rounded, but never so far that they look equal.
@@ -197,34 +200,34 @@ impl FigureChange {
     }
 }
 
-/// The figures that differ; programs see all.
+/// A figure of one number of nodes, before and after.
+type Changed<'a> = (usize, &'a FigureChange);
+
+/// Builds the table of the figures that differ; programs see all.
 fn differences(comparison: &Comparison) -> Table {
-    let table = Table::new([
-        Column::number("nodes", "nodes"),
-        Column::text("measure", "measure"),
-        Column::text("figure", "figure"),
-        Column::number("before", "before"),
-        Column::number("after", "after"),
-        Column::number("difference", "difference"),
-    ]);
+    let fields = vec![
+        Field::number("nodes", "nodes", |row: &Changed| Cell::count(row.0 as u64)),
+        Field::text("measure", "measure", |row: &Changed| {
+            Cell::text(row.1.measure.to_string())
+        }),
+        Field::text("figure", "figure", |row: &Changed| {
+            Cell::text(row.1.figure.as_str())
+        }),
+        Field::number("before", "before", |row: &Changed| {
+            Cell::new(row.1.before, number(row.1.before))
+        }),
+        Field::number("after", "after", |row: &Changed| {
+            Cell::new(row.1.after, number(row.1.after))
+        }),
+        Field::number("difference", "difference", |row: &Changed| {
+            let difference = row.1.difference;
+            let sign = if difference > 0.0 { "+" } else { "" };
+            Cell::new(difference, format!("{sign}{}", number(difference)))
+        }),
+    ];
     let rows = comparison.results.iter().flat_map(|result| {
         let changed = result.figures.iter().filter(|change| change.is_real());
-        changed.map(|change| difference(result.nodes, change))
+        changed.map(|change| (result.nodes, change))
     });
-    table.with_rows(rows.take(SHOWN))
-}
-
-fn difference(nodes: usize, change: &FigureChange) -> Vec<Cell> {
-    let sign = if change.difference > 0.0 { "+" } else { "" };
-    vec![
-        Cell::new(nodes, units::count(nodes as u64)),
-        Cell::text(change.measure.to_string()),
-        Cell::text(change.figure.as_str()),
-        Cell::new(change.before, number(change.before)),
-        Cell::new(change.after, number(change.after)),
-        Cell::new(
-            change.difference,
-            format!("{sign}{}", number(change.difference)),
-        ),
-    ]
+    Table::of(fields, rows.take(SHOWN))
 }
