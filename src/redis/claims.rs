@@ -1,4 +1,4 @@
-//! Who is right where two nodes claim a slot: the one with the higher epoch.
+//! Claims: of two nodes that claim a slot, the one with the higher epoch owns it.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -8,8 +8,8 @@ use core::cmp::Reverse;
 use super::{ClusterNode, Mark, Role, SlotRange, Table};
 use crate::{Error, Limit};
 
-/// What a primary says of itself: its epoch and its slots, as in the header of every message
-/// between servers.
+/// The epoch and the slots that a primary claims, as in the header of every message between
+/// servers.
 ///
 /// ```
 /// use hashroute::redis::{ClusterNode, SlotRule, Table};
@@ -23,27 +23,23 @@ use crate::{Error, Limit};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Claim {
-    /// Who says so.
+    /// The id of the claimant.
     pub id: Box<str>,
-    /// Under which epoch.
+    /// Its epoch.
     pub epoch: u64,
-    /// Which slots, ascending.
+    /// The claimed slots, ascending.
     pub slots: Vec<SlotRange>,
 }
 
 impl Claim {
-    /// That `id` has `slots`, ascending, under `epoch`.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::redis::Claim::new("a", 3, vec![0..=99]).epoch, 3);
-    /// ```
+    /// Builds the claim of node `id` to `slots`, which ascend, under `epoch`.
     pub fn new(id: impl Into<Box<str>>, epoch: u64, slots: Vec<SlotRange>) -> Self {
         let id = id.into();
         Self { id, epoch, slots }
     }
 }
 
-/// What hearing a [`Claim`] has changed.
+/// The changes that a [`Claim`] caused in the view of one node.
 ///
 /// ```
 /// assert!(hashroute::redis::Heard::default().taken.is_empty());
@@ -51,28 +47,29 @@ impl Claim {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Heard {
-    /// Slots that the claimant has now and had not, ascending.
+    /// The slots that the claimant newly owns, ascending.
     pub taken: Vec<SlotRange>,
-    /// Those of them that the hearing node owned itself: it must drop their keys, or they would
-    /// come back to life when the slots return.
+    /// The slots among `taken` that the hearing node owned itself. It must drop their keys;
+    /// otherwise stale keys reappear when the slots return.
     pub lost: Vec<SlotRange>,
-    /// Slots that others own under a higher epoch: the claimant is to be told.
+    /// The slots that others own under a higher epoch: tell the claimant.
     pub outdated: Vec<SlotRange>,
-    /// The node lost its last slot, or its primary did, and now copies the claimant.
+    /// The hearing node, or its primary, lost its last slot; the hearing node now copies the
+    /// claimant.
     pub follows: bool,
 }
 
 impl Table {
-    /// Claims slots for a node under its epoch: it gets those that are unassigned or owned under
-    /// a lower epoch, and at a tie those of a greater id. Gives how many changed hands.
-    /// O(slots claimed).
+    /// Claims slots for a node under its epoch and returns the number of slots that changed owner.
+    /// The node gets unassigned slots and slots whose owner has a lower epoch. At equal epochs, the
+    /// node with the smaller id wins. O(slots claimed).
     ///
-    /// The tie is broken as two servers would end it that find their epochs equal: the smaller
-    /// id raises its own.
+    /// The tie rule gives the result that two servers reach when they find that their epochs are
+    /// equal: the one with the smaller id raises its own.
     ///
     /// # Errors
     ///
-    /// As [`assign`](Self::assign).
+    /// Those of [`assign`](Self::assign).
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, SlotRule, Table};
@@ -101,7 +98,8 @@ impl Table {
         Ok(changed)
     }
 
-    /// The same refusals as [`assign`](Self::assign), and nothing done.
+    /// Makes the checks of [`assign`](Self::assign) and changes nothing. `claim` needs them even if
+    /// it assigns no slot.
     fn check_claim(&self, id: &str, slots: &SlotRange) -> Result<(), Error> {
         let node = self.node(id);
         let node = node.ok_or_else(|| Error::UnknownNode { name: id.into() })?;
@@ -111,18 +109,11 @@ impl Table {
         self.check_slots(slots)
     }
 
-    /// What a node says of itself, by this table. O(slots).
+    /// Returns the claim that a node makes according to this table. O(slots).
     ///
     /// # Errors
     ///
     /// [`Error::UnknownNode`].
-    ///
-    /// ```
-    /// # use hashroute::redis::{ClusterNode, SlotRule, Table};
-    /// let table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
-    /// assert!(table.claim_of("a")?.slots.is_empty());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
     pub fn claim_of(&self, id: &str) -> Result<Claim, Error> {
         let node = &self.nodes()[self.known(id)?];
         Ok(Claim {
@@ -132,25 +123,26 @@ impl Table {
         })
     }
 
-    /// Takes note of a claim in the view of one node, [`myself`](Self::myself), as a server does
-    /// with every message: the claimant becomes a primary under that epoch and gets the slots
-    /// that are unassigned or owned under a lower one. Slots that this node imports stay as they
-    /// are: who moves them has the last word. O(slots + n).
+    /// Applies a claim to the view of one node, [`myself`](Self::myself), as a server does with
+    /// every message. The claimant becomes a primary under its epoch. It gets the claimed slots that
+    /// are unassigned or owned under a lower epoch. Slots that this node imports stay as they are:
+    /// the operator who moves them decides. O(slots + n).
     ///
-    /// A node that so loses its last slot becomes a replica of the claimant, without marks, and
-    /// replicas of one that does follow: this is how an old primary learns of its heir.
+    /// If this node, or the primary that it copies, loses its last slot, this node drops its marks
+    /// and becomes a replica of the claimant. An old primary that returns finds its successor in
+    /// this way.
     ///
     /// Source: Redis Cluster specification, "Hash slots configuration propagation".
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNode`] for a claimant that the table does not know;
-    /// [`Error::Parameter`] for slots that do not exist. Nothing has changed then.
+    /// [`Error::UnknownNode`] if the claimant is not in the table; [`Error::Parameter`] for slots
+    /// that do not exist. The table is unchanged then.
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, Flags, SlotRule, Table};
     ///
-    /// // The view of "old", which has been away while "heir" took its slots under epoch 2.
+    /// // The view of "old". While it was down, "heir" took its slots under epoch 2.
     /// let myself = Flags::default().with_myself(true);
     /// let nodes = [
     ///     ClusterNode::new("old")?.with_epoch(1).with_flags(myself),
@@ -183,7 +175,7 @@ impl Table {
         let mut heard = self.settle(claim)?;
         if before > 0 && *primary != *claim.id && self.count(&primary) == 0 {
             heard.follows = self.follow(&claim.id)?;
-            // What it imported it does not import any more.
+            // A replica has no marks, so the slots that it imported can now change owner, too.
             let more = self.settle(claim)?;
             more.taken
                 .into_iter()
@@ -219,7 +211,7 @@ impl Table {
         Ok(heard)
     }
 
-    /// Lets this node copy the claimant; replicas move no slots, so its marks go.
+    /// Makes this node a replica of the claimant. Replicas move no slots, so its marks go.
     fn follow(&mut self, claimant: &str) -> Result<bool, Error> {
         match self.myself().cloned() {
             None => Ok(false),
@@ -230,13 +222,13 @@ impl Table {
         }
     }
 
-    /// Raises a node's epoch above all others without asking anybody, as the target of a slot
-    /// does when the slot becomes its own, and gives it; one that is the highest already stays.
-    /// O(n).
+    /// Raises the epoch of a node above all others, without an election, and returns it. An epoch
+    /// that is already the highest stays. The target of a moved slot does this when it becomes the
+    /// owner. O(n).
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNode`]; [`Error::Capacity`] where no epoch is left.
+    /// [`Error::UnknownNode`]; [`Error::Capacity`] if no higher epoch exists.
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, SlotRule, Table};
@@ -258,14 +250,15 @@ impl Table {
         Ok(epoch)
     }
 
-    /// Gives primaries that share an epoch each its own, as servers do between themselves: while
-    /// two share one, the smaller id takes the next. Gives how many changed. O(n log n).
+    /// Gives each primary its own epoch and returns the number of nodes that changed. While two
+    /// primaries share an epoch, the one with the smaller id takes the next free one, as between
+    /// servers. O(n log n).
     ///
     /// Source: Redis Cluster specification, "configEpoch conflicts resolution algorithm".
     ///
     /// # Errors
     ///
-    /// [`Error::Capacity`] where no epoch is left.
+    /// [`Error::Capacity`] if no higher epoch exists.
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, SlotRule, Table};
@@ -299,7 +292,7 @@ pub(super) fn next_epoch(epoch: u64) -> Result<u64, Error> {
         what: Limit::Epochs,
         wanted: u64::MAX,
         limit: u64::MAX,
-        advice: "no server counts so far: check where the epoch came from",
+        advice: "no real cluster reaches this epoch: check the source of the table",
     })
 }
 
@@ -307,7 +300,7 @@ fn rank_of(node: &ClusterNode) -> (u64, Reverse<&str>) {
     (node.epoch(), Reverse(node.id()))
 }
 
-/// Adds a slot to ascending ranges.
+/// Adds a slot to ascending ranges; extends the last one if the slot follows it.
 pub(super) fn push(ranges: &mut Vec<SlotRange>, slot: u32) {
     match ranges.last_mut() {
         Some(last) if last.end().checked_add(1) == Some(slot) => *last = *last.start()..=slot,

@@ -1,20 +1,20 @@
-//! What a client does: where a command goes first, and where next.
+//! The decisions of a client: where to send a command first, and where next.
 //!
-//! The map may be stale at any time; servers correct it. A client sends each command where
-//! [`Call::to`] says and tells [`SlotMap::after`] what came back, until that says that the answer
-//! is the caller's. When the map [is stale](SlotMap::is_stale), it should ask any server for
-//! `CLUSTER SHARDS` or `CLUSTER SLOTS` in the meantime and [refill](SlotMap::refill) the map.
+//! The map may be stale at any time; the answers of servers correct it. A client sends each command
+//! to [`Call::to`] and passes the outcome to [`SlotMap::after`], until that returns
+//! [`Next::Done`] or [`Next::GiveUp`]. When the map [is stale](SlotMap::is_stale), the client should
+//! ask any server for `CLUSTER SHARDS` or `CLUSTER SLOTS` and [refill](SlotMap::refill) the map.
 //!
-//! | what came back | map | next |
+//! | outcome | map | next send |
 //! |---|---|---|
-//! | `MOVED` | corrected, stale | there, at once |
-//! | `ASK` | as it was | there, with `ASKING`, this once |
-//! | `TRYAGAIN` | as it was | the owner, after a wait |
-//! | `CLUSTERDOWN`, loading | stale | another server, after a wait |
-//! | no connection | stale | another server, after a wait |
-//! | connection lost behind the command | stale | the same if it may be repeated, else an end |
-//! | `CROSSSLOT` | as it was | an end |
-//! | a redirection to where it has been | as above | there, after a wait |
+//! | `MOVED` | corrected, stale | to the server named, at once |
+//! | `ASK` | unchanged | to the server named, behind `ASKING`, for this command only |
+//! | `TRYAGAIN` | unchanged | to the owner, after a wait |
+//! | `CLUSTERDOWN`, loading | stale | to another server, after a wait |
+//! | no connection | stale | to another server, after a wait |
+//! | connection lost after the command was sent | stale | to another server, after a wait, if the command may be repeated; else none |
+//! | `CROSSSLOT` | unchanged | none |
+//! | a redirection to a server that was already asked | as above | to that server, after a wait |
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 use super::{Address, Patience, Redirect, SlotRule, Table};
 use crate::Error;
 
-/// Which server a client believes to own each slot.
+/// The owner of each slot, as far as a client knows.
 ///
 /// | lookup | memory | correction |
 /// |---|---|---|
@@ -49,15 +49,15 @@ pub struct SlotMap {
     rule: SlotRule,
     nodes: Vec<Address>,
     indexes: BTreeMap<Address, usize>,
-    /// Indexes in `nodes`.
+    /// For each slot the index of its owner in `nodes`.
     owners: Vec<Option<u32>>,
-    /// Replicas of each of `nodes`.
+    /// For each of `nodes` its replicas.
     replicas: Vec<Vec<Address>>,
     patience: Patience,
     stale: bool,
 }
 
-/// A command under way.
+/// A command that is being sent, with its retries.
 ///
 /// ```
 /// use hashroute::redis::{Address, SlotMap, SlotRule};
@@ -75,67 +75,41 @@ pub struct Call {
     repeatable: bool,
     sent: u32,
     waits: u32,
-    /// How many servers it was sent to for want of a better one.
+    /// The number of times it was sent to the next server in turn, because no owner was known or
+    /// the owner did not help.
     others: usize,
     looped: bool,
-    /// Where it has been since the last wait, at most [`MAX_TRAIL`].
+    /// The servers that it was sent to since the last wait, each with whether `ASKING` was sent;
+    /// at most [`MAX_TRAIL`].
     trail: Vec<(Address, bool)>,
 }
 
-/// Redirections in a row that are remembered.
+/// The maximum number of redirections without a wait.
 const MAX_TRAIL: usize = 32;
 
 impl Call {
-    /// The slot of its keys, if it has any.
-    ///
-    /// ```
-    /// # use hashroute::redis::{Address, SlotMap, SlotRule};
-    /// let map = SlotMap::new(SlotRule::REDIS, [Address::new("a", 1)])?;
-    /// assert_eq!(map.start([b""; 0])?.slot(), None);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the slot of its keys; `None` without keys.
     pub const fn slot(&self) -> Option<u32> {
         self.slot
     }
 
-    /// Where to send it now.
-    ///
-    /// ```
-    /// # use hashroute::redis::{Address, SlotMap, SlotRule};
-    /// let map = SlotMap::new(SlotRule::REDIS, [Address::new("a", 1)])?;
-    /// assert_eq!(map.start([b"foo"])?.to(), &Address::new("a", 1));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the server to send it to now.
     pub const fn to(&self) -> &Address {
         &self.to
     }
 
-    /// Whether to send `ASKING` right before it.
-    ///
-    /// ```
-    /// # use hashroute::redis::{Address, SlotMap, SlotRule};
-    /// let map = SlotMap::new(SlotRule::REDIS, [Address::new("a", 1)])?;
-    /// assert!(!map.start([b"foo"])?.is_asking());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns whether to send `ASKING` right before it.
     pub const fn is_asking(&self) -> bool {
         self.asking
     }
 
-    /// How often it was or is being sent.
-    ///
-    /// ```
-    /// # use hashroute::redis::{Address, SlotMap, SlotRule};
-    /// let map = SlotMap::new(SlotRule::REDIS, [Address::new("a", 1)])?;
-    /// assert_eq!(map.start([b"foo"])?.sent(), 1);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the number of sends, including the current one.
     pub const fn sent(&self) -> u32 {
         self.sent
     }
 
-    /// The same as one that may be sent again although it may have been done: a read, a `SET`,
-    /// but no `INCR`.
+    /// Allows to send the command again after a lost connection, although the server may have run
+    /// it. Right for a read or a `SET`, wrong for an `INCR`.
     ///
     /// ```
     /// # use hashroute::redis::{Address, Next, Outcome, SlotMap, SlotRule};
@@ -151,7 +125,7 @@ impl Call {
     }
 }
 
-/// What came back.
+/// The outcome of a send.
 ///
 /// ```
 /// assert_ne!(hashroute::redis::Outcome::Answer, hashroute::redis::Outcome::Lost);
@@ -159,17 +133,17 @@ impl Call {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome<'o> {
-    /// A reply that is no error.
+    /// The server sent a reply that is no error.
     Answer,
-    /// An error, as it is on the wire.
+    /// The server sent this error, as it is on the wire.
     Error(&'o str),
-    /// No connection: the command was not sent.
+    /// There was no connection; the command was not sent.
     Refused,
-    /// The connection was lost behind the command: it may have been done.
+    /// The connection was lost after the command was sent; the server may have run it.
     Lost,
 }
 
-/// What a client does next.
+/// The next action of a client.
 ///
 /// ```
 /// assert_ne!(hashroute::redis::Next::Done, hashroute::redis::Next::Send { wait: 0 });
@@ -177,18 +151,18 @@ pub enum Outcome<'o> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Next {
-    /// The answer, or the error, is the caller's.
+    /// Hand the answer or the error to the caller.
     Done,
-    /// Send it where [`Call::to`] says now.
+    /// Send the command to [`Call::to`].
     Send {
-        /// Sleep so long before, in milliseconds; 0 for at once.
+        /// The wait before it, in milliseconds; 0 for none.
         wait: u64,
     },
     /// Give up.
     GiveUp(Stop),
 }
 
-/// Why a client gives up.
+/// The reason why a client gives up.
 ///
 /// ```
 /// let text = hashroute::redis::Stop::CrossSlot.to_string();
@@ -197,46 +171,36 @@ pub enum Next {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stop {
-    /// The keys are not in one slot.
+    /// The keys are in different slots.
     CrossSlot,
-    /// It was sent as often as [`Patience::sends`] allows.
+    /// All sends that [`Patience::sends`] allows were used.
     Patience,
-    /// The same, and servers sent it in circles.
+    /// All sends were used, and servers redirected the command in a circle.
     Loop,
-    /// It may have been done, and must not be done twice.
+    /// The server may have run the command, and it must not run twice.
     Uncertain,
 }
 
 impl core::fmt::Display for Stop {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
-            Self::CrossSlot => "the keys are not in one slot: give them the same {tag}, or send a request for each",
-            Self::Patience => "the cluster did not serve the slot in the tries that were allowed: wait, or allow more",
-            Self::Loop => "servers send the request in circles: look whether they agree about the slot's owner",
-            Self::Uncertain => "the connection was lost behind a command that must not be done twice: see what it did",
+            Self::CrossSlot => "the keys are in different slots: give them the same {tag}, or send one request for each",
+            Self::Patience => "the cluster did not serve the slot within the allowed sends: wait, or allow more sends",
+            Self::Loop => "servers redirect the request in a circle: check whether they agree on the owner of the slot",
+            Self::Uncertain => "the connection was lost after a command that must not run twice: check its effect",
         })
     }
 }
 
 impl SlotMap {
-    /// The most servers that are remembered.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::redis::SlotMap::MAX_NODES, 65_536);
-    /// ```
+    /// The maximum number of servers in the map.
     pub const MAX_NODES: usize = Table::MAX_NODES;
 
-    /// A map that knows nothing but whom to ask: it is stale from the start.
+    /// Builds a map without owners from the first servers to ask. It is stale from the start.
     ///
     /// # Errors
     ///
-    /// [`Error::Parameter`] without an address that one can connect to.
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotMap, SlotRule};
-    ///
-    /// assert!(SlotMap::new(SlotRule::REDIS, []).is_err());
-    /// ```
+    /// [`Error::Parameter`] without at least one address that a client can connect to.
     pub fn new(rule: SlotRule, seeds: impl IntoIterator<Item = Address>) -> Result<Self, Error> {
         let mut map = Self {
             nodes: Vec::new(),
@@ -260,7 +224,7 @@ impl SlotMap {
         Ok(map)
     }
 
-    /// The same with other limits.
+    /// Sets the retry limits.
     ///
     /// ```
     /// use hashroute::redis::{Address, Next, Outcome, Patience, SlotMap, SlotRule, Stop};
@@ -277,13 +241,13 @@ impl SlotMap {
         self
     }
 
-    /// Takes the owners from a table that a server printed, and is fresh again. Servers that the
-    /// table does not name are remembered, in case that it is the table that is wrong; but where
-    /// there are more than the table's and 64, they are forgotten. O(slots + n log n).
+    /// Takes the owners from a table; the map is no longer stale. Servers that the table does not
+    /// name are kept, in case the table is wrong, but dropped if there are more than 64 of them.
+    /// O(slots + n log n).
     ///
     /// # Errors
     ///
-    /// [`Error::Parameter`] for a table with another number of slots.
+    /// [`Error::Parameter`] if the table has another number of slots.
     ///
     /// ```
     /// use hashroute::redis::{Address, SlotMap, SlotRule, Table};
@@ -324,67 +288,37 @@ impl SlotMap {
         Ok(())
     }
 
-    /// Whether it was found wrong since the last [`refill`](Self::refill): ask a server for its
-    /// table when there is time.
-    ///
-    /// ```
-    /// use hashroute::redis::{Address, SlotMap, SlotRule};
-    ///
-    /// assert!(SlotMap::new(SlotRule::REDIS, [Address::new("a", 1)])?.is_stale());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns whether an outcome has contradicted the map since the last
+    /// [`refill`](Self::refill). If so, ask a server for its table when there is time.
     pub const fn is_stale(&self) -> bool {
         self.stale
     }
 
-    /// The servers it knows, in the order in which it met them.
-    ///
-    /// ```
-    /// use hashroute::redis::{Address, SlotMap, SlotRule};
-    ///
-    /// let map = SlotMap::new(SlotRule::REDIS, [Address::new("a", 1)])?;
-    /// assert_eq!(map.nodes(), [Address::new("a", 1)]);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the known servers, in the order in which they were added.
     pub fn nodes(&self) -> &[Address] {
         &self.nodes
     }
 
-    /// Who is believed to own a slot. O(1).
-    ///
-    /// ```
-    /// use hashroute::redis::{Address, SlotMap, SlotRule};
-    ///
-    /// let map = SlotMap::new(SlotRule::REDIS, [Address::new("a", 1)])?;
-    /// assert_eq!(map.owner(0), None);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the server that owns a slot according to the map. O(1).
     pub fn owner(&self, slot: u32) -> Option<&Address> {
         let index = (*self.owners.get(slot as usize)?)?;
         self.nodes.get(index as usize)
     }
 
-    /// Who is believed to copy the owner of a slot: they serve reads behind `READONLY`. O(1).
-    ///
-    /// ```
-    /// use hashroute::redis::{Address, SlotMap, SlotRule};
-    ///
-    /// let map = SlotMap::new(SlotRule::REDIS, [Address::new("a", 1)])?;
-    /// assert!(map.replicas(0).is_empty());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the replicas of the owner of a slot according to the map. They serve reads after
+    /// `READONLY`. O(1).
     pub fn replicas(&self, slot: u32) -> &[Address] {
         let index = self.owners.get(slot as usize).copied().flatten();
         let list = index.and_then(|index| self.replicas.get(index as usize));
         list.map_or(&[], Vec::as_slice)
     }
 
-    /// Begins a command with these keys: at the owner of their slot, or at anybody where that is
-    /// not known or there are no keys. Linear in the keys.
+    /// Starts a command with these keys at the owner of their slot, or at any server if the owner
+    /// is not known or there are no keys. Linear in the keys.
     ///
     /// # Errors
     ///
-    /// [`Error::CrossSlot`] for keys that do not share a slot: no server would take them.
+    /// [`Error::CrossSlot`] for keys in different slots: every server would refuse them.
     ///
     /// ```
     /// use hashroute::redis::{Address, SlotMap, SlotRule};
@@ -411,8 +345,8 @@ impl SlotMap {
         })
     }
 
-    /// What to do after what came back; where to send next is in the call. After at most
-    /// [`Patience::sends`] times it gives up. O(log n + sends).
+    /// Decides what follows an outcome, and sets the next server in the call. Gives up after
+    /// [`Patience::sends`] sends. O(log n + sends).
     ///
     /// ```
     /// use hashroute::redis::{Address, Next, Outcome, SlotMap, SlotRule, Stop};
@@ -452,7 +386,8 @@ impl SlotMap {
     fn moved(&mut self, call: &mut Call, slot: u32, to: Address) -> Next {
         self.stale = true;
         if !to.is_known() {
-            // The server knows who, but not what to tell us: another table may.
+            // The server knows the owner but no address for clients (host `?`). Another server
+            // may know one.
             return self.elsewhere(call);
         }
         let index = self.index_of(&to);
@@ -470,7 +405,7 @@ impl SlotMap {
             .trail
             .iter()
             .any(|(to, asked)| *to == call.to && *asked == asking);
-        // Nobody honest sends a command through so many servers either.
+        // A longer chain is a fault as well, and the bound keeps the search of the trail short.
         let been = been || call.trail.len() >= MAX_TRAIL;
         if been {
             call.looped = true;
@@ -479,11 +414,12 @@ impl SlotMap {
         self.send(call, false)
     }
 
-    /// The keys will be together again: where the slot's owner is.
+    /// Sends to the owner of the slot, after a wait: the move ends there.
     fn to_owner(&self, call: &mut Call) -> Next {
         let owner = call.slot.and_then(|slot| self.owner(slot));
         call.looped = false;
-        // A redirection may know better than the map, but `ASKING` counts once.
+        // Without `ASKING`, the call stays where it is: a `MOVED` may have sent it there, and that
+        // is newer than the map. `ASKING` holds for one command, so the call leaves that server.
         match (owner, call.asking) {
             (Some(owner), true) => call.to = owner.clone(),
             (None, true) => return self.turn(call),
@@ -493,7 +429,7 @@ impl SlotMap {
         self.send(call, true)
     }
 
-    /// This server does not help: the believed owner and, in turn with it, all others.
+    /// Leaves a server that does not help: tries the owner and all other servers, in turns.
     fn elsewhere(&mut self, call: &mut Call) -> Next {
         self.stale = true;
         call.looped = false;
@@ -513,8 +449,8 @@ impl SlotMap {
         self.send(call, true)
     }
 
-    /// The next of all servers in a circle, which begins behind the owner and leaves it out: the
-    /// owner has its turns between the others.
+    /// Returns the next server of a circle over all servers that starts after the owner and skips
+    /// it: [`turn`](Self::turn) sends to the owner between the others.
     fn another(&self, call: &mut Call, owner: Option<&Address>) -> Option<&Address> {
         let count = self.nodes.len().max(1);
         let step = call.others;
@@ -545,7 +481,7 @@ impl SlotMap {
         }
     }
 
-    /// Returns the index of an address, which is remembered if there is room.
+    /// Returns the index of an address. Adds the address if it is new and there is room.
     fn index_of(&mut self, address: &Address) -> Option<u32> {
         if let Some(index) = self.indexes.get(address) {
             return u32::try_from(*index).ok();
@@ -559,7 +495,8 @@ impl SlotMap {
     }
 }
 
-/// Where a command begins whose owner is not known: not all at the same server.
+/// Returns the index of the first server for a slot without a known owner. It differs by slot, so
+/// that not all commands start at the same server.
 fn anywhere(slot: Option<u32>, count: usize) -> usize {
     slot.unwrap_or(0) as usize % count.max(1)
 }

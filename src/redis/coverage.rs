@@ -1,11 +1,11 @@
-//! Whether a cluster serves its slots.
+//! The health of a cluster: served slots and the majority of primaries.
 
 use alloc::vec::Vec;
 
 use super::claims::push;
 use super::{ClusterNode, Role, SlotRange, Table};
 
-/// What a server does while slots are missing.
+/// The settings that decide what a server answers while slots are not served.
 ///
 /// ```
 /// use hashroute::redis::CoverageRule;
@@ -16,11 +16,12 @@ use super::{ClusterNode, Role, SlotRange, Table};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CoverageRule {
-    /// One slot that nobody serves stops all (`cluster-require-full-coverage`); on by default.
+    /// A single slot that nobody serves takes the whole cluster down
+    /// (`cluster-require-full-coverage`); on by default.
     pub require_full_coverage: bool,
-    /// Reads are answered although the cluster is down (`cluster-allow-reads-when-down`).
+    /// Reads are answered while the cluster is down (`cluster-allow-reads-when-down`).
     pub reads_when_down: bool,
-    /// Sharded channels work although the cluster is down
+    /// Sharded channels work while the cluster is down
     /// (`cluster-allow-pubsubshard-when-down`); on by default.
     pub channels_when_down: bool,
 }
@@ -41,7 +42,7 @@ builder! { CoverageRule:
     with_channels_when_down(channels_when_down: bool),
 }
 
-/// All slots, sorted by whether somebody serves them.
+/// All slots in three groups: served, unassigned, and owned by a failed primary.
 ///
 /// ```
 /// use hashroute::redis::{SlotRule, Table};
@@ -53,26 +54,22 @@ builder! { CoverageRule:
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Coverage {
-    /// Slots of a primary that works, or is only suspected, ascending.
+    /// Slots of a primary that works or is only suspected, ascending.
     pub served: Vec<SlotRange>,
-    /// Slots of nobody.
+    /// Slots without an owner, ascending.
     pub unassigned: Vec<SlotRange>,
-    /// Slots of a primary that failed.
+    /// Slots of a primary that failed, ascending.
     pub failed: Vec<SlotRange>,
 }
 
 impl Coverage {
-    /// Whether every slot is served.
-    ///
-    /// ```
-    /// assert!(hashroute::redis::Coverage::default().is_full());
-    /// ```
+    /// Returns whether every slot is served.
     pub fn is_full(&self) -> bool {
         self.unassigned.is_empty() && self.failed.is_empty()
     }
 }
 
-/// Whether a cluster answers requests.
+/// The state of a cluster: whether it answers requests, and if not, why.
 ///
 /// ```
 /// use hashroute::redis::Health;
@@ -82,26 +79,22 @@ impl Coverage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Health {
-    /// It does.
+    /// It answers requests.
     Ok,
     /// A slot is unassigned or its primary failed, and full coverage is required.
     Uncovered,
-    /// No majority of the primaries that serve slots is in reach.
+    /// No majority of the primaries that own slots can be reached.
     Minority,
 }
 
 impl Health {
-    /// Whether it answers requests.
-    ///
-    /// ```
-    /// assert!(!hashroute::redis::Health::Uncovered.is_ok());
-    /// ```
+    /// Returns whether the cluster answers requests.
     pub fn is_ok(self) -> bool {
         self == Self::Ok
     }
 }
 
-/// How many primaries vote.
+/// The number of primaries that can vote, and how many of them can be reached.
 ///
 /// ```
 /// use hashroute::redis::{SlotRule, Table};
@@ -114,16 +107,12 @@ impl Health {
 pub struct Votes {
     /// Primaries that own at least one slot.
     pub primaries: usize,
-    /// Those of them that are neither failed nor suspected.
+    /// Those that are neither failed nor suspected.
     pub reachable: usize,
 }
 
 impl Votes {
-    /// Counts `primaries` in all, and those that can be reached.
-    ///
-    /// ```
-    /// assert!(hashroute::redis::Votes::new(3, 2).is_majority());
-    /// ```
+    /// Builds the count from the number of primaries and the number of reachable ones.
     pub const fn new(primaries: usize, reachable: usize) -> Self {
         Self {
             primaries,
@@ -131,31 +120,20 @@ impl Votes {
         }
     }
 
-    /// Votes that a majority takes.
-    ///
-    /// ```
-    /// use hashroute::redis::Votes;
-    ///
-    /// assert_eq!(Votes::new(4, 2).needed(), 3);
-    /// ```
+    /// Returns the number of votes that make a majority.
     pub const fn needed(self) -> usize {
         self.primaries / 2 + 1
     }
 
-    /// Whether those in reach are a majority.
-    ///
-    /// ```
-    /// use hashroute::redis::Votes;
-    ///
-    /// assert!(!Votes::new(2, 1).is_majority());
-    /// ```
+    /// Returns whether the reachable primaries are a majority.
     pub const fn is_majority(self) -> bool {
         self.reachable >= self.needed()
     }
 }
 
 impl Table {
-    /// Which slots are served, unassigned, or lost with a failed primary. O(slots).
+    /// Groups all slots by whether they are served, unassigned, or owned by a failed primary.
+    /// O(slots).
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, Flags, SlotRule, Table};
@@ -177,13 +155,13 @@ impl Table {
                 Some(node) if node.flags().failed => &mut coverage.failed,
                 Some(_) => &mut coverage.served,
             };
-            // Neighbours of two owners are one range here.
+            // Slot by slot: neighbouring runs of different owners join into one range.
             range.for_each(|slot| push(found, slot));
         }
         coverage
     }
 
-    /// Who may vote: primaries that own slots. O(slots + n).
+    /// Counts the primaries that can vote: those that own slots. O(slots + n).
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, SlotRule, Table};
@@ -208,7 +186,7 @@ impl Table {
         votes
     }
 
-    /// Whether the cluster answers requests, as a server with this table judges. O(slots + n).
+    /// Returns the state of the cluster as a server with this table judges it. O(slots + n).
     ///
     /// Source: Redis Cluster specification, "Availability"; `cluster_state` of `CLUSTER INFO`.
     ///
@@ -234,13 +212,7 @@ impl Table {
         }
     }
 
-    /// Slots that are on the move by anybody's word, ascending. O(marks).
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotRule, Table};
-    ///
-    /// assert!(Table::new(SlotRule::REDIS).open_slots().is_empty());
-    /// ```
+    /// Returns the slots for which any node has a mark, ascending. O(marks).
     pub fn open_slots(&self) -> Vec<SlotRange> {
         let mut open = Vec::new();
         let mut last = None;

@@ -1,17 +1,17 @@
-//! A replica takes its primary's place.
+//! Failover: a replica (the *heir*) replaces its primary.
 //!
-//! What a client sees on the way:
+//! A client sees these steps:
 //!
-//! | state | at the old primary | elsewhere |
+//! | step | at the old primary | at other servers |
 //! |---|---|---|
-//! | it just stopped | no connection | `MOVED` to it |
-//! | a majority holds it for failed | no connection | `CLUSTERDOWN`; without full coverage `MOVED` to it |
-//! | the replica was elected | no connection | `MOVED` to the heir, as servers learn it |
-//! | the old one returns, has not heard yet | **serves its old slots**, for the time of a message at most | `MOVED` to the heir |
-//! | it has heard | `MOVED` to the heir | `MOVED` to the heir |
+//! | the primary stops | no connection | `MOVED` to the old primary |
+//! | a majority marks it as failed | no connection | `CLUSTERDOWN`; without full coverage `MOVED` to the old primary |
+//! | a replica is elected | no connection | `MOVED` to the heir, as soon as a server knows it |
+//! | the old primary returns and does not know the heir | **serves its old slots** until the first message arrives | `MOVED` to the heir |
+//! | the old primary knows the heir | `MOVED` to the heir | `MOVED` to the heir |
 //!
-//! A server that was cut off refuses requests itself after the node timeout, and one that returns
-//! refuses for a while before it serves: writes of that window are lost with its keys.
+//! A primary that is cut off refuses requests after the node timeout, and one that returns refuses
+//! them for a while. Writes that it accepts in between are lost when it drops its keys.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -22,7 +22,7 @@ use super::claims::next_epoch;
 use super::{Claim, ClusterNode, Flags, Mark, Role, SlotRange, Table};
 use crate::{Error, Refusal};
 
-/// How a replica comes to take over.
+/// The way in which a replica becomes the primary.
 ///
 /// ```
 /// assert_ne!(hashroute::redis::Promotion::Election, hashroute::redis::Promotion::Takeover);
@@ -30,15 +30,15 @@ use crate::{Error, Refusal};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Promotion {
-    /// Its primary failed, and a majority of the primaries votes for it.
+    /// The primary failed, and a majority of the primaries votes for the replica.
     Election,
-    /// `CLUSTER FAILOVER`: its primary lets go, and a majority votes.
+    /// `CLUSTER FAILOVER`: the primary agrees, and a majority votes for the replica.
     Manual,
-    /// `CLUSTER FAILOVER TAKEOVER`: nobody is asked, for when the majority is gone.
+    /// `CLUSTER FAILOVER TAKEOVER`: without a vote, for a cluster that has lost its majority.
     Takeover,
 }
 
-/// What a promotion has changed.
+/// The changes that a promotion made.
 ///
 /// ```
 /// use hashroute::redis::{ClusterNode, Promotion, SlotRule, Table};
@@ -53,32 +53,33 @@ pub enum Promotion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failover {
-    /// The primary that was replaced.
+    /// The id of the old primary.
     pub from: Box<str>,
-    /// The replica that has it.
+    /// The id of the replica that replaced it.
     pub to: Box<str>,
-    /// Its new epoch, above all others.
+    /// The new epoch of the replica, above all others.
     pub epoch: u64,
-    /// The slots.
+    /// The slots that changed owner.
     pub slots: Vec<SlotRange>,
-    /// Moves that were under way, as slot, node that said so, and what it said: replicas do not
-    /// know the marks of their primary, so the moves must be opened again, or keys that went
-    /// ahead cannot be found.
+    /// The marks of moves that were under way, as (slot, node, mark). A replica does not know the
+    /// marks of its primary. Open these moves again; otherwise clients do not find the keys that
+    /// are already at the target.
     pub open: Vec<(u32, Box<str>, Mark)>,
 }
 
 impl Table {
-    /// Lets a replica take over: it becomes a primary under an epoch above all others, has the
-    /// slots, and the other replicas copy it. The old primary stays as a primary without slots
-    /// until it [comes back](Self::rejoin). O(slots + nodes + marks).
+    /// Makes a replica the primary of its shard. It gets an epoch above all others and the slots of
+    /// the old primary, and the other replicas copy it. The old primary stays in the table as a
+    /// primary without slots until it [rejoins](Self::rejoin). O(slots + nodes + marks).
     ///
     /// Source: Redis Cluster specification, "Replica election and promotion".
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNode`]; [`Error::Parameter`] for a node that is no replica of a primary
-    /// with slots, that failed or may not, or whose primary works (in an election);
-    /// [`Error::Unsupported`] without a majority of the primaries that own slots.
+    /// [`Error::UnknownNode`]. [`Error::Parameter`] for a node that is no replica of a primary with
+    /// slots, or for a failed replica, unless by takeover; in an election also for a replica with
+    /// the flag `nofailover` or with a primary that has not failed. [`Error::Unsupported`] if the
+    /// majority of the primaries that own slots cannot be reached, unless by takeover.
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, Promotion, SlotRule, Table};
@@ -131,29 +132,31 @@ impl Table {
             return refuse("a replica without the flag nofailover");
         }
         if how == Promotion::Election && !primary.flags().failed {
-            return refuse("a replica of a primary that failed; promote by hand where it works");
+            return refuse(
+                "a replica of a failed primary; for a working one, use a manual failover",
+            );
         }
         if how != Promotion::Takeover && !self.votes().is_majority() {
             return Err(Error::Unsupported {
                 what: Refusal::PromotionWithoutMajority,
-                advice: "bring primaries back, or take over if nobody else may serve the slots",
+                advice: "restart primaries, or use a takeover if no other node can serve the slots",
             });
         }
         Ok(primary.id().into())
     }
 
-    /// Whether the reporting node, [`myself`](Self::myself), votes for a replica that wants to
-    /// take over under `epoch`; `old` is what its primary claimed, by the replica's table. A vote
-    /// that is given is noted: there is one an epoch. O(slots + n).
+    /// Votes as the reporting node, [`myself`](Self::myself), for a replica that asks for votes
+    /// under `epoch`. `old` is the claim of its primary according to the replica's table. Records
+    /// the vote, because a node votes once in each epoch. O(slots + n).
     ///
-    /// The replica is refused that does not know that a slot went elsewhere: else it would take
-    /// back a slot whose keys are gone.
+    /// The vote is refused if the replica does not know that a slot has moved elsewhere. As the
+    /// owner, it would serve that slot without the keys.
     ///
     /// Source: Redis Cluster specification, "Replica election and promotion".
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] with the reason of the refusal.
+    /// [`Error::Unsupported`] with the reason, if the vote is refused.
     ///
     /// ```
     /// use hashroute::redis::{Claim, SlotRule, Table};
@@ -178,29 +181,31 @@ impl Table {
             return refuse("only primaries that own slots vote");
         }
         if epoch < self.current_epoch || epoch <= self.last_vote_epoch {
-            return refuse("ask under an epoch that nobody voted in yet");
+            return refuse("ask under a higher epoch: this one is over, or its vote is given");
         }
         if self.node(&old.id).is_none_or(|node| !node.flags().failed) {
-            return refuse("the primary has not failed, as the voter sees it");
+            return refuse("the primary has not failed in the view of the voter");
         }
         let newer = |slot| {
             self.owner(slot)
                 .is_some_and(|owner| owner.epoch() > old.epoch)
         };
+        // `old` is a caller's value: cut at the slot count, a range such as 0..=u32::MAX costs
+        // no more than O(slots).
         let count = self.rule().slots();
         let slots = old
             .slots
             .iter()
             .map(|range| *range.start()..=(*range.end()).min(count));
         if slots.flatten().any(newer) {
-            return refuse("a slot went elsewhere: hear its owner's claim first");
+            return refuse("a slot has a newer owner: the replica must hear its claim first");
         }
         self.current_epoch = epoch;
         self.last_vote_epoch = epoch;
         Ok(())
     }
 
-    /// Marks that a node set, and those that name it: all are void without it.
+    /// Removes the marks of a node, and returns them with those that name it.
     fn close_marks(&mut self, id: &str) -> Vec<(u32, Box<str>, Mark)> {
         let marks = self.marks();
         let open = marks.filter(|(_, node, mark)| *node == id || mark.peer() == id);
@@ -211,14 +216,14 @@ impl Table {
         open
     }
 
-    /// Lets a node that was away come back and learn who has its slots: it works again, and if it
-    /// owns none any more it copies `heir`. In the view of one node, [`hear`](Self::hear) does
-    /// this when the first message of the heir comes. O(slots).
+    /// Brings a failed node back: it works again, and if it owns no slots any more, it becomes a
+    /// replica of `heir`. In the view of one node, [`hear`](Self::hear) does this when the first
+    /// message of the heir arrives. O(slots).
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNode`]; [`Error::Parameter`] for an heir that is no primary, or that is
-    /// the node itself.
+    /// [`Error::UnknownNode`]; [`Error::Parameter`] if the heir is no primary or is the node
+    /// itself.
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, Promotion, SlotRule, Table};
@@ -235,7 +240,7 @@ impl Table {
         let node = self.nodes()[self.known(id)?].clone();
         let primary = &self.nodes()[self.known(heir)?];
         if id == heir || primary.role() != Role::Primary {
-            let expected: String = format!("another node than {id:?}, a primary");
+            let expected: String = format!("a primary other than {id:?}");
             return Err(Error::parameter("heir", heir, expected));
         }
         let flags = Flags {

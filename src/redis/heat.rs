@@ -1,10 +1,10 @@
-//! Which slots and which tags hold, or draw, the most.
+//! The slots and the tags with the most keys, bytes or requests.
 //!
-//! Slots are counted exactly, tags in memory that does not grow: each of at most `counters` tags
-//! is shown with the least and the most that it has, which are no more than 1 / counters of all
-//! apart. A tag with more than that is shown for certain. Up to twice as many tags as counters are
-//! counted exactly. Tags of more than 1 KiB are not counted by themselves: they show in their slot,
-//! and in [`Heat::tagged`].
+//! Slots are counted exactly. Tags are counted in bounded memory: at most `counters` tags are
+//! reported, each with a lower and an upper bound. The two bounds differ by at most
+//! total / `counters`, and every tag with more than that is reported. Counts are exact while there
+//! are at most 2 x `counters` different tags. A tag longer than 1 KiB is not counted on its own;
+//! it counts for its slot and in [`Heat::tagged`].
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -16,7 +16,7 @@ use super::SlotRule;
 use crate::HashTag;
 use crate::load::Hitters;
 
-/// Counts of one measure: keys, bytes or requests, whatever is fed to it.
+/// Counts one measure, such as keys, bytes or requests, for each slot and tag.
 ///
 /// | feed | memory |
 /// |---|---|
@@ -37,13 +37,13 @@ use crate::load::Hitters;
 pub struct Heat {
     rule: SlotRule,
     slots: Vec<u64>,
-    /// With a mark each, so that a tag that was counted from the start has an exact count.
+    /// Each tag keeps the error of its count, so a tag that was counted from the start is exact.
     tags: Hitters<Vec<u8>, u64>,
     total: u64,
     tagged: u64,
 }
 
-/// A slot and what it has.
+/// A slot and its count.
 ///
 /// ```
 /// use hashroute::redis::{Heat, SlotRule};
@@ -58,11 +58,11 @@ pub struct Heat {
 pub struct HotSlot {
     /// The slot.
     pub slot: u32,
-    /// What it has.
+    /// Its count.
     pub count: u64,
 }
 
-/// A tag and what it has.
+/// A tag and the bounds of its count.
 ///
 /// ```
 /// use hashroute::redis::{Heat, SlotRule};
@@ -79,31 +79,21 @@ pub struct HotTag {
     pub tag: Box<[u8]>,
     /// Its slot.
     pub slot: u32,
-    /// What it has for certain.
+    /// The lower bound of its count.
     pub at_least: u64,
-    /// What it has at most.
+    /// The upper bound of its count.
     pub at_most: u64,
 }
 
-/// Longer ones are counted with their slot alone.
+/// Longer tags count for their slot only, so that `counters` bounds the memory in bytes.
 const MAX_TAG: usize = 1024;
 
 impl Heat {
-    /// The most counters there may be.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::redis::Heat::MAX_COUNTERS, 65_536);
-    /// ```
+    /// The maximum number of counters.
     pub const MAX_COUNTERS: usize = 65_536;
 
-    /// Nothing counted yet; so many counters for tags, at least 1 and at most
-    /// [`MAX_COUNTERS`](Self::MAX_COUNTERS).
-    ///
-    /// ```
-    /// use hashroute::redis::{Heat, SlotRule};
-    ///
-    /// assert_eq!(Heat::new(SlotRule::REDIS, 1000).total(), 0);
-    /// ```
+    /// Starts an empty count with this number of counters for tags, clamped to
+    /// 1..=[`MAX_COUNTERS`](Self::MAX_COUNTERS).
     pub fn new(rule: SlotRule, counters: usize) -> Self {
         Self {
             slots: vec![0; rule.slots() as usize],
@@ -114,16 +104,8 @@ impl Heat {
         }
     }
 
-    /// Counts a key: 1 for a key or a request, its size for bytes. Sums stop at the largest
-    /// number there is.
-    ///
-    /// ```
-    /// use hashroute::redis::{Heat, SlotRule};
-    ///
-    /// let mut bytes = Heat::new(SlotRule::REDIS, 1000);
-    /// bytes.feed(b"foo", 512);
-    /// assert_eq!(bytes.of_slot(12_182), 512);
-    /// ```
+    /// Adds `amount` to the slot and the tag of a key: 1 to count keys or requests, the size to
+    /// count bytes. Sums saturate at [`u64::MAX`].
     pub fn feed(&mut self, key: &[u8], amount: u64) {
         let key_slot = self.rule.key_slot(key);
         if let Some(count) = self.slots.get_mut(key_slot.slot as usize) {
@@ -138,45 +120,22 @@ impl Heat {
         }
     }
 
-    /// All that was counted.
-    ///
-    /// ```
-    /// use hashroute::redis::{Heat, SlotRule};
-    ///
-    /// let mut heat = Heat::new(SlotRule::REDIS, 10);
-    /// heat.feed(b"foo", 7);
-    /// assert_eq!(heat.total(), 7);
-    /// ```
+    /// Returns the sum of all amounts.
     pub const fn total(&self) -> u64 {
         self.total
     }
 
-    /// How much of it has a tag.
-    ///
-    /// ```
-    /// use hashroute::redis::{Heat, SlotRule};
-    ///
-    /// let mut heat = Heat::new(SlotRule::REDIS, 10);
-    /// heat.feed(b"{foo}:1", 7);
-    /// heat.feed(b"foo", 1);
-    /// assert_eq!(heat.tagged(), 7);
-    /// ```
+    /// Returns the sum of the amounts of keys with a tag.
     pub const fn tagged(&self) -> u64 {
         self.tagged
     }
 
-    /// What a slot has; 0 for one that does not exist. O(1).
-    ///
-    /// ```
-    /// use hashroute::redis::{Heat, SlotRule};
-    ///
-    /// assert_eq!(Heat::new(SlotRule::REDIS, 10).of_slot(u32::MAX), 0);
-    /// ```
+    /// Returns the count of a slot; 0 if the slot does not exist. O(1).
     pub fn of_slot(&self, slot: u32) -> u64 {
         self.slots.get(slot as usize).copied().unwrap_or(0)
     }
 
-    /// What each slot has: the loads that a [`Goal`](super::Goal) takes.
+    /// Returns the count of each slot, in the form that [`Goal::with_loads`](super::Goal) takes.
     ///
     /// ```
     /// use hashroute::redis::{Goal, Heat, SlotRule};
@@ -189,14 +148,8 @@ impl Heat {
         &self.slots
     }
 
-    /// The fullest slots, at most `count`, without empty ones; at ties the first.
-    /// O(slots log slots).
-    ///
-    /// ```
-    /// use hashroute::redis::{Heat, SlotRule};
-    ///
-    /// assert!(Heat::new(SlotRule::REDIS, 10).top_slots(5).is_empty());
-    /// ```
+    /// Returns at most `count` slots with the largest counts, the lower slot first at a tie. Leaves
+    /// out empty slots. O(slots log slots).
     pub fn top_slots(&self, count: usize) -> Vec<HotSlot> {
         let slots = (0..).zip(&self.slots).filter(|(_, count)| **count > 0);
         let mut slots: Vec<_> = slots
@@ -210,18 +163,13 @@ impl Heat {
         slots
     }
 
-    /// The fullest tags, at most `count`, by what they have for certain; at ties the first.
+    /// Returns at most `count` tags with the largest lower bounds, in byte order at a tie.
     /// O(counters log counters).
-    ///
-    /// ```
-    /// use hashroute::redis::{Heat, SlotRule};
-    ///
-    /// assert!(Heat::new(SlotRule::REDIS, 10).top_tags(5).is_empty());
-    /// ```
     pub fn top_tags(&self, count: usize) -> Vec<HotTag> {
         let mut tags: Vec<_> = self.tags.iter().collect();
-        // At most `counters` tags may have more than 1 / counters of all: these are among them.
-        tags.sort_by_key(|(_, has)| Reverse(*has.end())); // stable: at ties the first
+        // Cut by the upper bound: at most `counters` tags can have more than total / counters, and
+        // the cut keeps all of them. The sort is stable.
+        tags.sort_by_key(|(_, has)| Reverse(*has.end()));
         tags.truncate(self.tags.capacity());
         tags.sort_by_key(|(tag, has)| (Reverse(*has.start()), *tag));
         let top = tags.into_iter().take(count);
@@ -229,7 +177,7 @@ impl Heat {
     }
 
     fn hot(&self, tag: &[u8], has: &RangeInclusive<u64>) -> HotTag {
-        // Within its marks: a tag like `{a` would be another key without.
+        // Hash the tag between its marks: alone, a tag such as `{a` could be another key.
         let marks = self.rule.hasher().tag();
         let [open, close] = marks.unwrap_or(HashTag::BRACES).pair();
         let key = [&[open], tag, &[close]].concat();
@@ -241,9 +189,9 @@ impl Heat {
         }
     }
 
-    /// The tag that has, for certain, more than this share of all, if one does: it keeps its slot
-    /// whole, so no plan can spread it. `share` is from 0 to 1; a tag with more than
-    /// `share + 1 / counters` is never overlooked. O(counters log counters).
+    /// Returns the tag that certainly has more than this share of the total, if there is one. All
+    /// its keys are in one slot, so no plan can spread it. `share` is between 0 and 1. A tag with
+    /// more than `share + 1 / counters` is always found. O(counters log counters).
     ///
     /// ```
     /// use hashroute::redis::{Heat, SlotRule};

@@ -1,4 +1,4 @@
-//! From keys to slots.
+//! The rule from keys to slots.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 
 use crate::{Error, KeyHasher, Limit};
 
-/// How a key becomes a slot: a hash function, a tag, and the number of slots.
+/// The rule from a key to a slot: a hash function, a hash tag, and the number of slots.
 ///
-/// All peers of a cluster must use the same. [`Default`] is [`REDIS`](Self::REDIS).
+/// All peers of a cluster must use the same rule. [`Default`] is [`REDIS`](Self::REDIS).
 ///
 /// ```
 /// use hashroute::redis::SlotRule;
@@ -22,7 +22,7 @@ pub struct SlotRule {
     slots: u32,
 }
 
-/// Where a key goes, and why.
+/// The slot of a key, and the tag that decides it.
 ///
 /// ```
 /// use hashroute::redis::SlotRule;
@@ -36,7 +36,7 @@ pub struct SlotRule {
 pub struct KeySlot<'k> {
     /// The slot.
     pub slot: u32,
-    /// The tag that was hashed instead of the whole key, if the key has one.
+    /// The tag that is hashed instead of the whole key, if the key has one.
     pub tag: Option<&'k [u8]>,
 }
 
@@ -44,28 +44,15 @@ impl SlotRule {
     /// The rule of Redis Cluster: CRC-16/XMODEM of the `{}` tag, modulo 16,384.
     ///
     /// Source: Redis Cluster specification, "Key distribution model" and "Hash tags".
-    ///
-    /// ```
-    /// use hashroute::redis::SlotRule;
-    ///
-    /// assert_eq!(SlotRule::REDIS.slots(), 16_384);
-    /// ```
     pub const REDIS: Self = Self {
         hasher: KeyHasher::REDIS,
         slots: 16_384,
     };
 
-    /// The most slots there may be.
-    ///
-    /// ```
-    /// use hashroute::KeyHasher;
-    /// use hashroute::redis::SlotRule;
-    ///
-    /// assert!(SlotRule::new(KeyHasher::default(), SlotRule::MAX_SLOTS + 1).is_err());
-    /// ```
+    /// The maximum number of slots.
     pub const MAX_SLOTS: u32 = 1 << 20;
 
-    /// A rule of one's own: the hash of the key modulo `slots`.
+    /// Builds a rule: the slot is the hash of the key modulo `slots`.
     ///
     /// # Errors
     ///
@@ -87,46 +74,29 @@ impl SlotRule {
                 what: Limit::Slots,
                 wanted: slots.into(),
                 limit: Self::MAX_SLOTS.into(),
-                advice: "take fewer: a few hundred a node are even",
+                advice: "use fewer slots: a few hundred for each node spread evenly",
             }),
         }
     }
 
-    /// How many slots there are. They are numbered from 0.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::redis::SlotRule::default().slots(), 16_384);
-    /// ```
+    /// Returns the number of slots. Slots are numbered from 0.
     pub const fn slots(&self) -> u32 {
         self.slots
     }
 
-    /// How keys are hashed.
-    ///
-    /// ```
-    /// use hashroute::KeyHasher;
-    /// use hashroute::redis::SlotRule;
-    ///
-    /// assert_eq!(SlotRule::REDIS.hasher(), &KeyHasher::REDIS);
-    /// ```
+    /// Returns the hash function of keys, with its hash tag.
     pub const fn hasher(&self) -> &KeyHasher {
         &self.hasher
     }
 
-    /// The slot of a key. Linear in the key.
-    ///
-    /// ```
-    /// use hashroute::redis::SlotRule;
-    ///
-    /// assert_eq!(SlotRule::REDIS.slot(b"123456789"), 12_739);
-    /// ```
+    /// Returns the slot of a key. Linear in the key.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "below the number of slots")]
     pub fn slot(&self, key: &[u8]) -> u32 {
         (self.hasher.raw(key).get() % u64::from(self.slots)) as u32
     }
 
-    /// The slot of a key, and the tag that decided it. Linear in the key.
+    /// Returns the slot of a key and the tag that decides it. Linear in the key.
     ///
     /// ```
     /// use hashroute::redis::SlotRule;
@@ -137,16 +107,16 @@ impl SlotRule {
         let part = self.hasher.part(key);
         KeySlot {
             slot: self.slot(key),
-            // A tag is never empty and never the whole key: its two marks are missing from it.
+            // A tag is never empty, and always shorter than the key: it excludes its two marks.
             tag: (part.len() < key.len()).then_some(part),
         }
     }
 
-    /// The slot that all these keys share; `None` without keys. Linear in the keys.
+    /// Returns the slot that all these keys share; `None` without keys. Linear in the keys.
     ///
     /// # Errors
     ///
-    /// [`Error::CrossSlot`] names the first key and the first that falls elsewhere.
+    /// [`Error::CrossSlot`] with the first key and the first key of another slot.
     ///
     /// ```
     /// use hashroute::redis::SlotRule;
@@ -176,12 +146,12 @@ impl SlotRule {
         }
     }
 
-    /// Up to `count` tags that fall into `slot`, short ones first: for test data, and to pin
-    /// related keys to a slot. Each is of lower-case letters and digits; put it between the two
-    /// marks of the rule's tag, or take it as a whole key.
+    /// Returns up to `count` tags that fall into `slot`, short ones first. Use them for test data,
+    /// or to keep related keys in one slot. A tag consists of lower-case letters and digits. Put it
+    /// between the two marks of the rule's hash tag, or, if the rule has none, use it as the key.
     ///
-    /// Tries about `slots x count` candidates. A narrow hash may reach no key of a slot: after
-    /// `32 x slots` candidates without a new tag it gives those it has. At most 65,536 tags.
+    /// Tries about `slots x count` candidates and returns at most 65,536 tags. A narrow hash may
+    /// reach no key of a slot, so the search ends after `32 x slots` candidates without a new tag.
     ///
     /// ```
     /// use hashroute::redis::SlotRule;
@@ -195,7 +165,7 @@ impl SlotRule {
         if slot >= self.slots || count == 0 {
             return Vec::new();
         }
-        // Chance alone passes a slot over for so long once in e^32 times.
+        // With a uniform hash, a slot stays without a tag for this long with probability e^-32.
         let patience = u64::from(self.slots) * 32;
         let mut candidates = (0_u64..).map(base36);
         let mut next = || {
@@ -208,7 +178,8 @@ impl SlotRule {
             .collect()
     }
 
-    /// Keys in the rule's marks, since a mark of one's own may be a letter.
+    /// Returns the slot of a tag between its marks. A custom mark may be a letter, so the tag alone
+    /// could hash differently.
     fn slot_of_tag(&self, tag: &str) -> u32 {
         match self.hasher.tag() {
             None => self.slot(tag.as_bytes()),
@@ -227,7 +198,8 @@ impl Default for SlotRule {
     }
 }
 
-/// The words over `0-9a-z` in order of length: each number has its own.
+/// Returns the word with this number in the list of all words over `0-9a-z`, shortest first. No
+/// word is repeated, as it would be with leading zeros.
 fn base36(mut number: u64) -> String {
     let mut word = String::new();
     loop {

@@ -7,7 +7,7 @@ use super::node::check_id;
 use super::table::bad_slots;
 use crate::Error;
 
-/// What a node says about a slot on the move.
+/// The note of a node about a slot on the move.
 ///
 /// ```
 /// use hashroute::redis::Mark;
@@ -17,20 +17,14 @@ use crate::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Mark {
-    /// The owner hands it to the node of this id.
+    /// The owner sends the slot to the node with this id.
     Migrating(Box<str>),
-    /// The node takes it over from the node of this id.
+    /// The node receives the slot from the node with this id.
     Importing(Box<str>),
 }
 
 impl Mark {
-    /// The id of the node at the other end.
-    ///
-    /// ```
-    /// use hashroute::redis::Mark;
-    ///
-    /// assert_eq!(Mark::Importing("a".into()).peer(), "a");
-    /// ```
+    /// Returns the id of the node at the other end of the move.
     pub fn peer(&self) -> &str {
         match self {
             Self::Migrating(id) | Self::Importing(id) => id,
@@ -47,13 +41,14 @@ impl Mark {
 }
 
 impl Table {
-    /// Notes what a node says of a slot: a node says one thing of a slot. O(log marks).
+    /// Sets the mark of a node for a slot and returns the previous one. A node has at most one mark
+    /// for each slot. O(log marks).
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNode`] for the node (its peer may be unknown, as a server's may);
-    /// [`Error::Parameter`] for a slot that does not exist; as
-    /// [`ClusterNode::new`](super::ClusterNode::new) for its peer's id.
+    /// [`Error::UnknownNode`] if the node is unknown; its peer may be unknown, as in the view of a
+    /// real server. [`Error::Parameter`] for a slot that does not exist. The errors of
+    /// [`ClusterNode::new`](super::ClusterNode::new) for the id of the peer.
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, Mark, SlotRule, Table};
@@ -81,13 +76,7 @@ impl Table {
         }
     }
 
-    /// Forgets what a node says of a slot, and gives it. O(log marks).
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotRule, Table};
-    ///
-    /// assert_eq!(Table::new(SlotRule::REDIS).unmark(7, "a"), None);
-    /// ```
+    /// Removes and returns the mark of a node for a slot. O(log marks).
     pub fn unmark(&mut self, slot: u32, id: &str) -> Option<Mark> {
         let said = self.marks.get_mut(&slot)?;
         let at = said.iter().position(|(node, _)| &**node == id)?;
@@ -98,7 +87,7 @@ impl Table {
         Some(mark)
     }
 
-    /// Forgets all that a node says.
+    /// Removes all marks of a node.
     pub(crate) fn forget_marks(&mut self, id: &str) {
         self.retain_marks(|node, _| node != id);
     }
@@ -110,13 +99,7 @@ impl Table {
         });
     }
 
-    /// What a node says of a slot. O(log marks).
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotRule, Table};
-    ///
-    /// assert_eq!(Table::new(SlotRule::REDIS).mark_of(7, "a"), None);
-    /// ```
+    /// Returns the mark of a node for a slot. O(log marks).
     pub fn mark_of(&self, slot: u32, id: &str) -> Option<&Mark> {
         let said = self.marks.get(&slot)?;
         said.iter()
@@ -124,13 +107,7 @@ impl Table {
             .map(|(_, mark)| mark)
     }
 
-    /// All that nodes say of slots on the move: slot, node, mark; by slot, then node.
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotRule, Table};
-    ///
-    /// assert_eq!(Table::new(SlotRule::REDIS).marks().count(), 0);
-    /// ```
+    /// Returns all marks as (slot, node id, mark), sorted by slot, then node id.
     pub fn marks(&self) -> impl Iterator<Item = (u32, &str, &Mark)> {
         self.marks
             .iter()

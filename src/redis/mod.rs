@@ -1,27 +1,28 @@
-//! Redis Cluster's slots: who serves a key now, and how slots change hands without losing one.
+//! The slots of Redis Cluster: which node serves a key, and how slots move between nodes.
 //!
-//! Everything that a client, a proxy, an operator's tool or a simulator has to decide, without
-//! any networking and without a clock: bytes and values go in, decisions come out. The slot count
-//! and the rule from key to slot are values; Redis's are the defaults.
+//! The module makes the decisions of a client, a proxy, an operator's tool or a simulator. It has
+//! no networking and no clock: bytes and values go in, decisions come out. The number of slots and
+//! the rule from key to slot can be set; the defaults are those of Redis.
 //!
 //! | question | answer |
 //! |---|---|
-//! | which slot has this key, do these keys share one, which tags fall there | [`SlotRule`] |
-//! | who owns which slot; what did servers print | [`Table`], of [`ClusterNode`]s |
-//! | what do several servers know together | [`Table::from_views`] |
-//! | are all slots served, is a majority up | [`Table::coverage`], [`Table::health`] |
-//! | two nodes claim a slot | [`Table::claim`], [`Table::hear`] |
-//! | what does this server answer | [`Table::decide`] |
-//! | where does this command go, and where next | [`SlotMap`], [`Call`] |
-//! | who takes the place of a dead primary | [`Table::promote`], [`Table::vote`] |
-//! | which slots move, in which order, by which commands | [`SlotPlan`] |
-//! | which slots and tags are hot or big | [`Heat`] |
-//! | the same table as a router among others | [`HashSlots`](crate::HashSlots), by `try_from` |
+//! | Which slot does a key have? Do keys share a slot? Which tags fall into a slot? | [`SlotRule`] |
+//! | Which node owns a slot? What did a server print? | [`Table`] of [`ClusterNode`]s |
+//! | What do the views of several servers say together? | [`Table::from_views`] |
+//! | Are all slots served? Is a majority up? | [`Table::coverage`], [`Table::health`] |
+//! | Which of two nodes that claim a slot gets it? | [`Table::claim`], [`Table::hear`] |
+//! | What does a server answer to a request? | [`Table::decide`] |
+//! | Where does a client send a command first, and where next? | [`SlotMap`], [`Call`] |
+//! | Which replica replaces a failed primary? | [`Table::promote`], [`Table::vote`] |
+//! | Which slots move, in which order, by which commands? | [`SlotPlan`] |
+//! | Which slots and tags are hot or large? | [`Heat`] |
+//! | How does a table become a [`Router`](crate::Router)? | [`HashSlots`](crate::HashSlots), by `try_from` |
 //!
-//! A table is one server's view, or what all agree on: the same type, since both have nodes,
-//! owners and marks. Text and replies of servers become tables and tables become text again.
+//! A [`Table`] holds either the view of one server or the state that all servers agree on. Both
+//! have the same parts: nodes, owners and marks. Tables are read from the text and the replies of
+//! servers, and written back as text.
 //!
-//! Read what a server printed, ask who serves a key, and plan what a new node takes over:
+//! Read the output of a server, ask for the owner of a key, and plan the slots of a new node:
 //!
 //! ```
 //! use hashroute::redis::{Address, ClusterNode, Goal, SlotBudget, SlotPlan, SlotRule, Table};

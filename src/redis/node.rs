@@ -7,11 +7,11 @@ use core::str::FromStr;
 
 use crate::Error;
 
-/// Where a server listens: a host (address or name) and a port.
+/// The address of a server: a host (IP address or name) and a port.
 ///
-/// Written as servers write it, `host:port`; an IPv6 address may stand in brackets when read and
-/// has none when written, since that is what is on the wire. The host may be empty, which means
-/// "where you just asked", or `?`, which means "not known".
+/// The text form is `host:port`, as servers write it. Brackets around an IPv6 address are accepted
+/// on input and never written, because Redis sends none. An empty host means "the host that was
+/// asked"; the host `?` means "not known".
 ///
 /// ```
 /// use hashroute::redis::Address;
@@ -29,13 +29,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// This host and port. Nothing is looked up.
-    ///
-    /// ```
-    /// use hashroute::redis::Address;
-    ///
-    /// assert_eq!(Address::new("10.0.0.1", 6379).to_string(), "10.0.0.1:6379");
-    /// ```
+    /// Builds an address from a host and a port. Resolves no name.
     pub fn new(host: impl Into<Box<str>>, port: u16) -> Self {
         Self {
             host: host.into(),
@@ -43,25 +37,17 @@ impl Address {
         }
     }
 
-    /// The host, without brackets.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::redis::Address::new("::1", 1).host(), "::1");
-    /// ```
+    /// Returns the host, without brackets.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The port.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::redis::Address::new("::1", 7).port(), 7);
-    /// ```
+    /// Returns the port.
     pub const fn port(&self) -> u16 {
         self.port
     }
 
-    /// Whether one can connect to it: a host that is neither empty nor `?`, and a port.
+    /// Returns whether a client can connect: the host is neither empty nor `?`, the port is not 0.
     ///
     /// ```
     /// use hashroute::redis::Address;
@@ -95,7 +81,7 @@ impl FromStr for Address {
     }
 }
 
-/// What a server does.
+/// The role of a server in the cluster.
 ///
 /// ```
 /// use hashroute::redis::{ClusterNode, Role};
@@ -109,24 +95,20 @@ pub enum Role {
     /// Serves slots (`master`).
     #[default]
     Primary,
-    /// Copies a primary, and may take its place (`slave`).
+    /// Copies a primary, and may replace it (`slave`).
     Replica,
-    /// Known by address only, since no word of it came yet: neither flag.
+    /// Known by its address only: it has sent no message yet, and has neither flag.
     Unknown,
 }
 
-/// Whether the server that reports has a connection to another.
-///
-/// ```
-/// assert_eq!(hashroute::redis::Link::default().to_string(), "connected");
-/// ```
+/// The state of the connection from the reporting server to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum Link {
-    /// It has.
+    /// Connected.
     #[default]
     Connected,
-    /// It has not.
+    /// Not connected.
     Disconnected,
 }
 
@@ -139,7 +121,7 @@ impl fmt::Display for Link {
     }
 }
 
-/// What a server is said to be, besides its role. All off at first.
+/// The flags of a server, apart from its role. All are off by default.
 ///
 /// ```
 /// use hashroute::redis::Flags;
@@ -149,7 +131,7 @@ impl fmt::Display for Link {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a word of its own on the wire"
+    reason = "each is a separate word on the wire"
 )]
 #[non_exhaustive]
 pub struct Flags {
@@ -157,13 +139,13 @@ pub struct Flags {
     pub myself: bool,
     /// The reporting server alone cannot reach it (`fail?`).
     pub suspected: bool,
-    /// A majority of primaries agreed that it failed (`fail`).
+    /// A majority of the primaries agreed that it failed (`fail`).
     pub failed: bool,
-    /// Not yet trusted (`handshake`).
+    /// Not trusted yet (`handshake`).
     pub handshake: bool,
     /// Its address is not known (`noaddr`).
     pub no_address: bool,
-    /// A replica that never takes its primary's place (`nofailover`).
+    /// A replica that never replaces its primary (`nofailover`).
     pub no_failover: bool,
 }
 
@@ -178,8 +160,8 @@ builder! { Flags:
 
 /// One server of a cluster.
 ///
-/// The **id** is the identity: 40 hexadecimal digits in Redis, here any word. Everything else may
-/// change.
+/// The **id** is its identity: 40 hexadecimal digits in Redis, any word here. All other properties
+/// may change.
 ///
 /// ```
 /// use hashroute::redis::{Address, ClusterNode};
@@ -207,12 +189,13 @@ pub struct ClusterNode {
 }
 
 impl ClusterNode {
-    /// A primary with this id, no address, epoch 0.
+    /// Builds a primary with this id, no address and epoch 0.
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyName`]; [`Error::Parameter`] for an id that could not stand in a line of
-    /// `CLUSTER NODES`: more than 256 bytes, with spaces or control characters, or `-`.
+    /// [`Error::EmptyName`]; [`Error::Parameter`] for an id that would break a line of
+    /// `CLUSTER NODES`: longer than 256 bytes, `vars`, with whitespace, commas or control
+    /// characters, with `-` or `[` in front or `]` at the end.
     ///
     /// ```
     /// use hashroute::redis::ClusterNode;
@@ -242,32 +225,20 @@ impl ClusterNode {
     }
 }
 
-/// Getters and builders in pairs.
+/// Getters, each with its builder method.
 impl ClusterNode {
-    /// Its id.
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert_eq!(ClusterNode::new("a")?.id(), "a");
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the id.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Where it listens for clients.
-    ///
-    /// ```
-    /// # use hashroute::redis::{Address, ClusterNode};
-    /// assert!(!ClusterNode::new("a")?.address().is_known());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the address for clients.
     pub const fn address(&self) -> &Address {
         &self.address
     }
 
-    /// The same, listening there; the bus port becomes the port + 10,000 where it was 0, as
-    /// servers choose it themselves (0 where that is no port).
+    /// Sets the address for clients. A bus port of 0 becomes the client port + 10,000, the default
+    /// of Redis; it stays 0 if that sum exceeds 65,535.
     ///
     /// ```
     /// # use hashroute::redis::{Address, ClusterNode};
@@ -284,118 +255,58 @@ impl ClusterNode {
         self
     }
 
-    /// Where it listens for other servers.
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert_eq!(ClusterNode::new("a")?.bus_port(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the port for other servers.
     pub const fn bus_port(&self) -> u16 {
         self.bus_port
     }
 
-    /// The same with that bus port.
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert_eq!(ClusterNode::new("a")?.with_bus_port(7).bus_port(), 7);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Sets the port for other servers.
     #[must_use]
     pub const fn with_bus_port(mut self, port: u16) -> Self {
         self.bus_port = port;
         self
     }
 
-    /// The name it announces (`cluster-announce-hostname`).
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert_eq!(ClusterNode::new("a")?.hostname(), None);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the host name that the server announces (`cluster-announce-hostname`).
     pub fn hostname(&self) -> Option<&str> {
         self.hostname.as_deref()
     }
 
-    /// The same with that name, or with none where it is empty.
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert_eq!(ClusterNode::new("a")?.with_hostname("a.example").hostname(), Some("a.example"));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Sets the announced host name; an empty one removes it.
     #[must_use]
     pub fn with_hostname(mut self, name: impl Into<Box<str>>) -> Self {
         self.hostname = Some(name.into()).filter(|name| !name.is_empty());
         self
     }
 
-    /// What else it says of itself, by name: `shard-id`, `nodename`, `tls-port` and the like.
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert_eq!(ClusterNode::new("a")?.extra("shard-id"), None);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns an auxiliary field by its name, such as `shard-id`, `nodename` or `tls-port`.
     pub fn extra(&self, name: &str) -> Option<&str> {
         self.extra.get(name).map(|value| &**value)
     }
 
-    /// All of that, in order of name.
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert_eq!(ClusterNode::new("a")?.extras().count(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns all auxiliary fields, sorted by name.
     pub fn extras(&self) -> impl Iterator<Item = (&str, &str)> {
         self.extra.iter().map(|(name, value)| (&**name, &**value))
     }
 
     /// Adds an auxiliary field, such as `shard-id=...`.
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert_eq!(ClusterNode::new("a")?.with_extra("shard-id", "7").extra("shard-id"), Some("7"));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
     #[must_use]
     pub fn with_extra(mut self, name: impl Into<Box<str>>, value: impl Into<Box<str>>) -> Self {
         self.extra.insert(name.into(), value.into());
         self
     }
 
-    /// What it does.
-    ///
-    /// ```
-    /// # use hashroute::redis::{ClusterNode, Role};
-    /// assert_eq!(ClusterNode::new("a")?.with_primary("b").role(), Role::Replica);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the role.
     pub const fn role(&self) -> Role {
         self.role
     }
 
-    /// The id of the primary that it copies.
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert_eq!(ClusterNode::new("a")?.primary(), None);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the id of the primary that it copies, if it is a replica and that id is known.
     pub fn primary(&self) -> Option<&str> {
         self.primary.as_deref()
     }
 
-    /// The same as a replica of that one; `-` or nothing where it is not known.
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert_eq!(ClusterNode::new("a")?.with_primary("b").primary(), Some("b"));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Makes it a replica of this primary. `-` or an empty id means that the primary is not known.
     #[must_use]
     pub fn with_primary(mut self, id: impl Into<Box<str>>) -> Self {
         self.role = Role::Replica;
@@ -404,7 +315,7 @@ impl ClusterNode {
         self
     }
 
-    /// The same in that role, copying nobody.
+    /// Sets the role and removes the primary that it copies.
     ///
     /// ```
     /// # use hashroute::redis::{ClusterNode, Role};
@@ -419,50 +330,25 @@ impl ClusterNode {
         self
     }
 
-    /// What it is said to be.
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert!(!ClusterNode::new("a")?.flags().failed);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the flags.
     pub const fn flags(&self) -> Flags {
         self.flags
     }
 
-    /// The same with those flags.
-    ///
-    /// ```
-    /// # use hashroute::redis::{ClusterNode, Flags};
-    /// let failed = Flags::default().with_failed(true);
-    /// assert!(ClusterNode::new("a")?.with_flags(failed).flags().failed);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Sets the flags.
     #[must_use]
     pub const fn with_flags(mut self, flags: Flags) -> Self {
         self.flags = flags;
         self
     }
 
-    /// When a ping was sent that is not answered yet, and when the last answer came, in
-    /// milliseconds since 1970; 0 for never.
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert_eq!(ClusterNode::new("a")?.pings(), (0, 0));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns two times in milliseconds since 1970, 0 for none: when the ping was sent that is not
+    /// answered yet, and when the last pong arrived.
     pub const fn pings(&self) -> (u64, u64) {
         (self.ping_sent, self.pong_received)
     }
 
-    /// The same with those times.
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert_eq!(ClusterNode::new("a")?.with_pings(0, 9).pings(), (0, 9));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Sets the time of the pending ping and that of the last pong.
     #[must_use]
     pub const fn with_pings(mut self, sent: u64, received: u64) -> Self {
         self.ping_sent = sent;
@@ -470,74 +356,37 @@ impl ClusterNode {
         self
     }
 
-    /// How many bytes of the replication stream it has, as `CLUSTER SHARDS` says; 0 where unknown.
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert_eq!(ClusterNode::new("a")?.offset(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the replication offset in bytes, as `CLUSTER SHARDS` reports it; 0 if unknown.
     pub const fn offset(&self) -> i64 {
         self.offset
     }
 
-    /// The same with that offset.
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert_eq!(ClusterNode::new("a")?.with_offset(851).offset(), 851);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Sets the replication offset in bytes.
     #[must_use]
     pub const fn with_offset(mut self, bytes: i64) -> Self {
         self.offset = bytes;
         self
     }
 
-    /// Its configuration epoch: of two that claim a slot, the higher has it. A replica shows its
-    /// primary's.
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert_eq!(ClusterNode::new("a")?.epoch(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the configuration epoch. Of two nodes that claim a slot, the one with the higher
+    /// epoch gets it. A replica shows the epoch of its primary.
     pub const fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// The same with that epoch.
-    ///
-    /// ```
-    /// # use hashroute::redis::ClusterNode;
-    /// assert_eq!(ClusterNode::new("a")?.with_epoch(3).epoch(), 3);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Sets the configuration epoch.
     #[must_use]
     pub const fn with_epoch(mut self, epoch: u64) -> Self {
         self.epoch = epoch;
         self
     }
 
-    /// Whether the reporting server has a connection to it.
-    ///
-    /// ```
-    /// # use hashroute::redis::{ClusterNode, Link};
-    /// assert_eq!(ClusterNode::new("a")?.link(), Link::Connected);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the state of the connection from the reporting server.
     pub const fn link(&self) -> Link {
         self.link
     }
 
-    /// The same with that link.
-    ///
-    /// ```
-    /// # use hashroute::redis::{ClusterNode, Link};
-    /// let node = ClusterNode::new("a")?.with_link(Link::Disconnected);
-    /// assert_eq!(node.link(), Link::Disconnected);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Sets the state of the connection from the reporting server.
     #[must_use]
     pub const fn with_link(mut self, link: Link) -> Self {
         self.link = link;
@@ -545,11 +394,13 @@ impl ClusterNode {
     }
 }
 
-/// An id that can stand in a line of `CLUSTER NODES`.
+/// Refuses an id that would be misread in a line of `CLUSTER NODES`.
 pub(super) fn check_id(id: &str) -> Result<(), Error> {
     if id.is_empty() {
         return Err(Error::EmptyName);
     }
+    // `-` stands for "no primary", `[` opens a mark of a slot on the move, `vars` starts the last
+    // line of `nodes.conf`.
     if is_word(id)
         && id.len() <= 256
         && !id.starts_with(['-', '['])
@@ -566,12 +417,12 @@ pub(super) fn check_id(id: &str) -> Result<(), Error> {
     ))
 }
 
-/// Something that can stand between spaces.
+/// Returns whether a text is one word: no spaces, commas or control characters, not empty.
 pub(crate) fn is_word(text: &str) -> bool {
     !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c.is_control() || c == ',')
 }
 
-/// Decimal digits alone: no sign, nothing empty.
+/// Reads a number of decimal digits only: `parse` alone would also accept a `+`.
 pub(crate) fn number<N: FromStr>(text: &str) -> Option<N> {
     text.bytes()
         .all(|byte| byte.is_ascii_digit())

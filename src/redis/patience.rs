@@ -1,9 +1,10 @@
-//! How long a client goes on.
+//! The retry limits of a client.
 
-/// How long a client tries, without any clock: waits are numbers that it is to sleep.
+/// The retry limits of a client. Reads no clock: each wait is a number of milliseconds, and the
+/// caller sleeps.
 ///
 /// The n-th wait of a call, counted from 0, is `first x 2^n` milliseconds, at most `longest`:
-/// 10, 20, 40, .. 1000 by default. Add some chance where many clients would wake together.
+/// 10, 20, 40, .. 1000 by default. Add random jitter if many clients would wake at the same time.
 ///
 /// ```
 /// use hashroute::redis::Patience;
@@ -14,9 +15,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Patience {
-    /// How often a command is sent at most, the first time included; 64 by default, which waits
-    /// for at least 25 seconds while servers fail: Redis takes 15 and an election to replace one,
-    /// unless told otherwise.
+    /// The maximum number of sends of a command, the first one included. The default of 64 waits at
+    /// least 25 seconds while servers fail. With its default settings, Redis takes 15 seconds and
+    /// an election to replace a failed primary.
     pub sends: u32,
     /// The first wait, in milliseconds.
     pub first: u64,
@@ -37,11 +38,7 @@ impl Default for Patience {
 builder! { Patience: with_sends(sends: u32), with_first(first: u64), with_longest(longest: u64) }
 
 impl Patience {
-    /// The n-th wait of a call, from 0, in milliseconds.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::redis::Patience::default().wait(2), 40);
-    /// ```
+    /// Returns the n-th wait of a call in milliseconds, counted from 0.
     pub fn wait(self, n: u32) -> u64 {
         let factor = 1_u64.checked_shl(n).unwrap_or(u64::MAX);
         self.first.saturating_mul(factor).min(self.longest)

@@ -1,9 +1,9 @@
-//! What the errors of a cluster mean to a client.
+//! The errors of a server that redirect a client or ask it to wait.
 
 use super::Address;
 use super::node::number;
 
-/// An error that says where, when or whether to ask again.
+/// An error of a server that tells a client where, when or whether to retry.
 ///
 /// ```
 /// use hashroute::redis::{Address, Redirect};
@@ -11,7 +11,7 @@ use super::node::number;
 /// let asked = Address::new("10.0.0.9", 7001);
 /// let moved = Redirect::parse("MOVED 3999 10.0.0.1:6381", &asked);
 /// assert_eq!(moved, Some(Redirect::Moved { slot: 3999, to: Address::new("10.0.0.1", 6381) }));
-/// // No host means the one that was asked.
+/// // An empty host means the host that was asked.
 /// let ask = Redirect::parse("ASK 3999 :6381", &asked);
 /// assert_eq!(ask, Some(Redirect::Ask { slot: 3999, to: Address::new("10.0.0.9", 6381) }));
 /// assert_eq!(Redirect::parse("WRONGTYPE Operation against a key", &asked), None);
@@ -19,34 +19,34 @@ use super::node::number;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Redirect {
-    /// The slot is served there from now on.
+    /// Another server serves the slot from now on.
     Moved {
         /// The slot.
         slot: u32,
-        /// Where. Its host is `?` where the server does not know what to tell clients.
+        /// The server. Its host is `?` if the answering server knows no address for clients.
         to: Address,
     },
-    /// This command alone is to be sent there, behind `ASKING`.
+    /// The client sends `ASKING` and then this one command to another server.
     Ask {
         /// The slot.
         slot: u32,
-        /// Where.
+        /// The server.
         to: Address,
     },
-    /// The keys are on two servers: ask again a little later.
+    /// The keys are on two servers while their slot moves: retry a little later.
     TryAgain,
-    /// The keys are not in one slot: no retry can help.
+    /// The keys are in different slots: no retry helps.
     CrossSlot,
-    /// The cluster, as this server sees it, does not serve the slot now.
+    /// In the view of this server, nobody serves the slot now.
     Down,
-    /// This server does not answer yet, or not without its primary.
+    /// This server loads its data, or is a replica without a connection to its primary.
     Busy,
 }
 
 impl Redirect {
-    /// Reads an error as it is on the wire, with or without the leading `-` and the line end;
-    /// `asked` is the server that sent it. `None` for any other error, or one that is malformed:
-    /// that is the answer, then. Linear in the text.
+    /// Reads an error from the wire, with or without the leading `-` and the line end. `asked` is
+    /// the server that sent it. Returns `None` for any other or malformed error: that error is the
+    /// answer to the command. Linear in the text.
     ///
     /// ```
     /// use hashroute::redis::{Address, Redirect};

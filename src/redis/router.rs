@@ -1,17 +1,17 @@
-//! A cluster's table as a router of this crate, and back.
+//! Conversions between a cluster's [`Table`] and the router [`HashSlots`].
 
 use alloc::vec::Vec;
 
 use super::{ClusterNode, Role, SlotRule, Table};
 use crate::{Error, HashSlots, Node, Nodes, Router};
 
-/// A router with the table's owners: nodes are named by their ids and have weight 1 where they
-/// own slots, else 0, so that primaries without slots get none before they are given a weight.
-/// Replicas are left out. O(slots + n log n).
+/// Builds a router with the owners of the table. The id becomes the node's name. The weight is 1
+/// for a primary with slots and 0 for a primary without, so that it gets no slots until its weight
+/// is raised. Replicas are left out. O(slots + n log n).
 ///
 /// # Errors
 ///
-/// None that a table can cause; as [`Nodes::new`].
+/// Those of [`Nodes::new`]; no table causes one.
 ///
 /// ```
 /// use hashroute::redis::{SlotRule, Table};
@@ -44,12 +44,12 @@ impl TryFrom<&Table> for HashSlots {
     }
 }
 
-/// A table with the router's owners: every node is a primary whose id is its name, without an
-/// address. O(slots + n log n).
+/// Builds a table with the owners of the router. Every node becomes a primary without an address;
+/// its name becomes the id. O(slots + n log n).
 ///
 /// # Errors
 ///
-/// As [`ClusterNode::new`] for names that cannot be ids; [`Error::Capacity`] beyond
+/// Those of [`ClusterNode::new`] for a name that is no valid id; [`Error::Capacity`] beyond
 /// [`SlotRule::MAX_SLOTS`] or [`Table::MAX_NODES`].
 ///
 /// ```

@@ -1,11 +1,11 @@
-//! What a server answers to a request.
+//! The decision of a server about a request: serve, redirect or refuse.
 
 use core::fmt;
 
 use super::{Address, ClusterNode, CoverageRule, Endpoint, Mark, Role, Table};
 use crate::Error;
 
-/// What a command does, as far as it matters where it is served.
+/// The kind of a command, as far as it decides which server runs it.
 ///
 /// ```
 /// assert_eq!(hashroute::redis::Command::default(), hashroute::redis::Command::Read);
@@ -16,16 +16,16 @@ pub enum Command {
     /// Reads keys.
     #[default]
     Read,
-    /// Changes keys; so does a transaction or script that has such a command in it.
+    /// Changes keys. A transaction or script that contains such a command is a write.
     Write,
-    /// `MIGRATE`, which runs wherever the slot is open.
+    /// `MIGRATE`, which runs at both ends of a slot on the move.
     Migrate,
-    /// A sharded channel (`SPUBLISH`, `SSUBSCRIBE`): it stays with the owner until the slot is
-    /// moved for good.
+    /// Uses a sharded channel (`SPUBLISH`, `SSUBSCRIBE`). The channel stays at the owner until the
+    /// slot has a new one.
     Channel,
 }
 
-/// A request as a server gets it.
+/// A request as a server receives it.
 ///
 /// ```
 /// use hashroute::redis::{Command, Request};
@@ -36,24 +36,18 @@ pub enum Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Request<'r> {
-    /// What it does.
+    /// The kind of its command.
     pub command: Command,
-    /// Its keys, or channels, in order.
+    /// Its keys or channels, in order.
     pub keys: &'r [&'r [u8]],
-    /// `ASKING` was sent just before.
+    /// Whether the client sent `ASKING` right before it.
     pub asking: bool,
-    /// `READONLY` was sent on this connection.
+    /// Whether the client sent `READONLY` on this connection.
     pub readonly: bool,
 }
 
 impl<'r> Request<'r> {
-    /// A request without `ASKING` and `READONLY`.
-    ///
-    /// ```
-    /// use hashroute::redis::{Command, Request};
-    ///
-    /// assert_eq!(Request::new(Command::Read, &[b"foo"]).keys.len(), 1);
-    /// ```
+    /// Builds a request without `ASKING` and `READONLY`.
     pub const fn new(command: Command, keys: &'r [&'r [u8]]) -> Self {
         Self {
             command,
@@ -63,26 +57,14 @@ impl<'r> Request<'r> {
         }
     }
 
-    /// The same with or without `ASKING`.
-    ///
-    /// ```
-    /// use hashroute::redis::{Command, Request};
-    ///
-    /// assert!(Request::new(Command::Read, &[]).asking(true).asking);
-    /// ```
+    /// Sets whether the client sent `ASKING` right before it.
     #[must_use]
     pub const fn asking(mut self, asking: bool) -> Self {
         self.asking = asking;
         self
     }
 
-    /// The same with or without `READONLY`.
-    ///
-    /// ```
-    /// use hashroute::redis::{Command, Request};
-    ///
-    /// assert!(Request::new(Command::Read, &[]).readonly(true).readonly);
-    /// ```
+    /// Sets whether the client sent `READONLY` on this connection.
     #[must_use]
     pub const fn readonly(mut self, readonly: bool) -> Self {
         self.readonly = readonly;
@@ -90,8 +72,10 @@ impl<'r> Request<'r> {
     }
 }
 
-/// A server's decision. [`Display`](fmt::Display) is the error as it stands on the wire, with
-/// addresses; [`wire`](Self::wire) with another kind of endpoint.
+/// The decision of a server about a request.
+///
+/// [`Display`](fmt::Display) writes the error as it is on the wire, with IP addresses;
+/// [`wire`](Self::wire) writes it with another kind of endpoint.
 ///
 /// ```
 /// use hashroute::redis::Decision;
@@ -102,37 +86,37 @@ impl<'r> Request<'r> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decision<'t> {
-    /// It serves the request itself.
+    /// This server serves the request.
     Serve,
-    /// The slot is another's for good.
+    /// Another node owns the slot.
     Moved {
         /// The slot.
         slot: u32,
         /// Its owner.
         to: &'t ClusterNode,
     },
-    /// This once, the node that the slot moves to must be asked.
+    /// The client asks the target of the moving slot, for this request only.
     Ask {
         /// The slot.
         slot: u32,
-        /// Where it moves to.
+        /// The target of the move.
         to: &'t ClusterNode,
     },
     /// The keys are on two servers while their slot moves.
     TryAgain,
-    /// The keys are not in one slot.
+    /// The keys are in different slots.
     CrossSlot,
-    /// The slot is nobody's.
+    /// The slot has no owner.
     Unbound,
     /// The cluster is down.
     Down,
-    /// The cluster is down and this is no read.
+    /// The cluster is down and serves reads only.
     DownReadOnly,
 }
 
 impl Decision<'_> {
-    /// The error on the wire, without the leading `-`, with this kind of endpoint; `None` for
-    /// [`Serve`](Self::Serve).
+    /// Returns the error as it is on the wire, without the leading `-`, with this kind of endpoint;
+    /// `None` for [`Serve`](Self::Serve).
     ///
     /// ```
     /// use hashroute::redis::{Address, ClusterNode, Decision, Endpoint};
@@ -176,7 +160,7 @@ impl fmt::Display for Decision<'_> {
     }
 }
 
-/// How a request finds its slot at a server.
+/// The state of a slot at one server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Stable,
@@ -185,19 +169,19 @@ enum Phase {
 }
 
 impl Table {
-    /// What the server `id`, with this table as its view, answers to a request; `holds` says
-    /// whether it has a key, and is asked only where the slot is on the move. `health` is
-    /// [`Table::health`] of the same view, which a server computes when something changes, not
-    /// for each request. O(keys).
+    /// Decides what the server `id` answers to a request, with this table as its view. `holds`
+    /// returns whether the server has a key; it is called only while the slot is on the move.
+    /// `health` is the result of [`Table::health`] for this table: compute it once for each change
+    /// of the table, not for each request. O(keys).
     ///
-    /// For all servers of one table marks of each count, since every mark names its node.
+    /// One table serves for all servers, because every mark names its node.
     ///
     /// Source: Redis Cluster specification, "Redirection and resharding"; checked request by
     /// request against Redis 7.0.15.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNode`] for a server that is not in the table.
+    /// [`Error::UnknownNode`] if the server is not in the table.
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, Command, Decision, Health, Mark, CoverageRule, Request, SlotRule, Table};
@@ -227,7 +211,7 @@ impl Table {
             return Ok(Decision::Serve);
         };
         let slot = self.rule().slot(first);
-        // In this order: a slot of nobody comes first, whatever the other keys are.
+        // Redis checks in this order: the owner of the first key's slot comes before CROSSSLOT.
         let Some(owner) = self.owner(slot) else {
             return Ok(Decision::Unbound);
         };
@@ -244,8 +228,8 @@ impl Table {
         Ok(settled(server, owner, slot, request))
     }
 
-    /// What the server has said of the slot, as far as it counts: who owns it can hand it over,
-    /// who does not can take it.
+    /// Returns the state of a slot at a server, and the target of its move. Only the owner can
+    /// migrate a slot, so a `MIGRATING` mark elsewhere is stale and does not count.
     fn moving(
         &self,
         server: &ClusterNode,
@@ -262,7 +246,7 @@ impl Table {
     }
 }
 
-/// The answer while the slot moves, unless it is the one of a slot that does not.
+/// Decides for a slot on the move; `None` if the slot's move makes no difference.
 fn open<'t>(
     (phase, to): (Phase, Option<&'t ClusterNode>),
     slot: u32,
@@ -285,6 +269,8 @@ fn open<'t>(
             _ => None,
         };
     }
+    // One missing key is served: nobody else has it, and a write creates it here. With several,
+    // some may still be at the source.
     let many = request.keys.iter().any(|key| key != &request.keys[0]);
     match request.asking {
         true if many && missing => Some(Decision::TryAgain),
@@ -293,7 +279,7 @@ fn open<'t>(
     }
 }
 
-/// The answer of a cluster that is down.
+/// Decides for a cluster that is down; `None` if the command is served in spite of it.
 fn refused(
     command: Command,
     health: super::Health,
@@ -311,7 +297,7 @@ fn refused(
     }
 }
 
-/// The answer where the slot does not move.
+/// Decides for a slot that does not move.
 fn settled<'t>(
     server: &ClusterNode,
     owner: &'t ClusterNode,

@@ -1,4 +1,4 @@
-//! Who owns which slot.
+//! The owners of all slots.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -11,16 +11,18 @@ use core::ops::RangeInclusive;
 use super::{ClusterNode, Mark, Role, SlotRule};
 use crate::{Error, Limit};
 
-/// Slots from one to another, both included, as servers write them.
+/// A range of slots, both ends included, as servers write it.
 pub type SlotRange = RangeInclusive<u32>;
 
-/// The slots of a cluster, the nodes, and who owns what: as one server sees it, or as all agree.
+/// The nodes of a cluster and the owner of each slot: the view of one server, or the state that
+/// all servers agree on.
 ///
 /// | lookup | memory | change |
 /// |---|---|---|
 /// | O(1), two reads | 8 B a slot and the nodes | O(slots + nodes) for nodes, O(1) a slot |
 ///
-/// Nodes are kept in order of id, so that equal contents are equal tables whatever came first.
+/// Nodes are sorted by id, so two tables with the same contents are equal, whatever the order of
+/// insertion.
 ///
 /// ```
 /// use hashroute::redis::{ClusterNode, SlotRule, Table};
@@ -34,31 +36,22 @@ pub type SlotRange = RangeInclusive<u32>;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Table {
     rule: SlotRule,
-    /// By id.
+    /// Sorted by id.
     nodes: Vec<ClusterNode>,
-    /// Indexes in `nodes`.
+    /// For each slot the index of its owner in `nodes`.
     owners: Vec<Option<u32>>,
-    /// By slot, then in order of the id of the node that says so.
+    /// By slot; the marks of one slot are sorted by the id of the node that has the mark.
     pub(super) marks: BTreeMap<u32, Vec<(Box<str>, Mark)>>,
     pub(crate) current_epoch: u64,
     pub(crate) last_vote_epoch: u64,
 }
 
 impl Table {
-    /// The most nodes there may be: a primary for each of Redis's slots, with three replicas each.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::redis::Table::MAX_NODES, 65_536);
-    /// ```
+    /// The maximum number of nodes: a primary for each of the 16,384 slots of Redis, and three
+    /// replicas for each primary.
     pub const MAX_NODES: usize = 65_536;
 
-    /// No nodes, all slots unassigned. O(slots).
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotRule, Table};
-    ///
-    /// assert_eq!(Table::new(SlotRule::REDIS).owner(0), None);
-    /// ```
+    /// Builds a table without nodes; all slots are unassigned. O(slots).
     pub fn new(rule: SlotRule) -> Self {
         Self {
             nodes: Vec::new(),
@@ -70,7 +63,7 @@ impl Table {
         }
     }
 
-    /// These nodes, all slots unassigned. O(slots + n log n).
+    /// Builds a table with these nodes; all slots are unassigned. O(slots + n log n).
     ///
     /// # Errors
     ///
@@ -102,51 +95,27 @@ impl Table {
         })
     }
 
-    /// How keys become slots.
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotRule, Table};
-    ///
-    /// assert_eq!(Table::new(SlotRule::REDIS).rule().slots(), 16_384);
-    /// ```
+    /// Returns the rule from keys to slots.
     pub const fn rule(&self) -> &SlotRule {
         &self.rule
     }
 
-    /// All nodes, in order of id.
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotRule, Table};
-    ///
-    /// assert!(Table::new(SlotRule::REDIS).nodes().is_empty());
-    /// ```
+    /// Returns all nodes, sorted by id.
     pub fn nodes(&self) -> &[ClusterNode] {
         &self.nodes
     }
 
-    /// The node of this id. O(log n).
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotRule, Table};
-    ///
-    /// assert_eq!(Table::new(SlotRule::REDIS).node("a"), None);
-    /// ```
+    /// Returns the node with this id. O(log n).
     pub fn node(&self, id: &str) -> Option<&ClusterNode> {
         self.nodes.get(self.index_of(id)?)
     }
 
-    /// The node that reports, where the table is one server's view. O(n).
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotRule, Table};
-    ///
-    /// assert_eq!(Table::new(SlotRule::REDIS).myself(), None);
-    /// ```
+    /// Returns the reporting node, if the table is the view of one server. O(n).
     pub fn myself(&self) -> Option<&ClusterNode> {
         self.nodes.iter().find(|node| node.flags().myself)
     }
 
-    /// The nodes that copy this one, in order of id. O(n).
+    /// Returns the replicas of a node, sorted by id. O(n).
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, SlotRule, Table};
@@ -162,13 +131,7 @@ impl Table {
             .filter(move |node| node.primary() == Some(id))
     }
 
-    /// The highest epoch that was seen, and the last that the reporting node voted in.
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotRule, Table};
-    ///
-    /// assert_eq!(Table::new(SlotRule::REDIS).epochs(), (0, 0));
-    /// ```
+    /// Returns the highest epoch seen and the last epoch in which the reporting node voted.
     pub const fn epochs(&self) -> (u64, u64) {
         (self.current_epoch, self.last_vote_epoch)
     }
@@ -204,7 +167,8 @@ impl Table {
         Ok(())
     }
 
-    /// Removes a node with its marks; its slots become unassigned. O(slots + nodes).
+    /// Removes a node and all marks that it has or that name it. Its slots become unassigned.
+    /// O(slots + nodes).
     ///
     /// # Errors
     ///
@@ -229,13 +193,13 @@ impl Table {
         Ok(self.nodes.remove(at))
     }
 
-    /// Replaces the node with the same id; slots and marks stay. O(slots) where it
-    /// is no primary, else O(log n).
+    /// Replaces the node that has the same id and returns the previous one. Slots and marks stay.
+    /// O(log n), or O(slots) if the new node is no primary.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNode`]; [`Error::Parameter`] where it owns slots and would be no primary
-    /// any more.
+    /// [`Error::UnknownNode`]; [`Error::Parameter`] if the node owns slots and the new one is no
+    /// primary.
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, SlotRule, Table};
@@ -277,25 +241,13 @@ impl Table {
 
 /// Slots.
 impl Table {
-    /// The owner of a slot; `None` where nobody has it or it does not exist. O(1).
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotRule, Table};
-    ///
-    /// assert_eq!(Table::new(SlotRule::REDIS).owner(u32::MAX), None);
-    /// ```
+    /// Returns the owner of a slot; `None` if the slot is unassigned or does not exist. O(1).
     #[inline]
     pub fn owner(&self, slot: u32) -> Option<&ClusterNode> {
         self.nodes.get(self.owner_index(slot)?)
     }
 
-    /// The owner of a key's slot. Linear in the key.
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotRule, Table};
-    ///
-    /// assert_eq!(Table::new(SlotRule::REDIS).owner_of(b"foo"), None);
-    /// ```
+    /// Returns the owner of the slot of a key. Linear in the key.
     #[inline]
     pub fn owner_of(&self, key: &[u8]) -> Option<&ClusterNode> {
         self.owner(self.rule.slot(key))
@@ -306,7 +258,7 @@ impl Table {
         self.owners.get(slot as usize)?.map(|at| at as usize)
     }
 
-    /// Gives slots to a primary, whoever had them. Marks stay. O(slots given).
+    /// Assigns slots to a primary, whoever owned them before. Marks stay. O(slots of the range).
     ///
     /// # Errors
     ///
@@ -331,7 +283,7 @@ impl Table {
         Ok(())
     }
 
-    /// Takes slots from whoever has them. Marks stay. O(slots taken).
+    /// Leaves slots without an owner. Marks stay. O(slots of the range).
     ///
     /// # Errors
     ///
@@ -364,27 +316,14 @@ impl Table {
         Ok(())
     }
 
-    /// How many slots a node owns. O(slots).
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotRule, Table};
-    ///
-    /// assert_eq!(Table::new(SlotRule::REDIS).count("a"), 0);
-    /// ```
+    /// Returns the number of slots that a node owns. O(slots).
     pub fn count(&self, id: &str) -> u32 {
         let at = self.index_of(id);
         at.map_or(0, |at| self.counts()[at])
     }
 
-    /// How many slots each node owns, as [`nodes`](Self::nodes) are ordered. O(slots + nodes).
-    ///
-    /// ```
-    /// use hashroute::redis::{ClusterNode, SlotRule, Table};
-    ///
-    /// let table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
-    /// assert_eq!(table.counts(), [0]);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the number of slots of each node, in the order of [`nodes`](Self::nodes).
+    /// O(slots + nodes).
     pub fn counts(&self) -> Vec<u32> {
         let mut counts = vec![0; self.nodes.len()];
         for owner in self.owners.iter().flatten() {
@@ -393,7 +332,7 @@ impl Table {
         counts
     }
 
-    /// The slots of a node, as few ranges as there can be, ascending. O(slots).
+    /// Returns the slots of a node as the fewest ranges, ascending. O(slots).
     ///
     /// ```
     /// use hashroute::redis::{SlotRule, Table};
@@ -407,7 +346,7 @@ impl Table {
             .collect()
     }
 
-    /// All slots in ascending runs of one owner, or none. O(slots) for all.
+    /// Returns all slots as ascending ranges, each with its owner or `None`. O(slots) for all.
     ///
     /// ```
     /// use hashroute::redis::{SlotRule, Table};
@@ -425,10 +364,10 @@ impl Table {
     }
 }
 
-/// Slots as runs: thousands of owners tell nobody anything.
+/// Prints the slots as ranges: a list of 16,384 owners would be unreadable.
 #[expect(
     clippy::missing_fields_in_debug,
-    reason = "owners as runs, epochs as a pair"
+    reason = "prints owners as ranges and both epochs as a pair"
 )]
 impl fmt::Debug for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! One table from what several servers say.
+//! One table from the views of several servers.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -7,14 +7,14 @@ use super::{ClusterNode, Flags, Mark, Role, SlotRange, Table};
 use crate::Error;
 
 impl Table {
-    /// What several servers of a cluster know together, each by its own view: what
-    /// `CLUSTER NODES` printed at each of them.
+    /// Merges the views of several servers, such as the output of `CLUSTER NODES` on each of them,
+    /// into one table.
     ///
-    /// What a node owns and what it is are taken from the view that saw it under the highest
-    /// epoch: at ties from its own, since of itself a server knows best, then from the first.
-    /// Where two then claim a slot, the higher epoch has it. A failure that a server holds
-    /// for certain counts, unless the node's own view is believed. Marks of all are kept, and nobody
-    /// is [`myself`](Self::myself). O(views x (slots + n log n)).
+    /// The slots and the properties of a node come from the view that shows it under the highest
+    /// epoch. At a tie the node's own view comes first, because a server knows itself best; then the
+    /// first view. If two nodes claim a slot, the higher epoch gets it. A node counts as failed or
+    /// suspected if any view says so, unless its own view was chosen. The marks of all views are
+    /// kept, and no node is [`myself`](Self::myself). O(views x (slots + n log n)).
     ///
     /// # Errors
     ///
@@ -24,7 +24,7 @@ impl Table {
     /// ```
     /// use hashroute::redis::{SlotRule, Table};
     ///
-    /// // b has taken slot 7, which a has not heard yet.
+    /// // b has taken slot 7; a does not know it yet.
     /// let of_a = "a h:1@1 myself,master - 0 0 1 connected 0-9\nb h:2@2 master - 0 0 2 connected 10-99";
     /// let of_b = "a h:1@1 master - 0 0 1 connected 0-6 8-9\nb h:2@2 myself,master - 0 0 3 connected 7 10-99";
     /// let views = [of_a, of_b].map(|text| Table::from_text(text, SlotRule::REDIS));
@@ -38,7 +38,7 @@ impl Table {
             return Err(Error::parameter(
                 "views",
                 "none",
-                "what at least one server printed",
+                "the view of at least one server",
             ));
         };
         if let Some(other) = views.iter().find(|view| view.rule() != first.rule()) {
@@ -81,7 +81,7 @@ impl Table {
     }
 }
 
-/// For each node the index of the view to be believed, and whether it is its own.
+/// Returns for each node the index of the chosen view, and whether that view is the node's own.
 fn best_views(views: &[Table]) -> BTreeMap<&str, (usize, bool)> {
     let mut best: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
     let epoch = |at: usize, id: &str| views[at].node(id).map(ClusterNode::epoch);
@@ -97,7 +97,7 @@ fn best_views(views: &[Table]) -> BTreeMap<&str, (usize, bool)> {
     best
 }
 
-/// A node as the view to be believed has it, with what all know of its failure.
+/// Returns a node from the chosen view, with the failure flags of all views.
 fn told(views: &[Table], id: &str, at: usize, own: bool) -> Option<ClusterNode> {
     let node = views.get(at)?.node(id)?.clone();
     let seen: Vec<Flags> = views

@@ -166,7 +166,7 @@ fn a_promotion_of_the_wrong_node_is_refused() -> Outcome {
     for (id, reason) in [
         ("x", "no node"),
         ("a", "a replica of a primary that is in the table"),
-        ("r", "primary that failed"),
+        ("r", "a replica of a failed primary"),
         ("t", "owns slots"),
     ] {
         let before = table.clone();

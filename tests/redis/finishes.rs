@@ -98,7 +98,7 @@ fn finishing_a_move_of_a_failed_node_is_refused() -> Outcome {
         fail(&mut table, dead)?;
         let error = SlotPlan::finish(&table).err().ok_or(dead)?.to_string();
         assert!(
-            error.contains(dead) && error.contains("bring it back"),
+            error.contains(dead) && error.contains("restart it"),
             "{error}"
         );
     }

@@ -241,10 +241,7 @@ fn the_current_epoch_is_at_least_that_of_every_node() -> Outcome {
     assert_eq!(Table::from_text(text, SlotRule::REDIS)?.epochs(), (100, 0));
     let cut = Table::from_text(text.trim_end_matches(" 0\n"), SlotRule::REDIS);
     let cut = cut.map(|_| ()).map_err(|error| error.to_string());
-    assert_eq!(
-        cut,
-        Err("line 3: expected a number behind each name".into())
-    );
+    assert_eq!(cut, Err("line 3: expected a number after each name".into()));
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! A plan as the commands that carry it out.
+//! The commands that carry out a plan.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -13,12 +13,12 @@ use crate::redis::claims::push;
 use crate::redis::{Address, Role, SlotRange, Table};
 use crate::{Error, Refusal};
 
-/// The most ranges in one command, so that no line grows without bound.
+/// The maximum number of ranges in one command, so that the length of a line is bounded.
 const RANGES: usize = 256;
 
-/// One thing to do at one server.
+/// One action at one server.
 ///
-/// Its `Display` is what an operator types: `host:port> COMMAND ..`.
+/// `Display` writes it for an operator: `host:port> COMMAND ..`.
 ///
 /// ```
 /// use hashroute::redis::{Action, Address};
@@ -29,17 +29,17 @@ const RANGES: usize = 256;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
-    /// Send a command; an error stops the plan.
+    /// Sends a command; an error stops the plan.
     Send {
-        /// Where.
+        /// The server.
         at: Address,
         /// The command, in one line.
         command: Box<str>,
     },
-    /// Move the keys of a slot: while `count` gives more than 0, send `list` and then `migrate`
-    /// with the keys of its answer behind it.
+    /// Moves the keys of a slot: while the answer to `count` is above 0, send `list`, then `migrate`
+    /// with the keys from the answer to `list` appended.
     Empty {
-        /// Where: at the source.
+        /// The server: the source.
         at: Address,
         /// `CLUSTER GETKEYSINSLOT`.
         list: Box<str>,
@@ -48,10 +48,11 @@ pub enum Action {
         /// `CLUSTER COUNTKEYSINSLOT`.
         count: Box<str>,
     },
-    /// Send `import`, then `status` with the id of its answer behind it until the task's state
-    /// is `completed`; one that is `failed` or `canceled` stays so, and stops the plan.
+    /// Starts an atomic move: send `import`, then `status` with the task id from its answer
+    /// appended, until the state of the task is `completed`. The states `failed` and `canceled` are
+    /// final and stop the plan.
     Import {
-        /// Where: at the target.
+        /// The server: the target.
         at: Address,
         /// `CLUSTER MIGRATION IMPORT`.
         import: Box<str>,
@@ -82,22 +83,23 @@ impl fmt::Display for Action {
 }
 
 impl SlotPlan {
-    /// The classic move of these slots: `IMPORTING` at the target, `MIGRATING` at the source,
-    /// keys in batches of `batch` until none is left, `SETSLOT NODE` at the target first, then at
-    /// the source, then at the other primaries. In this order the slot has an owner at any time,
-    /// and a crash leaves it open, not lost; all of it can be sent again. `timeout` is that of a
-    /// `MIGRATE`, in milliseconds. O(moves x primaries).
+    /// Returns the classic commands for a range of moves. For each slot: `IMPORTING` at the target,
+    /// `MIGRATING` at the source, the keys in batches of `batch`, then `SETSLOT NODE` at the target,
+    /// at the source, and at the other primaries. In this order the slot always has an owner. A
+    /// crash leaves the slot open, not lost, and all commands can be sent again. `timeout` is the
+    /// timeout of a `MIGRATE`, in milliseconds. O(moves x primaries).
     ///
-    /// A key that is at the target already stops `MIGRATE` with `BUSYKEY`: `REPLACE` is not
-    /// given, since it is the newer one that would be lost. Nor is a password: where servers want
-    /// one, `AUTH2` and `AUTH` of a `MIGRATE` come before `KEYS`.
+    /// `MIGRATE` stops with `BUSYKEY` at a key that the target already has. The commands do not use
+    /// `REPLACE`, because it would overwrite the newer value. They contain no password either: if
+    /// servers need one, add `AUTH` or `AUTH2` to `MIGRATE` before `KEYS`.
     ///
-    /// Source: Redis Cluster specification, "Live reconfiguration"; sent to Redis 7.0.15.
+    /// Source: Redis Cluster specification, "Live reconfiguration"; the commands were run against
+    /// Redis 7.0.15.
     ///
     /// # Errors
     ///
-    /// As [`progress`](Self::progress); [`Error::Parameter`] for a batch of 0, for moves beyond
-    /// the plan, or for a node without a known address.
+    /// Those of [`progress`](Self::progress); [`Error::Parameter`] for a batch of 0, for moves
+    /// beyond the plan, or for a node without a known address.
     ///
     /// ```
     /// use hashroute::redis::{Goal, SlotPlan, SlotRule, Table};
@@ -129,16 +131,16 @@ impl SlotPlan {
         Ok(actions)
     }
 
-    /// The atomic move of these slots, of Redis 8.4 and later: one `CLUSTER MIGRATION IMPORT` at
-    /// the target for each pair of source and target, since a task has one source; up to 256
-    /// ranges each. O(moves).
+    /// Returns the atomic commands for a range of moves, for Redis 8.4 and later. Each pair of
+    /// source and target has its own `CLUSTER MIGRATION IMPORT` at the target, because a task has
+    /// one source; a command has up to 256 ranges. O(moves).
     ///
     /// Source: Redis documentation, `CLUSTER MIGRATION`.
     ///
     /// # Errors
     ///
-    /// As [`classic`](Self::classic); [`Error::Unsupported`] for a slot with a mark, which such
-    /// servers refuse: the classic commands finish it.
+    /// Those of [`classic`](Self::classic), except for the batch; [`Error::Unsupported`] for a slot
+    /// with a mark, because these servers refuse it: finish it by the classic commands.
     ///
     /// ```
     /// use hashroute::redis::{Goal, SlotPlan, SlotRule, Table};
@@ -156,7 +158,7 @@ impl SlotPlan {
             if table.marks.contains_key(&step.slot) {
                 return Err(Error::Unsupported {
                     what: Refusal::AtomicMoveBegun,
-                    advice: "finish it by the classic commands",
+                    advice: "finish it with the classic commands",
                 });
             }
             pairs
@@ -190,7 +192,7 @@ impl SlotPlan {
         Ok(actions)
     }
 
-    /// These moves without those that are done.
+    /// Returns a range of moves without those that are done.
     fn some(&self, table: &Table, moves: Range<usize>) -> Result<Vec<Move<'_>>, Error> {
         let Some(steps) = self.steps.get(moves.clone()) else {
             let value = format!("{}..{}", moves.start, moves.end);
@@ -218,7 +220,8 @@ fn move_slot(
         return Ok(());
     };
     let source = address(table, from)?;
-    // Where the target owns it already, only the last words are missing.
+    // If the target already owns the slot, an earlier run got that far: only the last commands are
+    // missing.
     if table.owner(slot).is_some_and(|owner| owner.id() != to) {
         actions.push(send(
             &target,
@@ -241,7 +244,7 @@ fn move_slot(
     Ok(())
 }
 
-/// All keys of a slot from one server to another.
+/// Returns the action that moves all keys of a slot from one server to another.
 pub(super) fn empty(from: &Address, to: &Address, slot: u32, batch: u32, timeout: u32) -> Action {
     let (host, port) = (to.host(), to.port());
     Action::Empty {
@@ -274,6 +277,6 @@ pub(super) fn address(table: &Table, id: &str) -> Result<Address, Error> {
     Err(Error::parameter(
         "address of node",
         id,
-        "one that can be connected to",
+        "a host and a port that a client can connect to",
     ))
 }

@@ -1,4 +1,4 @@
-//! Plans where each slot counts the same.
+//! Plans in which each slot counts 1.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -7,9 +7,9 @@ use core::cmp::Reverse;
 use super::{NOBODY, Step, index};
 use crate::redis::Table;
 
-/// Shares by largest remainder, then slots from over to under. Slots of one owner go in
-/// contiguous pieces, the highest first, so that tables stay readable. Each move is said to carry
-/// `load`.
+/// Plans the moves: shares by largest remainder, then slots from nodes above their share to nodes
+/// below it. A node gives its highest slots, in ascending order, so that ranges stay contiguous and
+/// tables readable. Each move carries `load`.
 pub(super) fn steps(table: &Table, weights: &[u32], load: u64) -> Vec<Step> {
     let owned = table.counts();
     let quotas = quotas(table.rule().slots(), weights, &owned);
@@ -26,7 +26,7 @@ pub(super) fn steps(table: &Table, weights: &[u32], load: u64) -> Vec<Step> {
         core::iter::repeat_n(index(taker), quota.saturating_sub(*owned) as usize)
     });
     let mut given: Vec<(u32, u32)> = free.into_iter().map(|slot| (slot, NOBODY)).collect();
-    // Who is drained goes first: it is on its way out.
+    // Drained nodes give first: they are to leave the cluster.
     let mut order: Vec<usize> = (0..owned.len()).collect();
     order.sort_by_key(|giver| weights[*giver] > 0);
     for giver in order {
@@ -48,12 +48,13 @@ pub(super) fn steps(table: &Table, weights: &[u32], load: u64) -> Vec<Step> {
         .collect()
 }
 
-/// How many slots each node should own: the whole part of slots x weight / sum, and one more for
-/// the largest fractions; at ties for who has most over its whole part, since that saves a move,
-/// then for the first id.
+/// Returns the number of slots that each node should own: the integer part of
+/// slots x weight / sum of weights, plus one for the largest fractions. At equal fractions, the
+/// node with the largest surplus over its integer part comes first, because that saves a move; then
+/// the first id.
 fn quotas(slots: u32, weights: &[u32], owned: &[u32]) -> Vec<u32> {
     let total: u64 = weights.iter().map(|weight| u64::from(*weight)).sum();
-    // At most 2^20 x 2^32.
+    // No overflow: at most 2^20 slots x a weight below 2^32.
     let product = |node: usize| u64::from(slots) * u64::from(weights[node]);
     let mut quotas: Vec<u32> = (0..weights.len())
         .map(|node| u32::try_from(product(node) / total.max(1)).unwrap_or(slots))

@@ -1,4 +1,4 @@
-//! What a resharding that stopped has left: moves to finish, marks to take back.
+//! Repairs after an interrupted resharding: moves to finish and marks to remove.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -10,13 +10,14 @@ use crate::Error;
 use crate::redis::{ClusterNode, Mark, Role, Table};
 
 impl SlotPlan {
-    /// The moves that would close all slots that are open: each goes where its owner sends it,
-    /// else to who imports it from the owner. A peer that is a replica by now stands for its
-    /// primary. Marks that fit no owner are [`stray`](Self::stray). O(marks x log).
+    /// Plans the moves that close all open slots. A slot goes to the node to which its owner sends
+    /// it, or else to the node that imports it from the owner. A target that is now a replica stands
+    /// for its primary. Marks that do not fit the owner are [`stray`](Self::stray).
+    /// O(marks x log slots).
     ///
     /// # Errors
     ///
-    /// [`Error::Parameter`] where a server failed that has to act.
+    /// [`Error::Parameter`] if a server that has to act has failed.
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, Mark, SlotPlan, SlotRule, Table};
@@ -43,8 +44,8 @@ impl SlotPlan {
         Ok(Self::from_steps(table, open.into_values().collect()))
     }
 
-    /// Marks that no move of this plan goes by: slot, node, mark. No other plan begins while
-    /// there are any. O(marks x log).
+    /// Returns the marks that belong to no move of this plan, as (slot, node, mark). While any
+    /// exists, [`SlotPlan::new`] refuses to plan. O(marks x log marks).
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, Mark, SlotPlan, SlotRule, Table};
@@ -69,16 +70,17 @@ impl SlotPlan {
         marks.collect::<Vec<_>>().into_iter()
     }
 
-    /// The commands that take back the marks that are [`stray`](Self::stray), to be sent before
-    /// those of the plan: `SETSLOT STABLE`. Before it, who imports a slot that it does not get
-    /// gives the keys it has to the owner, where clients look for them. O(marks x log).
+    /// Returns the commands that remove the [`stray`](Self::stray) marks: `SETSLOT STABLE`. Send
+    /// them before the commands of the plan. A node that imports a slot and does not get it first
+    /// sends its keys of that slot to the owner, where clients look for them.
+    /// O(marks x log marks).
     ///
-    /// Source: Redis documentation, `CLUSTER SETSLOT`; sent to Redis 7.0.15.
+    /// Source: Redis documentation, `CLUSTER SETSLOT`; the commands were run against Redis 7.0.15.
     ///
     /// # Errors
     ///
-    /// [`Error::Parameter`] for a batch of 0, for a node without a known address, or for an owner
-    /// that failed.
+    /// [`Error::Parameter`] for a batch of 0, for a node without a known address, or for a failed
+    /// owner.
     ///
     /// ```
     /// use hashroute::redis::{SlotPlan, SlotRule, Table};
@@ -109,7 +111,7 @@ impl SlotPlan {
     }
 }
 
-/// The move that one mark tells of, if it fits the owner.
+/// Returns the move that a mark describes; `None` if it does not fit the owner of the slot.
 fn step(table: &Table, slot: u32, id: &str, mark: &Mark) -> Result<Option<Step>, Error> {
     let (from, to) = match mark {
         Mark::Migrating(to) => (id, &**to),
@@ -135,7 +137,7 @@ fn step(table: &Table, slot: u32, id: &str, mark: &Mark) -> Result<Option<Step>,
 
 fn works(table: &Table, id: &str) -> Result<(), Error> {
     if table.node(id).is_some_and(|node| node.flags().failed) {
-        let expected = "a server that works, since slots on the move need it: bring it back, let a replica take its place, or forget it";
+        let expected = "a working server, because slots on the move need it: restart it, promote a replica, or forget it";
         return Err(Error::parameter("node", id, expected));
     }
     Ok(())

@@ -1,15 +1,15 @@
-//! From the table as it is to the shares that are wanted, with the fewest moves.
+//! Plans that move slots from the current table to the wanted shares, with few moves.
 //!
-//! | | slots counted | slots weighed |
+//! | | each slot counts 1 | slots have loads |
 //! |---|---|---|
 //! | share of a node | slots x weight / sum of weights, by largest remainder | load x weight / sum of weights |
-//! | moves | the sum of what nodes have over their share: none could be fewer | from the fullest to the emptiest, the slot that fits best first: few, not proved the fewest |
-//! | ends | at the shares exactly | where no slot that stayed would bring the fullest and the emptiest closer |
-//! | cost | O(slots + n log n) | O(slots x log) |
+//! | moves | the sum of all surpluses over the shares: the minimum | from the fullest node to the emptiest, the slot that fits best first: few, but not proved minimal |
+//! | end | every node has exactly its share | no slot that has not moved would bring the fullest and the emptiest node closer |
+//! | cost | O(slots + n log n) | O(slots x log slots) |
 //!
-//! A plan is a list of moves, each of one slot, in an order that may be stopped anywhere: every
-//! state on the way is a whole table. Where slots are counted, nobody is ever further from its
-//! share than before; where they are weighed, a heavy slot may take its new owner past it.
+//! A plan is a list of moves of one slot each. It may stop after any move: the table is complete at
+//! each point. If each slot counts 1, no move takes a node further from its share. If slots have
+//! loads, a heavy slot may take its new owner beyond its share.
 
 mod commands;
 mod counted;
@@ -25,7 +25,7 @@ pub use commands::Action;
 use super::{ClusterNode, Role, Table};
 use crate::{Error, Limit, Refusal};
 
-/// What a plan should reach: a weight for each primary, and what the slots weigh.
+/// The goal of a plan: a weight for each primary and, if wanted, a load for each slot.
 ///
 /// ```
 /// use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
@@ -45,26 +45,12 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// Nobody has a weight yet. Nodes without one are drained.
-    ///
-    /// ```
-    /// use hashroute::redis::{Goal, SlotPlan, SlotRule, Table};
-    ///
-    /// assert!(SlotPlan::new(&Table::new(SlotRule::REDIS), &Goal::new()).is_err());
-    /// ```
+    /// Builds a goal without weights. A node without a weight is drained.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Weight 1 for every primary that did not fail.
-    ///
-    /// ```
-    /// use hashroute::redis::{ClusterNode, Goal, SlotRule, Table};
-    ///
-    /// let table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
-    /// assert_eq!(Goal::even(&table), Goal::new().with_weight("a", 1));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Builds a goal with weight 1 for every primary that has not failed.
     pub fn even(table: &Table) -> Self {
         let nodes = table.nodes().iter();
         let nodes = nodes.filter(|node| node.role() == Role::Primary && !node.flags().failed);
@@ -74,25 +60,15 @@ impl Goal {
         }
     }
 
-    /// The same with this weight for a node; 0 drains it.
-    ///
-    /// ```
-    /// # use hashroute::redis::Goal;
-    /// assert_ne!(Goal::new().with_weight("a", 2), Goal::new());
-    /// ```
+    /// Sets the weight of a node; 0 drains it.
     #[must_use]
     pub fn with_weight(mut self, id: impl Into<Box<str>>, weight: u32) -> Self {
         self.weights.insert(id.into(), weight);
         self
     }
 
-    /// The same with slots that are weighed, by keys, bytes or requests as the caller counted
-    /// them, instead of counted: one number for each slot.
-    ///
-    /// ```
-    /// # use hashroute::redis::Goal;
-    /// assert_ne!(Goal::new().with_loads(vec![7; 16_384]), Goal::new());
-    /// ```
+    /// Sets one load for each slot, such as its keys, bytes or requests. Without loads, each slot
+    /// counts 1.
     #[must_use]
     pub fn with_loads(mut self, loads: Vec<u64>) -> Self {
         self.loads = Some(loads);
@@ -100,7 +76,7 @@ impl Goal {
     }
 }
 
-/// One slot that changes hands.
+/// The move of one slot.
 ///
 /// ```
 /// use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
@@ -116,15 +92,15 @@ impl Goal {
 pub struct Move<'p> {
     /// The slot.
     pub slot: u32,
-    /// Its owner; `None` where it is nobody's yet.
+    /// The id of its owner; `None` if it is unassigned.
     pub from: Option<&'p str>,
-    /// Its owner to be.
+    /// The id of its new owner.
     pub to: &'p str,
-    /// What it weighs; 1 where slots are counted.
+    /// Its load; 1 if the goal has no loads.
     pub load: u64,
 }
 
-/// How much of a plan one step may do.
+/// The limits of one step of a plan.
 ///
 /// ```
 /// assert_eq!(hashroute::redis::SlotBudget::default().slots, u32::MAX);
@@ -132,9 +108,9 @@ pub struct Move<'p> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SlotBudget {
-    /// Slots in a step, at least 1.
+    /// The maximum number of slots in a step, at least 1.
     pub slots: u32,
-    /// Load in a step; a slot that is heavier has a step for itself.
+    /// The maximum load of a step. A slot with a larger load has its own step.
     pub load: u64,
 }
 
@@ -149,7 +125,7 @@ impl Default for SlotBudget {
 
 builder! { SlotBudget: with_slots(slots: u32), with_load(load: u64) }
 
-/// How far a table has come with a plan.
+/// The progress of a table with a plan.
 ///
 /// ```
 /// use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
@@ -162,30 +138,22 @@ builder! { SlotBudget: with_slots(slots: u32), with_load(load: u64) }
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Moves that are done.
+    /// The number of moves that are done.
     pub done: usize,
-    /// Moves that have begun: the slot is marked.
+    /// The number of moves that have begun: an end of the move has a mark for the slot.
     pub open: usize,
-    /// Moves that have not begun.
+    /// The number of moves that have not begun.
     pub left: usize,
 }
 
 impl Progress {
-    /// Whether nothing is left to do.
-    ///
-    /// ```
-    /// # use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
-    /// let table = Table::with_nodes(SlotRule::REDIS, [ClusterNode::new("a")?])?;
-    /// let plan = SlotPlan::new(&table, &Goal::even(&table))?;
-    /// assert!(!plan.progress(&table)?.is_done());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns whether all moves are done.
     pub const fn is_done(self) -> bool {
         self.open + self.left == 0
     }
 }
 
-/// In place of the index of a node: nobody has the slot.
+/// Stands for the index of a node if the slot is unassigned.
 const NOBODY: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,7 +164,7 @@ struct Step {
     load: u64,
 }
 
-/// Moves from a table to a [`Goal`]. Deterministic: the same table and goal give the same plan.
+/// The moves from a table to a [`Goal`]. The same table and goal always give the same plan.
 ///
 /// ```
 /// use hashroute::redis::{SlotBudget, ClusterNode, Goal, SlotPlan, SlotRule, Table};
@@ -214,22 +182,22 @@ struct Step {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotPlan {
-    /// Ids, by index in the table.
+    /// The ids of the table's nodes, in its order.
     ids: Vec<Box<str>>,
     steps: Vec<Step>,
 }
 
 impl SlotPlan {
-    /// The moves from a table to a goal: first slots of nobody, then those of nodes that are
-    /// drained, then surplus.
+    /// Plans the moves from a table to a goal: first the unassigned slots, then the slots of drained
+    /// nodes, then the surplus of the others.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNode`]; [`Error::Weight`] for a node that is no primary that works;
-    /// [`Error::Parameter`] for weights of 0 alone, for loads that are not one a slot, or for a
-    /// failed owner that would have to give slots; [`Error::Capacity`] for loads whose sum
-    /// exceeds 64 bits; [`Error::Unsupported`] while slots are on the move:
-    /// [`finish`](Self::finish) them first.
+    /// [`Error::UnknownNode`]. [`Error::Weight`] for a weight above 0 of a replica or a failed
+    /// node. [`Error::Parameter`] if all weights are 0, if the number of loads is not the number of
+    /// slots, or if a failed owner would have to give slots. [`Error::Capacity`] if the sum of the
+    /// loads exceeds 64 bits. [`Error::Unsupported`] while slots are on the move:
+    /// [`finish`](Self::finish) those moves first.
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
@@ -237,7 +205,7 @@ impl SlotPlan {
     /// let nodes = [ClusterNode::new("a")?, ClusterNode::new("b")?];
     /// let mut table = Table::with_nodes(SlotRule::REDIS, nodes)?;
     /// table.assign(0..=16_383, "a")?;
-    /// // Draining: all of a's slots go to b.
+    /// // Drain a: all its slots go to b.
     /// let plan = SlotPlan::new(&table, &Goal::new().with_weight("b", 1))?;
     /// assert_eq!(plan.len(), 16_384);
     /// # Ok::<(), hashroute::Error>(())
@@ -246,7 +214,7 @@ impl SlotPlan {
         if table.marks().next().is_some() {
             return Err(Error::Unsupported {
                 what: Refusal::SlotsOnTheMove,
-                advice: "finish the moves that are open first, then plan again",
+                advice: "finish the open moves first, then plan again",
             });
         }
         let weights = weights(table, goal)?;
@@ -254,7 +222,7 @@ impl SlotPlan {
             None => counted::steps(table, &weights, 1),
             Some(loads) if loads.len() == table.rule().slots() as usize => {
                 if sum(loads)? == 0 {
-                    // Nothing to weigh: who joins is to have a share all the same.
+                    // All loads are 0, but a new node must still get slots: count them instead.
                     counted::steps(table, &weights, 0)
                 } else {
                     weighed::steps(table, &weights, loads)
@@ -271,7 +239,7 @@ impl SlotPlan {
         };
         if let Some(step) = steps.iter().find(dead) {
             let id = table.nodes()[step.from as usize].id();
-            let expected = "a primary that works to move slots from: promote its replica first";
+            let expected = "a working primary as the source of slots: promote its replica first";
             return Err(Error::parameter("owner", id, expected));
         }
         Ok(Self::from_steps(table, steps))
@@ -284,38 +252,17 @@ impl SlotPlan {
         }
     }
 
-    /// How many slots move.
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotPlan, SlotRule, Table};
-    ///
-    /// assert_eq!(SlotPlan::finish(&Table::new(SlotRule::REDIS))?.len(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the number of moves.
     pub fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// Whether nothing is to do.
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotPlan, SlotRule, Table};
-    ///
-    /// assert!(SlotPlan::finish(&Table::new(SlotRule::REDIS))?.is_empty());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns whether the plan has no moves.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// All moves, in order.
-    ///
-    /// ```
-    /// use hashroute::redis::{SlotPlan, SlotRule, Table};
-    ///
-    /// assert_eq!(SlotPlan::finish(&Table::new(SlotRule::REDIS))?.moves().count(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns all moves, in order.
     pub fn moves(&self) -> impl ExactSizeIterator<Item = Move<'_>> {
         self.steps.iter().map(|step| self.show(step))
     }
@@ -330,8 +277,8 @@ impl SlotPlan {
         }
     }
 
-    /// The same moves, in order, cut into steps that keep to a budget: each is a range of
-    /// [`moves`](Self::moves), none is empty. O(moves) for all.
+    /// Cuts the moves into steps within a budget. Each step is a non-empty range of
+    /// [`moves`](Self::moves). O(moves) for all.
     ///
     /// ```
     /// use hashroute::redis::{SlotBudget, ClusterNode, Goal, SlotPlan, SlotRule, Table};
@@ -361,12 +308,14 @@ impl SlotPlan {
         })
     }
 
-    /// Does some of the moves in a table, as if the servers had: owners change, marks of these
-    /// slots go. Epochs stay. Moves that are done already stay done. O(moves).
+    /// Applies a range of moves to a table, as if the servers had made them. Sets the owners and
+    /// removes the marks of both ends; epochs stay. Moves that are already done stay done.
+    /// O(moves).
     ///
     /// # Errors
     ///
-    /// As [`progress`](Self::progress); nothing has changed then.
+    /// [`Error::Parameter`] for a range beyond the plan; those of [`progress`](Self::progress). The
+    /// table is unchanged then.
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
@@ -398,14 +347,14 @@ impl SlotPlan {
         Ok(())
     }
 
-    /// How far a table has come with this plan: for going on after a stop, or in another process.
-    /// What is [left](Self::left) is what its moves say and the table does not. O(moves log n).
+    /// Counts the moves that a table has done, begun and not begun. Use it to continue after a stop
+    /// or in another process; [`left`](Self::left) returns the remaining moves. O(moves log n).
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNode`] and [`Error::Parameter`] where the table went another way: a slot
-    /// of the plan is with a node that is neither its old owner nor its new one, or that one is
-    /// gone. Plan again.
+    /// [`Error::UnknownNode`] and [`Error::Parameter`] if the table does not fit the plan: the owner
+    /// of a slot is neither the old nor the new one, or the new owner is gone or no primary. Plan
+    /// again.
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
@@ -434,14 +383,14 @@ impl SlotPlan {
         Ok(progress)
     }
 
-    /// The plan without the moves that a table has done. O(moves log n).
+    /// Returns the plan without the moves that a table has done. O(moves log n).
     ///
-    /// Whoever has lost the plan makes a new one for the same goal. Where slots are counted, it has
-    /// as many moves as this, if not always the same; where they are weighed, it may have more.
+    /// If the plan is lost, make a new one for the same goal. Without loads, it has the same number
+    /// of moves as this one, though perhaps other moves. With loads, it may have more.
     ///
     /// # Errors
     ///
-    /// As [`progress`](Self::progress).
+    /// Those of [`progress`](Self::progress).
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
@@ -468,7 +417,7 @@ impl SlotPlan {
             let owner = table.owner(step.slot).map(ClusterNode::id);
             let on_the_way = owner == step.from || owner == Some(step.to);
             if !on_the_way || target.role() != Role::Primary || step.slot >= table.rule().slots() {
-                let expected = "a slot of the table that the plan was made for: plan again";
+                let expected = "a slot with its old or new owner of the plan: plan again";
                 return Err(Error::parameter("slot of the plan", step.slot, expected));
             }
         }
@@ -476,7 +425,7 @@ impl SlotPlan {
     }
 }
 
-/// How far a table is with one move.
+/// The progress of a table with one move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Done,
@@ -497,7 +446,7 @@ impl State {
     }
 }
 
-/// The weight of each node, by index; of those that no weight was given for, 0.
+/// Returns the weight of each node by its index; 0 for a node that the goal does not name.
 fn weights(table: &Table, goal: &Goal) -> Result<Vec<u32>, Error> {
     let mut weights = alloc::vec![0; table.nodes().len()];
     for (id, weight) in &goal.weights {
@@ -507,7 +456,7 @@ fn weights(table: &Table, goal: &Goal) -> Result<Vec<u32>, Error> {
             return Err(Error::Weight {
                 name: id.clone(),
                 weight: *weight,
-                expected: "0, since it is no primary that works",
+                expected: "0, because it is not a working primary",
             });
         }
         weights[at] = *weight;
@@ -516,7 +465,7 @@ fn weights(table: &Table, goal: &Goal) -> Result<Vec<u32>, Error> {
         return Err(Error::parameter(
             "weights",
             "0",
-            "at least one primary with more, to take the slots",
+            "at least one primary with a weight above 0, to take the slots",
         ));
     }
     Ok(weights)
@@ -530,7 +479,7 @@ fn sum(loads: &[u64]) -> Result<u64, Error> {
         what: Limit::LoadUnits,
         wanted: u64::MAX,
         limit: u64::MAX,
-        advice: "give loads in larger units: their sum must fit into 64 bits",
+        advice: "give the loads in larger units: their sum must fit into 64 bits",
     })
 }
 

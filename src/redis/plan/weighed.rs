@@ -1,9 +1,9 @@
-//! Plans where slots weigh what they hold.
+//! Plans in which slots have loads.
 //!
-//! Fewest moves to even loads is bin packing, so this is a heuristic: slots of nobody and of nodes
-//! that are drained go to the emptiest node, the heaviest first; then the fullest node gives the
-//! emptiest the slot that brings both closest to their shares, until no slot does. A slot without
-//! load stays where it is.
+//! To reach even loads with the fewest moves is a bin-packing problem, so this is a heuristic.
+//! First, unassigned slots and slots of drained nodes go to the emptiest node, the heaviest first.
+//! Then the fullest node gives the emptiest the slot that brings both closest to their shares, until
+//! no slot does. Otherwise, a slot with load 0 stays at its owner.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
@@ -13,19 +13,19 @@ use core::cmp::Reverse;
 use super::{NOBODY, Step, index};
 use crate::redis::Table;
 
-/// Loads and shares in units of 1 / sum of weights, so that shares are whole: at most 2^64, the
-/// sum of all loads, x 2^48.
+/// Loads and shares in units of 1 / sum of weights, so that shares are integers. They fit: the sum
+/// of the loads is below 2^64, that of the weights below 2^48 (2^16 nodes x 2^32).
 type Load = i128;
 
 struct State<'t> {
     loads: &'t [u64],
-    /// Sum of weights.
+    /// The sum of the weights.
     unit: Load,
-    /// By node: what it has over its share, or under it where negative.
+    /// For each node its load minus its share.
     excess: Vec<Load>,
-    /// By node: slots that it owned from the start and still does, by load.
+    /// For each node the slots that it owned at the start and still owns, by load.
     own: Vec<BTreeSet<(u64, Reverse<u32>)>>,
-    /// By node: how many slots it has.
+    /// For each node its number of slots.
     counts: Vec<u32>,
     steps: Vec<Step>,
 }
@@ -78,7 +78,7 @@ impl<'t> State<'t> {
         });
     }
 
-    /// Slots that must go somewhere: of nobody first, then of nodes without weight.
+    /// Assigns the slots that must move: unassigned slots first, then those of drained nodes.
     fn hand_out(&mut self, table: &Table, weights: &[u32]) {
         let owners = (0..table.rule().slots()).map(|slot| (slot, table.owner_index(slot)));
         let must = owners.filter(|(_, owner)| owner.is_none_or(|owner| weights[owner] == 0));
@@ -95,8 +95,8 @@ impl<'t> State<'t> {
         }
     }
 
-    /// The emptiest is the least; of two as empty the one with fewer slots, since those that
-    /// hold nothing must be spread as well.
+    /// Returns the sort key of a taker: the emptiest node first; at a tie the node with the fewest
+    /// slots, so that slots with load 0 are spread, too.
     fn need(&self, node: usize) -> (Load, u32, usize) {
         (self.excess[node], self.counts[node], node)
     }
@@ -110,7 +110,7 @@ impl<'t> State<'t> {
         let mut givers: BTreeMap<_, _> = weighted
             .map(|node| ((self.excess[node], Reverse(node)), node))
             .collect();
-        // Each turn moves a slot, which never moves again, or retires a giver.
+        // The loop ends: each turn moves a slot, which never moves again, or removes a giver.
         while let (Some((key, giver)), Some((_, taker))) =
             (givers.pop_last(), takers.first().copied())
         {
@@ -134,8 +134,9 @@ impl<'t> State<'t> {
         }
     }
 
-    /// The slot that brings the two closest: of the heaviest that neither overshoots with and the
-    /// lightest above it the better; none where neither makes it better.
+    /// Returns the slot that brings the two nodes closest to their shares; `None` if no slot helps.
+    /// Only two candidates are needed: the heaviest slot with which neither node overshoots, and
+    /// the next heavier one.
     fn best(&self, giver: usize, taker: usize) -> Option<u32> {
         let (surplus, lack) = (self.excess[giver], -self.excess[taker]);
         if surplus <= 0 || lack <= 0 {

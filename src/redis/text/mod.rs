@@ -1,11 +1,11 @@
-//! What servers print of a cluster, read and written.
+//! Reads and writes the descriptions of a cluster that servers print.
 //!
 //! | form | read | written |
 //! |---|---|---|
 //! | `CLUSTER NODES`, `nodes.conf` | [`Table::from_nodes_text`] | [`Table::nodes_text`], [`Table::conf_text`] |
 //! | `CLUSTER SLOTS` | [`Table::from_slots`] | [`Table::to_slots`] |
 //! | `CLUSTER SHARDS` | [`Table::from_shards`] | [`Table::to_shards`] |
-//! | the last two as `redis-cli` prints them | [`Reply::from_printed`] | `Display` of [`Reply`] |
+//! | the replies above as `redis-cli` prints them | [`Reply::from_printed`] | `Display` of [`Reply`] |
 //! | any of these | [`Table::from_text`] | |
 
 mod nodes;
@@ -26,16 +26,12 @@ use super::{SlotRule, Table};
 use crate::{Error, Limit};
 
 impl Table {
-    /// The most bytes of text that are read: what 65,536 nodes need, and no more.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::redis::Table::MAX_TEXT, 64 << 20);
-    /// ```
+    /// The maximum size of a text in bytes: enough for 65,536 nodes.
     pub const MAX_TEXT: usize = 64 << 20;
 
-    /// Reads whatever a server, or `redis-cli` in between, prints of its cluster: the text of
-    /// `CLUSTER NODES` or `nodes.conf`, or the reply to `CLUSTER SHARDS` or `CLUSTER SLOTS`, the
-    /// latter two as they look on a terminal or in a pipe. O(text + slots).
+    /// Reads a description of a cluster in any known form: the text of `CLUSTER NODES` or
+    /// `nodes.conf`, or the reply to `CLUSTER SHARDS` or `CLUSTER SLOTS` as `redis-cli` prints it to
+    /// a terminal or into a pipe. O(text + slots).
     ///
     /// # Errors
     ///
@@ -57,7 +53,7 @@ impl Table {
         let Some(first) = first else {
             return Err(wrong(
                 1,
-                "nothing but white space: expected what a server printed",
+                "the text is empty: expected the output of CLUSTER NODES, SLOTS or SHARDS",
             ));
         };
         if ["1) ", "1# ", "(empty "]
@@ -73,7 +69,8 @@ impl Table {
         Self::from_reply(&raw::read(text)?, rule)
     }
 
-    /// `CLUSTER SLOTS` starts with a number, `CLUSTER SHARDS` with a word.
+    /// Builds a table from either reply: `CLUSTER SLOTS` starts with a number, `CLUSTER SHARDS` with
+    /// a word.
     fn from_reply(reply: &Reply, rule: SlotRule) -> Result<Self, Error> {
         let first = reply.items().and_then(<[Reply]>::first);
         let is_slots = first
@@ -96,11 +93,11 @@ fn check_size(text: &str) -> Result<(), Error> {
         what: Limit::TextBytes,
         wanted: text.len() as u64,
         limit: Table::MAX_TEXT as u64,
-        advice: "give what one server printed of its cluster",
+        advice: "give the output of one server",
     })
 }
 
-/// An error in line `line`, from 1.
+/// Builds an error for a line, counted from 1.
 fn wrong(line: usize, reason: impl Into<String>) -> Error {
     Error::Config {
         line,

@@ -1,12 +1,12 @@
-//! The text of `CLUSTER NODES` and `nodes.conf`: a line a node.
+//! The text of `CLUSTER NODES` and `nodes.conf`: one line for each node.
 //!
 //! ```text
 //! id host:port@bus[,hostname[,name=value..]] flags primary ping-sent pong-received epoch link slot..
 //! vars currentEpoch n lastVoteEpoch n
 //! ```
 //!
-//! A slot is `n`, `n-m`, or on the reporting node's line `[n->-id]` while it migrates and
-//! `[n-<-id]` while it is imported. The line of `vars` stands in files alone.
+//! Slots are `n` or `n-m`. The line of the reporting node also has `[n->-id]` for a slot that it
+//! migrates and `[n-<-id]` for one that it imports. Only files have the line `vars`.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -21,7 +21,7 @@ use crate::redis::{Address, ClusterNode, Flags, Link, Mark, Role, SlotRange, Slo
 
 type Field = fn(&mut Flags) -> &mut bool;
 
-/// Names of flags, in the order in which servers write them; the roles stand between.
+/// The names of the flags, in the order in which servers write them. The role comes after `myself`.
 const FLAGS: [(&str, Field); 6] = [
     ("myself", |flags| &mut flags.myself),
     ("fail?", |flags| &mut flags.suspected),
@@ -32,14 +32,14 @@ const FLAGS: [(&str, Field); 6] = [
 ];
 
 impl Table {
-    /// Reads what `CLUSTER NODES` prints, or a file `nodes.conf`. O(text + slots).
+    /// Reads the output of `CLUSTER NODES` or a file `nodes.conf`. O(text + slots).
     ///
-    /// Where two lines claim a slot, the higher epoch has it, at a tie the smaller id, which is
-    /// the one that would raise its epoch.
+    /// If two lines claim a slot, the node with the higher epoch gets it; at a tie the node with the
+    /// smaller id, which is the one that would raise its epoch.
     ///
     /// # Errors
     ///
-    /// [`Error::Config`] with the line that is wrong; [`Error::DuplicateNode`];
+    /// [`Error::Config`] with the number of the wrong line; [`Error::DuplicateNode`];
     /// [`Error::Capacity`] beyond [`MAX_TEXT`](Self::MAX_TEXT) or
     /// [`MAX_NODES`](Self::MAX_NODES).
     ///
@@ -77,9 +77,9 @@ impl Table {
         Ok(table)
     }
 
-    /// What `CLUSTER NODES` prints: nodes in order of id, and the marks of
-    /// [`myself`](Self::myself) alone, or of all where no node is that. What would break a line
-    /// apart, such as a space in a host name, is written as `_`. O(slots + n log n).
+    /// Writes the text of `CLUSTER NODES`, with nodes sorted by id. It has the marks of
+    /// [`myself`](Self::myself) only, or of all nodes if there is no such node. Characters that
+    /// would split a line, such as a space in a host name, become `_`. O(slots + n log n).
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, SlotRule, Table};
@@ -113,7 +113,7 @@ impl Table {
             .collect()
     }
 
-    /// What a server keeps in `nodes.conf`: [`nodes_text`](Self::nodes_text), and the epochs.
+    /// Writes the text of a `nodes.conf`: [`nodes_text`](Self::nodes_text) and the epochs.
     ///
     /// ```
     /// use hashroute::redis::{SlotRule, Table};
@@ -126,7 +126,7 @@ impl Table {
         self.nodes_text() + &alloc::format!("vars currentEpoch {current} lastVoteEpoch {vote}\n")
     }
 
-    /// Returns the index of a node whose marks are written.
+    /// Returns the index of a node if its marks are written.
     fn shown(&self, id: &str) -> Option<usize> {
         let written = self.myself().is_none_or(|myself| myself.id() == id);
         self.index_of(id).filter(|_| written)
@@ -141,12 +141,12 @@ fn read_vars(table: &mut Table, line: &str, at: usize) -> Result<(), Error> {
     let mut words = line.split_whitespace().skip(1);
     while let Some(name) = words.next() {
         let value = words.next().and_then(number);
-        let value = value.ok_or_else(|| wrong(at, "expected a number behind each name"))?;
+        let value = value.ok_or_else(|| wrong(at, "expected a number after each name"))?;
         match name {
-            // Never below what a node of the table has, as a server sees to when it starts.
+            // A server that starts raises it to the highest epoch of its nodes as well.
             "currentEpoch" => table.current_epoch = table.current_epoch.max(value),
             "lastVoteEpoch" => table.last_vote_epoch = value,
-            _ => {} // a later server may keep more
+            _ => {} // a later version may write more
         }
     }
     Ok(())
@@ -177,12 +177,12 @@ fn node(line: &str, at: usize) -> Result<ClusterNode, Error> {
         "disconnected" => Ok(node.with_link(Link::Disconnected)),
         _ => Err(wrong(
             at,
-            "expected connected or disconnected behind the epoch",
+            "expected connected or disconnected after the epoch",
         )),
     }
 }
 
-/// `host:port@bus,hostname,name=value`; the first servers wrote `host:port` alone.
+/// Reads `host:port@bus,hostname,name=value`. The first versions wrote `host:port` only.
 fn read_address(node: ClusterNode, text: &str, at: usize) -> Result<ClusterNode, Error> {
     let wrong = || {
         wrong(
@@ -231,11 +231,11 @@ fn read_flags(
     Ok(match (role, primary) {
         (_, "-") => node,
         (Role::Replica, id) => node.with_primary(id),
-        _ => return Err(wrong(at, "only a slave has a primary: expected - there")),
+        _ => return Err(wrong(at, "only a slave has a primary: expected -")),
     })
 }
 
-/// One word behind the link: slots, which it gives, or a mark, which it sets.
+/// Reads one word after the link state. Returns a range of slots; sets a mark in the table.
 fn slots(table: &mut Table, id: &str, word: &str, at: usize) -> Result<Option<SlotRange>, Error> {
     let reason = || {
         wrong(
@@ -258,7 +258,7 @@ fn slots(table: &mut Table, id: &str, word: &str, at: usize) -> Result<Option<Sl
     Ok(Some(range))
 }
 
-/// Each slot once, however often a line names it: no more work than there are slots.
+/// Merges the ranges of a line, so that a slot that it names many times costs no more than once.
 fn merged(mut ranges: Vec<SlotRange>) -> Vec<SlotRange> {
     ranges.sort_unstable_by_key(|range| *range.start());
     ranges.dedup_by(|next, last| {
@@ -293,7 +293,7 @@ fn push_range(text: &mut String, range: &SlotRange) {
     };
 }
 
-/// All of a node's line but its slots.
+/// Writes the line of a node without its slots.
 fn line(node: &ClusterNode) -> String {
     let mut address = alloc::format!(
         "{}:{}@{}",
@@ -319,7 +319,7 @@ fn line(node: &ClusterNode) -> String {
     )
 }
 
-/// A text that stays one word.
+/// Replaces all characters that would split a word by `_`.
 fn word(text: &str) -> String {
     text.replace(
         |c: char| c.is_whitespace() || c.is_control() || c == ',',

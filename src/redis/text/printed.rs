@@ -1,7 +1,7 @@
-//! Replies as `redis-cli` prints them on a terminal.
+//! Replies as `redis-cli` prints them to a terminal.
 //!
-//! An element is `number) value`, a pair `number# key => value`; the numbers of one list all end
-//! in the same column, which tells where a list within a list ends.
+//! An element is `number) value`, a pair is `number# key => value`. All numbers of one list end in
+//! the same column: the column shows where a nested list ends.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ use super::{Reply, check_size, wrong};
 use crate::Error;
 
 impl Reply {
-    /// Reads what `redis-cli --no-raw` prints, and [`Display`](core::fmt::Display) writes.
+    /// Reads the output of `redis-cli --no-raw`, which [`Display`](core::fmt::Display) writes.
     /// Linear in the text.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl Reply {
         let reply = reader.value(0, 0)?;
         while let Some(line) = reader.lines.get(reader.line) {
             if !line.trim().is_empty() {
-                return Err(reader.wrong("nothing more, or the next number of the list"));
+                return Err(reader.wrong("the end of the text, or the next number of the list"));
             }
             reader.line += 1;
         }
@@ -43,15 +43,15 @@ impl Reply {
 
 struct Reader<'t> {
     lines: Vec<&'t str>,
-    /// The line that is read, from 0.
+    /// The index of the current line, from 0.
     line: usize,
 }
 
-/// `  12) `: what stands before an element.
+/// The text before an element, such as `  12) `.
 struct Label {
     number: usize,
     mark: u8,
-    /// The column behind it.
+    /// The column after it.
     end: usize,
 }
 
@@ -65,7 +65,7 @@ impl<'t> Reader<'t> {
         line.and_then(|line| line.get(column..)).unwrap_or("")
     }
 
-    /// The label that starts at `column`, spaces before it aside.
+    /// Reads the label at `column`, after any spaces.
     fn label(&self, column: usize) -> Option<Label> {
         let rest = self.rest(column).as_bytes();
         let spaces = rest.iter().take_while(|byte| **byte == b' ').count();
@@ -86,7 +86,7 @@ impl<'t> Reader<'t> {
 
     fn value(&mut self, column: usize, depth: usize) -> Result<Reply, Error> {
         if depth > MAX_DEPTH {
-            return Err(self.wrong("fewer than 32 lists within each other"));
+            return Err(self.wrong("at most 32 nested lists"));
         }
         match self.label(column) {
             Some(label) if label.mark == b'#' => self.map(&label, depth),
@@ -136,7 +136,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Whether this line has the next element of the list that `first` began.
+    /// Returns whether this line has the next element of the list that `first` started.
     fn goes_on(&self, first: &Label, number: usize) -> Result<bool, Error> {
         match self.label(0) {
             Some(label) if label.end == first.end => self.check(&label, number).map(|()| true),
@@ -152,7 +152,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// A key, which may have an arrow within its quotes, and what stands behind the arrow.
+/// Splits a pair at its arrow into key and value. A quoted key may contain an arrow.
 fn split_pair(entry: &str) -> Option<(&str, &str)> {
     let mut escaped = false;
     let quote = |byte: u8| {

@@ -1,8 +1,9 @@
-//! Texts that several rooms read alike.
+//! Quoted strings, as `redis-cli` writes them.
 
 use alloc::vec::Vec;
 
-/// The bytes of a string in double quotes, with the escapes that `redis-cli` writes.
+/// Returns the bytes of a string in double quotes, with the escapes that `redis-cli` writes; `None`
+/// for a malformed one.
 pub fn unquote(text: &[u8]) -> Option<Vec<u8>> {
     let inside = text.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     let mut bytes = Vec::with_capacity(inside.len());
@@ -25,7 +26,7 @@ pub fn unquote(text: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The value of a hexadecimal digit.
+/// Returns the value of a hexadecimal digit.
 pub fn hex(digit: u8) -> Option<u8> {
     let value = char::from(digit).to_digit(16)?;
     u8::try_from(value).ok()

@@ -1,13 +1,13 @@
-//! Replies as `redis-cli` prints them into a pipe: every value on a line of its own, in RESP3 the
-//! name and the value of a pair on one, and nothing that tells which list a value is in. For
-//! `CLUSTER SLOTS` and `CLUSTER SHARDS` the values tell.
+//! Replies as `redis-cli` prints them into a pipe: one value on each line; in RESP3 the name and
+//! the value of a pair share a line. The text does not show which list a value belongs to, but for
+//! `CLUSTER SLOTS` and `CLUSTER SHARDS` the values themselves determine it.
 
 use alloc::vec::Vec;
 
 use super::{Protocol, Reply, wrong};
 use crate::Error;
 
-/// The reply to `CLUSTER SLOTS` or `CLUSTER SHARDS`.
+/// Reads the reply to `CLUSTER SLOTS` or `CLUSTER SHARDS`.
 pub(super) fn read(text: &str) -> Result<Reply, Error> {
     let mut values = Values::of(text);
     let is_shards = text.trim_start().starts_with("slots");
@@ -31,7 +31,7 @@ fn shard(values: &mut Values<'_>) -> Result<Reply, Error> {
     while let Some(number) = values.number() {
         ranges.push(Reply::Integer(number));
     }
-    // An empty list is an empty line.
+    // An empty list is printed as an empty line.
     values.skip_blanks();
     values.word("nodes")?;
     let mut nodes = Vec::new();
@@ -45,7 +45,7 @@ fn shard(values: &mut Values<'_>) -> Result<Reply, Error> {
     Ok(Reply::from_pairs(pairs.into(), Protocol::Resp3))
 }
 
-/// Names and values in turn, from `id` to the next `id` or `slots`.
+/// Reads alternating names and values, from `id` to the next `id` or `slots`.
 fn shard_node(values: &mut Values<'_>) -> Result<Reply, Error> {
     let mut pairs = Vec::new();
     loop {
@@ -64,7 +64,7 @@ fn slots(values: &mut Values<'_>) -> Result<Reply, Error> {
         let number = values.number();
         range.push(number.ok_or_else(|| values.wrong("a slot"))?.into());
     }
-    // A range ends where a number stands instead of a host.
+    // The next range starts with a number where this one would have a host.
     while !values.is_over() && !values.peek().is_some_and(is_number) {
         range.push(slots_node(values)?);
     }
@@ -94,11 +94,11 @@ fn is_number(value: &str) -> bool {
     !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Values, each with its line.
+/// All values, each with its line.
 struct Values<'t> {
     all: Vec<(usize, &'t str)>,
     next: usize,
-    /// Where nothing but blanks follows.
+    /// The index from which only blank values follow.
     end: usize,
 }
 
@@ -147,7 +147,7 @@ impl<'t> Values<'t> {
         found.map(|_| ()).ok_or_else(|| self.wrong(expected))
     }
 
-    /// What stands here is not what was expected, or nothing does.
+    /// Builds the error for an unexpected value, or for a text that ends too early.
     fn wrong(&self, expected: &str) -> Error {
         match self.all.get(self.next).or(self.all.last()) {
             Some((line, found)) if self.next < self.all.len() => wrong(
@@ -156,7 +156,7 @@ impl<'t> Values<'t> {
             ),
             last => wrong(
                 last.map_or(1, |(line, _)| *line),
-                alloc::format!("the text ends where {expected} should stand"),
+                alloc::format!("expected {expected}, found the end of the text"),
             ),
         }
     }

@@ -1,4 +1,4 @@
-//! Values of the Redis protocol, as far as cluster commands use them.
+//! The values of the Redis protocol that cluster commands use.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -6,7 +6,7 @@ use core::fmt::{self, Write};
 
 use crate::Error;
 
-/// A value of a reply, whatever client brought it: RESP2 or RESP3.
+/// A value of a reply in RESP2 or RESP3, independent of the client library.
 ///
 /// Simple, verbatim and bulk strings are all [`Bytes`](Self::Bytes).
 ///
@@ -19,7 +19,7 @@ use crate::Error;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reply {
-    /// Nothing.
+    /// No value.
     Null,
     /// A number.
     Integer(i64),
@@ -27,11 +27,11 @@ pub enum Reply {
     Bytes(Box<[u8]>),
     /// A list.
     Array(Vec<Reply>),
-    /// Pairs, in RESP3; in RESP2 they are a flat array.
+    /// Pairs of RESP3; in RESP2 they are a flat array.
     Map(Vec<(Reply, Reply)>),
 }
 
-/// Which version of the protocol a reply is for.
+/// The version of the protocol of a reply.
 ///
 /// ```
 /// assert_eq!(hashroute::redis::Protocol::default(), hashroute::redis::Protocol::Resp2);
@@ -59,7 +59,7 @@ impl From<&str> for Reply {
 }
 
 impl Reply {
-    /// The elements of an array.
+    /// Returns the elements of an array.
     pub(super) fn items(&self) -> Option<&[Self]> {
         match self {
             Self::Array(items) => Some(items),
@@ -67,7 +67,7 @@ impl Reply {
         }
     }
 
-    /// The text of a string.
+    /// Returns the text of a string.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Bytes(bytes) => core::str::from_utf8(bytes).ok(),
@@ -75,7 +75,7 @@ impl Reply {
         }
     }
 
-    /// A number, also one that is written as text, as some proxies do.
+    /// Returns a number. Accepts a number as text, because some proxies send it so.
     pub(super) fn integer(&self) -> Option<i64> {
         match self {
             Self::Integer(number) => Some(*number),
@@ -83,7 +83,7 @@ impl Reply {
         }
     }
 
-    /// The pairs of a map, or of a flat array of names and values.
+    /// Returns the pairs of a map, or of a flat array of names and values.
     pub(super) fn pairs(&self) -> Option<Vec<(&str, &Self)>> {
         match self {
             Self::Map(pairs) => pairs.iter().map(|(k, v)| Some((k.text()?, v))).collect(),
@@ -97,7 +97,7 @@ impl Reply {
         }
     }
 
-    /// Pairs as this version of the protocol has them.
+    /// Builds pairs in the form of this version of the protocol.
     pub(super) fn from_pairs(pairs: Vec<(&str, Self)>, protocol: Protocol) -> Self {
         let pairs = pairs.into_iter().map(|(name, value)| (name.into(), value));
         match protocol {
@@ -115,14 +115,15 @@ impl Reply {
     }
 }
 
-/// As `redis-cli --no-raw` prints it: one value a line, each with its number in its list.
+/// Writes the form of `redis-cli --no-raw`: one value on each line, with its number in its list.
 impl fmt::Display for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print(self, f, 0, 0)
     }
 }
 
-/// Deeper than any reply is: what lies below is cut, so that printing cannot exhaust the stack.
+/// The maximum depth of nested lists, deeper than any reply of a server. Printing cuts the rest, so
+/// that a deep value cannot exhaust the stack.
 pub(super) const MAX_DEPTH: usize = 32;
 
 fn print(reply: &Reply, f: &mut fmt::Formatter<'_>, indent: usize, depth: usize) -> fmt::Result {
@@ -169,7 +170,7 @@ fn print_pairs(
     })
 }
 
-/// Keys are scalars in every reply there is.
+/// Writes a key. Every reply of a server has scalar keys, so other keys are shortened.
 fn print_key(key: &Reply, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match key {
         Reply::Null => f.write_str("(nil)")?,
@@ -201,7 +202,7 @@ fn quote(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_char('"')
 }
 
-/// The position of what is wrong in a reply.
+/// Builds an error for a position in a reply.
 pub(super) fn bad(at: impl Into<Box<str>>, expected: &'static str) -> Error {
     Error::Reply {
         at: at.into(),

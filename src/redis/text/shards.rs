@@ -10,7 +10,7 @@ use crate::Error;
 use crate::redis::{Address, ClusterNode, Flags, Role, SlotRange, SlotRule, Table};
 
 impl Table {
-    /// Reads the reply to `CLUSTER SHARDS`, of RESP2 or RESP3. It names no epochs.
+    /// Reads the reply to `CLUSTER SHARDS` in RESP2 or RESP3. It contains no epochs.
     /// O(reply + slots).
     ///
     /// # Errors
@@ -48,8 +48,8 @@ impl Table {
         Ok(table)
     }
 
-    /// The reply to `CLUSTER SHARDS`: shards in order of their primary's id, which comes first in
-    /// its shard; nodes without a primary that is known have a shard each.
+    /// Builds the reply to `CLUSTER SHARDS`. Shards are sorted by the id of their primary, which
+    /// comes first in its shard. A replica without a known primary has its own shard.
     /// O(slots + n log n).
     ///
     /// ```
@@ -96,7 +96,8 @@ struct Shard {
     nodes: Vec<ClusterNode>,
 }
 
-/// Who serves a shard: of several masters, as a failed one and its heir, the one that works.
+/// Returns the primary of a shard. After a failover a shard may list two masters: the one that
+/// works comes before the failed one.
 fn primary(nodes: &[ClusterNode]) -> Option<&ClusterNode> {
     let primaries = nodes.iter().filter(|node| node.role() == Role::Primary);
     primaries.min_by_key(|node| node.flags().failed)
@@ -141,7 +142,7 @@ fn node(reply: &Reply, at: &str) -> Result<ClusterNode, Error> {
     let text = |name: &str| find(name).and_then(Reply::text);
     let id = text("id").ok_or_else(|| bad(format!("{at}.id"), "an id"))?;
     let node = ClusterNode::new(id).map_err(|_| bad(format!("{at}.id"), "one word"))?;
-    // A server with TLS alone names no other port.
+    // A server that accepts TLS only has no `port`.
     let port = find("port")
         .or_else(|| find("tls-port"))
         .and_then(Reply::integer);
@@ -156,7 +157,7 @@ fn node(reply: &Reply, at: &str) -> Result<ClusterNode, Error> {
         failed: matches!(text("health"), Some("fail" | "failed")),
         ..Flags::default()
     };
-    // A server that nobody has met yet does not know its own ip.
+    // A server that has not met another one does not know its own IP address.
     let ip = text("ip").filter(|ip| !ip.is_empty());
     let host = ip.or_else(|| text("endpoint").filter(|endpoint| *endpoint != "?"));
     let offset = find("replication-offset").and_then(Reply::integer);

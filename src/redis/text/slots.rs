@@ -1,4 +1,4 @@
-//! The reply to `CLUSTER SLOTS`: ranges, each with its primary and the replicas that can serve.
+//! The reply to `CLUSTER SLOTS`: ranges, each with its primary and its working replicas.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::{Protocol, Reply};
 use crate::Error;
 use crate::redis::{Address, ClusterNode, SlotRange, SlotRule, Table};
 
-/// What servers tell clients as the address of a node (`cluster-preferred-endpoint-type`).
+/// The kind of address that servers send to clients (`cluster-preferred-endpoint-type`).
 ///
 /// ```
 /// use hashroute::redis::{Address, ClusterNode, Endpoint};
@@ -25,25 +25,17 @@ use crate::redis::{Address, ClusterNode, SlotRange, SlotRule, Table};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Endpoint {
-    /// Its address.
+    /// The IP address of the node.
     #[default]
     Ip,
-    /// The name that it announces, or `?`.
+    /// The host name that the node announces, or `?` without one.
     Hostname,
-    /// Nothing: clients are to ask where they just asked.
+    /// An empty host: the client keeps the host that it just asked.
     Unknown,
 }
 
 impl Endpoint {
-    /// The host that clients are told, as it stands in a redirection.
-    ///
-    /// ```
-    /// use hashroute::redis::{ClusterNode, Endpoint};
-    ///
-    /// let node = ClusterNode::new("a")?.with_hostname("a.example");
-    /// assert_eq!(Endpoint::Hostname.of(&node), "a.example");
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the host of a node as a redirection names it.
     pub fn of(self, node: &ClusterNode) -> &str {
         match self {
             Self::Ip => node.address().host(),
@@ -54,11 +46,11 @@ impl Endpoint {
 }
 
 impl Table {
-    /// Reads the reply to `CLUSTER SLOTS`; `asked` is the server that gave it, which an empty
-    /// host stands for. The reply names no epochs, no failed replicas and no nodes without
-    /// slots. O(reply + slots).
+    /// Reads the reply to `CLUSTER SLOTS`. `asked` is the server that sent it; an empty host in the
+    /// reply stands for its host. The reply contains no epochs, no failed replicas and no nodes
+    /// without slots. O(reply + slots).
     ///
-    /// Servers before 4.0 name no ids: a node's address stands for it.
+    /// Servers before version 4.0 send no ids; the address of a node becomes its id then.
     ///
     /// # Errors
     ///
@@ -98,20 +90,20 @@ impl Table {
                 }
             }
             owners.push((range, primary.id().into()));
-            // Who owns slots is a primary, whatever another line says.
+            // An owner of slots is a primary, even if another range lists it as a replica.
             nodes.insert(primary.id().into(), primary);
         }
         let mut table = Self::with_nodes(rule, nodes.into_values())?;
         for (i, (range, id)) in owners.into_iter().enumerate() {
             if range.clone().any(|slot| table.owner(slot).is_some()) {
-                return Err(bad(format!("[{i}]"), "slots that no other range has"));
+                return Err(bad(format!("[{i}]"), "slots that are in no other range"));
             }
             table.assign(range, &id)?;
         }
         Ok(table)
     }
 
-    /// The reply to `CLUSTER SLOTS`: ranges ascending, failed replicas left out.
+    /// Builds the reply to `CLUSTER SLOTS`: ascending ranges, without failed replicas.
     /// O(slots + ranges x nodes).
     ///
     /// ```
@@ -146,7 +138,7 @@ fn slot(reply: &Reply, run: usize) -> Result<u32, Error> {
     number.ok_or_else(|| bad(format!("[{run}]"), "a slot as first and second element"))
 }
 
-/// `host, port, id, [name, value..]`.
+/// Reads a node: `host, port, id, [name, value..]`.
 fn node(reply: &Reply, at: &str, asked: Option<&Address>) -> Result<ClusterNode, Error> {
     let Some([host, port, more @ ..]) = reply.items() else {
         return Err(bad(at, "host, port and id of a node"));
