@@ -1,4 +1,8 @@
 //! Every later version reads these files as the same routers and writes the same bytes.
+//!
+//! Each file is the output of `hashroute spec write` of the version that introduced its strategy or
+//! dialect. To add one, write its output to `tests/data/spec`, run this test, and replace `PINNED`
+//! by the table that the failure prints.
 
 use std::fs;
 use std::path::{Path, PathBuf};
