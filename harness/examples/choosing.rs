@@ -1,5 +1,5 @@
-//! Choosing a strategy: rule out those that cannot do what the cluster needs, then measure the
-//! others on your own keys.
+//! Chooses a strategy: rules out those that the cluster cannot use, then measures the others on the
+//! keys.
 //!
 //! `cargo run --release -p hashroute-harness --example choosing`
 
@@ -9,8 +9,8 @@ use hashroute::{Change, Error, Node};
 use hashroute_harness::{Contest, Keys, compare};
 
 fn main() -> Result<(), Error> {
-    // The cluster: nodes of two sizes, any of them may fail, and clients learn of changes in no
-    // particular order, so they must agree as soon as they know the same set.
+    // The cluster has nodes of two sizes, and any node may fail. Clients learn of changes in any
+    // order, so they must agree as soon as they know the same set of nodes.
     let fits = ALL.iter().filter(|strategy| {
         strategy
             .caps()
@@ -31,13 +31,13 @@ fn main() -> Result<(), Error> {
         &mut |_, _| {},
     );
 
-    println!("strategy     cv (chance)       moved / had to   excess   ns a key   bytes");
+    println!("strategy     cv (chance)       moved / ideal    excess   ns a key   bytes");
     for row in &comparison.rows {
         let (Some(balance), Some(remove)) = (&row.balance, &row.remove) else {
             continue;
         };
         println!(
-            "{:<12} {:.4} ({:.4})   {:>6.3}           {:>5.2} %   {:>6.1}   {:>7}",
+            "{:<12} {:.4} ({:.4})   {:>6.3}           {:>5.2}%   {:>6.1}   {:>7}",
             row.strategy,
             balance.figures.cv,
             balance.figures.noise.cv,
@@ -48,10 +48,10 @@ fn main() -> Result<(), Error> {
         );
     }
     println!(
-        "\nmodulo moves nearly everything; of the others, take the one whose weak side you can afford:"
+        "\nmodulo moves nearly all keys. Choose among the others by what the cluster can accept:"
     );
     println!(
-        "the ring's shares vary, rendezvous looks at every node, Maglev moves a few keys in vain."
+        "the ring's shares vary, rendezvous looks at every node, and Maglev makes a few excess moves."
     );
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! A few keys draw much of the load: how much the busiest node drops when they are shared.
+//! Shares the hottest keys between several nodes, and shows how much the load of the busiest node
+//! drops.
 //!
 //! `cargo run --release -p hashroute-harness --example hot_keys`
 
@@ -11,7 +12,7 @@ const REQUESTS: usize = 200_000;
 
 fn main() -> Result<(), Error> {
     let nodes = || (0..NODES).map(|i| Node::new(format!("cache-{i:02}")));
-    // Yesterday's requests to learn from, today's to serve; as skewed as many caches are.
+    // Learn from yesterday's requests and serve today's. Many caches have this skew.
     let yesterday = Keys::zipf(1, REQUESTS, 100_000, 1.1)?;
     let today = Keys::zipf(2, REQUESTS, 100_000, 1.1)?;
 
@@ -24,7 +25,7 @@ fn main() -> Result<(), Error> {
     }
     let first: u64 = hitters.top(1).iter().map(|(_, count)| count).sum();
     println!(
-        "the first key has {:.1} % of {REQUESTS} requests; busiest of {NODES} nodes over the mean:\n",
+        "the hottest key has {:.1}% of {REQUESTS} requests; the busiest of {NODES} nodes over the mean:\n",
         100.0 * first as f64 / hitters.total() as f64
     );
     println!("hot from    hot keys    copies    busiest / mean");
@@ -39,19 +40,17 @@ fn main() -> Result<(), Error> {
         let mut router = HotKeys::new(Rendezvous::new(nodes())?, copies, share)?;
         router.set_hot(router.due(&hitters)?)?;
         println!(
-            "{:>6.1} %    {:>8}    {copies:>6}    {:>14.2}",
+            "{:>7.1}%    {:>8}    {copies:>6}    {:>14.2}",
             100.0 * share,
             router.hot().len(),
             busiest(&router, &today)
         );
     }
-    println!(
-        "\nall other keys stay where they are; a writer of a hot key writes to all its copies"
-    );
+    println!("\nall other keys keep their owner; a write of a hot key goes to all its copies");
     Ok(())
 }
 
-/// The requests of the busiest node over those of the mean.
+/// Returns the requests of the busiest node over the mean.
 fn busiest(router: &dyn Router, requests: &Keys) -> f64 {
     let mut loads = vec![0_u32; router.nodes().id_bound()];
     for key in requests {

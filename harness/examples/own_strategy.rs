@@ -1,8 +1,8 @@
-//! Write your own strategy: three methods and a row. Replicas, batches and walks come with the
-//! trait; the laws and the comparison with other rows come with the row.
+//! Implements a strategy: three methods and a row. Replicas, batches and walks come with the trait;
+//! the laws and the comparison with other rows come with the row.
 //!
-//! This one is multi-probe consistent hashing (Appleton and O'Reilly, arXiv:1505.00062): a
-//! single point a node, several probes a key; the probe that lands closest before a point wins.
+//! The strategy is multi-probe consistent hashing (Appleton and O'Reilly, arXiv:1505.00062). Every
+//! node has one point, and a key has several probes. The probe closest to the next point decides.
 //!
 //! `cargo run --release -p hashroute-harness --example own_strategy`
 
@@ -11,12 +11,13 @@ use hashroute::registry::{Caps, Param, Params, Scheme, Weights};
 use hashroute::{Change, Error, HashId, KeyHash, KeyHasher, Node, NodeId, Nodes, Router, scheme};
 use hashroute_harness::{Contest, Keys, compare, laws};
 
-/// The row: what others need to know of the strategy, and how to build it.
+/// The row: what others need to know about the strategy, and how to build it.
 static OURS: Scheme = Scheme::strategy(
     "multi-probe",
     "a ring of one point a node, with several probes a key",
-    // Any node may leave, no key moves in vain, and all nodes weigh the same. A node close behind
-    // another gets less: for k probes, shares vary by 1 / sqrt(2 k + 1) of the mean, here by 15 %.
+    // Any node may leave, there are no excess moves, and all nodes have the same weight. A node
+    // shortly after another gets less: with k probes, shares vary by 1 / sqrt(2 k + 1) of the mean,
+    // here by 15%.
     Caps::SET
         .with_weights(Weights::One)
         .with_share_cv(|_| 0.153),
@@ -51,7 +52,7 @@ impl MultiProbe {
         })
     }
 
-    /// The first point at or after the hash, and how far away it is.
+    /// Returns the first point at or after the hash, and its distance.
     fn next(&self, hash: u64) -> Option<(u64, NodeId)> {
         let at = self.points.partition_point(|(point, _)| *point < hash);
         let (point, id) = self.points.get(at).or(self.points.first())?;
@@ -59,7 +60,8 @@ impl MultiProbe {
     }
 }
 
-/// A point for every node with weight. A router checks what it cannot do before it agrees.
+/// Returns a point for every node with weight. Refuses a weight above 1, which this strategy cannot
+/// follow.
 fn points(nodes: &Nodes) -> Result<Vec<(u64, NodeId)>, Error> {
     let mut points = Vec::new();
     for (id, node) in nodes.iter().filter(|(_, node)| node.weight() > 0) {
@@ -84,7 +86,7 @@ impl Router for MultiProbe {
 
     fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
         let probes = (0..self.probes).filter_map(|probe| self.next(key.rehash(probe).get()));
-        // By distance alone: of equal distances the first probe wins.
+        // If distances are equal, the first probe wins.
         probes
             .min_by_key(|(distance, _)| *distance)
             .map(|(_, id)| id)
@@ -97,7 +99,7 @@ impl Router for MultiProbe {
         Ok(())
     }
 
-    // The two go together: how keys are hashed, and by what name peers know it.
+    // These two belong together: peers compare the identity of the hash by which keys are routed.
     fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
         Some(self.hasher.spread(key))
     }
@@ -122,14 +124,14 @@ fn main() -> Result<(), Error> {
         }
         for clause in law.clauses {
             if let Some(reason) = clause.waiver(&OURS) {
-                println!("  not held to \"{}\": {reason}", clause.name());
+                println!("  waived \"{}\": {reason}", clause.name());
             }
         }
     }
     compare_with_others()
 }
 
-/// The same nodes, keys and changes for our row, a strategy of the crate and a real system.
+/// Compares our row, a strategy of the crate and a real system on the same nodes, keys and changes.
 fn compare_with_others() -> Result<(), Error> {
     let keys = Keys::template("user:{i}", 0..100_000)?;
     let rows = [&OURS, scheme("ring")?, scheme("twemproxy")?];
@@ -143,13 +145,13 @@ fn compare_with_others() -> Result<(), Error> {
         .with_schemes(rows.map(|row| (row, Params::default())))
         .with_costs(false);
     let comparison = compare(&contest, &mut |_, _| {});
-    println!("\nstrategy      cv (chance)       moved / had to   excess");
+    println!("\nstrategy      cv (chance)       moved / ideal    excess");
     for row in &comparison.rows {
         let (Some(balance), Some(remove)) = (&row.balance, &row.remove) else {
             continue;
         };
         println!(
-            "{:<12}  {:.4} ({:.4})   {:>6.3}           {:>5.2} %",
+            "{:<12}  {:.4} ({:.4})   {:>6.3}           {:>5.2}%",
             row.strategy,
             balance.figures.cv,
             balance.figures.noise.cv,

@@ -1,14 +1,14 @@
-//! How fast `hashroute balance --keys FILE` reads, routes and counts, on how much memory.
+//! Measures how fast `hashroute balance --keys FILE` reads, routes and counts keys, and its memory.
 //!
 //! ```text
 //! cargo run --release -p hashroute-harness --example stream_benchmark [KEYS] [THREADS]
 //! ```
 //!
-//! Writes KEYS lines (a million unless given) below `target/` once, then does what the command
-//! does: a ring of 100 nodes with 160 points each, keys hashed by xxh3, counted by THREADS threads
-//! (as many as there are cores unless given). Processor time is told beside the time on the clock,
-//! which other work on the machine lengthens. Both, and the peak of memory, come from Linux's
-//! `/proc`; elsewhere they are missing.
+//! Writes KEYS lines (default: a million) below `target/` once. Then it does what the command does: a
+//! ring of 100 nodes with 160 points each, keys hashed by xxh3, counted by THREADS threads (default:
+//! the number of cores). Wall time grows with other work on the machine, so processor time is shown
+//! as well. Processor time and the peak of memory come from Linux's `/proc`; on other systems they
+//! are missing.
 
 use core::error::Error;
 use std::fs::{self, File};
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(cpu) = after.zip(before).map(|(after, before)| after - before) {
         let each = cpu * 1e9 / tally.keys() as f64;
         println!(
-            "processor time {cpu:.2} s: {each:.0} ns a key, {:.1} million keys a second on two cores of their own",
+            "processor time {cpu:.2} s: {each:.0} ns a key, {:.1} million keys a second on two free cores",
             rate(cpu / 2.0)
         );
     }
@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A file with a key a line, made unless it is there.
+/// Returns a file with one key a line. Writes it if it does not exist.
 fn input(keys: u64) -> Result<PathBuf, Box<dyn Error>> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("target");
     let path = directory.join(format!("stream-{keys}.txt"));
@@ -71,7 +71,7 @@ fn input(keys: u64) -> Result<PathBuf, Box<dyn Error>> {
     Ok(path)
 }
 
-/// User and system time of this process: the 14th and 15th fields, in hundredths of a second.
+/// Returns the user and system time of this process: fields 14 and 15, in hundredths of a second.
 fn processor_seconds() -> Option<f64> {
     let text = fs::read_to_string("/proc/self/stat").ok()?;
     let (_, rest) = text.rsplit_once(") ")?;

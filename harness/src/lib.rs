@@ -1,14 +1,15 @@
-//! Measure strategies: how even they are, what a change moves, what they cost.
+//! Measures strategies: how even they are, what a change moves, and what they cost.
 //!
-//! Keys come first ([`Keys`]: from a file, a template, a distribution), a router places them
-//! ([`Assignment`]), and the figures follow: [`balance()`] with the noise that chance alone gives
-//! beside each figure, [`remap()`] with the share that had to move, [`cost()`] in nanoseconds and
-//! bytes, and [`compare()`], which does all of it for many strategies on the same scenario.
+//! [`Keys`] come from a file, a template or a distribution. An [`Assignment`] places them with a
+//! router. Then [`balance()`] returns the figures with the noise that chance alone gives,
+//! [`remap()`] the keys that moved with the share that had to move, and [`cost()`] nanoseconds and
+//! bytes. [`compare()`] does all of this for many strategies on the same scenario. [`skew`]
+//! explains why a load is uneven.
 //!
-//! Whether a row of the registry, of this crate or of another, keeps the laws that all promise is
-//! what [`laws`] checks.
+//! [`laws`] checks whether a row of the registry, of `hashroute` or of any other crate, keeps the
+//! laws that every row promises.
 //!
-//! All but the timings is deterministic: the same input gives the same numbers.
+//! Everything but the timings is deterministic: the same input gives the same numbers.
 //!
 //! ```
 //! use hashroute_harness::{Keys, Assignment, balance};
@@ -48,12 +49,12 @@ pub use measure::{
 pub use summary::{KeyShare, Measure};
 
 pub mod stream {
-    //! Keys beyond memory: read in batches, counted on every core, and added up over processes.
+    //! Counts keys beyond memory: in batches, on every core, and over processes.
     //!
-    //! A [`KeySource`] gives batches of [`Keys`](crate::Keys), [`read()`] hands them to a
-    //! [`Consumer`] on every thread and merges what these have found. A [`Counter`] is one: it routes
-    //! the keys and counts them in a [`Tally`], which can be written to a file and merged with others
-    //! before it is judged.
+    //! A [`KeySource`] returns batches of [`Keys`](crate::Keys). [`read()`] passes them to a
+    //! [`Consumer`] on every thread and merges the consumers. A [`Counter`] is a consumer that routes
+    //! the keys and counts them in a [`Tally`]. A tally can be written to a file, and merged with
+    //! others, before it is judged.
     //!
     //! ```
     //! use hashroute_harness::stream::{Counter, KeySource, Reading, read};
@@ -72,17 +73,17 @@ pub mod stream {
 }
 
 pub mod skew {
-    //! Skew explained: is it real, of what, by whose fault, on which numbers of nodes, and what helps.
+    //! Explains skew: whether it is real, in which measure, which stage of a key's way causes it, which
+    //! numbers of nodes are dangerous, and what helps.
     //!
-    //! Gathering and judging are apart: [`Evidence`] takes one pass over the keys in bounded memory
-    //! and merges with that of other passes; [`Diagnosis::judge`] does the rest. A [`Gatherer`] takes it of
-    //! keys beyond memory.
+    //! Gathering and judging are separate. [`Evidence`] takes one pass over the keys in bounded memory
+    //! and merges with the evidence of other passes. [`Diagnosis::judge`] does the rest. A
+    //! [`Gatherer`] gathers the evidence of keys beyond memory.
     //!
-    //! Many things are tested at once. Each p-value stands as it is; an alarm needs one below
-    //! [`Skew::threshold`], the family-wise significance over the number of tests (Bonferroni), so
-    //! that even data gives any alarm at all less often than [`SIGNIFICANCE`]. What the hash and the
-    //! strategy do is tested on hashes each counted once, so that hot keys, large keys and tags are
-    //! never blamed on them.
+    //! Many tests run at once, so an alarm needs a p-value below [`Skew::threshold`]: the family-wise
+    //! significance divided by the number of tests (Bonferroni). Even data then raises any alarm with
+    //! a probability below [`SIGNIFICANCE`]. The hash and the strategy are tested on distinct hashes,
+    //! each counted once, so hot keys, large keys and tags are never blamed on them.
     //!
     //! ```
     //! use hashroute_harness::{Keys, skew::{Diagnosis, KeyStage, Status}};

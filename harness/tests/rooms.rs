@@ -3,9 +3,10 @@
 //!
 //! `cargo test -p hashroute-harness --test rooms -- --nocapture` prints the arrows between rooms.
 
+use core::iter;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, iter};
 
 use hashroute_test_support::rooms::House;
 

@@ -27,8 +27,8 @@ pub(super) struct Units {
     pub(super) total: f64,
     /// The number of equal keys that would be as noisy: (Σs)² / Σs².
     pub(super) effective: f64,
-    /// The number of equal keys of which pairs meet as rarely: (Σs²)³ / (Σs³)². It determines the
-    /// tail.
+    /// The number of equal keys that would meet on a node as rarely, in pairs: (Σs²)³ / (Σs³)². It
+    /// determines the tail.
     meeting: f64,
     /// Whether few keys carry much: keys of ten times the mean, or a key that carries half, account
     /// for at least half of the noise beyond that of equal keys; and the noise is at least twice as
@@ -79,7 +79,8 @@ pub(super) fn p_value(loads: &[f64], shares: &[f64], units: f64) -> f64 {
     p_of(loads, shares, units, units)
 }
 
-/// Returns the same for things of which `units` are as noisy and `meeting` meet as rarely.
+/// Returns the same for unequal things: they are as noisy as `units` equal things, and meet as
+/// rarely as `meeting` equal things.
 fn p_of(loads: &[f64], shares: &[f64], units: f64, meeting: f64) -> f64 {
     let total: f64 = loads.iter().sum();
     if total <= 0.0 || units < 2.0 {

@@ -40,6 +40,14 @@ pub struct NodeCounts {
 }
 
 /// How the keys lie on one number of nodes.
+///
+/// ```
+/// # use hashroute_harness::skew::CountRow;
+/// let text = r#"{"nodes":87,"used":3,"max":890,"cv":8.3,"noise_cv":0.29,"noise_cv_p99":0.34,"p_value":0.0,"dangerous":true,"because":[3,29]}"#;
+/// let row: CountRow = serde_json::from_str(text)?;
+/// assert!(row.cv > row.noise_cv_p99 && row.nodes % row.because[1] == 0);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CountRow {

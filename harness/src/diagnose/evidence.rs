@@ -387,7 +387,7 @@ impl Evidence {
         [self.sizes, self.requests]
     }
 
-    /// The measures that are known.
+    /// Iterates over the known measures.
     pub(crate) fn measures(&self) -> impl Iterator<Item = Measure> + use<> {
         let bytes = self.sizes.then_some(Measure::Bytes);
         let requests = self.requests.then_some(Measure::Requests);

@@ -5,6 +5,10 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 /// A stage of a key's way to its node.
+///
+/// ```
+/// assert_eq!(hashroute_harness::skew::KeyStage::Tag.to_string(), "tag");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -34,6 +38,12 @@ impl fmt::Display for KeyStage {
 }
 
 /// The judgement on a stage.
+///
+/// ```
+/// use hashroute_harness::skew::Status;
+/// assert_eq!(serde_json::to_string(&Status::AtFault)?, "\"at_fault\"");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

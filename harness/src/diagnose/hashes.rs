@@ -9,6 +9,13 @@ use super::placed::Placed;
 use crate::summary::ratio;
 
 /// A difference between the hashes of keys that are neighbours in alphabetical order.
+///
+/// ```
+/// # use hashroute_harness::skew::HashStep;
+/// let step: HashStep = serde_json::from_str(r#"{"difference":435,"share":0.9,"factors":[3,5,29]}"#)?;
+/// assert_eq!(step.factors.iter().product::<u64>(), step.difference);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HashStep {

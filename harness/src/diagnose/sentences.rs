@@ -180,7 +180,7 @@ fn product(number: u64, factors: &[u64]) -> String {
     }
 }
 
-/// Says whether the load is uneven, and because of which stages.
+/// Says whether the load is uneven, and which stages cause it.
 pub(super) fn verdict(skew: &Skew) -> String {
     let mut uneven: Vec<_> = skew
         .measures

@@ -8,6 +8,14 @@ use serde::{Deserialize, Serialize};
 use crate::text::key_text;
 
 /// A template of keys and the share that they carry.
+///
+/// ```
+/// # use hashroute_harness::skew::TemplateShare;
+/// let text = r#"{"template":"user:{i}","keys":10,"share":0.5}"#;
+/// let share: TemplateShare = serde_json::from_str(text)?;
+/// assert_eq!(serde_json::to_string(&share)?, text);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TemplateShare {

@@ -312,8 +312,8 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Tries the strategies whose peers share only the set or the number of nodes, and that bound
-    /// excess moves.
+    /// Tries the strategies that bound excess moves and agree by the set or the number of nodes
+    /// alone.
     fn strategies(&mut self) {
         let hasher = self.router.hash_id().hasher().cloned();
         let params = Params::default().with_hasher(hasher.unwrap_or_default());

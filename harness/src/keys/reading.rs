@@ -55,6 +55,12 @@ impl<A: Consumer, B: Consumer> Consumer for (A, B) {
 }
 
 /// Options of [`read()`].
+///
+/// ```
+/// use hashroute_harness::stream::Reading;
+/// let in_order = Reading::default().with_threads(Some(std::num::NonZero::<usize>::MIN));
+/// assert!(!in_order.strict);
+/// ```
 #[derive(Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Reading<'a> {

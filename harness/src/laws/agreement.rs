@@ -1,4 +1,4 @@
-//! Laws 1 and 2: who agrees with whom.
+//! Laws 1 and 2: which routers agree.
 
 use super::clause::Clause;
 use super::random::{Random, permutations};
@@ -32,7 +32,7 @@ pub(super) const ORDER: &[Clause] = &[
 
 const WEIGHTS: [u32; 5] = [1, 3, 0, 2, 5];
 
-/// The same list twice, and the members as one can read them off, by id.
+/// Builds two routers from one list, and a third from the members that the first reports, by id.
 fn built_twice(subject: &Subject) -> Held {
     let list = subject.weighted(&WEIGHTS);
     let [one, two] = [&list, &list].map(|list| subject.build(list.iter().cloned()));
@@ -81,7 +81,7 @@ fn every_way_to_ask(subject: &Subject) -> Held {
         .filter_map(|key| Some((key, hash(key)?)))
         .collect();
     let hashes: Vec<_> = with_hash.iter().map(|(_, hash)| *hash).collect();
-    // One too few: the batch stops at the shorter of the two.
+    // `out` is one shorter: the batch must stop at the end of the shorter slice.
     let mut batch = vec![None; hashes.len().saturating_sub(1)];
     router.route_batch(&hashes, &mut batch);
     let handle: &dyn Router = &&*router;
@@ -98,7 +98,7 @@ fn every_way_to_ask(subject: &Subject) -> Held {
     Ok(())
 }
 
-/// What is written down of a router that was changed is enough to build it again.
+/// Builds a changed router again from its setup: the setup must be enough.
 fn changed_or_built(subject: &Subject) -> Held {
     let mut random = Random::new(10);
     for weights in [&WEIGHTS[..], &[1; 7]] {
@@ -131,7 +131,7 @@ fn changed_or_built(subject: &Subject) -> Held {
     Ok(())
 }
 
-/// Any step, now and then a server that goes down.
+/// Draws any step, sometimes a server that goes down.
 pub(super) fn step(random: &mut Random) -> Step {
     let limit = random.of(&[6, 6, 6, 6, 60]);
     let weight = random.below(limit);
@@ -194,7 +194,7 @@ fn any_history(subject: &Subject) -> Held {
     Ok(())
 }
 
-/// A router that came to these members by way of others, and its history as text.
+/// Builds a router that reached these members through others. Also returns its history as text.
 fn detoured(
     subject: &Subject,
     list: &[Node],
@@ -234,7 +234,7 @@ fn detoured(
     Ok((router, format!("{changes:?}")))
 }
 
-/// Some strategies search a large cluster in another way than a small one.
+/// Checks a large cluster, because some strategies search it in another way than a small one.
 fn large_cluster(subject: &Subject) -> Held {
     let list = subject.weighted(&large());
     let keys: Vec<Key> = subject.keys(9, 500);
@@ -246,13 +246,13 @@ fn large_cluster(subject: &Subject) -> Held {
     equal(input, &true, &keys.iter().all(owner))
 }
 
-/// The weights of 1500 nodes.
+/// Returns the weights of 1500 nodes.
 pub(super) fn large() -> Vec<u32> {
     let weight = |i: usize| [1, 1, 1, 2, 5, 0, 40][i % 7];
     (0..1500).map(weight).collect()
 }
 
-/// Whether the members alone decide, while no load is there.
+/// Returns whether the members alone decide the routes, while there is no load.
 pub(super) fn is_set(subject: &Subject) -> bool {
     matches!(subject.scheme.agree(), Agree::Set | Agree::Load)
 }

@@ -1,18 +1,18 @@
-//! What chance alone gives, and how unlikely a figure must be before it is a breach.
+//! What chance alone gives, and how unlikely a figure must be to be a breach.
 
 use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, Normal};
 
 use super::trial::{Held, fail};
 
-/// The probability with which [`check`](super::check) finds a breach in a row that keeps all laws,
+/// The probability that [`check`](super::check) would find a breach in a row that keeps all laws,
 /// if its keys were drawn anew. They never are: seeds are fixed.
 pub const SIGNIFICANCE: f64 = 1e-4;
 
-/// The number of clauses that hold samples against shares: each has an equal part of the
+/// The number of clauses that compare samples with shares. Each has an equal part of the
 /// significance.
 const CLAUSES: usize = 6;
 
-/// The least probability that one of `tests` tests of a clause may find (Bonferroni).
+/// Returns the probability below which one of `tests` tests of a clause is a breach (Bonferroni).
 pub(super) fn limit(tests: usize) -> f64 {
     SIGNIFICANCE / (CLAUSES * tests.max(1)) as f64
 }
@@ -22,15 +22,15 @@ pub(super) fn limit(tests: usize) -> f64 {
 pub(super) struct Tests(Vec<(String, f64)>);
 
 impl Tests {
-    /// Notes a test: the probability of what was seen, or of something further off.
+    /// Adds a test: the probability of what was seen, or of something more extreme.
     pub(super) fn note(&mut self, what: String, chance: f64) {
         self.0.push((what, chance));
     }
 
-    /// Refuses a test that is too unlikely, the least likely of them.
+    /// Refuses the least likely test if it is too unlikely.
     pub(super) fn judge(self) -> Held {
         let limit = limit(self.0.len());
-        // A chance that is no number is none.
+        // NaN means that the test could not be computed: a breach, too.
         let is_unlikely = |chance: f64| chance.is_nan() || chance < limit;
         let tests = self.0.into_iter();
         let unlikely = tests.filter(|(_, chance)| is_unlikely(*chance));
@@ -45,13 +45,13 @@ impl Tests {
     }
 }
 
-/// The probability of `hits` or fewer.
+/// Returns the probability of `hits` or fewer.
 pub(super) fn at_most(hits: u64, trials: u64, share: f64) -> f64 {
     let law = Binomial::new(share.clamp(0.0, 1.0), trials);
     law.map_or(f64::NAN, |law| law.cdf(hits))
 }
 
-/// The probability of `hits` or more.
+/// Returns the probability of `hits` or more.
 pub(super) fn at_least(hits: u64, trials: u64, share: f64) -> f64 {
     let law = Binomial::new(share.clamp(0.0, 1.0), trials);
     law.map_or(f64::NAN, |law| {
@@ -59,14 +59,14 @@ pub(super) fn at_least(hits: u64, trials: u64, share: f64) -> f64 {
     })
 }
 
-/// The two-sided probability of a standard normal deviate.
+/// Returns the two-sided probability of a standard normal deviate.
 pub(super) fn normal(deviate: f64) -> f64 {
     2.0 * Normal::standard().sf(deviate.abs())
 }
 
-/// The probability of a chi-square as large, of counts against shares whose own coefficient of
-/// variation is `cv`. Nodes that expect fewer than five keys are taken together; 0 where a node
-/// without a share has keys.
+/// Returns the probability of a chi-squared statistic as large, for counts against shares that have
+/// a coefficient of variation of `cv` themselves. Nodes that expect fewer than five keys are
+/// merged. Returns 0 if a node without a share has keys.
 pub(super) fn chi_square(counts: &[u64], shares: &[f64], cv: f64) -> f64 {
     let total = counts.iter().sum::<u64>() as f64;
     let (mut chi2, mut cells) = (0.0, 0_u32);

@@ -1,4 +1,4 @@
-//! One check of a law.
+//! A clause: one check of a law.
 
 use core::fmt;
 use core::panic::AssertUnwindSafe;
@@ -26,30 +26,22 @@ impl Clause {
         }
     }
 
-    /// Sets for which rows it is not checked, and why.
+    /// Sets the rows that the clause does not check, and why.
     pub(super) const fn unless(self, waiver: fn(&Scheme) -> Option<&'static str>) -> Self {
         Self { waiver, ..self }
     }
 
-    /// Returns what it says.
+    /// Returns what the clause says.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Returns why a row is not held to it; `None` where it is.
-    ///
-    /// ```
-    /// use hashroute_harness::laws::LAWS;
-    /// let jump = hashroute::scheme("jump")?;
-    /// let waivers: Vec<_> = LAWS[1].clauses.iter().map(|clause| clause.waiver(jump)).collect();
-    /// assert!(waivers.iter().all(|waiver| *waiver == Some("the order of the members decides its routes")));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns why the clause does not check a row; `None` if it does.
     pub fn waiver(&self, scheme: &Scheme) -> Option<&'static str> {
         (self.waiver)(scheme)
     }
 
-    /// The first breach, if there is one.
+    /// Returns the first breach, if there is one.
     pub(super) fn find(&self, subject: &Subject) -> Option<Finding> {
         let run = || (self.run)(subject);
         match catch_unwind(AssertUnwindSafe(run)) {
@@ -71,7 +63,7 @@ impl fmt::Debug for Clause {
     }
 }
 
-/// The text of a panic.
+/// Returns the text of a panic.
 fn message(payload: &(dyn core::any::Any + Send)) -> String {
     let text = payload
         .downcast_ref::<&str>()

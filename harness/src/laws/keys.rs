@@ -1,4 +1,4 @@
-//! Law 10: a key goes where its hash goes, and one that is refused goes nowhere.
+//! Law 10: a key goes where its hash goes, and a refused key goes nowhere.
 
 use super::clause::Clause;
 use super::subject::{Subject, members};
@@ -12,8 +12,8 @@ pub(super) const KEYS: &[Clause] = &[
     Clause::new("the stated hash function is the one", stated_hash),
 ];
 
-/// Empty, text, digits, what is not printable, parts of packets of each length, and what is longer
-/// than systems take.
+/// Returns keys of many forms: empty, text, digits, unprintable bytes, packet fields of each length,
+/// and keys longer than systems take.
 pub(super) fn varied() -> Vec<Vec<u8>> {
     let texts = [
         "",
@@ -35,7 +35,7 @@ pub(super) fn varied() -> Vec<Vec<u8>> {
     keys
 }
 
-/// `route` is `route_hash(hash_key(key)?)`, and so is all else.
+/// Checks that `route` is `route_hash(hash_key(key)?)`, and that every other method agrees.
 pub(super) fn goes_by_hash(router: &dyn Router, key: &[u8]) -> Held {
     let input = |what: &str| {
         let shown = key.escape_ascii();
@@ -91,7 +91,7 @@ fn routed(subject: &Subject) -> Held {
     Ok(())
 }
 
-/// Who says by which function it hashes must hash by it.
+/// Checks that a router which names its hash function hashes by it.
 fn stated_hash(subject: &Subject) -> Held {
     let router = subject.build(subject.nodes(3))?;
     let id = router.hash_id();

@@ -1,4 +1,4 @@
-//! All laws in order, and what a row breaks of them.
+//! All laws in order, and the breaches of a row.
 
 use core::fmt;
 
@@ -20,15 +20,15 @@ use hashroute::registry::Scheme;
 pub struct Law {
     /// Its number in the design, from 1.
     pub number: u8,
-    /// What it says.
+    /// What the law says.
     pub name: &'static str,
-    /// What is checked of it.
+    /// The clauses that check it.
     pub clauses: &'static [Clause],
 }
 
-/// A law that a row does not keep: the first case that shows it.
+/// A law that a row breaks, with the first case that shows it.
 ///
-/// Displayed as a line or two for people.
+/// Displays as a line or two for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Breach {
@@ -36,11 +36,11 @@ pub struct Breach {
     pub law: u8,
     /// What the law says.
     pub name: &'static str,
-    /// What was checked of it.
+    /// The clause that found it.
     pub clause: &'static str,
     /// The row.
     pub scheme: String,
-    /// The router and the key or the change.
+    /// The router, and the key or the change.
     pub input: String,
     /// What the law expects.
     pub expected: String,
@@ -105,7 +105,7 @@ impl Law {
         }
     }
 
-    /// Checks a row: at most one breach for each clause. A panic is a breach.
+    /// Checks a row. Returns at most one breach for each clause. A panic is a breach.
     ///
     /// ```
     /// use hashroute_harness::laws::LAWS;
@@ -173,7 +173,7 @@ pub fn check(scheme: &'static Scheme) -> Vec<Breach> {
 /// Asserts that a row keeps every law: one line in a test.
 ///
 /// # Panics
-/// Panics with the [breaches](Breach) where it does not.
+/// Panics with the [breaches](Breach) if it does not.
 pub fn assert_holds(scheme: &'static Scheme) {
     let breaches = check(scheme);
     let lines: Vec<_> = breaches.iter().map(Breach::to_string).collect();

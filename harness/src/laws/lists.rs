@@ -1,4 +1,4 @@
-//! Law 9: replicas, and the walk they are made from.
+//! Law 9: replicas, and the walk that they are made from.
 
 use core::ops::ControlFlow;
 use std::collections::BTreeSet;
@@ -30,9 +30,10 @@ fn location(router: &dyn Router, id: NodeId) -> Location<'_> {
     (node.and_then(Node::zone), node.and_then(Node::rack))
 }
 
-/// The preference list in full, another way: distinct nodes of the walk, each ranked by whether
-/// it is the first of its zone, else the first of its rack not begun by a zone's first, else
-/// neither; within a rank in order of the walk.
+/// Computes the whole preference list in another way than the library. The distinct nodes of the
+/// walk are ranked: first those that are the first of their zone, then those that are the first of
+/// their rack, unless the first of a zone is in that rack, then the others. Within a rank, the order
+/// of the walk holds.
 fn ranked(router: &dyn Router, key: KeyHash, spread: Spread) -> Vec<NodeId> {
     let mut seen = BTreeSet::new();
     let mut walk = walk(router, key);
@@ -65,7 +66,7 @@ fn ranked(router: &dyn Router, key: KeyHash, spread: Spread) -> Vec<NodeId> {
     ranked.into_iter().map(|(_, id)| id).collect()
 }
 
-/// Everything that the law says of one key.
+/// Checks everything that the law says about one key.
 fn lists(router: &dyn Router, key: &Key) -> Held {
     let Some(hash) = key.hash(router) else {
         return Ok(());
@@ -80,7 +81,7 @@ fn lists(router: &dyn Router, key: &Key) -> Held {
     Ok(())
 }
 
-/// The list holds all members with weight, each once, the owner first.
+/// Checks that the list holds all members with weight, each once, the owner first.
 fn complete(router: &dyn Router, key: &Key, hash: KeyHash, full: &[NodeId]) -> Held {
     let input = || format!("{}, {key}, all replicas", members(router));
     let distinct: BTreeSet<_> = full.iter().collect();
@@ -89,7 +90,7 @@ fn complete(router: &dyn Router, key: &Key, hash: KeyHash, full: &[NodeId]) -> H
     ensure(weighted, input, "nodes with weight", || format!("{full:?}"))?;
     equal(input, &router.nodes().weighted(), &full.len())?;
     match router.route_hash(hash) {
-        // A system may leave a gap where a server is down, and still know whom to ask next.
+        // A system may have no owner while a server is down, and still know the next server.
         None => Ok(()),
         owner => equal(input, &owner, &full.first().copied()),
     }
@@ -102,7 +103,7 @@ fn prefixes(
     full: &[NodeId],
     spread: Spread,
 ) -> Held {
-    // What is in it is replaced, be it too long or too short.
+    // The method must replace what the list holds, whether that is longer or shorter.
     let mut reused: NodeList = full.iter().chain(full).copied().collect();
     for n in (0..full.len()).chain([full.len() + 3]) {
         let prefix = &full[..n.min(full.len())];
@@ -115,7 +116,7 @@ fn prefixes(
     Ok(())
 }
 
-/// As many zones as there can be, and as many racks as the zones leave room for.
+/// Checks that a list reaches as many zones as possible, and then as many racks as possible.
 fn spread_out(
     router: &dyn Router,
     list: &[NodeId],
@@ -139,7 +140,7 @@ fn spread_out(
     Ok(())
 }
 
-/// Nodes of these weights, zones and racks.
+/// Returns nodes of these weights, zones and racks.
 fn located(subject: &Subject, members: &[(u32, u32, u32)]) -> Vec<Node> {
     let weights: Vec<_> = members.iter().map(|(weight, ..)| *weight).collect();
     let nodes = subject.weighted(&weights).into_iter().zip(members);
@@ -169,7 +170,7 @@ fn random_clusters(subject: &Subject) -> Held {
     Ok(())
 }
 
-/// A few keys; where every hash may come, the ends as well.
+/// Returns a few keys. If a row takes every hash, the smallest and the largest are among them.
 fn any_keys(subject: &Subject, random: &mut Random) -> Vec<Key> {
     if subject.scheme.is_dialect() {
         return subject.keys(1 + random.below(1000), 2);
@@ -197,7 +198,7 @@ fn uneven_zones(subject: &Subject) -> Held {
     Ok(())
 }
 
-/// Longer than the inline list and than the length up to which it is scanned.
+/// Checks lists that are longer than the inline list and than the length that is scanned.
 fn long_lists(subject: &Subject) -> Held {
     let members: Vec<_> = (0..80).map(|i| (1, i % 5, i % 7 % 3)).collect();
     let router = subject.build(located(subject, &members))?;
@@ -229,7 +230,7 @@ fn whole_walks(subject: &Subject) -> Held {
             .build(nodes.clone(), &Params::default())
             .is_err()
         {
-            // A row may refuse absurd weights; then smaller ones must do.
+            // A row may refuse absurd weights but must take smaller ones.
             let small = weights.iter().map(|weight| (*weight).min(20));
             nodes = subject.weighted(&small.collect::<Vec<_>>());
         }

@@ -1,8 +1,8 @@
 //! The laws that every row of the registry keeps, as checks for rows of any crate.
 //!
-//! A [`Law`] is one promise of the design. It is made of [`Clause`]s: each builds routers of a row,
-//! puts them to the test, and stops at its first breach. A clause that asks for more than a row
-//! promises is [waived](Clause::waiver), with the reason.
+//! A [`Law`] is one promise of the design. It has [`Clause`]s: each builds routers of a row,
+//! tests them, and stops at the first breach. A clause that asks for more than a row promises is
+//! [waived](Clause::waiver), with the reason.
 //!
 //! ```
 //! use hashroute::Rendezvous;
@@ -19,16 +19,16 @@
 //!
 //! # What is random
 //!
-//! Nothing: keys, clusters and histories come from a generator with fixed seeds, and no clock is
-//! read. A row that passes will pass again. Where a sample of keys is held against a share, the
-//! bound is computed so that a row which keeps all laws would fail with a probability of at most
-//! [`SIGNIFICANCE`], over all tests of [`check`] together, if the keys were drawn anew.
+//! Nothing. Keys, clusters and histories come from a generator with fixed seeds, and no clock is
+//! read, so a row that passes will pass again. Where a sample of keys is compared with a share, the
+//! bound follows from a probability: if the keys were drawn anew, a row that keeps all laws would
+//! fail with a probability of at most [`SIGNIFICANCE`], over all tests of [`check`] together.
 //!
 //! # What is not checked
 //!
-//! Law 1 speaks of other platforms and versions, which takes recorded answers. Law 8 says that
-//! lookups do not allocate, which takes an allocator that counts. A lookup that never returns hangs
-//! the check.
+//! Law 1 covers other platforms and versions, which needs recorded answers. Law 8 says that lookups
+//! do not allocate, which needs an allocator that counts. A lookup that never returns hangs the
+//! check.
 
 mod agreement;
 mod chance;

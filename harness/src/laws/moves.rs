@@ -1,4 +1,4 @@
-//! Laws 3 and 4: what moves when the members change.
+//! Laws 3 and 4: the keys that move when the members change.
 
 use super::agreement::{is_set, large, step};
 use super::chance::{Tests, at_least, at_most, limit};
@@ -29,14 +29,14 @@ pub(super) const SHARE: &[Clause] = &[Clause::new(
 )
 .unless(waivers::no_ideal_share)];
 
-/// The keys that moved: to or from the node of the change, as they should, and between others.
+/// The keys that moved: to or from the node of the change, as they must, and between other nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Moves {
     right: u64,
     pub(super) excess: u64,
 }
 
-/// Compares owners before and after a change; `rises` when its node gained weight.
+/// Compares owners before and after a change. `rises` if its node gained weight.
 pub(super) fn moves(
     change: &Change,
     rises: bool,
@@ -63,7 +63,7 @@ fn rises(cluster: &Cluster<'_>, change: &Change) -> bool {
     }
 }
 
-/// The probability of an excess as large, when as much as the row states is allowed.
+/// Returns the probability of an excess as large, if the row moves as much as it states.
 pub(super) fn excess_chance(subject: &Subject, excess: u64, keys: usize, weighted: usize) -> f64 {
     match subject.scheme.caps().map(|caps| caps.excess) {
         Some(Excess::None) => f64::from(excess == 0),
@@ -72,7 +72,7 @@ pub(super) fn excess_chance(subject: &Subject, excess: u64, keys: usize, weighte
     }
 }
 
-/// A cluster whose owners are known, from change to change.
+/// A cluster with the owners of its keys, kept from change to change.
 struct Watched<'s> {
     subject: &'s Subject,
     keys: &'s [Key],
@@ -91,8 +91,8 @@ impl<'s> Watched<'s> {
         })
     }
 
-    /// Makes a change. It is a breach if more keys move in vain than chance explains, given how many
-    /// such `tests` there are.
+    /// Makes a change. A breach if more keys move in excess than chance explains, given the number
+    /// of such `tests`.
     fn apply(&mut self, change: &Change, tests: usize) -> Held {
         let input = format!("{}, {change:?}", members(&*self.cluster.router));
         let rises = rises(&self.cluster, change);
@@ -104,11 +104,7 @@ impl<'s> Watched<'s> {
         let likely = excess_chance(self.subject, moves.excess, self.keys.len(), weighted);
         if likely < limit(tests) {
             let found = format!("{} of {} keys that did", moves.excess, self.keys.len());
-            return fail(
-                input,
-                "no key to move in vain beyond the stated bound",
-                found,
-            );
+            return fail(input, "no excess moves beyond the stated bound", found);
         }
         self.owners = after;
         Ok(())
@@ -132,7 +128,7 @@ fn small_clusters(subject: &Subject) -> Held {
     Ok(())
 }
 
-/// Some strategies search a large cluster in another way than a small one.
+/// Checks a large cluster, because some strategies search it in another way than a small one.
 fn large_cluster(subject: &Subject) -> Held {
     let keys = subject.keys(9, 3000);
     let mut watched = Watched::new(subject, &large(), &keys)?;
@@ -168,7 +164,7 @@ struct Pair<'s> {
 }
 
 impl<'s> Pair<'s> {
-    /// `None` where the row has no such change.
+    /// Returns `None` if the row has no such change.
     fn new(subject: &'s Subject, weights: &[u32], step: Step) -> Held<Option<Self>> {
         let before = Cluster::new(subject, weights)?;
         let mut after = Cluster::new(subject, weights)?;
@@ -189,14 +185,15 @@ impl<'s> Pair<'s> {
         moves(&self.change, rises, &old, &new)
     }
 
-    /// The larger number of nodes with weight.
+    /// Returns the larger number of nodes with weight, before or after.
     fn weighted(&self) -> usize {
         let both = [&self.before, &self.after];
         let [old, new] = both.map(|cluster| cluster.router.nodes().weighted());
         old.max(new)
     }
 
-    /// The share that changes hands: of the exact shares where there are some, else of the weights.
+    /// Returns the share that changes its owner: by the exact shares if there are any, otherwise by
+    /// the weights.
     fn share(&self) -> f64 {
         let name = self.change.name();
         let both = [&self.before, &self.after];
@@ -258,8 +255,8 @@ fn moved_share(subject: &Subject) -> Held {
     tests.judge()
 }
 
-/// The probability of as many or as few keys, as the share that changes hands gives, which the
-/// row's own deviation and its bound on excess widen.
+/// Returns the two-sided probability of this number of moved keys, given the share that changes its
+/// owner. The row's own deviation and its bound on excess widen that share.
 fn moved_chance(subject: &Subject, pair: &Pair<'_>, keys: &[Key]) -> (String, f64) {
     let moved = pair.moves(|cluster| owners(&*cluster.router, keys)).right;
     let weighted = pair.weighted();
@@ -271,7 +268,7 @@ fn moved_chance(subject: &Subject, pair: &Pair<'_>, keys: &[Key]) -> (String, f6
     let cv = caps.map_or(0.0, |caps| (caps.share_cv)(weighted));
     let exact = exact_shares(&*pair.before.router).is_some();
     let (share, count) = (pair.share(), keys.len() as u64);
-    // Four deviations of a share are as good as all of them.
+    // A share deviates by more than four standard deviations too rarely to matter here.
     let slack = if exact { 0.0 } else { 4.0 * cv * share };
     let few = at_most(moved, count, share - slack);
     let many = at_least(moved, count, share + slack + more);

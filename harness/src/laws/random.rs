@@ -1,9 +1,9 @@
-//! The same random inputs every time.
+//! Random inputs that are the same every time.
 
 use hashroute::KeyHash;
 use hashroute::hash::mix64;
 
-/// A generator of numbers (`SplitMix64`), the same ones for the same seed.
+/// Generates numbers (`SplitMix64`). The same seed gives the same numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Random(u64);
 
@@ -17,29 +17,29 @@ impl Random {
         KeyHash::from_integer(self.0).get()
     }
 
-    /// A number below `limit`; 0 for a limit of 0. The bias is below limit / 2^32.
+    /// Returns a number below `limit`, or 0 for a limit of 0. The bias is below limit / 2^32.
     pub(super) fn below(&mut self, limit: u32) -> u32 {
         let high = (self.number() >> 32) * u64::from(limit);
         u32::try_from(high >> 32).unwrap_or(0)
     }
 
-    /// An index below `len`; 0 for a length of 0.
+    /// Returns an index below `len`, or 0 for a length of 0.
     pub(super) fn index(&mut self, len: usize) -> usize {
         self.below(u32::try_from(len).unwrap_or(u32::MAX)) as usize
     }
 
-    /// One of these; `values` is not empty.
+    /// Returns one of `values`, which must not be empty.
     pub(super) fn of<T: Copy>(&mut self, values: &[T]) -> T {
         values[self.index(values.len())]
     }
 
-    /// Weights of fewer than `most` nodes, each below `limit`.
+    /// Returns weights of fewer than `most` nodes, each below `limit`.
     pub(super) fn weights(&mut self, most: u32, limit: u32) -> Vec<u32> {
         let count = self.below(most);
         (0..count).map(|_| self.below(limit)).collect()
     }
 
-    /// The same values in another order (Fisher-Yates).
+    /// Returns the values in another order (Fisher-Yates).
     pub(super) fn shuffle<T>(&mut self, values: &mut [T]) {
         for last in (1..values.len()).rev() {
             values.swap(last, self.index(last + 1));
@@ -47,7 +47,7 @@ impl Random {
     }
 }
 
-/// All orders of `0..n` (Heap's algorithm).
+/// Returns all orders of `0..n` (Heap's algorithm).
 pub(super) fn permutations(n: usize) -> Vec<Vec<usize>> {
     fn heap(k: usize, order: &mut Vec<usize>, all: &mut Vec<Vec<usize>>) {
         if k <= 1 {

@@ -1,4 +1,4 @@
-//! Law 11: ranges say of every hash what a lookup says.
+//! Law 11: for every hash, ranges agree with a lookup.
 
 use super::clause::Clause;
 use super::random::Random;
@@ -12,7 +12,7 @@ pub(super) const RANGES: &[Clause] = &[
     Clause::new("a range with lists has one list", one_list),
 ];
 
-/// The ends of ranges, hashes anywhere, and those of keys.
+/// Checks the ends of ranges, random hashes, and the hashes of keys.
 fn hashes(
     subject: &Subject,
     router: &dyn Router,
@@ -68,7 +68,7 @@ fn routes(subject: &Subject) -> Held {
 fn shares(subject: &Subject) -> Held {
     let mut router = subject.build(subject.weighted(&[1, 3, 0, 2, 1]))?;
     cover(&*router)?;
-    // Some rows let only the last one go.
+    // Some rows let only the last node leave.
     for i in [2, 4] {
         let change = hashroute::Change::reweight(subject.name(i), 0);
         if router.apply(&change).is_ok() {

@@ -1,4 +1,4 @@
-//! Laws 7 and 8: what is refused, what never panics, what threads share.
+//! Laws 7 and 8: what is refused, that nothing panics, and that threads can share a router.
 
 use super::clause::Clause;
 use super::random::Random;
@@ -22,7 +22,7 @@ pub(super) const REFUSALS: &[Clause] = &[
 
 pub(super) const THREADS: &[Clause] = &[Clause::new("four threads see what one sees", threads)];
 
-/// Parameters under which changes come to their limits soon, for rows that have such.
+/// Parameters with which changes reach their limits soon, for rows that have them.
 fn tight(subject: &Subject) -> Params {
     let params = subject.scheme.params;
     let known = |name: &str| params.iter().any(|param| param.name == name);
@@ -33,13 +33,13 @@ fn tight(subject: &Subject) -> Params {
     })
 }
 
-/// A change that fails leaves the state as it was; one that succeeds leaves a router that works.
+/// Checks that a failed change leaves the state as it was, and a successful one a router that works.
 fn try_change(subject: &Subject, router: &mut dyn Router, change: &Change) -> Held {
     let keys = subject.keys(40, 30);
     let start = members(router);
     let input = || format!("{start}, {}", short(change));
     let before_it = owners(router, &keys);
-    // A router may count its lookups: none stands between the two states.
+    // A router may count lookups in its state, so none is made between the two readings.
     let before = written(router);
     let applied = router.apply(change);
     let after = written(router);
@@ -55,12 +55,12 @@ fn try_change(subject: &Subject, router: &mut dyn Router, change: &Change) -> He
     works(subject, router, &keys[..5], &input)
 }
 
-/// The state as text, unless it has millions of points.
+/// Returns the state as text, unless it has millions of points.
 fn written(router: &dyn Router) -> Option<String> {
     (router.heap_bytes() < 1 << 20).then(|| state(router))
 }
 
-/// Keys have owners with weight, if anybody has; nothing panics.
+/// Checks that keys have owners with weight if any node has weight, and that nothing panics.
 fn works(subject: &Subject, router: &dyn Router, keys: &[Key], input: &dyn Fn() -> String) -> Held {
     for key in keys {
         let input = || format!("{}, {key}", input());
@@ -69,7 +69,7 @@ fn works(subject: &Subject, router: &dyn Router, keys: &[Key], input: &dyn Fn() 
         };
         let owner = router.route_hash(hash);
         let weight = owner.map(|id| router.nodes().weight(id).unwrap_or(0));
-        // A system may leave a gap where a server is down.
+        // A system may have no owner for a key while a server is down.
         let gap = subject.scheme.is_dialect() && weight.is_none();
         let any = router.nodes().weighted() > 0;
         ensure(
@@ -157,7 +157,7 @@ fn parameters(subject: &Subject) -> Held {
     })
 }
 
-/// A name that nobody should choose, and now and then one that comes again.
+/// Draws a name that nobody should choose, and sometimes one that occurred before.
 fn any_name(subject: &Subject, random: &mut Random) -> String {
     let letters = |random: &mut Random, most, of: fn(u32) -> Option<char>| {
         let count = random.below(most);
@@ -173,7 +173,7 @@ fn any_name(subject: &Subject, random: &mut Random) -> String {
         7 => letters(random, 12, |n| {
             char::from_u32(u32::from(b"a9.:/-"[n as usize % 6]))
         }),
-        // A system hashes the name for each point.
+        // A dialect hashes the name for each point, so a long name takes long.
         _ => "n".repeat(if subject.scheme.is_dialect() {
             1 << 10
         } else {
@@ -189,7 +189,7 @@ fn any_weight(subject: &Subject, random: &mut Random) -> u32 {
 }
 
 fn any_change(subject: &Subject, random: &mut Random) -> Change {
-    // Where names must be addresses, others would never get beyond the check of names.
+    // If names must be addresses, other names would test only the check of names.
     let name = match random.below(3) {
         0 => subject.name(random.index(4)),
         _ => any_name(subject, random),
@@ -235,7 +235,7 @@ fn added(change: Change) -> Option<Node> {
     }
 }
 
-/// Any keys and any hashes are looked up and assigned.
+/// Looks up and assigns any keys and any hashes.
 fn survives(subject: &Subject, router: &dyn Router, random: &mut Random) -> Held {
     let length = random.index(300);
     let key: Vec<u8> = (0..length)
@@ -261,7 +261,7 @@ fn survives(subject: &Subject, router: &dyn Router, random: &mut Random) -> Held
     Ok(())
 }
 
-/// The most bytes that two nodes may take, whatever they weigh.
+/// The most bytes that two nodes may take, whatever their weights.
 const MEMORY: usize = 64 << 20;
 
 fn absurd_weights(subject: &Subject) -> Held {
@@ -293,7 +293,7 @@ fn absurd_weights(subject: &Subject) -> Held {
     Ok(())
 }
 
-/// A strategy refuses a weight for its size, unless it knows none but 1.
+/// Checks that a strategy refuses a weight as too large, unless it takes only weight 1.
 fn refusal(subject: &Subject, error: &Error, input: &dyn Fn() -> String) -> Held {
     let fits = match (subject.scheme.caps(), error) {
         (None, _) | (_, Error::Capacity { .. }) => true,
@@ -303,7 +303,7 @@ fn refusal(subject: &Subject, error: &Error, input: &dyn Fn() -> String) -> Held
     ensure(fits, input, "an error of capacity", || error.to_string())
 }
 
-/// Without members, and with none that has weight.
+/// Checks routers without members, and without a member that has weight.
 fn empty(subject: &Subject) -> Held {
     let mut routers: Vec<Box<dyn Router>> = Vec::new();
     routers.push(subject.build([])?);
@@ -313,7 +313,7 @@ fn empty(subject: &Subject) -> Held {
         routers.push(drained);
     }
     if subject.weighs() {
-        // A system may refuse to start without a server.
+        // A dialect may refuse to be built without a server.
         routers.extend(subject.build(subject.weighted(&[0, 0])).ok());
     }
     for router in &routers {

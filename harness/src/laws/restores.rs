@@ -1,4 +1,4 @@
-//! Law 6: what comes back when a change is undone.
+//! Law 6: undoing a change restores every route.
 
 use super::agreement::is_set;
 use super::chance::limit;
@@ -64,7 +64,7 @@ fn reweighted(subject: &Subject) -> Held {
     same_owners(input, &keys, &before, &owners(&*cluster.router, &keys))
 }
 
-/// Of each server in turn, as far as the row lets it go down.
+/// Takes each server down and up in turn, if the row can.
 fn down_and_up(subject: &Subject) -> Held {
     let keys = subject.keys(8, 300);
     let mut cluster = Cluster::new(subject, &[1; 7])?;
@@ -102,11 +102,7 @@ fn many_removed(subject: &Subject) -> Held {
         if excess_chance(subject, excess, keys.len(), weighted) < limit(2 * GONE) {
             let input = format!("{weighted} nodes, {change:?}");
             let found = format!("{excess} of {} keys that did", keys.len());
-            return fail(
-                input,
-                "no key to move in vain beyond the stated bound",
-                found,
-            );
+            return fail(input, "no excess moves beyond the stated bound", found);
         }
         before = after;
         Ok(())
@@ -114,7 +110,7 @@ fn many_removed(subject: &Subject) -> Held {
     for name in &names {
         change(Change::remove(name.as_str()))?;
     }
-    // They return as they left, in another order where none counts.
+    // They return in the order in which they left, or in another if the row promises that.
     names.reverse();
     if is_set(subject) {
         names.rotate_left(GONE / 3);
@@ -126,7 +122,7 @@ fn many_removed(subject: &Subject) -> Held {
     same_owners(input, &keys, &first, &owners(&*cluster.router, &keys))
 }
 
-/// The names of the nodes that leave, in that order: the last first, or in any order.
+/// Returns the names of the nodes that leave, in order: the last first, or in any order.
 fn leaving(subject: &Subject) -> Vec<String> {
     let mut names: Vec<_> = (20..GONE + 20).map(|i| subject.name(i)).collect();
     let leave = subject.scheme.caps().map(|caps| caps.leave);

@@ -1,4 +1,4 @@
-//! Law 5: shares follow the weights, as far as the row's own theory goes.
+//! Law 5: shares follow the weights, within the row's own theory.
 
 use super::chance::{Tests, chi_square, normal};
 use super::clause::Clause;
@@ -49,7 +49,7 @@ fn fallen_keys(subject: &Subject) -> Held {
     tests.judge()
 }
 
-/// How many of the keys each node owns, by index.
+/// Counts the keys that each node owns, by index.
 fn counts(router: &dyn Router, keys: &[Key]) -> Vec<u64> {
     let mut counts = vec![0; router.nodes().id_bound()];
     for id in keys.iter().filter_map(|key| key.owner(router)) {
@@ -100,8 +100,9 @@ fn owns_nothing(router: &dyn Router) -> Held {
     ensure(nothing, input, "no shares", || format!("{shares:?}"))
 }
 
-/// A random share differs from cluster to cluster; its mean over many is the node's weight over
-/// the total, within the error that the clusters' own spread gives and one cell of a table.
+/// Checks the mean of a node's share over many clusters: it is the node's weight over the total,
+/// within the standard error across clusters and one cell of a table. In a single cluster the share
+/// is random.
 fn average(subject: &Subject) -> Held {
     const CELL: f64 = 1.0 / 16_384.0;
     let mut tests = Tests::default();
@@ -126,7 +127,7 @@ fn average(subject: &Subject) -> Held {
     tests.judge()
 }
 
-/// The exact shares of each of these weights in many clusters of other names.
+/// Returns the exact shares of each of these weights, in many clusters with different names.
 fn shares_of_many(subject: &Subject, weights: &[u32]) -> Held<Vec<Vec<f64>>> {
     let mut seen = vec![Vec::new(); weights.len()];
     for cluster in 0..60 {
@@ -143,7 +144,7 @@ fn shares_of_many(subject: &Subject, weights: &[u32]) -> Held<Vec<Vec<f64>>> {
     Ok(seen)
 }
 
-/// The factor by which a row bounds loads, from its parameter.
+/// Returns the factor by which a row bounds loads, from its parameter.
 fn load_factor(scheme: &Scheme) -> Option<f64> {
     let param = scheme.params.iter().find(|param| param.name == "load")?;
     let stated = Params::default().with("load", param.default);
@@ -175,7 +176,7 @@ fn bounded(subject: &Subject) -> Held {
     Ok(())
 }
 
-/// The fair shares in order of name.
+/// Returns the fair shares in order of name.
 fn by_name(router: &dyn Router) -> Vec<f64> {
     let shares = fair_shares(router);
     let ids = router.nodes().iter();

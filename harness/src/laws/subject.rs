@@ -1,4 +1,4 @@
-//! The row under test, and clusters, keys and answers of it.
+//! The row under test, with its clusters, keys and answers.
 
 use core::fmt;
 use core::ops::ControlFlow;
@@ -8,7 +8,7 @@ use crate::assign_hash;
 use hashroute::registry::{Leave, Params, Scheme, Weights};
 use hashroute::{Change, KeyHash, Node, NodeId, Router};
 
-/// A row, with the names and weights that it takes.
+/// A row, with the forms of names and weights that it takes.
 #[derive(Clone, Debug)]
 pub(super) struct Subject {
     pub(super) scheme: &'static Scheme,
@@ -16,28 +16,28 @@ pub(super) struct Subject {
     weights: Takes,
 }
 
-/// Which weights a row takes in a list of members.
+/// The weights that a row takes in a list of members.
 #[derive(Clone, Copy, Debug)]
 enum Takes {
     Any,
-    /// 0 and 1.
+    /// 0 and 1: a node is up or down.
     Down,
     One,
 }
 
-/// Forms of names: a system may take addresses alone, with or without a port.
+/// Forms of names. A system may take only addresses, with or without a port.
 const NAMES: [fn(usize) -> String; 3] = [
     |i| format!("node-{i}"),
     |i| format!("10.0.{}.{}:11211", i / 200, 1 + i % 200),
     |i| format!("10.0.{}.{}", i / 200, 1 + i % 200),
 ];
 
-/// Weights on which a row shows what it takes.
+/// Weights that are tried to find out what a row takes.
 const TRIED: [u32; 5] = [1, 3, 0, 2, 5];
 
 impl Subject {
     pub(super) fn new(scheme: &'static Scheme) -> Self {
-        // Systems are tried with addresses first.
+        // A dialect is tried with addresses first, as its system uses them.
         let order = if scheme.is_dialect() {
             [1, 2, 0]
         } else {
@@ -62,7 +62,7 @@ impl Subject {
         subject
     }
 
-    /// A dialect does not say which weights it takes.
+    /// Finds the weights that a dialect takes by trying, since its row does not state them.
     fn taken_weights(&self) -> Takes {
         let takes = |weights: Takes| {
             let subject = Self {
@@ -77,24 +77,24 @@ impl Subject {
         widest.unwrap_or(Takes::One)
     }
 
-    /// The name of the `i`-th node.
+    /// Returns the name of the `i`-th node.
     pub(super) fn name(&self, i: usize) -> String {
         (self.name)(i)
     }
 
-    /// The first nodes, of weight 1.
+    /// Returns the first nodes, of weight 1.
     pub(super) fn nodes(&self, count: usize) -> Vec<Node> {
         (0..count).map(|i| Node::new(self.name(i))).collect()
     }
 
-    /// The first nodes with these weights, as far as the row takes them.
+    /// Returns the first nodes with these weights, fitted to what the row takes.
     pub(super) fn weighted(&self, weights: &[u32]) -> Vec<Node> {
         let nodes = self.nodes(weights.len()).into_iter().zip(weights);
         let weigh = |(node, &weight): (Node, _)| node.with_weight(self.fit(weight));
         nodes.map(weigh).collect()
     }
 
-    /// A weight that the row takes in a list of members.
+    /// Returns the nearest weight that the row takes in a list of members.
     pub(super) fn fit(&self, weight: u32) -> u32 {
         match self.weights {
             Takes::Any => weight,
@@ -103,8 +103,8 @@ impl Subject {
         }
     }
 
-    /// A weight that is too large to be sensible. Of more, a system makes millions of points at each
-    /// change, where it does not refuse.
+    /// Returns an absurdly large weight. A dialect that does not refuse a larger one builds millions
+    /// of points at each change.
     pub(super) fn large_weight(&self) -> u32 {
         if self.scheme.is_dialect() {
             100
@@ -113,17 +113,17 @@ impl Subject {
         }
     }
 
-    /// Whether a node may be weighed, or taken down.
+    /// Returns whether a node may have another weight, or go down.
     pub(super) fn weighs(&self) -> bool {
         !matches!(self.weights, Takes::One)
     }
 
-    /// A router with the default parameters. A refusal is a breach.
+    /// Builds a router with the default parameters. A refusal is a breach.
     pub(super) fn build(&self, nodes: impl IntoIterator<Item = Node>) -> Held<Box<dyn Router>> {
         self.build_with(nodes, &Params::default())
     }
 
-    /// A router with small tables and few points, which keeps the same rules in less time.
+    /// Builds a router with small tables and few points: the same rules in less time.
     pub(super) fn build_small(
         &self,
         nodes: impl IntoIterator<Item = Node>,
@@ -157,8 +157,9 @@ impl Subject {
         }
     }
 
-    /// Distinct keys, other ones for each seed: hashes as random as `SplitMix64` makes them where
-    /// a row takes all 64 bits, bytes where only its own hash function knows which hashes there are.
+    /// Returns distinct keys, different ones for each seed. A strategy takes all 64 bits, so its keys
+    /// are hashes from `SplitMix64`. A dialect gets bytes, since only its own hash function knows
+    /// which hashes exist.
     pub(super) fn keys(&self, seed: u32, count: u32) -> Vec<Key> {
         if self.scheme.is_dialect() {
             let first = seed << 20;
@@ -202,7 +203,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// Members as text: `node-0=1 node-1=3`.
+/// Writes members, such as `node-0=1 node-1=3`.
 pub(super) fn list<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> String {
     let nodes = nodes.into_iter();
     let mut words: Vec<_> = nodes
@@ -219,12 +220,12 @@ pub(super) fn list<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> String {
     words.join(" ")
 }
 
-/// The members of a router as text.
+/// Writes the members of a router.
 pub(super) fn members(router: &dyn Router) -> String {
     list(router.nodes().iter().map(|(_, node)| node))
 }
 
-/// All of a router's state as text.
+/// Writes the whole state of a router.
 pub(super) fn state<R: Router + ?Sized>(router: &R) -> String {
     format!("{router:?}")
 }
@@ -233,13 +234,13 @@ pub(super) fn name_of(router: &dyn Router, id: Option<NodeId>) -> &str {
     id.and_then(|id| router.nodes().name(id)).unwrap_or("-")
 }
 
-/// The owners' names, a dash for none.
+/// Returns the names of the owners, a dash for none.
 pub(super) fn owners(router: &dyn Router, keys: &[Key]) -> Vec<Box<str>> {
     let owner = |key: &Key| name_of(router, key.owner(router)).into();
     keys.iter().map(owner).collect()
 }
 
-/// Refuses two lists of owners that differ, at the first key that does.
+/// Refuses two lists of owners that differ, and names the first key.
 pub(super) fn same_owners(
     input: impl Fn() -> String,
     keys: &[Key],
@@ -250,7 +251,7 @@ pub(super) fn same_owners(
     owners.try_for_each(|(key, (a, b))| equal(|| format!("{}, {key}", input()), a, b))
 }
 
-/// The names of the nodes that keys are assigned to, which fills a router that keeps loads.
+/// Assigns keys and returns the names of their nodes. Fills a router that keeps loads.
 pub(super) fn assigned(router: &dyn Router, keys: &[Key]) -> Vec<Box<str>> {
     let assign = |key: &Key| {
         let id = key.hash(router).and_then(|hash| assign_hash(router, hash));
@@ -259,7 +260,7 @@ pub(super) fn assigned(router: &dyn Router, keys: &[Key]) -> Vec<Box<str>> {
     keys.iter().map(assign).collect()
 }
 
-/// The whole walk of a key.
+/// Returns the whole walk of a key.
 pub(super) fn walk(router: &dyn Router, key: KeyHash) -> Vec<NodeId> {
     let mut ids = Vec::new();
     router.walk(key, &mut |id| {
@@ -269,12 +270,12 @@ pub(super) fn walk(router: &dyn Router, key: KeyHash) -> Vec<NodeId> {
     ids
 }
 
-/// The part of the hash space that each node owns, by index; `None` where it has no form.
+/// Returns the share of the hash space that each node owns, by index; `None` without ranges.
 pub(super) fn exact_shares(router: &dyn Router) -> Option<Vec<f64>> {
     Some(router.ranges()?.shares(router.nodes().id_bound()))
 }
 
-/// The share of a name, 0 of strangers.
+/// Returns the share of a name; 0 if it is not a member.
 pub(super) fn share_of(router: &dyn Router, shares: &[f64], name: &str) -> f64 {
     let id = router.nodes().id(name);
     id.and_then(|id| shares.get(id.index()))
@@ -282,7 +283,7 @@ pub(super) fn share_of(router: &dyn Router, shares: &[f64], name: &str) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// What each node should own: its weight over the total, by index.
+/// Returns the share that each node should own, its weight over the total, by index.
 pub(super) fn fair_shares(router: &dyn Router) -> Vec<f64> {
     let mut shares = vec![0.0; router.nodes().id_bound()];
     for (id, node) in router.nodes() {
@@ -313,7 +314,7 @@ pub(super) fn alike(
         return Ok(());
     };
     for (_, node) in one.nodes() {
-        // Each is a quotient of the same two whole numbers.
+        // Both are quotients of the same two whole numbers, so they agree in every bit.
         let a = share_of(one, &ours, node.name());
         let b = share_of(two, &theirs, node.name());
         let input = || format!("{}, the share of {}", what(), node.name());
@@ -322,15 +323,14 @@ pub(super) fn alike(
     Ok(())
 }
 
-/// The whole walk of a key, by name.
+/// Returns the whole walk of a key, by name.
 fn walk_names<'r>(router: &'r dyn Router, key: &Key) -> Vec<&'r str> {
     let hash = key.hash(router).into_iter();
     let ids = hash.flat_map(|hash| walk(router, hash));
     ids.map(|id| name_of(router, Some(id))).collect()
 }
 
-/// A router of the row, and what the test knows about it: the members in the order in which they
-/// joined.
+/// A router of the row, with its members in the order in which they joined.
 #[derive(Debug)]
 pub(super) struct Cluster<'s> {
     subject: &'s Subject,
@@ -339,8 +339,8 @@ pub(super) struct Cluster<'s> {
     joined: usize,
 }
 
-/// A change in general terms, which a [`Cluster`] makes one that its row takes. The index chooses a
-/// member, modulo their number.
+/// A change in general terms. [`Cluster::change`] turns it into one that the row takes. An index
+/// chooses a member, modulo their number.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
     Add(u32),
@@ -360,7 +360,7 @@ impl<'s> Cluster<'s> {
         })
     }
 
-    /// The change that a step means here; `None` when the row has no such change.
+    /// Returns the change that a step means here; `None` if the row has no such change.
     pub(super) fn change(&self, step: Step) -> Option<Change> {
         let any = |index: usize| self.members.get(index % self.members.len().max(1));
         let caps = self.subject.scheme.caps();
@@ -380,7 +380,7 @@ impl<'s> Cluster<'s> {
             }
             Step::Reweight(index, weight) => {
                 let (name, old) = any(index)?;
-                // A dialect may take a server down that it cannot be told of as such.
+                // A dialect may take weight 0 in a change though not in a list of members.
                 let weight = match caps {
                     Some(_) => self.subject.fit(weight),
                     None => weight,
@@ -390,8 +390,8 @@ impl<'s> Cluster<'s> {
         }
     }
 
-    /// Makes a change, and says whether it was made. A strategy that refuses what its capabilities
-    /// promise is in breach.
+    /// Makes a change, and returns whether it was made. A strategy that refuses what its
+    /// capabilities promise is in breach.
     pub(super) fn apply(&mut self, change: &Change) -> Held<bool> {
         if let Err(error) = self.router.apply(change) {
             if self.subject.scheme.is_dialect() {
@@ -427,7 +427,7 @@ impl<'s> Cluster<'s> {
         Ok(true)
     }
 
-    /// The weight of a member, 0 of others.
+    /// Returns the weight of a member; 0 for any other name.
     pub(super) fn weight(&self, name: &str) -> u32 {
         let found = self.members.iter().find(|(known, _)| known == name);
         found.map_or(0, |(_, weight)| *weight)

@@ -1,4 +1,4 @@
-//! What a clause finds.
+//! The findings of a clause.
 
 use core::fmt::Debug;
 
@@ -10,7 +10,7 @@ pub(super) struct Finding {
     pub(super) found: String,
 }
 
-/// Whether a clause holds. Boxed, since it nearly always does.
+/// Whether a clause holds. Boxed, because it nearly always does.
 pub(super) type Held<T = ()> = Result<T, Box<Finding>>;
 
 /// The longest text of a value in a finding, in characters.
@@ -47,7 +47,7 @@ pub(super) fn equal<T: PartialEq<U> + Debug + ?Sized, U: Debug + ?Sized>(
     fail(input(), cut(&expected, start), cut(&found, start))
 }
 
-/// Where two long texts begin to differ, a little before it.
+/// Returns a position a little before the first difference of two long texts.
 fn difference(a: &str, b: &str) -> usize {
     let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     let start = same.saturating_sub(LONGEST / 4);
@@ -68,12 +68,12 @@ pub(super) fn ensure(
     fail(input(), expected, found())
 }
 
-/// A value as text, cut where it is long.
+/// Writes a value, cut if it is long.
 pub(super) fn short<T: Debug + ?Sized>(value: &T) -> String {
     cut(&format!("{value:?}"), 0)
 }
 
-/// The text from a byte on, as far as a finding shows it.
+/// Writes a text from a byte on, as long as a finding shows it.
 fn cut(text: &str, start: usize) -> String {
     let before = if start > 0 { ".." } else { "" };
     let text = &text[start..];

@@ -1,4 +1,4 @@
-//! Where a row is not held to a clause, and why.
+//! The rows that a clause does not check, and why.
 
 use hashroute::registry::{Agree, Excess, Scheme, Weights};
 
@@ -6,14 +6,14 @@ pub(super) fn never(_: &Scheme) -> Option<&'static str> {
     None
 }
 
-/// Only sets promise that order does not matter.
+/// Waives rows other than sets: only sets promise that order does not matter.
 pub(super) fn not_a_set(scheme: &Scheme) -> Option<&'static str> {
     scheme
         .minds_order()
         .then_some("the order of the members decides its routes")
 }
 
-/// A strategy whose history of changes decides cannot be written down as a setup.
+/// Waives rows that route by their history of changes: a setup does not hold it.
 pub(super) fn no_setup(scheme: &Scheme) -> Option<&'static str> {
     match (scheme.caps(), scheme.agree()) {
         (Some(_), Agree::History | Agree::List) => {
@@ -23,7 +23,7 @@ pub(super) fn no_setup(scheme: &Scheme) -> Option<&'static str> {
     }
 }
 
-/// Dialects promise nothing about the keys that a change moves.
+/// Waives dialects: they promise nothing about the keys that a change moves.
 pub(super) fn a_dialect(scheme: &Scheme) -> Option<&'static str> {
     scheme
         .is_dialect()
@@ -37,7 +37,8 @@ pub(super) fn no_bound_on_excess(scheme: &Scheme) -> Option<&'static str> {
     (!caps.excess.is_bounded()).then_some("it states no bound on excess moves")
 }
 
-/// Large clusters are slow to build anew; exact claims are the ones that they can refute.
+/// Waives rows that state some excess: large clusters are slow to rebuild, and serve to refute exact
+/// claims.
 pub(super) fn some_excess(scheme: &Scheme) -> Option<&'static str> {
     let Some(caps) = scheme.caps() else {
         return a_dialect(scheme);
@@ -45,7 +46,7 @@ pub(super) fn some_excess(scheme: &Scheme) -> Option<&'static str> {
     (!caps.excess.is_none()).then_some("it states a bound on excess moves, which is checked apart")
 }
 
-/// A claim of no excess is tried under load only where keys push each other about.
+/// Waives rows that state no excess, unless loads decide: only then can keys displace each other.
 pub(super) fn no_excess_and_no_load(scheme: &Scheme) -> Option<&'static str> {
     let Some(caps) = scheme.caps() else {
         return a_dialect(scheme);
@@ -55,7 +56,7 @@ pub(super) fn no_excess_and_no_load(scheme: &Scheme) -> Option<&'static str> {
     plain.or_else(|| no_bound_on_excess(scheme))
 }
 
-/// Where loads decide, a bound on loads takes the place of shares.
+/// Waives rows in which loads decide: a bound on loads replaces shares.
 pub(super) fn no_shares(scheme: &Scheme) -> Option<&'static str> {
     let by_load = scheme.agree() == Agree::Load;
     let by_load = by_load.then_some("loads decide, so that a bound on them replaces shares");
@@ -74,7 +75,7 @@ pub(super) fn no_load_factor(scheme: &Scheme) -> Option<&'static str> {
     (!states).then_some("it states no factor: there is no parameter \"load\"")
 }
 
-/// A table or a history depends on all that was done to it.
+/// Waives tables and histories: their routes depend on all earlier changes.
 pub(super) fn no_way_back(scheme: &Scheme) -> Option<&'static str> {
     match scheme.agree() {
         Agree::Table | Agree::History => Some("its state depends on all changes before"),
@@ -91,12 +92,12 @@ pub(super) fn no_weights(scheme: &Scheme) -> Option<&'static str> {
         .or_else(|| not_a_set(scheme))
 }
 
-/// Each change of a dialect's servers lays out all of them anew, and 400 of 220 are too many.
+/// Waives dialects: each change rebuilds all servers, and 400 changes of 220 servers take too long.
 pub(super) fn no_long_history(scheme: &Scheme) -> Option<&'static str> {
     no_way_back(scheme).or_else(|| a_dialect(scheme))
 }
 
-/// A strategy whose nodes all weigh 1 lets none go down.
+/// Waives strategies that take only weight 1: no node can go down.
 pub(super) fn nothing_goes_down(scheme: &Scheme) -> Option<&'static str> {
     let one = scheme
         .caps()

@@ -1,5 +1,5 @@
-//! Law 12: wrappers over the row, one or two of them, keep its promises and their own. Of two that
-//! count loads, the second refuses the first.
+//! Law 12: one or two wrappers over the row keep its promises and their own. If both count loads,
+//! the second refuses the first.
 
 #[cfg(target_has_atomic = "64")]
 use core::time::Duration;
@@ -19,17 +19,17 @@ pub(super) const WRAPPERS: &[Clause] = &[
     Clause::new("each wrapper over each other", pairs),
 ];
 
-/// A wrapper that any router can stand in.
+/// A wrapper that takes any router.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Wrapper {
     /// `BoundedLoad`, with a factor of 1.25.
     BoundedLoad,
-    /// `HotKeys`, with some keys that are hot.
+    /// `HotKeys`, with some hot keys.
     HotKeys,
     /// `Liveness`, with all nodes up.
     #[cfg(target_has_atomic = "64")]
     Liveness,
-    /// `Liveness`, with the lightest node down: less weight than the factor makes up for.
+    /// `Liveness`, with the lightest node down: the factor of `BoundedLoad` covers its weight.
     #[cfg(target_has_atomic = "64")]
     OneDown,
 }
@@ -84,7 +84,7 @@ fn pairs(subject: &Subject) -> Held {
     Ok(())
 }
 
-/// The row in these wrappers, the innermost first: idle, under load, and idle again.
+/// Checks the row in these wrappers, the innermost first: idle, under load, and idle again.
 fn kept(subject: &Subject, wrappers: &[Wrapper]) -> Held {
     let mut router = subject.build_small(subject.weighted(&[1, 2, 1, 3, 1, 1]))?;
     let keys = subject.keys(700, 60);
@@ -136,7 +136,7 @@ fn kept(subject: &Subject, wrappers: &[Wrapper]) -> Held {
     agrees(&*router, &keys, &|| input("idle again"))
 }
 
-/// Places every key, some of them often, and counts each once.
+/// Acquires every key, some of them often, and counts each once.
 fn filled(
     loads: &dyn Loads,
     hashes: &[KeyHash],
@@ -156,7 +156,7 @@ fn filled(
     Ok(leases)
 }
 
-/// ceil(c m w / W), for every node.
+/// Checks that every node's load is at most ceil(c m w / W).
 fn within_bounds(router: &dyn Router, loads: &dyn Loads, input: &dyn Fn(&str) -> String) -> Held {
     let total = loads.total_load();
     let mut sum = 0;
@@ -173,7 +173,7 @@ fn within_bounds(router: &dyn Router, loads: &dyn Loads, input: &dyn Fn(&str) ->
     equal(|| input("the sum of all loads"), &total, &sum)
 }
 
-/// Every way to ask gives one answer, and refused keys stay refused.
+/// Checks that all lookups agree, and that refused keys stay refused.
 fn agrees(router: &dyn Router, keys: &[Key], input: &dyn Fn() -> String) -> Held {
     let hashes = keys.iter().filter_map(|key| key.hash(router));
     let hashes: Vec<_> = hashes.collect();
@@ -184,7 +184,7 @@ fn agrees(router: &dyn Router, keys: &[Key], input: &dyn Fn() -> String) -> Held
         let owner = router.route_hash(hash);
         equal(|| input("batch"), &owner, &batched)?;
         listed(router, hash, &input)?;
-        // A wrapper walks twice, two of them four times: long walks are for some keys.
+        // A wrapper walks twice, two wrappers four times, so only some keys walk to the end.
         if i % 12 == 0 {
             walked(router, hash, &input)?;
         }
@@ -198,7 +198,7 @@ fn agrees(router: &dyn Router, keys: &[Key], input: &dyn Fn() -> String) -> Held
     Ok(())
 }
 
-/// The walk begins with the owner and offers every node with weight.
+/// Checks that the walk begins with the owner and offers every node with weight.
 fn walked(router: &dyn Router, hash: KeyHash, input: &dyn Fn(&str) -> String) -> Held {
     let walk = walk(router, hash);
     if let Some(owner) = router.route_hash(hash) {
@@ -209,7 +209,7 @@ fn walked(router: &dyn Router, hash: KeyHash, input: &dyn Fn(&str) -> String) ->
     equal(|| input("nodes in the walk"), &weighted, &offered.len())
 }
 
-/// The replicas begin with the owner; each list is a distinct prefix of the next.
+/// Checks that the replicas begin with the owner, and that each list is a prefix of the next.
 fn listed(router: &dyn Router, hash: KeyHash, input: &dyn Fn(&str) -> String) -> Held {
     let owner = router.route_hash(hash);
     let weighted = router.nodes().weighted();

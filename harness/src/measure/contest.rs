@@ -88,6 +88,10 @@ builder! { Contest<'a>:
 }
 
 /// The current activity of a comparison.
+///
+/// ```
+/// assert_eq!(hashroute_harness::Activity::Balance.to_string(), "balance");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Activity {

@@ -71,6 +71,12 @@ pub struct Figures {
 }
 
 /// The share that the n most loaded nodes hold together.
+///
+/// ```
+/// # use hashroute_harness::TopShare;
+/// assert_eq!(serde_json::from_str::<TopShare>(r#"{"n":1,"share":0.5}"#)?.share, 0.5);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TopShare {

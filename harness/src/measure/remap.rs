@@ -79,6 +79,14 @@ pub struct MovedBytes {
 }
 
 /// The keys that go from one node to another.
+///
+/// ```
+/// # use hashroute_harness::KeyFlow;
+/// let text = r#"{"from":"a","to":null,"keys":7}"#;
+/// let flow: KeyFlow = serde_json::from_str(text)?;
+/// assert_eq!(serde_json::to_string(&flow)?, text);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct KeyFlow {

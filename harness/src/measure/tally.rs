@@ -224,9 +224,9 @@ impl Tally {
         self.shares(&self.census, measure, most)
     }
 
-    /// Returns the templates whose keys carry most of a measure, up to `most`. A template is a key
-    /// with every run of digits replaced by `{i}`. Exact up to 4,096 templates; beyond, templates
-    /// with 0.1% or more are listed.
+    /// Returns the templates that carry most of a measure, up to `most`. A template is a key with
+    /// every run of digits replaced by `{i}`. Exact up to 4,096 templates; beyond, templates with
+    /// 0.1% or more are listed.
     ///
     /// ```
     /// # use hashroute::{Node, Ring};

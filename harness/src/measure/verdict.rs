@@ -5,8 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::figures::Figures;
 use crate::summary::Measure;
 
-/// Why a measure is as uneven as it is: the largest of the parts that its coefficient of variation
-/// is made of.
+/// Why a measure is as uneven as it is: the largest part of its coefficient of variation.
+///
+/// ```
+/// assert_eq!(serde_json::to_string(&hashroute_harness::Cause::HeavyKeys)?, "\"heavy_keys\"");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! How full each node is, beside what chance alone would do.
+//! How full each node is, with the range that chance alone gives.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,23 @@ use super::text;
 use crate::{Balance, Figures, Measure, NodeBalance};
 use hashroute::{Error, Refusal};
 
-/// Up to so many nodes have a bar and a name each; more are drawn in order of fullness.
+/// The most nodes with a bar and a name each. More are drawn in order of fullness.
 const NAMED: usize = 40;
-/// How often an ideal router has a node outside the noise band.
+/// The probability that an ideal router has a node outside the noise band.
 const SIGNIFICANCE: f64 = 0.01;
-/// Figures that differ by this part are the same.
+/// The relative difference below which two figures are equal.
 const ROUNDING: f64 = 1e-9;
 
-/// What each node holds of its fair part, beside the band in which all nodes of an ideal router
-/// are 99 times in 100. Where all keys carry the same, that is binomial by node, Bonferroni over the
-/// nodes. Where they do not, or are estimates, it reaches from nothing to what the fullest node of an
-/// ideal router has ([`Noise::max_over_mean_p99`](crate::Noise::max_over_mean_p99)), and says
-/// nothing of nodes that hold little. Up to 40 nodes have a bar and a name each; more are drawn in
-/// order of fullness. O(nodes log nodes).
+/// Draws what each node holds relative to its fair share, with the band in which all nodes of an
+/// ideal router lie 99 times in 100. If all keys carry the same, the band is binomial for each node
+/// (Bonferroni over the nodes). If they do not, or if amounts are estimates, it reaches from 0 to
+/// the fullest node of an ideal router
+/// ([`Noise::max_over_mean_p99`](crate::Noise::max_over_mean_p99)), and does not judge nodes that
+/// hold little. Up to 40 nodes have a bar and a name each; more are drawn in order of fullness.
+/// O(nodes log nodes).
 ///
 /// # Errors
-/// [`Error::Unsupported`] when the measure is not known of these keys.
+/// [`Error::Unsupported`] if the measure is not known for these keys.
 ///
 /// ```
 /// use hashroute_harness::{Keys, Measure, Assignment, balance};
@@ -58,7 +59,7 @@ pub fn bars(balance: &Balance, measure: Measure) -> Result<Picture, Error> {
     })
 }
 
-/// A node with weight. All but the amount is over the fair part.
+/// A node with weight. All figures but the amount are relative to its fair share.
 #[derive(Debug)]
 struct Bar<'a> {
     name: &'a str,
@@ -88,7 +89,7 @@ struct Chart<'a> {
     bars: Vec<Bar<'a>>,
     title: String,
     lines: Vec<String>,
-    /// The largest figure drawn.
+    /// Returns the largest figure that is drawn.
     most: f64,
 }
 
@@ -125,7 +126,7 @@ impl<'a> Chart<'a> {
         Self {
             title: title(balance, &bars, measure, is_equal),
             lines: lines(balance, figures, measure, is_equal),
-            // A single node's band is narrow; what is endless has no bar.
+            // The band of a single node is narrow, and an infinite figure has no bar.
             most: most.filter(|most| most.is_finite()).fold(1.2, f64::max),
             bars,
         }
@@ -214,8 +215,8 @@ impl<'a> Chart<'a> {
     }
 }
 
-/// The band of a node of this fair share, over that share: with so many equal keys, each end is
-/// passed with a chance of `tail` at most.
+/// Returns the noise band of a node, relative to its fair share: with this many equal keys, each end
+/// is passed with a probability of at most `tail`.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -227,14 +228,14 @@ fn binomial(keys: f64, share: f64, tail: f64) -> (f64, f64) {
         return (0.0, 2.0);
     };
     let load = |held: u64| held as f64 / keys / share;
-    // From the mean on: statrs is exact in the tails only, where keys are many.
+    // Search outwards from the mean: if keys are many, statrs is exact only in the tails.
     let mean = (keys * share) as u64;
     let low = first(0, mean, |held| chance.cdf(held) > tail);
     let high = first(mean, count, |held| chance.sf(held) <= tail);
     (load(low), load(high))
 }
 
-/// The first number from `low` on for which it is so; `high` where there is none below.
+/// Returns the first number from `low` on that satisfies a monotone predicate, or `high`.
 fn first(mut low: u64, mut high: u64, is_so: impl Fn(u64) -> bool) -> u64 {
     while low < high {
         let middle = low.midpoint(high);

@@ -1,4 +1,4 @@
-//! The paper that pictures are drawn on: one size of text, one set of colours.
+//! The canvas of all pictures: one size of text, one set of colours.
 
 use core::f64::consts::TAU;
 use core::fmt::Write;
@@ -12,11 +12,11 @@ use svg::node::{Text as Words, Value};
 use super::picture::Picture;
 use super::text;
 
-/// How many colours there are.
+/// The number of colours.
 const COLOURS: usize = 8;
 
-/// Letters, marks and the colours of nodes: blue, orange, green, purple, sky, vermilion, yellow,
-/// grey. In the dark, paper and ink swap colours.
+/// The style of text and marks, and the colours of nodes: blue, orange, green, purple, sky,
+/// vermilion, yellow, grey. In dark mode, paper and ink swap colours.
 const STYLE: &str = "\
 .hr-paper{fill:#fff}\
 .hr-t{font-family:'DejaVu Sans',Verdana,sans-serif;font-size:13px;fill:#222}\
@@ -46,7 +46,7 @@ const STYLE: &str = "\
 @media print{.hr-paper{fill:#fff}.hr-t,.hr-ink{fill:#222}.hr-soft{fill:#666}\
 .hr-line{stroke:#222}.hr-edge{stroke:#fff}.hr-on{fill:#fff}.hr-heat{fill:#0072b2}}";
 
-/// Where text stands beside its point.
+/// The part of a text that stands at its point.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Anchor {
     Start,
@@ -61,7 +61,7 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// An empty sheet with its title and, below, what it shows.
+    /// Starts a picture with a title and, below it, lines that say what it shows.
     pub(super) fn new(width: f64, height: f64, title: &str, lines: &[String]) -> Self {
         let (width, height) = (width.ceil(), height.ceil());
         let paper = Rectangle::new()
@@ -97,7 +97,7 @@ impl Canvas {
         }
     }
 
-    /// `text` is escaped here and nowhere else.
+    /// Draws a text. It is escaped here and nowhere else.
     pub(super) fn text(&mut self, at: (f64, f64), class: &str, anchor: Anchor, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "",
@@ -112,7 +112,7 @@ impl Canvas {
         self.add(text);
     }
 
-    /// A name in this much room, in pixels.
+    /// Draws a name within this width, in pixels.
     pub(super) fn name(&mut self, at: (f64, f64), anchor: Anchor, room: f64, name: &str) {
         self.text(at, "", anchor, &text::name(name, room / 13.0));
     }
@@ -127,7 +127,7 @@ impl Canvas {
         self.add(rectangle);
     }
 
-    /// Text that climbs from its point to the upper right.
+    /// Draws a text that runs from its point to the upper right.
     pub(super) fn climbing(&mut self, at: (f64, f64), text: &str) {
         let (x, y) = (shown(at.0), shown(at.1));
         let text = Text::new(text)
@@ -136,7 +136,7 @@ impl Canvas {
         self.add(text);
     }
 
-    /// A rectangle of the heat's colour, from 0 to 1.
+    /// Draws a rectangle in the colour of heat, from 0 to 1.
     pub(super) fn heat(&mut self, heat: f64, at: (f64, f64), size: (f64, f64)) {
         let rectangle = Rectangle::new()
             .set("class", "hr-heat")
@@ -167,14 +167,14 @@ impl Canvas {
         self.add(circle);
     }
 
-    /// Nothing when there is no path.
+    /// Draws a path; nothing if it is empty.
     pub(super) fn path(&mut self, class: &str, path: &Pen) {
         if !path.0.is_empty() {
             self.add(Path::new().set("class", class).set("d", path.0.as_str()));
         }
     }
 
-    /// The shape in the colour of a node, with its stripes or dots.
+    /// Draws a shape in the colour of a node, with its stripes or dots.
     pub(super) fn fill(&mut self, node: usize, path: &Pen) {
         self.path(&colour(node), path);
         if let (Some(hatch), false) = (hatch(node), path.0.is_empty()) {
@@ -188,12 +188,12 @@ impl Canvas {
     }
 }
 
-/// The class of a node's colour.
+/// Returns the class of a node's colour.
 pub(super) fn colour(node: usize) -> String {
     format!("hr-{}", node % COLOURS)
 }
 
-/// What tells nodes of one colour apart.
+/// Returns the pattern that distinguishes nodes of the same colour.
 fn hatch(node: usize) -> Option<&'static str> {
     [None, Some("url(#hr-stripes)"), Some("url(#hr-dots)")]
         .get(node / COLOURS)
@@ -217,7 +217,7 @@ fn hatches() -> Definitions {
         .add(pattern("hr-bars", 3.0).add(edge("M0 1.5H3")))
 }
 
-/// Two decimals, and none where they say nothing: hundredths of a pixel are enough.
+/// Rounds to two decimals, since hundredths of a pixel are enough, and drops trailing zeros.
 pub(super) fn number(value: f64) -> Value {
     Value::from(shown(value))
 }
@@ -228,7 +228,7 @@ fn shown(value: f64) -> String {
     if text == "-0" { "0" } else { text }.to_string()
 }
 
-/// The `d` of a path.
+/// The attribute `d` of a path.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pen(String);
 
@@ -250,10 +250,10 @@ impl Pen {
         let _ = write!(self.0, "M{x} {y}h{width}v{height}h-{width}Z");
     }
 
-    /// A piece of a ring around `centre` between two radii, from one turn to the next; 0 is at
-    /// the top, 1 is once around.
+    /// Adds a sector of a ring around `centre`, between two radii and two turns. Turn 0 is at the top,
+    /// 1 is once around.
     pub(super) fn band(&mut self, centre: (f64, f64), radii: (f64, f64), from: f64, to: f64) {
-        // An arc of a path is less than once around: three pieces of what is more than a third.
+        // SVG cannot draw an arc of a whole turn, so longer sectors are drawn in three parts.
         let pieces: u32 = if to - from > 0.34 { 3 } else { 1 };
         let turn = |piece: u32| from + (to - from) * f64::from(piece) / f64::from(pieces);
         self.start(around(centre, radii.1, from));
@@ -267,7 +267,7 @@ impl Pen {
         self.close();
     }
 
-    /// Along a circle, at most half of it.
+    /// Adds an arc of at most half a circle.
     pub(super) fn arc(&mut self, radius: f64, clockwise: bool, to: (f64, f64)) -> &mut Self {
         let (radius, x, y) = (shown(radius), shown(to.0), shown(to.1));
         let sweep = u8::from(clockwise);
@@ -281,7 +281,7 @@ impl Pen {
     }
 }
 
-/// The point at this turn of a circle: 0 at the top, clockwise.
+/// Returns the point at a turn of a circle: 0 at the top, clockwise.
 #[expect(
     clippy::disallowed_methods,
     reason = "a point on paper, rounded to hundredths, decides no route"

@@ -7,7 +7,7 @@ use super::picture::Picture;
 use super::text;
 use crate::diagnose::CountRow;
 
-/// The coefficient of variation for a number of nodes, beside that of chance alone.
+/// The coefficient of variation for a number of nodes, with that of chance alone.
 ///
 /// ```
 /// use hashroute_harness::plot::{CountPoint, counts};
@@ -17,22 +17,22 @@ use crate::diagnose::CountRow;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CountPoint {
-    /// How many nodes.
+    /// The number of nodes.
     pub nodes: u64,
-    /// The coefficient of variation of what they hold.
+    /// The coefficient of variation of their loads.
     pub cv: f64,
     /// What chance alone gives.
     pub noise_cv: f64,
     /// What chance alone exceeds one time in a hundred.
     pub noise_cv_p99: f64,
-    /// Whether it is far beyond chance, as [`CountRow`](crate::skew::CountRow) has it.
+    /// Whether it is far beyond chance, as in [`CountRow`](crate::skew::CountRow).
     pub dangerous: bool,
     /// The divisors at which hashes bunch and that divide the number of nodes.
     pub because: Vec<u64>,
 }
 
 impl CountPoint {
-    /// So many nodes and their coefficient of variation, without noise and without danger.
+    /// Builds a point without noise that is not dangerous.
     ///
     /// ```
     /// assert!(!hashroute_harness::plot::CountPoint::new(61, 0.2).dangerous);
@@ -73,15 +73,14 @@ const LEFT: f64 = 64.0;
 const TOP: f64 = 120.0;
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 360.0;
-/// The most points that are looked at for a label.
+/// The most points that are considered for a label.
 const LABELS: usize = 500;
-/// The most divisors that have a colour.
+/// The most divisors with a colour of their own.
 const DIVISORS: usize = 6;
 
-/// The coefficient of variation against the number of nodes, the noise band below, and the
-/// numbers beyond it by name, as far as there is room, in the colour of the largest divisor that
-/// is to blame. `what` says of which keys and strategy.
-/// O(points log points).
+/// Draws the coefficient of variation against the number of nodes, the noise band, and the
+/// dangerous numbers: by name as far as there is space, in the colour of the largest divisor that
+/// causes the danger. `what` names the keys and the strategy. O(points log points).
 ///
 /// ```
 /// use hashroute_harness::plot::{CountPoint, counts};
@@ -120,7 +119,8 @@ struct Chart<'a> {
     points: &'a [CountPoint],
     nodes: (f64, f64),
     most: f64,
-    /// Those that have a colour, ascending: the second and on, since the first is that of the dots.
+    /// The divisors with a colour, ascending. They start at the second colour: the first is that of
+    /// the dots.
     divisors: Vec<u64>,
 }
 
@@ -209,7 +209,7 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// Each with its colour, behind the legend.
+    /// Draws each divisor with its colour, after the legend.
     fn divisors(&self, canvas: &mut Canvas) {
         let (mut x, y) = (20.0 + 13.0 * text::width(self.legend()) * 0.94, 92.0);
         for (index, divisor) in self.divisors.iter().enumerate() {
@@ -243,7 +243,7 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// The worst first, each where it covers neither another nor a diamond.
+    /// Draws labels, the worst first, each only if it covers neither another label nor a diamond.
     fn labels(&self, canvas: &mut Canvas) {
         let dangerous = || self.points.iter().filter(|point| point.dangerous);
         let at = |point: &CountPoint| self.at(point.nodes, point.cv);

@@ -1,4 +1,4 @@
-//! What moves, from which node to which.
+//! The keys that move between nodes.
 
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,12 +8,13 @@ use super::picture::Picture;
 use super::text;
 use crate::Remap;
 
-/// The most rows and columns; the rest are one more.
+/// The most rows and columns. The rest share one more.
 const MOST: usize = 60;
 
-/// What moves: a row for each node that gives, a column for each that takes, the darker the more
-/// keys. Sixty of each at most: the nodes that the change is about, and the largest; the others are
-/// taken together, and have no part in the shades. O(flows log flows).
+/// Draws the keys that move: a row for each node that gives keys, a column for each node that takes
+/// them, the darker the more keys. At most sixty of each: the nodes that the change concerns, and
+/// those with the largest flows. The others share a row and a column, which do not count for the
+/// shades. O(flows log flows).
 ///
 /// ```
 /// use hashroute_harness::{Keys, Assignment, remap};
@@ -54,12 +55,12 @@ pub fn matrix(remap: &Remap) -> Picture {
     canvas.finish()
 }
 
-/// Keys by row and column.
+/// The keys by row and column.
 #[derive(Debug)]
 struct Grid<'a> {
     from: Vec<Line<'a>>,
     to: Vec<Line<'a>>,
-    /// The row and the column of all others, where there is one.
+    /// The row and the column of all others, if there are any.
     others: [Option<usize>; 2],
     cells: BTreeMap<(usize, usize), u64>,
 }
@@ -93,7 +94,7 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Whether a cell is of many nodes together.
+    /// Returns whether a cell stands for many nodes.
     fn is_many(&self, (row, column): (usize, usize)) -> bool {
         self.others[0] == Some(row) || self.others[1] == Some(column)
     }
@@ -118,7 +119,7 @@ impl<'a> Grid<'a> {
             if many {
                 canvas.rectangle("hr-band", at, cell);
             } else {
-                // What little there is shall be seen.
+                // The smallest flow must still be visible.
                 canvas.heat(0.12 + 0.88 * heat, at, cell);
             }
             let text = text::count(keys);
@@ -150,7 +151,7 @@ impl<'a> Grid<'a> {
         self.totals(canvas, left, top + height * self.from.len() as f64, width);
     }
 
-    /// Whether the names of columns are too wide to lie above them.
+    /// Returns whether the names of columns are too wide to be horizontal.
     fn climbs(&self, width: f64) -> bool {
         self.widest() > width - 4.0
     }
@@ -162,7 +163,7 @@ impl<'a> Grid<'a> {
             .fold(0.0, f64::max)
     }
 
-    /// How much room the names of columns take.
+    /// Returns the height of the names of columns.
     fn head(&self, width: f64) -> f64 {
         if self.climbs(width) {
             self.widest() * 0.82 + 8.0 // the sine of 55 degrees
@@ -171,7 +172,7 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Below each column, where they fit.
+    /// Draws the sum below each column, if they fit.
     fn totals(&self, canvas: &mut Canvas, left: f64, bottom: f64, width: f64) {
         let texts: Vec<_> = self.to.iter().map(|line| text::count(line.keys)).collect();
         if texts
@@ -187,21 +188,21 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// The room for the name of a column, in units of its size.
+/// The width for the name of a column, in units of its size.
 const HEAD: f64 = 9.0;
 const NOBODY: &str = "(nobody)";
 const OTHERS: &str = "(all others)";
 
-/// The lines of one side, and for every name its index among them.
+/// The rows or columns, and for every name its index among them.
 #[derive(Debug)]
 struct Axis<'a> {
     lines: Vec<Line<'a>>,
-    /// The last line, where it is of all the nodes that have none of their own.
+    /// The last one, if it stands for all nodes without one of their own.
     others: Option<usize>,
     indexes: BTreeMap<&'a str, usize>,
 }
 
-/// `own` and then the largest, in order of name.
+/// Chooses the nodes of `own` and then the largest, in order of name.
 fn axis<'a>(flows: impl Iterator<Item = (&'a str, u64)>, own: &BTreeSet<&str>) -> Axis<'a> {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     for (name, keys) in flows {
@@ -211,7 +212,7 @@ fn axis<'a>(flows: impl Iterator<Item = (&'a str, u64)>, own: &BTreeSet<&str>) -
         .iter()
         .map(|(name, keys)| Line { name, keys: *keys })
         .collect();
-    // Stable: names stay in order.
+    // The sort is stable, so equal sums stay in order of name.
     lines.sort_by_key(|line| (!own.contains(line.name), Reverse(line.keys)));
     let rest = lines.split_off(lines.len().min(MOST));
     lines.sort_by_key(|line| line.name);

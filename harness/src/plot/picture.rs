@@ -1,6 +1,6 @@
-//! A drawing and its title.
+//! A picture: an SVG and its title.
 
-/// A drawing.
+/// A picture.
 ///
 /// ```
 /// use hashroute::redis::{SlotRule, Table};
@@ -14,25 +14,13 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// What it shows, in words.
-    ///
-    /// ```
-    /// # use hashroute::redis::{SlotRule, Table};
-    /// # use hashroute_harness::plot;
-    /// assert!(!plot::slots(&Table::new(SlotRule::REDIS)).title().is_empty());
-    /// ```
+    /// Returns what the picture shows, as a sentence.
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// An `<svg>` element, to write into a file or inside a page. Its classes and ids begin with
-    /// `hr-` and mean the same in every picture.
-    ///
-    /// ```
-    /// # use hashroute::redis::{SlotRule, Table};
-    /// # use hashroute_harness::plot;
-    /// assert!(plot::slots(&Table::new(SlotRule::REDIS)).svg().ends_with("</svg>\n"));
-    /// ```
+    /// Returns an `<svg>` element, for a file or for a page. Its classes and ids begin with `hr-`
+    /// and mean the same in every picture.
     pub fn svg(&self) -> &str {
         &self.svg
     }

@@ -1,4 +1,4 @@
-//! The same as PNG, with letters from a font in the program.
+//! Pictures as PNG, with the letters of a built-in font.
 
 use std::sync::Arc;
 
@@ -8,16 +8,17 @@ use resvg::usvg::{Options, Tree, fontdb};
 use super::picture::Picture;
 use hashroute::{Error, Refusal};
 
-/// The longest side of a PNG, in pixels: 256 MB of them while it is drawn.
+/// The longest side of a PNG, in pixels. Drawing one takes 256 MB.
 const MOST: f32 = 8192.0;
 
 impl Picture {
-    /// The picture as PNG, on white, this many pixels for each of the SVG's: 2 is sharp on most
-    /// screens. Letters are those of `DejaVu Sans`, which the program brings along: Latin, Greek,
+    /// Returns the picture as PNG, on white, with this many pixels for each of the SVG's: 2 is
+    /// sharp on most screens. Letters are those of the built-in `DejaVu Sans`: Latin, Greek,
     /// Cyrillic, Arabic and others, but no ideographs. O(pixels).
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a scale that is no number above 0, or gives over 8,192 pixels a side.
+    /// [`Error::Parameter`] for a scale that is not above 0, or gives more than 8,192 pixels on a
+    /// side.
     ///
     /// ```
     /// # use hashroute::redis::{SlotRule, Table};
@@ -52,7 +53,7 @@ const UNREADABLE: Error = Error::Unsupported {
     advice: "take the SVG, which a browser shows",
 };
 
-/// No font of the machine, so that a picture is the same everywhere.
+/// Loads no installed font, so that a picture is the same on every machine.
 fn options() -> Options<'static> {
     let mut fonts = fontdb::Database::new();
     for font in [dejavu::sans::regular(), dejavu::sans::bold()] {

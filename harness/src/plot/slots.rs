@@ -1,4 +1,4 @@
-//! Who owns the slots of a Redis Cluster.
+//! The owners of the slots of a Redis Cluster.
 
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,19 +8,19 @@ use super::picture::Picture;
 use super::text;
 use hashroute::redis::{ClusterNode, SlotRange, Table};
 
-/// Slots in a row of the picture.
+/// The number of slots in a row.
 const ROW: u32 = 128;
 const CELL: f64 = 4.5;
 /// The most owners that are listed.
 const LISTED: usize = 28;
-/// The most moves that are.
+/// The most moves that are listed.
 const MOVES: usize = 6;
-/// Of how few slots a run is so small that it needs a circle to be seen.
+/// The number of slots up to which a run needs a circle to be visible.
 const SMALL: u32 = 16;
 
-/// All slots in rows of 128, in the colours of their owners, each with its number in its longest
-/// run, and what each owns beside. Slots that a node calls MIGRATING or IMPORTING are marked, with
-/// who hands them to whom. O(slots).
+/// Draws all slots in rows of 128, in the colours of their owners, each with its number in its
+/// longest run, and lists what each owns. Slots that a node reports as MIGRATING or IMPORTING are
+/// marked, with the nodes that hand them over. O(slots).
 ///
 /// ```
 /// use hashroute::redis::{ClusterNode, SlotRule, Table};
@@ -67,10 +67,10 @@ pub fn slots(table: &Table) -> Picture {
     canvas.finish()
 }
 
-/// Slots on the move by anybody's word.
+/// The slots that some node reports as moving.
 struct Moves<'t> {
     slots: Vec<SlotRange>,
-    /// From whom to whom, the most first.
+    /// The moves from owner to owner, the most slots first.
     flows: Vec<(usize, (&'t str, &'t str))>,
 }
 
@@ -89,7 +89,7 @@ impl<'t> Moves<'t> {
         }
     }
 
-    /// How many lines the list takes.
+    /// Returns the number of lines of the list.
     fn lines(&self) -> usize {
         match self.flows.len() {
             0 => 0,
@@ -135,7 +135,7 @@ impl<'t> Moves<'t> {
     }
 }
 
-/// The owners in order of their first slot, with how many they have.
+/// Returns the owners in order of their first slot, with their number of slots.
 fn owners(table: &Table) -> Vec<(&ClusterNode, u32)> {
     let mut indexes = BTreeMap::new();
     let mut owners: Vec<(&ClusterNode, u32)> = Vec::new();
@@ -181,7 +181,7 @@ fn title(table: &Table, owners: &[(&ClusterNode, u32)], moves: &Moves) -> String
     }
 }
 
-/// A path for each owner, of the rows of its runs.
+/// Draws a path for each owner: the rows of its runs.
 fn grid(canvas: &mut Canvas, table: &Table, owners: &[(&ClusterNode, u32)], at: (f64, f64)) {
     let indexes: BTreeMap<_, _> = owners
         .iter()
@@ -210,7 +210,7 @@ fn grid(canvas: &mut Canvas, table: &Table, owners: &[(&ClusterNode, u32)], at: 
     }
 }
 
-/// The run as rectangles: its first row, the whole rows, its last row.
+/// Adds a run as rectangles: its first row, the whole rows, its last row.
 fn run(pen: &mut Pen, (first, last): (u32, u32), at: (f64, f64)) {
     let mut start = first;
     while start <= last {
@@ -230,7 +230,7 @@ fn run(pen: &mut Pen, (first, last): (u32, u32), at: (f64, f64)) {
     }
 }
 
-/// In runs of some rows there is room for it.
+/// Draws the number of an owner in its longest run, if that has space for it.
 fn number(canvas: &mut Canvas, index: usize, middle: u32, length: u32, at: (f64, f64)) {
     if length < 4 * ROW {
         return;
@@ -245,7 +245,7 @@ fn number(canvas: &mut Canvas, index: usize, middle: u32, length: u32, at: (f64,
     canvas.text((at.0, at.1 + 4.5), "hr-bold", Anchor::Middle, &number);
 }
 
-/// Gives how far down it goes.
+/// Returns the height of the list.
 fn list(
     canvas: &mut Canvas,
     table: &Table,
@@ -300,7 +300,7 @@ fn list(
     y
 }
 
-/// The address, and the id where there is none.
+/// Returns the address, or the id if there is none.
 fn label(node: &ClusterNode) -> String {
     if node.address().is_known() {
         node.address().to_string()

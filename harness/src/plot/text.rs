@@ -3,13 +3,13 @@
 use crate::text::printable;
 pub(super) use crate::text::{count, counted, percent};
 
-/// 0.25, 1.5, 2: up to four decimals, and none where they say nothing.
+/// Writes 0.25, 1.5 or 2: up to four decimals, without trailing zeros.
 pub(super) fn short(value: f64) -> String {
     let text = format!("{value:.4}");
     text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
-/// Round numbers from 0 to this one, five to eleven of them.
+/// Returns five to eleven round numbers from 0 up to this one.
 pub(super) fn steps(most: f64) -> impl Iterator<Item = f64> {
     let mut step = 0.0001;
     for factor in [2.5, 2.0, 2.0].into_iter().cycle().take(60) {
@@ -22,8 +22,8 @@ pub(super) fn steps(most: f64) -> impl Iterator<Item = f64> {
     steps.take_while(move |at| *at <= most)
 }
 
-/// How wide a text is at most, in units of its size. Bold letters of `DejaVu Sans`, the widest
-/// of the fonts asked for, are 0.7 on the average, and ideographs 1.
+/// Returns the greatest width of a text, in units of its size. Bold letters of `DejaVu Sans`, the
+/// widest font in use, are 0.7 wide on average, and ideographs 1.
 pub(super) fn width(text: &str) -> f64 {
     text.chars().map(letter).sum()
 }
@@ -39,10 +39,10 @@ fn letter(c: char) -> f64 {
     }
 }
 
-/// A name in at most this many units of its size: safe to show, and shortened in the middle,
-/// since names that differ mostly differ at their ends.
+/// Writes a name within a width in units of its size. It is safe to show, and shortened in the
+/// middle, since names mostly differ at their ends.
 pub(super) fn name(text: &str, room: f64) -> String {
-    // What a picture cannot hold has no shape either; a name may be as long as memory.
+    // A name may be arbitrarily long, and XML cannot hold some characters.
     let start: String = text.chars().take(400).collect();
     let whole = start.len() == text.len();
     let text = printable(&start).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
@@ -55,7 +55,7 @@ pub(super) fn name(text: &str, room: f64) -> String {
     format!("{head}…{tail}")
 }
 
-/// As many letters as there is room for.
+/// Returns the letters that fit.
 fn fitting(letters: impl Iterator<Item = char>, mut room: f64) -> String {
     letters
         .take_while(|c| {
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_keep_both_ends_and_their_room() {
+    fn a_shortened_name_keeps_both_ends_and_fits() {
         assert_eq!(name("cache-1", 10.0), "cache-1");
         let short = name("cache-eu-central-1.internal.example:11211", 12.0);
         assert!(

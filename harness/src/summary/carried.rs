@@ -6,6 +6,14 @@ use super::amounts::{Sample, ratio};
 use crate::text::key_text;
 
 /// A key and its share of a measure.
+///
+/// ```
+/// # use hashroute_harness::KeyShare;
+/// let text = r#"{"key":"user:1","share":0.25}"#;
+/// let share: KeyShare = serde_json::from_str(text)?;
+/// assert_eq!(serde_json::to_string(&share)?, text);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct KeyShare {

@@ -78,8 +78,8 @@ impl Census {
                 self.keep(*id, key, amounts);
             }
         }
-        // Shrinking sorts all ids, so beside a sketch it waits for half the capacity more:
-        // amortised O(log capacity) a key.
+        // Shrinking sorts all ids. Once there is a sketch, it waits until half the capacity has been
+        // added: amortised O(log capacity) a key.
         let room = self.capacity + self.sketch.as_ref().map_or(0, |_| self.capacity / 2);
         if self.rows.len() > room || self.bytes > MOST_BYTES + MOST_BYTES / 2 {
             self.settle();
@@ -194,8 +194,8 @@ impl Census {
         (1.0 / self.rows.len().max(1) as f64).sqrt()
     }
 
-    /// Returns the largest keys, up to `most`. Beyond exact counting, only keys whose estimate is a
-    /// thousandth of all or more.
+    /// Returns the largest keys, up to `most`. Beyond exact counting, only keys with an estimate of
+    /// a thousandth of all or more.
     pub(crate) fn largest(&self, measure: usize, most: usize) -> Vec<(u64, &[u8])> {
         let mut largest: Vec<_> = match &self.sketch {
             Some(sketch) => self.listed(sketch, measure),

@@ -5,6 +5,10 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 /// What is counted on the nodes.
+///
+/// ```
+/// assert_eq!(hashroute_harness::Measure::Bytes.to_string(), "bytes");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -11,7 +11,8 @@ pub(crate) const ROWS: usize = 4;
 /// The number of cells in a row.
 pub(crate) const WIDTH: usize = 1 << 16;
 
-/// A key whose estimate exceeds the 2^12th part of all becomes a candidate for the largest keys ...
+/// A key becomes a candidate for the largest keys if its estimate exceeds the 2^12th part of all
+/// ...
 const SHIFT: u32 = 12;
 /// ... and is listed if its estimate is the 1000th part or more.
 ///
@@ -147,7 +148,7 @@ impl Sketch {
         self.room = ROOM.max(2 * self.bytes);
     }
 
-    /// Returns the keys whose estimate is at least the [`LISTED`]th part of all, in no order.
+    /// Returns the keys with an estimate of at least the [`LISTED`]th part of all, in no order.
     pub(crate) fn listed(&self, measure: usize) -> Vec<(u64, Id, &[u8])> {
         let estimates = self.candidates.iter();
         let estimates = estimates.map(|(id, key)| (least(&self.cells[measure], *id), *id, &**key));

@@ -169,7 +169,7 @@ impl Paper {
     }
 }
 
-/// Reads the sampled keys, whose ids are at most `limit`.
+/// Reads the sampled keys, with ids of at most `limit`.
 fn sample(rows: Vec<RowPaper>, limit: u128) -> Result<BTreeMap<u128, Sampled>, String> {
     let count = rows.len();
     if count > Evidence::MOST {

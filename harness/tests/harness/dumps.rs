@@ -1,4 +1,4 @@
-//! Keys from what programs print: as recorded, cut off anywhere, and twisted.
+//! Keys from the output of programs: as recorded, cut off anywhere, and damaged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -39,7 +39,7 @@ fn sizes(dump: &Dump) -> BTreeMap<&[u8], u64> {
     dump.keys.iter().zip(sizes.iter().copied()).collect()
 }
 
-/// All that was written to the server.
+/// Returns the keys that were written to the server.
 fn written() -> BTreeSet<Vec<u8>> {
     let users = (0..40).map(|i| format!("user:{i}").into_bytes());
     let others: [&[u8]; 9] = [
@@ -57,7 +57,7 @@ fn written() -> BTreeSet<Vec<u8>> {
 }
 
 #[test]
-fn scans_give_every_key_back() {
+fn a_scan_gives_back_every_key() {
     for name in ["scan_quoted", "scan_numbered"] {
         let dump = read(name);
         let found: BTreeSet<_> = dump.keys.iter().map(<[u8]>::to_vec).collect();
@@ -73,7 +73,7 @@ fn scans_give_every_key_back() {
         );
         assert_eq!(dump.keys.sizes(), None);
     }
-    // Raw, --scan cuts a key at a zero byte, a reply has its line feeds.
+    // In raw form, --scan cuts a key at a zero byte, and a reply keeps its line feeds.
     let (first, second) = BINARY.split_at(BINARY.iter().position(|b| *b == b'\n').expect("one"));
     let mut expected = written();
     expected.remove(BINARY);
@@ -93,7 +93,7 @@ fn scans_give_every_key_back() {
 }
 
 #[test]
-fn the_largest_keys_come_with_their_sizes() {
+fn lists_of_the_largest_keys_have_sizes() {
     let dump = read("memkeys");
     let sizes = sizes(&dump);
     assert_eq!(sizes[&b"it's 'q' with 9 bytes"[..]], 5192);
@@ -107,7 +107,7 @@ fn the_largest_keys_come_with_their_sizes() {
     assert!(source.partial && source.limits[0].contains("of 49"));
     let newer = read("memkeys_7_4_from_source");
     assert_eq!(self::sizes(&newer), sizes);
-    // A terminal shows the final ones and whatever was largest when it was drawn.
+    // A terminal shows the final keys and those that were the largest when it was redrawn.
     let terminal = read("memkeys_terminal_from_source");
     assert_eq!(
         (terminal.keys.len(), terminal.source.keys_seen),
@@ -117,7 +117,7 @@ fn the_largest_keys_come_with_their_sizes() {
 }
 
 #[test]
-fn elements_are_no_bytes() {
+fn sizes_in_elements_are_not_taken_for_bytes() {
     let dump = read("bigkeys");
     assert_eq!((dump.keys.sizes(), dump.source.bytes_seen), (None, None));
     assert!(dump.keys.iter().any(|key| key == b"z\"1\""));
@@ -133,7 +133,7 @@ fn elements_are_no_bytes() {
 }
 
 #[test]
-fn key_stats_are_rounded_and_say_so() {
+fn sizes_of_keystats_are_rounded_and_marked_so() {
     let dump = read("keystats_from_source");
     let sizes = sizes(&dump);
     assert_eq!((dump.keys.len(), sizes[BINARY]), (10, 104));
@@ -166,7 +166,7 @@ fn key_stats_are_rounded_and_say_so() {
 }
 
 #[test]
-fn memcached_items_come_with_bytes_of_memory() {
+fn memcached_items_have_sizes_in_bytes() {
     let dump = read("metadump");
     let sizes = sizes(&dump);
     assert_eq!(
@@ -178,12 +178,12 @@ fn memcached_items_come_with_bytes_of_memory() {
     assert!(!dump.source.partial && dump.source.limits.is_empty());
 }
 
-/// What older and other programs print, line by line.
+/// Lines that older and other programs print.
 #[test]
-fn lines_by_themselves() -> Result<(), InputError> {
+fn lines_of_other_versions_are_read() -> Result<(), InputError> {
     let one = |format, line: &[u8]| DumpReader::new(format).line(line);
     let key = |format, line: &[u8]| Ok::<_, InputError>(one(format, line)?.map(|row| row.key));
-    // Before Redis 6 names stood as they are.
+    // Before Redis 6 names were printed without quotes.
     let raw = b"[12.00%] Biggest string found so far 'it's with 9 bytes' with 3 bytes";
     assert_eq!(
         key(DumpFormat::BigKeys, raw)?.as_deref(),
@@ -246,7 +246,7 @@ fn lines_by_themselves() -> Result<(), InputError> {
 }
 
 #[test]
-fn bad_lines_are_counted_and_located() {
+fn bad_lines_are_counted_with_their_numbers() {
     let text = "key=a size=1\n?\nkey=b size=2\n".to_owned() + &"!\n".repeat(9) + "END\n";
     let source = Keys::dump(DumpFormat::Metadump, text.as_bytes(), false)
         .expect("read")
@@ -261,10 +261,10 @@ fn bad_lines_are_counted_and_located() {
     assert_eq!((source.keys_listed, source.bad_lines), (1, 1));
 }
 
-/// Whatever part of a text arrives, the keys are among those of the whole, and what is missing is
-/// told, where the text shows it.
+/// Whatever part of an output arrives, its keys are among those of the whole, and the source says
+/// what is missing where the format shows it.
 #[test]
-fn texts_that_are_cut_off() {
+fn an_output_that_is_cut_off_gives_some_of_its_keys_and_says_so() {
     for &(name, format) in FILES {
         let text = text(name);
         let whole: BTreeSet<_> = read(name).keys.iter().map(<[u8]>::to_vec).collect();
@@ -287,9 +287,9 @@ fn texts_that_are_cut_off() {
 }
 
 proptest! {
-    /// Quoted as `redis-cli` does, any bytes come back.
+    /// Any bytes come back from the quotes of `redis-cli`.
     #[test]
-    fn quoted_keys_are_the_same_bytes(key in prop::collection::vec(any::<u8>(), 0..40), plain in any::<bool>()) {
+    fn a_quoted_key_gives_back_its_bytes(key in prop::collection::vec(any::<u8>(), 0..40), plain in any::<bool>()) {
         let quoted: String = key.iter().map(|&byte| match byte {
             b'"' | b'\\' => format!("\\{}", char::from(byte)),
             b'\n' => "\\n".into(),
@@ -313,9 +313,9 @@ proptest! {
         }
     }
 
-    /// Bytes of a recording changed, lost and doubled: there is an answer, and it is bounded.
+    /// Bytes of a recording are changed, lost and doubled: there is an answer, and it is bounded.
     #[test]
-    fn twisted_texts_never_panic(
+    fn a_damaged_output_never_panics(
         which in 0..FILES.len(),
         twists in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..3), 1..30),
         format in 0..FILES.len(),
@@ -347,7 +347,7 @@ proptest! {
     }
 }
 
-/// Some bytes at a time, as a pipe may give them.
+/// Gives a few bytes at a time, as a pipe may.
 struct Drops<'a>(&'a [u8]);
 
 impl Read for Drops<'_> {
@@ -358,7 +358,7 @@ impl Read for Drops<'_> {
 }
 
 #[test]
-fn a_stream_gives_what_reading_at_once_does() {
+fn a_stream_gives_the_same_keys_as_reading_at_once() {
     for &(name, format) in FILES {
         let text = [text(name), b"what is this\n\x00\n".to_vec()].concat();
         let whole = Keys::dump(format, text.as_slice(), false).expect("bytes");

@@ -1,4 +1,4 @@
-//! Balance: the figures, the noise beside them, and the verdict.
+//! Balance: the figures, their noise, and the verdict.
 
 use hashroute::strategy::{self, Params};
 use hashroute::{
@@ -8,7 +8,7 @@ use hashroute_harness::{Assignment, Cause, Figures, Keys, Measure, Noise, balanc
 
 use crate::{balance_of, draws, nodes};
 
-/// The figures of keys that lie on equal nodes as `counts` says.
+/// Returns the figures of these numbers of keys on equal nodes.
 fn figures_of(counts: &[usize]) -> Result<Figures, Error> {
     let router = Modulo::new((0..counts.len()).map(|i| Node::new(format!("n{i:03}"))))?;
     let keys = Keys::template("{i}", 0..counts.iter().sum::<usize>() as u64)?;
@@ -26,7 +26,7 @@ fn near(a: f64, b: f64, tolerance: f64) -> bool {
 }
 
 #[test]
-fn figures_by_hand() -> Result<(), Error> {
+fn figures_are_those_computed_by_hand() -> Result<(), Error> {
     let figures = figures_of(&[1, 2, 3, 4, 0])?;
     assert_eq!((figures.total, figures.used, figures.empty), (10, 4, 1));
     assert_eq!((figures.min, figures.max, figures.mean), (0.0, 4.0, 2.0));
@@ -52,7 +52,7 @@ fn figures_by_hand() -> Result<(), Error> {
 }
 
 #[test]
-fn weights_scale_and_weight_0_does_not_count() -> Result<(), Error> {
+fn figures_scale_with_weights_and_leave_out_weight_0() -> Result<(), Error> {
     let weighted = [("a", 1), ("b", 3), ("drained", 0)];
     let router = Modulo::new(weighted.map(|(name, weight)| Node::new(name).with_weight(weight)))?;
     let keys = Keys::template("{i}", 0..100)?;
@@ -84,7 +84,7 @@ fn weights_scale_and_weight_0_does_not_count() -> Result<(), Error> {
     Ok(())
 }
 
-/// The noise by throwing every key, one by one, without any of the harness's shortcuts.
+/// Simulates the noise key by key, without any shortcut of the harness.
 fn thrown(weights: &[u32], amounts: &[u64], trials: u64) -> (f64, f64) {
     let whole: u64 = weights.iter().copied().map(u64::from).sum();
     let tickets: Vec<usize> = weights
@@ -126,19 +126,19 @@ fn noise(weights: &[u32], amounts: &[u64]) -> Result<Noise, Error> {
 }
 
 #[test]
-fn noise_agrees_with_simulation() -> Result<(), Error> {
+fn noise_agrees_with_a_plain_simulation() -> Result<(), Error> {
     let sizes = |count: u64| (1..=count).map(|rank| 1_000_000 / rank).collect::<Vec<_>>();
     let cases = [
         (vec![1; 10], vec![1; 500]),
         (vec![1; 50], vec![7; 60]), // about one key a node
         (vec![1, 2, 3, 10], vec![1; 400]),
-        (vec![1; 20], sizes(400)),    // all thrown one by one
-        (vec![1, 1, 4], sizes(6000)), // the tail as equal keys
+        (vec![1; 20], sizes(400)),    // every key is placed by itself
+        (vec![1, 1, 4], sizes(6000)), // small keys are placed as equal ones
     ];
     for (weights, amounts) in cases {
         let (cv, max_over_mean) = thrown(&weights, &amounts, 1500);
         let noise = noise(&weights, &amounts)?;
-        // 1500 trials know the root mean square to about 2 %.
+        // 1500 trials give the root mean square to within about 2%.
         assert!(near(noise.cv, cv, 0.06), "{weights:?}: {} {cv}", noise.cv);
         assert!(
             near(noise.max_over_mean - 1.0, max_over_mean - 1.0, 0.06),
@@ -150,7 +150,7 @@ fn noise_agrees_with_simulation() -> Result<(), Error> {
 }
 
 #[test]
-fn p_of_an_even_strategy_is_uniform() -> Result<(), Error> {
+fn p_values_of_an_even_strategy_are_uniform() -> Result<(), Error> {
     let (rendezvous, jump) = (Rendezvous::new(nodes(6))?, Jump::new(nodes(6))?);
     for router in [&rendezvous as &dyn Router, &jump] {
         let mut ps = Vec::new();
@@ -165,14 +165,14 @@ fn p_of_an_even_strategy_is_uniform() -> Result<(), Error> {
             .zip(&ps)
             .map(|(rank, p)| (f64::from(rank) / 200.0 - p).abs());
         let distance = distance.fold(0.0, f64::max);
-        assert!(distance < 1.95 / 200_f64.sqrt(), "{distance}"); // Kolmogorov, 0.1 %
+        assert!(distance < 1.95 / 200_f64.sqrt(), "{distance}"); // Kolmogorov, 0.1%
         assert!(beyond <= 8, "{beyond}"); // 2 expected; 9 or more one time in 4,000
     }
     Ok(())
 }
 
 #[test]
-fn repeated_keys_do_not_fool_chi2() -> Result<(), Error> {
+fn repeated_keys_do_not_inflate_chi2() -> Result<(), Error> {
     let mut ps: Vec<f64> = Vec::new();
     for seed in 0..60 {
         let stream = Keys::zipf(seed, 1500, 500, 0.5)?;
@@ -193,7 +193,7 @@ fn repeated_keys_do_not_fool_chi2() -> Result<(), Error> {
 }
 
 #[test]
-fn one_key_a_million_times_is_one_key() -> Result<(), Error> {
+fn one_key_a_million_times_counts_as_one_key() -> Result<(), Error> {
     let mut keys = Keys::default();
     (0..100_000).for_each(|_| keys.push(b"10000"));
     let balance = balance_of(&Jump::new(nodes(10))?, &keys);
@@ -213,7 +213,7 @@ fn one_key_a_million_times_is_one_key() -> Result<(), Error> {
 }
 
 #[test]
-fn a_ring_is_as_uneven_as_its_points_say() -> Result<(), Error> {
+fn a_ring_is_as_uneven_as_its_number_of_points_predicts() -> Result<(), Error> {
     for points in [40, 160, 640] {
         let ring = Ring::with_points(nodes(400), points)?;
         let balance = balance_of(&ring, &Keys::template("user:{i}", 0..100_000)?);
@@ -239,7 +239,7 @@ fn a_ring_is_as_uneven_as_its_points_say() -> Result<(), Error> {
 }
 
 #[test]
-fn planted_unevenness_is_found() -> Result<(), Error> {
+fn a_planted_unevenness_is_found() -> Result<(), Error> {
     let router = Rendezvous::new(nodes(10))?;
     let keys = Keys::template("user:{i}", 0..100_000)?;
     let fair = balance_of(&router, &keys);
@@ -247,7 +247,7 @@ fn planted_unevenness_is_found() -> Result<(), Error> {
         (fair.verdict.matter, fair.verdict.cause),
         (None, Cause::Even)
     );
-    // One key in fifty is sent to the first node, whoever should have it.
+    // One key in fifty is sent to the first node, whatever its owner is.
     let ids: Vec<_> = router.nodes().iter().map(|(id, _)| id).collect();
     let owners = keys.iter().zip(0..).map(|(key, i)| match i % 50 {
         0 => Some(ids[0]),
@@ -264,7 +264,7 @@ fn planted_unevenness_is_found() -> Result<(), Error> {
         (biased.verdict.matter, biased.verdict.cause),
         (Some(Measure::Keys), Cause::Placement)
     );
-    // A hash that sees only what all keys share.
+    // A hash of a part that all keys share.
     let tagged = Keys::template("{tenant}:{i}", 0..1000)?;
     let router = router.with_hasher(KeyHasher::default().with_tag(HashTag::BRACES));
     let clumped = balance_of(&router, &tagged);
@@ -276,7 +276,7 @@ fn planted_unevenness_is_found() -> Result<(), Error> {
 }
 
 #[test]
-fn requests_of_few_hot_keys() -> Result<(), Error> {
+fn requests_of_a_few_hot_keys_are_uneven_because_of_them() -> Result<(), Error> {
     let requests = (1..=20_000).map(|rank| 1_000_000 / rank).collect();
     let keys = Keys::template("key:{i}", 0..20_000)?.with_requests(requests)?;
     let balance = balance_of(&Rendezvous::new(nodes(8))?, &keys);
@@ -300,7 +300,7 @@ fn requests_of_few_hot_keys() -> Result<(), Error> {
 }
 
 #[test]
-fn a_stream_of_popular_keys() -> Result<(), Error> {
+fn a_stream_of_popular_keys_is_uneven_because_of_heavy_keys() -> Result<(), Error> {
     let balance = balance_of(
         &Rendezvous::new(nodes(8))?,
         &Keys::zipf(3, 200_000, 100_000, 1.1)?,
@@ -315,8 +315,8 @@ fn a_stream_of_popular_keys() -> Result<(), Error> {
     Ok(())
 }
 
-/// 63,681 package names with their installed sizes: the names lie evenly, the bytes do not, and
-/// no strategy is to blame.
+/// 63,681 package names with their installed sizes: keys are even and bytes are not, under every
+/// strategy.
 #[test]
 fn debian_packages_are_even_by_name_and_not_by_size() -> Result<(), Box<dyn core::error::Error>> {
     let keys = Keys::csv(&include_bytes!("../data/debian-packages.csv")[..])?;
@@ -338,7 +338,7 @@ fn debian_packages_are_even_by_name_and_not_by_size() -> Result<(), Box<dyn core
             verdict.text
         );
         let bytes = balance.bytes.as_ref().expect("sizes");
-        // Seven draws from the same noise, some of them lucky.
+        // Strategies draw from the same noise, so the bounds are wide.
         assert!(
             bytes.cv > 4.0 * balance.figures.noise.cv && bytes.cv < bytes.noise.cv_p99,
             "{name}"
@@ -350,7 +350,7 @@ fn debian_packages_are_even_by_name_and_not_by_size() -> Result<(), Box<dyn core
             verdict.keys.sampling_cv,
         ];
         match name {
-            // Two sigma above 1 / sqrt(160), on ten nodes; a bound cuts what the ring gives.
+            // Two standard deviations above 1 / sqrt(160), on ten nodes. A bound on loads lowers it.
             "ring" => assert!(
                 balance.figures.cv < 0.12 && verdict.keys.cause == Cause::Structure,
                 "{parts:?}"
@@ -365,7 +365,7 @@ fn debian_packages_are_even_by_name_and_not_by_size() -> Result<(), Box<dyn core
 }
 
 #[test]
-fn nothing_is_nan() -> Result<(), Box<dyn core::error::Error>> {
+fn no_figure_is_nan() -> Result<(), Box<dyn core::error::Error>> {
     let empty = Keys::default();
     let unsized_keys = Keys::template("{i}", 0..3)?.with_sizes(vec![0; 3])?;
     let huge = Keys::template("{i}", 0..3)?
@@ -383,7 +383,7 @@ fn nothing_is_nan() -> Result<(), Box<dyn core::error::Error>> {
         ];
         for router in routers {
             let balance = balance_of(&*router, keys);
-            let text = serde_json::to_string(&balance)?; // a NaN would be null, and not come back
+            let text = serde_json::to_string(&balance)?; // a NaN would become null and fail to parse
             assert_eq!(
                 serde_json::from_str::<hashroute_harness::Balance>(&text)?,
                 balance

@@ -1,4 +1,4 @@
-//! Keys: where they come from, and what is said when they cannot be read.
+//! Keys: their sources, and the errors if they cannot be read.
 
 use std::io::{self, BufReader, Read};
 
@@ -12,7 +12,7 @@ fn texts(keys: &Keys) -> Vec<String> {
 }
 
 #[test]
-fn templates() -> Result<(), Error> {
+fn a_template_is_filled_with_each_number() -> Result<(), Error> {
     assert_eq!(
         texts(&Keys::template("user:{i}", 9..11)?),
         ["user:9", "user:10"]
@@ -45,7 +45,7 @@ fn templates() -> Result<(), Error> {
 }
 
 #[test]
-fn lines() -> Result<(), InputError> {
+fn a_line_is_a_key_byte_for_byte() -> Result<(), InputError> {
     assert!(Keys::lines(&b""[..])?.is_empty());
     assert_eq!(texts(&Keys::lines(&b"a\nb"[..])?), ["a", "b"]);
     assert_eq!(
@@ -69,7 +69,7 @@ impl Read for Failing {
 }
 
 #[test]
-fn csv() -> Result<(), InputError> {
+fn csv_has_keys_sizes_and_requests() -> Result<(), InputError> {
     let keys = Keys::csv(&b"size, key ,requests\n1,\"a,\"\"b\"\"\",5\n2,\xff,6\n3,,7"[..])?;
     assert_eq!(texts(&keys), ["a,\\\"b\\\"", "\\xff", ""]);
     assert_eq!(
@@ -96,18 +96,18 @@ fn csv_errors_name_the_line() {
         (b"\n\nkey,owner\n", 3, "expected key,size,requests"),
         (b"key,key\na,b\n", 1, "\"key\" twice"),
         (b"key,size\r\na,1\r\n\r\n\r\nb,x\r\n", 5, "\"x\""),
-        (b"key,size\na,1\n\"b,2\nc,3\n", 3, "a quote opens"),
-        (b"key,\"size\n", 1, "a quote opens"),
-        (b"\xef\xbb\xbf\nkey\n\n\"a", 4, "a quote opens"),
+        (b"key,size\na,1\n\"b,2\nc,3\n", 3, "a quote is not closed"),
+        (b"key,\"size\n", 1, "a quote is not closed"),
+        (b"\xef\xbb\xbf\nkey\n\n\"a", 4, "a quote is not closed"),
         (
             b"key,size\na,18446744073709551615\nb,1\n",
             3,
-            "the sum is beyond",
+            "is too large",
         ),
         (
             b"key,requests\na,1\nb,18446744073709551615\n",
             3,
-            "the sum is beyond",
+            "is too large",
         ),
         (
             b"key,size\na,1\nb,12k\n",
@@ -144,7 +144,7 @@ fn csv_errors_name_the_line() {
 }
 
 #[test]
-fn quotes_that_end_are_no_error() -> Result<(), InputError> {
+fn a_closed_quote_is_no_error() -> Result<(), InputError> {
     for text in [
         "key\n\"a\"",
         "key\n\"a\n\"",
@@ -160,7 +160,7 @@ fn quotes_that_end_are_no_error() -> Result<(), InputError> {
 }
 
 #[test]
-fn sums_stay_below_2_to_the_64() -> Result<(), Error> {
+fn sums_of_2_to_the_64_are_refused() -> Result<(), Error> {
     let keys = || Keys::template("{i}", 0..2);
     assert!(keys()?.with_sizes(vec![u64::MAX, 0]).is_ok());
     for wrong in [
@@ -177,7 +177,7 @@ fn sums_stay_below_2_to_the_64() -> Result<(), Error> {
 }
 
 #[test]
-fn jsonl() -> Result<(), InputError> {
+fn json_lines_are_text_or_hexadecimal_bytes() -> Result<(), InputError> {
     assert_eq!(texts(&Keys::jsonl(&b"\xef\xbb\xbf\"a\"\n"[..])?), ["a"]);
     assert!(Keys::jsonl(&b"\"a\"\n\xef\xbb\xbf\"b\"\n"[..]).is_err());
     let text = "\"user:1\"\n  \"\\u00e9\\n\"\r\n{\"hex\":\"8bFF00\"}\n{ \"hex\" : \"\" }\n\"\"";
@@ -215,7 +215,7 @@ fn jsonl() -> Result<(), InputError> {
 }
 
 #[test]
-fn distributions() -> Result<(), Error> {
+fn distributions_have_their_frequencies_and_repeat_by_seed() -> Result<(), Error> {
     let keys = Keys::random(1, 1000, 8)?;
     assert_eq!((keys.len(), keys.distinct()), (1000, 1000));
     assert!(!keys.iter().eq(Keys::random(2, 1000, 8)?.iter()));

@@ -1,4 +1,4 @@
-//! Remap: what moves, what had to, and what moved in vain.
+//! Remap: the keys that move, that had to move, and that moved in excess.
 
 use hashroute::registry::Agree;
 use hashroute::strategy::{self, Params};
@@ -14,7 +14,7 @@ fn change(strategy: &str, count: usize, changes: &[Change], keys: &Keys) -> Resu
     scenario.remap(strategy::find(strategy)?, &Params::default())
 }
 
-/// A assignment on nodes of these weights, each key on the node of this name.
+/// Returns an assignment to nodes of these weights, by the name of each key's owner.
 fn assignment(weights: &[(&str, u32)], owners: &[&str]) -> Result<Assignment, Error> {
     let nodes = Nodes::new(
         weights
@@ -56,13 +56,13 @@ fn a_remap_has_the_flows_of_a_diff_by_keys() -> Result<(), Error> {
 }
 
 #[test]
-fn a_remap_by_hand() -> Result<(), Error> {
+fn a_remap_is_that_computed_by_hand() -> Result<(), Error> {
     let keys = Keys::template("{i}", 0..6)?.with_sizes(vec![1, 2, 4, 8, 16, 32])?;
     let before = assignment(
         &[("a", 1), ("b", 1), ("c", 2)],
         &["a", "a", "b", "b", "c", "nobody"],
     )?;
-    // The same names with other ids; a leaves, c loses weight, d joins.
+    // The names have other ids afterwards: a leaves, c loses weight, d joins.
     let after = assignment(
         &[("d", 2), ("c", 1), ("b", 1)],
         &["d", "b", "b", "c", "b", "d"],
@@ -87,7 +87,7 @@ fn a_remap_by_hand() -> Result<(), Error> {
     assert_eq!(
         (remap.keys, remap.moved, remap.excess),
         (6, 5, 1),
-        "only b to c was in vain"
+        "only b to c is an excess move"
     );
     assert_eq!(remap.ideal_share, 0.5); // d gains 2 of 4
     assert_eq!(
@@ -116,7 +116,7 @@ fn an_even_strategy_moves_the_ideal_share_within_its_error() -> Result<(), Error
 }
 
 #[test]
-fn the_error_counts_distinct_keys() -> Result<(), Error> {
+fn the_error_of_a_moved_share_counts_distinct_keys() -> Result<(), Error> {
     let mut repeated = Keys::default();
     (0..1000).for_each(|i: u32| repeated.push(&(i % 10).to_le_bytes()));
     let remap = change("rendezvous", 3, &[Change::Add(Node::new("new"))], &repeated)?;
@@ -125,7 +125,7 @@ fn the_error_counts_distinct_keys() -> Result<(), Error> {
 }
 
 #[test]
-fn excess_is_nothing_for_a_ring_and_much_for_modulo() -> Result<(), Error> {
+fn a_ring_has_no_excess_moves_and_modulo_many() -> Result<(), Error> {
     let keys = Keys::template("user:{i}", 0..20_000)?;
     let changes = [
         vec![Change::Add(Node::new("new").with_weight(2))],
@@ -158,7 +158,7 @@ fn excess_is_nothing_for_a_ring_and_much_for_modulo() -> Result<(), Error> {
 }
 
 #[test]
-fn reweighting_has_an_ideal_too() -> Result<(), Error> {
+fn a_change_of_weight_has_an_ideal_share() -> Result<(), Error> {
     let keys = Keys::template("user:{i}", 0..50_000)?;
     // From 1/4 to 3/6.
     let remap = change("rendezvous", 4, &[Change::reweight("n0", 3)], &keys)?;
@@ -169,7 +169,7 @@ fn reweighting_has_an_ideal_too() -> Result<(), Error> {
         (same.moved, same.ideal_share, same.noise_share),
         (0, 0.0, 0.0)
     );
-    // All weights doubled change nothing that is fair.
+    // Doubling all weights changes no fair share.
     let doubled: Vec<_> = nodes(4)
         .iter()
         .map(|node| Change::reweight(node.name(), 2))
@@ -179,7 +179,7 @@ fn reweighting_has_an_ideal_too() -> Result<(), Error> {
 }
 
 #[test]
-fn from_nobody_and_to_nobody() -> Result<(), Error> {
+fn keys_without_an_owner_before_or_after_are_flows_of_their_own() -> Result<(), Error> {
     let keys = Keys::template("{i}", 0..10)?;
     let first = change("ring", 0, &[Change::Add(Node::new("first"))], &keys)?;
     assert_eq!(
@@ -196,7 +196,7 @@ fn from_nobody_and_to_nobody() -> Result<(), Error> {
 }
 
 #[test]
-fn round_trips_restore() -> Result<(), Error> {
+fn a_round_trip_restores_every_route() -> Result<(), Error> {
     let keys = Keys::template("user:{i}", 0..3000)?;
     let any = [
         Change::remove("n1"),
@@ -214,7 +214,7 @@ fn round_trips_restore() -> Result<(), Error> {
                     round_trip(&build, &growth, Undo::LastFirst, seed, &keys)?
                 }
                 Agree::Load => round_trip(&build, &any, Undo::LastFirst, seed, &keys)?,
-                _ => continue, // a table remembers
+                _ => continue, // its table depends on earlier changes
             };
             assert_eq!(
                 (remap.moved, remap.ideal_share),
@@ -230,7 +230,7 @@ fn round_trips_restore() -> Result<(), Error> {
 }
 
 #[test]
-fn loads_start_from_nothing_in_every_state() -> Result<(), Error> {
+fn loads_start_at_0_in_every_state() -> Result<(), Error> {
     let keys = Keys::template("user:{i}", 0..1000)?;
     let bounded = BoundedLoad::new(Jump::new(nodes(4))?, 1.1)?;
     let (first, second) = (

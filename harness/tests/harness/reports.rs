@@ -1,4 +1,4 @@
-//! Comparisons, and the names that other people's scripts depend on.
+//! Comparisons, and the JSON names that scripts of users depend on.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn contest(keys: &Keys) -> Contest<'_> {
         .with_costs(false)
 }
 
-/// The required fields of an object that are not there.
+/// Returns the required fields that an object lacks.
 fn missing<'a>(value: &Value, names: &'a str) -> Vec<&'a str> {
     let object = value.as_object().expect("an object");
     names
@@ -33,7 +33,7 @@ fn missing<'a>(value: &Value, names: &'a str) -> Vec<&'a str> {
 const FIGURES: &str = "used empty min max mean stddev cv noise_cv max_over_mean p95_over_mean max_over_median top chi2 df p_value";
 
 #[test]
-fn the_json_names_stay() -> Result<(), Box<dyn core::error::Error>> {
+fn json_fields_keep_their_names() -> Result<(), Box<dyn core::error::Error>> {
     let keys = Keys::template("user:{i}", 0..2000)?
         .with_sizes(vec![3; 2000])?
         .with_requests(vec![5; 2000])?;
@@ -71,7 +71,7 @@ fn the_json_names_stay() -> Result<(), Box<dyn core::error::Error>> {
 }
 
 #[test]
-fn a_comparison_comes_back_from_json() -> Result<(), Box<dyn core::error::Error>> {
+fn a_comparison_survives_a_round_trip_through_json() -> Result<(), Box<dyn core::error::Error>> {
     let keys = Keys::template("user:{i}", 0..500)?.with_sizes((0..500).collect())?;
     let comparison = compare(&contest(&keys).with_costs(true), &mut |_, _| ());
     let text = serde_json::to_string(&comparison)?;
@@ -80,7 +80,7 @@ fn a_comparison_comes_back_from_json() -> Result<(), Box<dyn core::error::Error>
 }
 
 #[test]
-fn a_comparison_is_deterministic_and_says_what_was_refused() -> Result<(), Error> {
+fn a_comparison_is_deterministic_and_names_what_was_refused() -> Result<(), Error> {
     let keys = Keys::template("user:{i}", 0..2000)?;
     let mut stages = Vec::new();
     let comparison = compare(&contest(&keys), &mut |name, stage| {
@@ -155,7 +155,7 @@ fn a_comparison_agrees_with_its_parts() -> Result<(), Error> {
 }
 
 #[test]
-fn costs_are_numbers() -> Result<(), Error> {
+fn costs_are_measured_and_allocations_counted() -> Result<(), Error> {
     let count = |run: &mut dyn FnMut()| {
         run();
         500 // as if the thousand lookups had made so many allocations
@@ -186,7 +186,7 @@ fn costs_are_numbers() -> Result<(), Error> {
 fn a_refused_change_leaves_the_other_costs() -> Result<(), Error> {
     let keys = Keys::template("user:{i}", 0..100)?;
     let maglev = strategy::find("maglev")?;
-    // Room for two nodes and no more.
+    // The table has room for two nodes only.
     let params = Params::default().with("table-size", "2");
     let full = contest(&keys)
         .with_nodes(nodes(2))

@@ -1,8 +1,10 @@
 //! Skew: planted faults, each named and no other; even data; known answers.
 
 #![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
     clippy::disallowed_methods,
-    reason = "sizes are drawn, nothing is routed"
+    reason = "sizes from 1 to 10^15 are drawn, nothing is routed"
 )]
 
 use core::error::Error;
@@ -19,7 +21,7 @@ use crate::{draws, nodes};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// Each fault is planted so often, in other keys each time.
+/// The number of times that each fault is planted, each time in other keys.
 const SEEDS: u64 = 16;
 
 fn skew(
@@ -47,7 +49,7 @@ fn hashed(function: HashFunction) -> Params {
     Params::default().with_hasher(KeyHasher::new(function))
 }
 
-/// Other keys for each seed.
+/// Returns other keys for each seed.
 fn keys(seed: u64, count: u64) -> Result<Keys, Box<dyn Error>> {
     Ok(Keys::template(&format!("planted:{seed}:{{i}}"), 0..count)?)
 }
@@ -84,7 +86,7 @@ fn a_bad_hash_is_named_and_nothing_else() -> Outcome {
     Ok(())
 }
 
-/// A hash that only knows a few values.
+/// A hash with few values.
 #[derive(Debug)]
 struct Narrow(Modulo);
 
@@ -97,7 +99,7 @@ impl Router for Narrow {
     }
     fn hash_key(&self, key: &[u8]) -> Option<KeyHash> {
         let hash = KeyHash::from_bytes(key).get();
-        // Values far apart, but sixteen of them.
+        // Sixteen values, far apart.
         Some(KeyHash::from_raw(KeyHash::from_integer(hash % 16).get()))
     }
     fn route_hash(&self, key: KeyHash) -> Option<NodeId> {
@@ -208,7 +210,7 @@ fn a_hot_key_is_named_and_nothing_else() -> Outcome {
 }
 
 #[test]
-fn plain_luck_is_nobodys_fault() -> Outcome {
+fn unevenness_by_chance_is_no_fault() -> Outcome {
     for seed in 0..5 * SEEDS {
         let skew = skew(
             "rendezvous",
@@ -223,7 +225,7 @@ fn plain_luck_is_nobodys_fault() -> Outcome {
             skew.verdict
         );
         assert!(at_fault(&skew).is_empty() && skew.remedies.is_empty());
-        assert!(skew.measures[0].cv > 0.2); // and yet visibly uneven
+        assert!(skew.measures[0].cv > 0.2); // visibly uneven all the same
     }
     Ok(())
 }
@@ -236,7 +238,7 @@ fn any_alarm(skew: &Skew) -> bool {
 }
 
 #[test]
-fn even_data_gives_no_more_alarms_than_stated() -> Outcome {
+fn even_data_raises_no_more_alarms_than_stated() -> Outcome {
     const RUNS: u64 = 300;
     let names = ["modulo", "rendezvous", "jump", "modulo"];
     let mut alarms = 0;
@@ -248,7 +250,7 @@ fn even_data_gives_no_more_alarms_than_stated() -> Outcome {
         alarms += u64::from(any_alarm(&skew));
         assert!(skew.tests > 30);
     }
-    // More than this comes less than once in ten thousand times at the stated significance.
+    // At the stated significance, more alarms have a probability below 1 in 10,000.
     let chance = Binomial::new(hashroute_harness::skew::SIGNIFICANCE, RUNS)?;
     assert!(
         chance.sf(alarms.saturating_sub(1)) > 1e-4,
@@ -257,13 +259,12 @@ fn even_data_gives_no_more_alarms_than_stated() -> Outcome {
     Ok(())
 }
 
-/// A number above 0 and below 1 of each of two halves of a draw.
+/// Returns two numbers between 0 and 1 from the halves of a draw.
 fn halves(draw: u64) -> [f64; 2] {
     [draw >> 32, draw & 0xffff_ffff].map(|half| (half as f64 + 0.5) / 4_294_967_296.0)
 }
 
-/// Sizes of which none is far from the others: exponential, log-normal, Pareto, of two kinds.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // within 1 to 10^12
+/// Returns sizes without outliers: exponential, log-normal, Pareto, or of two kinds.
 fn size(kind: u64, draw: u64) -> u64 {
     let [a, b] = halves(draw);
     let normal = (-2.0 * a.ln()).sqrt() * (core::f64::consts::TAU * b).cos();
@@ -278,7 +279,7 @@ fn size(kind: u64, draw: u64) -> u64 {
 }
 
 #[test]
-fn sizes_that_differ_by_chance_give_no_more_alarms_than_stated() -> Outcome {
+fn sizes_without_outliers_raise_no_more_alarms_than_stated() -> Outcome {
     const RUNS: u64 = 80;
     let mut random = draws(4711);
     let mut alarms = 0;
@@ -301,11 +302,10 @@ fn sizes_that_differ_by_chance_give_no_more_alarms_than_stated() -> Outcome {
 }
 
 #[test]
-fn a_few_large_keys_are_blamed_on_nobody_else() -> Outcome {
+fn a_few_large_keys_are_the_only_fault() -> Outcome {
     let mut random = draws(815);
     for seed in 0..2 * SEEDS {
         let heavy = |draw| (1e3 * halves(draw)[0].powf(-1.0 / 1.2)).min(1e15).round();
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // as it says
         let sizes = random.by_ref().take(3000).map(|draw| heavy(draw) as u64);
         let keys = keys(seed, 3000)?.with_sizes(sizes.collect())?;
         let skew = skew("rendezvous", &Params::default(), &nodes(30), &[30], &keys)?;
@@ -335,7 +335,7 @@ fn a_bad_hash_is_named_whatever_the_sizes() -> Outcome {
     Ok(())
 }
 
-/// The first and the last of so many keys of a request each, in the order of the samples' hash.
+/// Returns the first and the last of `count` keys, in the order of the sample's hash.
 fn hot_and_last(count: u64) -> Result<[usize; 2], Box<dyn Error>> {
     let order = |key: &[u8]| xxhash_rust::xxh3::xxh3_128(key);
     let keys = keys(9, count)?;
@@ -363,7 +363,7 @@ fn a_hot_key_is_found_and_removed_wherever_it_is_in_the_sample() -> Outcome {
             "{best:?}"
         );
         assert!(best.even && best.moved_share == 0.0, "{best:?}");
-        // Chance is that of the keys that are placed, fewer than all.
+        // The noise is that of the keys in the trial, which are fewer than all.
         let row = skew.node_counts.rows.first().ok_or("no row")?;
         assert_eq!(skew.node_counts.keys, 1 << 16);
         let noise = (9.0 / 65_536.0_f64).sqrt();
@@ -372,11 +372,11 @@ fn a_hot_key_is_found_and_removed_wherever_it_is_in_the_sample() -> Outcome {
     Ok(())
 }
 
-/// Nodes, nodes in use, most keys on one, cv in thousandths.
+/// A number of nodes, the nodes in use, the most keys on one node, and the cv in thousandths.
 type Known = [(usize, u64, u64, u64); 4];
 
 #[test]
-fn the_known_rows_of_twemproxy() -> Outcome {
+fn rows_of_twemproxy_agree_with_recorded_ones() -> Outcome {
     let rows: [(&str, Known); 3] = [
         (
             "{i}:metric:demo",
@@ -423,7 +423,7 @@ fn the_known_rows_of_twemproxy() -> Outcome {
 }
 
 #[test]
-fn the_dangerous_numbers_of_nodes() -> Outcome {
+fn dangerous_numbers_of_nodes_are_found() -> Outcome {
     let params = hashed(HashFunction::TwemproxyFnv1a64);
     let counts: Vec<_> = (2..=128).collect();
     let dangerous = |template: &str| -> Result<Vec<u64>, Box<dyn Error>> {
@@ -441,7 +441,7 @@ fn the_dangerous_numbers_of_nodes() -> Outcome {
 }
 
 #[test]
-fn a_weakness_without_harm_is_no_fault() -> Outcome {
+fn a_weakness_without_harm_is_not_at_fault() -> Outcome {
     let params = hashed(HashFunction::TwemproxyFnv1a64);
     let keys = Keys::template("metric:demo:{i}", 0..1000)?;
     let skew = skew("modulo", &params, &nodes(61), &[], &keys)?;
@@ -458,7 +458,7 @@ fn a_weakness_without_harm_is_no_fault() -> Outcome {
 }
 
 #[test]
-fn every_test_is_counted_against_chance() -> Outcome {
+fn the_threshold_divides_by_the_number_of_tests() -> Outcome {
     let keys = keys(3, 1000)?.with_sizes((1..=1000).collect())?;
     let skew = skew(
         "modulo",
@@ -469,11 +469,11 @@ fn every_test_is_counted_against_chance() -> Outcome {
     )?;
     let (measures, rows) = (skew.measures.len(), skew.node_counts.rows.len());
     assert_eq!((measures, rows), (2, 3));
-    // Bunching, repeats, steps, weights; modulo's shares are exact.
+    // Bunching, repeats, steps and weights. The shares of modulo are exact, so they need no test.
     let tests = 4 + skew.residues.len() + measures + rows;
     assert_eq!(skew.tests, tests as u64);
     assert_eq!(skew.threshold, 0.01 / tests as f64);
-    // The 99th percentile of chi-squared with 59 degrees is 87.166.
+    // The 99th percentile of chi-squared with 59 degrees of freedom is 87.166.
     let limit = (87.166 / 1000.0_f64).sqrt();
     let row = &skew.node_counts.rows[0];
     assert!((row.noise_cv_p99 - limit).abs() < 1e-4, "{row:?}");
@@ -481,7 +481,7 @@ fn every_test_is_counted_against_chance() -> Outcome {
 }
 
 #[test]
-fn weights_are_not_blamed_for_what_is_far_more_than_theirs() -> Outcome {
+fn weights_are_not_at_fault_for_a_far_larger_unevenness() -> Outcome {
     for seed in 0..SEEDS {
         let mut nodes = nodes(10);
         nodes[3] = Node::new("n3").with_weight(2);
@@ -503,7 +503,7 @@ fn few_tags_without_harm_are_weak() -> Outcome {
         (0..3000).for_each(|i| keys.push(format!("{{t{seed}:{}}}:{i}", i % 300).as_bytes()));
         let skew = skew("rendezvous", &params, &nodes(2), &[2], &keys)?;
         if skew.worst().is_some() {
-            continue; // these tags did harm
+            continue; // these tags do harm
         }
         even += 1;
         let tag = skew.stages.iter().find(|one| one.stage == KeyStage::Tag);
@@ -515,7 +515,7 @@ fn few_tags_without_harm_are_weak() -> Outcome {
 }
 
 #[test]
-fn what_is_slight_is_even_however_many_keys_prove_it() -> Outcome {
+fn a_slight_unevenness_is_even_however_many_keys_prove_it() -> Outcome {
     let router = strategy::find("modulo")?.build(nodes(2), &Params::default())?;
     let mut left = [100_800, 99_200]; // a cv of 0.008, with a p of 3 in 10,000
     let mut keys = Keys::default();
@@ -569,7 +569,7 @@ fn parts_merge_into_the_whole() -> Outcome {
 }
 
 #[test]
-fn nothing_and_nobody_is_no_panic() -> Outcome {
+fn no_keys_and_no_nodes_do_not_panic() -> Outcome {
     for (count, keys) in [(0, 10), (1, 0), (1, 1), (3, 0), (3, 1), (1, 1000)] {
         for name in [
             "modulo",

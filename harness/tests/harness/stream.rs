@@ -1,4 +1,4 @@
-//! Streams: parts add up to the whole, and what is counted exactly is what memory has.
+//! Streams: parts add up to the whole, and what is counted exactly agrees with keys in memory.
 
 use core::num::NonZero;
 
@@ -22,7 +22,7 @@ fn in_memory(router: &dyn Router, keys: &Keys) -> Balance {
     balance("ring", router, keys, &Assignment::of(router, keys))
 }
 
-/// Keys with sizes and requests; some come twice, some carry nothing, one carries much.
+/// Returns keys with sizes and requests: some occur twice, some carry nothing, one carries much.
 fn mixed(count: u64) -> Keys {
     let mut keys = Keys::template("user:{i:07}:{i}", 0..count).expect("few");
     (0..count / 10).for_each(|i| keys.push(format!("again:{}", i % 7).as_bytes()));
@@ -44,7 +44,7 @@ fn up_to_its_capacity_a_stream_is_as_exact_as_memory() {
 }
 
 #[test]
-fn beyond_it_the_estimates_are_as_good_as_stated() {
+fn beyond_its_capacity_estimates_are_as_good_as_stated() {
     let ring = ring();
     for keys in [
         mixed(200_000),
@@ -57,7 +57,7 @@ fn beyond_it_the_estimates_are_as_good_as_stated() {
         );
         assert_eq!(found.nodes, exact.nodes);
         let errors = found.estimated.expect("beyond 65,536 keys");
-        // Five standard errors: one in a million, where the errors are normal.
+        // Five standard errors: a probability below one in a million if errors are normal.
         let near = |found: f64, exact: f64, error: f64| {
             assert!(
                 (found / exact - 1.0).abs() < 5.0 * error,
@@ -99,7 +99,7 @@ fn beyond_it_the_estimates_are_as_good_as_stated() {
     }
 }
 
-/// All that a tally says.
+/// Writes everything that a tally reports.
 fn said(tally: &Tally) -> String {
     let largest = Measure::Keys;
     let lists = [
@@ -112,7 +112,7 @@ fn said(tally: &Tally) -> String {
     serde_json::to_string(&(balance, lists, tally.sample())).expect("plain data")
 }
 
-/// The keys at these indexes.
+/// Returns the keys at these indexes.
 fn part(keys: &Keys, indexes: impl Iterator<Item = usize>) -> Keys {
     let (mut part, mut sizes, mut requests) = (Keys::default(), Vec::new(), Vec::new());
     for index in indexes {
@@ -173,7 +173,7 @@ proptest! {
         let mut file = written(&tally(&ring(), &mixed(20)));
         let index = cut.index(file.len());
         let before = core::mem::replace(&mut file[index], byte);
-        // The line feed aside, each byte counts.
+        // Every byte counts except the line feed.
         let read = Tally::read_all(&file[..]).next();
         let changed = byte != before && index + 1 < file.len();
         prop_assert_eq!(read.is_some_and(|read| read.is_err()), changed);
@@ -183,7 +183,7 @@ proptest! {
 }
 
 #[test]
-fn threads_and_files_do_not_matter() {
+fn threads_and_files_do_not_change_the_counts() {
     let ring = ring();
     let keys = Keys::template("user:{i}", 0..80_000).expect("few");
     let lines: Vec<u8> = keys.iter().flat_map(|key| [key, b"\n"].concat()).collect();
@@ -214,7 +214,7 @@ fn threads_and_files_do_not_matter() {
 }
 
 #[test]
-fn bad_lines_are_counted_and_located_or_refused() {
+fn bad_lines_are_counted_with_their_numbers_or_refused() {
     let jsonl: String = (1..100_001)
         .map(|line| {
             if line % 1000 == 0 {
@@ -253,7 +253,7 @@ fn bad_lines_are_counted_and_located_or_refused() {
 }
 
 #[test]
-fn what_differs_is_not_added() {
+fn counts_of_different_setups_are_not_added() {
     let keys = Keys::template("{i}", 0..100).expect("few");
     let rings = [
         ring(),
@@ -291,7 +291,7 @@ fn what_differs_is_not_added() {
 }
 
 #[test]
-fn sums_beyond_64_bits_are_an_error_however_they_come_about() {
+fn sums_beyond_64_bits_are_an_error_in_every_case() {
     let ring = ring();
     let keys = |size| {
         let keys = Keys::template("{i}", 0..1).expect("few");
@@ -330,7 +330,7 @@ fn templates_and_heavy_keys_are_found_beyond_exact_counting() {
 }
 
 #[test]
-fn no_two_hash_tags_route_alike() {
+fn setups_tell_any_two_hash_tags_apart() {
     let nodes = || ["a", "b"].map(Node::new);
     let pairs = ["{}", "[]", "()", "<>", "ab", "{]", "}{", "\0\u{7f}", "//"];
     let tags = pairs.map(|pair| Some(pair.parse::<HashTag>().expect("two bytes")));
@@ -353,7 +353,7 @@ fn no_two_hash_tags_route_alike() {
 }
 
 #[test]
-fn counts_that_differ_in_places_say_which() {
+fn setups_that_differ_in_locations_name_them() {
     let ring = |node| Ring::new([node]).expect("a ring");
     let [here, there] = [("z1", "r1"), ("z1", "r2")]
         .map(|(zone, rack)| ring(Node::new("a").with_location(zone, rack)));
@@ -364,9 +364,9 @@ fn counts_that_differ_in_places_say_which() {
     }
 }
 
-/// Lines of which some are too long for a key, in each format.
+/// In each format, some lines are too long for a key.
 #[test]
-fn what_is_too_long_for_a_key_is_a_bad_line() {
+fn a_line_too_long_for_a_key_is_a_bad_line() {
     let ring = ring();
     let counter = Counter::new("ring", &ring).expect("no loads");
     for len in [65_537, 300_000, 2_000_000] {
@@ -402,7 +402,7 @@ fn what_is_too_long_for_a_key_is_a_bad_line() {
 }
 
 #[test]
-fn a_quote_that_never_ends_costs_its_line() {
+fn a_quote_that_is_not_closed_costs_only_its_line() {
     let ring = ring();
     let counter = Counter::new("ring", &ring).expect("no loads");
     let many = "k,1\r\n".repeat(100_000);
@@ -434,9 +434,9 @@ fn a_sum_beyond_64_bits_in_a_row_is_a_bad_line() {
     assert_eq!((balance.keys, totals), (2, [Some(u64::MAX), Some(5)]));
 }
 
-/// Long keys are sampled as far as 16 MiB of them go, whatever the cut.
+/// The sample of long keys is cut at 16 MiB, however the stream is split.
 #[test]
-fn long_keys_take_no_more_memory() {
+fn long_keys_do_not_take_more_memory() {
     let ring = ring();
     let key = |i: usize| format!("{i}:{}", "x".repeat(20_000 + i * 7919 % 45_000));
     let of = |indexes: &mut dyn Iterator<Item = usize>| {
@@ -451,7 +451,7 @@ fn long_keys_take_no_more_memory() {
     let errors = whole.estimated().expect("not all are in the sample");
     let expected = (sample.len() as f64).sqrt().recip();
     assert!((errors.distinct_keys_error / expected - 1.0).abs() < 1e-9);
-    // Five standard errors: one in a million.
+    // Five standard errors: a probability below one in a million.
     let off = whole.distinct() as f64 / 500.0 - 1.0;
     assert!(off.abs() < 5.0 * errors.distinct_keys_error, "{off}");
     let mut sum = of(&mut (0..0));
@@ -463,9 +463,9 @@ fn long_keys_take_no_more_memory() {
     assert_eq!(sum.balance(), whole.balance());
 }
 
-/// A key of two thousandths, in the part that is added alone.
+/// A key carries two thousandths of the whole, and occurs in one part only.
 #[test]
-fn what_one_part_lists_the_sum_lists() {
+fn a_sum_lists_the_large_keys_of_its_parts() {
     let ring = ring();
     let [first, mut second] =
         [0..70_000, 70_000..140_000].map(|range| Keys::template("{i}", range).expect("few"));
@@ -476,10 +476,10 @@ fn what_one_part_lists_the_sum_lists() {
     assert_eq!((largest.len(), &*largest[0].key), (1, "hot"));
 }
 
-/// Two of a few hot keys in one cell are no error of the keys that chance is reckoned with.
+/// Hot keys that share a cell of the sketch must not change the effective number of keys.
 #[test]
 fn hot_keys_that_collide_do_not_spoil_the_estimate() {
-    // As keys are told apart: 16 bits say which cell of the first row.
+    // The id of a key: its lowest 16 bits give the cell in the first row.
     let cell = |key: &String| xxh3_128_with_seed(key.as_bytes(), 0x7374_7265_616d_6564) % (1 << 16);
     let mut names: Vec<_> = (0..1000).map(|i| format!("hot:{i}")).collect();
     names.sort_by_cached_key(cell);
@@ -500,11 +500,11 @@ fn hot_keys_that_collide_do_not_spoil_the_estimate() {
         .expect("beyond 65,536 keys")
         .effective_keys_error;
     let off = found.figures.effective_keys / exact - 1.0;
-    // Five standard errors: one in a million.
+    // Five standard errors: a probability below one in a million.
     assert!(off.abs() < 5.0 * error, "{}", off / error);
 }
 
-/// The text of a line with another body, sealed.
+/// Replaces text in the body of a line, and updates its checksum.
 fn sealed(line: &str, from: &str, to: &str) -> String {
     let (head, body) = line.trim_end().split_once(r#","body":"#).expect("a body");
     let body = body
@@ -546,7 +546,7 @@ fn counts_that_contradict_themselves_are_refused() {
 }
 
 #[test]
-fn another_version_is_told_before_its_fields() {
+fn another_version_is_reported_before_unknown_fields() {
     let text = r#"{"format":"hashroute counts","version":9,"setups":[]}"#;
     let error = Tally::read_all(text.as_bytes())
         .next()

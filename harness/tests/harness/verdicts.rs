@@ -1,4 +1,4 @@
-//! What is said to be the matter.
+//! The sentences and causes of a verdict.
 
 use hashroute::{BoundedLoad, Error, Modulo, Node, Rendezvous, Ring, Router};
 use hashroute_harness::{Assignment, Cause, Keys, Measure, balance};
@@ -24,7 +24,7 @@ fn one_heavy_key_is_named_alone() -> Result<(), Error> {
 }
 
 #[test]
-fn few_carriers_are_counted_and_not_all_keys() -> Result<(), Error> {
+fn a_verdict_counts_the_keys_that_carry_any() -> Result<(), Error> {
     let sizes = (0..20_000).map(|i| u64::from(i % 100 == 0)).collect();
     let keys = Keys::template("k{i}", 0..20_000)?.with_sizes(sizes)?;
     let verdict = balance_of(&Rendezvous::new(nodes(10))?, &keys).verdict;
@@ -38,7 +38,7 @@ fn few_carriers_are_counted_and_not_all_keys() -> Result<(), Error> {
 }
 
 #[test]
-fn what_lies_exactly_even_is_even() -> Result<(), Error> {
+fn an_exactly_even_load_is_even() -> Result<(), Error> {
     let router = Modulo::new(nodes(10))?;
     let keys = Keys::template("k{i}", 0..50)?;
     let ids: Vec<_> = router.nodes().iter().map(|(id, _)| Some(id)).collect();
@@ -50,7 +50,7 @@ fn what_lies_exactly_even_is_even() -> Result<(), Error> {
 }
 
 #[test]
-fn keys_in_words_stay_on_their_line() -> Result<(), Error> {
+fn keys_in_sentences_stay_on_their_line() -> Result<(), Error> {
     let mut keys = Keys::template("k{i}", 0..1000)?.with_sizes(vec![1; 1000])?;
     keys.push(b"\x1b[31m\n");
     let mut sizes = vec![1; 1000];
@@ -66,7 +66,7 @@ fn keys_in_words_stay_on_their_line() -> Result<(), Error> {
 }
 
 #[test]
-fn keys_without_a_place_count_nowhere() -> Result<(), Error> {
+fn keys_without_a_node_count_in_no_figure() -> Result<(), Error> {
     let weighted =
         [("a", 1), ("b", 1), ("c", 3)].map(|(name, weight)| Node::new(name).with_weight(weight));
     let router = BoundedLoad::new(Ring::new(weighted)?, 1.25)?.with_cap(5);

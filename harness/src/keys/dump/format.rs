@@ -5,6 +5,11 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 /// The program that printed the keys, and its mode.
+///
+/// ```
+/// use hashroute_harness::DumpFormat;
+/// assert_eq!(DumpFormat::MemKeys.to_string(), "memkeys");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]

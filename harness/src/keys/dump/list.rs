@@ -9,6 +9,13 @@ use crate::keys::error::{Bad, InputError};
 use crate::keys::list::Keys;
 
 /// Keys, and where they came from.
+///
+/// ```
+/// # use hashroute_harness::{DumpFormat, Keys};
+/// let dump = Keys::dump(DumpFormat::Scan, &b"user:1\nuser:2\n"[..], true)?;
+/// assert_eq!((dump.keys.len(), dump.source.partial), (2, false));
+/// # Ok::<(), hashroute_harness::InputError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Dump {

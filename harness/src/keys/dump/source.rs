@@ -5,6 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::format::DumpFormat;
 
 /// A line that is not in the expected format.
+///
+/// ```
+/// # use hashroute_harness::BadLine;
+/// let bad: BadLine = serde_json::from_str(r#"{"line":3,"problem":"no size"}"#)?;
+/// assert_eq!((bad.line, bad.problem.as_str()), (3, "no size"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct BadLine {

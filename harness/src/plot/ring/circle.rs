@@ -1,22 +1,22 @@
-//! The circle of hashes as a picture has it: arcs and tokens by turns, from 0 to 1.
+//! The circle of hashes in a picture: arcs and tokens by turns, from 0 to 1.
 
 use std::collections::BTreeSet;
 
 use hashroute::change::Matched;
 use hashroute::{Error, HashRanges, KeyHash, Node, NodeId, Refusal, Router};
 
-/// Who plays a part: those of the first router in order of name, then those who join.
+/// The nodes of the picture: those of the first router in order of name, then those that join.
 #[derive(Debug)]
 pub(super) struct Cast {
     pub(super) members: Vec<Member>,
-    /// By the index of a node in the router before and in that after, its index in `members`.
+    /// For the routers before and after, the index in `members` of each of their nodes.
     indexes: [Vec<Option<usize>>; 2],
 }
 
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) name: String,
-    /// The weights before and after; `None` where it is no member.
+    /// The weights before and after; `None` if it is not a member.
     pub(super) weights: [Option<u32>; 2],
 }
 
@@ -43,12 +43,12 @@ impl Cast {
         }
     }
 
-    /// The index of a node of the router before (0) or after (1).
+    /// Returns the index of a node of the router before (0) or after (1).
     pub(super) fn index_of(&self, side: usize, id: NodeId) -> Option<usize> {
         self.indexes[side].get(id.index()).copied().flatten()
     }
 
-    /// Those of whom this holds.
+    /// Returns the members that satisfy a predicate.
     pub(super) fn who(&self, is: impl Fn(&Member) -> bool) -> Vec<usize> {
         let members = self.members.iter().enumerate();
         let fitting = members.filter(|(_, member)| is(member));
@@ -66,7 +66,7 @@ impl Member {
     }
 }
 
-/// Part of the circle that one member owns, or nobody.
+/// A part of the circle with one owner, or none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Arc {
     pub(super) from: f64,
@@ -74,7 +74,7 @@ pub(super) struct Arc {
     pub(super) owner: Option<usize>,
 }
 
-/// Part of the circle that changes hands.
+/// A part of the circle that changes its owner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Taken {
     pub(super) from: f64,
@@ -82,7 +82,7 @@ pub(super) struct Taken {
     pub(super) by: Option<usize>,
 }
 
-/// The end of an arc, at which keys find their owner.
+/// The end of an arc: keys before it belong to its owner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Token {
     pub(super) turn: f64,
@@ -93,14 +93,14 @@ pub(super) struct Token {
 pub(super) struct Circle {
     ranges: HashRanges,
     whole: f64,
-    /// In order, from 0 to 1.
+    /// The arcs in order, from 0 to 1.
     pub(super) arcs: Vec<Arc>,
-    /// In order.
+    /// The tokens in order.
     pub(super) tokens: Vec<Token>,
 }
 
 impl Circle {
-    /// The circle of the router before (0) or after (1).
+    /// Builds the circle of the router before (0) or after (1).
     pub(super) fn new(router: &dyn Router, side: usize, cast: &Cast) -> Result<Self, Error> {
         let ranges = router.ranges();
         let ranges = ranges.filter(|ranges| ranges.modulus().is_none());
@@ -114,7 +114,7 @@ impl Circle {
             .iter()
             .map(|range| Arc {
                 from: range.first as f64 / whole,
-                // Rounded as the start of the next, so that nothing lies between.
+                // Rounded like the start of the next arc, so that there is no gap between them.
                 to: range.last.checked_add(1).map_or(whole, |end| end as f64) / whole,
                 owner: owner(range.owner),
             })
@@ -127,14 +127,14 @@ impl Circle {
         })
     }
 
-    /// Where a hash is, and the arc it is in.
+    /// Returns the turn of a hash, and the arc that it lies in.
     pub(super) fn find(&self, hash: KeyHash) -> Option<(f64, Arc)> {
         let turn = self.ranges.position(hash)? as f64 / self.whole;
         let after = self.arcs.partition_point(|arc| arc.from <= turn);
         Some((turn, *self.arcs.get(after.checked_sub(1)?)?))
     }
 
-    /// The turn, from 0 to 2, at which the arc of this index ends: past 1 it is around the top.
+    /// Returns the turn at which an arc ends, from 0 to 2: beyond 1, the arc passes the top.
     pub(super) fn end(&self, arc: &Arc) -> f64 {
         match (self.arcs.first(), self.tokens.last()) {
             (Some(first), Some(last)) if arc.from >= last.turn => first.to + 1.0,
@@ -142,7 +142,7 @@ impl Circle {
         }
     }
 
-    /// The share of the circle that each member owns.
+    /// Returns the share of the circle that each member owns.
     pub(super) fn shares(&self, members: usize) -> Vec<f64> {
         let mut shares = vec![0.0; members];
         for arc in &self.arcs {
@@ -153,7 +153,7 @@ impl Circle {
         shares
     }
 
-    /// Tokens that the other circle does not have.
+    /// Returns the tokens that the other circle does not have.
     pub(super) fn tokens_beside(&self, other: &Self) -> Vec<Token> {
         let key = |token: &Token| (token.turn.to_bits(), token.owner);
         let there: BTreeSet<_> = other.tokens.iter().map(key).collect();
@@ -162,7 +162,8 @@ impl Circle {
         tokens
     }
 
-    /// What is another's on the other circle, neighbours of one new owner as one.
+    /// Returns the parts with another owner on the other circle. Neighbours with the same new owner
+    /// are joined.
     pub(super) fn taken(&self, after: &Self) -> Vec<Taken> {
         let mut taken: Vec<Taken> = Vec::new();
         let (mut old, mut new) = (self.arcs.iter().peekable(), after.arcs.iter().peekable());
@@ -192,7 +193,7 @@ impl Circle {
     }
 }
 
-/// The ends of arcs; the last arc is no more than the way around to the first.
+/// Returns the ends of arcs. If the last arc only continues to the first, its end is no token.
 fn tokens(arcs: &[Arc]) -> Vec<Token> {
     let around = match arcs {
         [first, .., last] if first.owner == last.owner => 1,

@@ -1,4 +1,4 @@
-//! Tokens by sectors, where they are too many to tell apart.
+//! Tokens by sectors, if there are too many to draw each.
 
 use super::scene::RADII;
 use super::stage::Stage;
@@ -6,11 +6,11 @@ use crate::plot::canvas::{Canvas, Pen};
 use crate::plot::text;
 
 const SECTORS: usize = 180;
-/// Up to so many nodes the band shows who owns how much of each sector.
+/// The most nodes for which the band shows the owners of each sector.
 const OWNERS: usize = 24;
-/// How far out twice the mean number of tokens reaches.
+/// The height of a bar for twice the mean number of tokens.
 const REACH: f64 = 44.0;
-/// How far in what changes hands reaches at most.
+/// The greatest height of a bar for what changes its owner.
 const INWARD: f64 = 24.0;
 
 pub(super) fn captions(stage: &Stage) -> Vec<String> {
@@ -30,7 +30,7 @@ pub(super) fn captions(stage: &Stage) -> Vec<String> {
     captions
 }
 
-/// Beyond, nobody could tell their colours apart.
+/// Returns whether the colours of the nodes can be told apart.
 pub(super) fn shows_owners(stage: &Stage) -> bool {
     stage.cast.members.len() <= OWNERS
 }
@@ -43,7 +43,7 @@ fn extremes(stage: &Stage) -> [f64; 3] {
     [least, mean, most]
 }
 
-/// How many tokens each sector has.
+/// Counts the tokens in each sector.
 fn counts(stage: &Stage) -> Vec<f64> {
     let mut counts = vec![0.0; SECTORS];
     for token in &stage.before.tokens {
@@ -61,7 +61,7 @@ fn sector(turn: f64) -> usize {
     ((turn * SECTORS as f64) as usize).min(SECTORS - 1)
 }
 
-/// What part of each sector these stretches of the circle make up, by whose they are.
+/// Returns the part of each sector that these stretches of the circle cover, by owner.
 fn parts(stretches: impl Iterator<Item = (f64, f64, usize)>, owners: usize) -> Vec<Vec<f64>> {
     let mut parts = vec![vec![0.0; owners]; SECTORS];
     for (from, to, owner) in stretches {
@@ -82,7 +82,7 @@ pub(super) fn draw(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
     let mean = stage.before.tokens.len() as f64 / SECTORS as f64;
     let mut bars = Pen::default();
     for (at, count) in counts(stage).iter().enumerate() {
-        // A sector of thrice the mean would reach the edge of the paper.
+        // A bar of three times the mean would reach the edge of the picture.
         let height = REACH * (count / mean / 2.0).min(1.4);
         let [from, to] = [at as f64 + 0.1, at as f64 + 0.9].map(|at| at / SECTORS as f64);
         let radii = (RADII.1 + 3.0, RADII.1 + 3.0 + height);
@@ -119,7 +119,7 @@ fn band(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
     }
 }
 
-/// How much of each sector changes hands, on a scale from nothing to the most.
+/// Draws the part of each sector that changes its owner, relative to the largest.
 fn taken(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
     if stage.after.is_none() {
         return;

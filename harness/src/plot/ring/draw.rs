@@ -1,4 +1,4 @@
-//! The whole picture.
+//! Draws the ring.
 
 use super::scene::{RADII, RingScene};
 use super::stage::Stage;
@@ -7,13 +7,14 @@ use crate::plot::canvas::{Anchor, Canvas, around};
 use crate::plot::picture::Picture;
 use hashroute::Error;
 
-/// The circle of hashes, clockwise from 0 at the top: tokens and arcs in the colours of their
-/// nodes, keys with an arrow to their owner, what changes hands outside, and the figures beside.
-/// Up to 400 tokens are drawn one by one; more are counted by sectors. O(tokens + nodes log nodes).
+/// Draws the circle of hashes, clockwise from 0 at the top: tokens and arcs in the colours of their
+/// nodes, keys with an arrow to their owner, what changes its owner outside the circle, and a list
+/// of figures. Up to 400 tokens are drawn one by one; more are counted by sectors. O(tokens + nodes
+/// log nodes).
 ///
 /// # Errors
-/// [`Error::Unsupported`] when the [ranges](Router::ranges) of a router are no arcs: rendezvous,
-/// jump, slots, modulo and others.
+/// [`Error::Unsupported`] if the [ranges](Router::ranges) of a router are not arcs, as for
+/// rendezvous, jump, slots and modulo.
 ///
 /// ```
 /// # use hashroute_harness::{Keys, Assignment, balance};
@@ -47,7 +48,7 @@ pub fn ring(scene: &RingScene) -> Result<Picture, Error> {
     Ok(canvas.finish())
 }
 
-/// Where on the circle the quarters are; hashes begin anew at the top.
+/// Marks the quarters of the circle.
 fn compass(canvas: &mut Canvas, centre: (f64, f64)) {
     let [inner, outer] = [14.0, 0.0].map(|below| around(centre, RADII.0 - below, 0.0));
     canvas.line("hr-line", inner, outer);

@@ -1,4 +1,4 @@
-//! Keys at their hashes, each with an arrow to its owner, if it has one.
+//! Keys at their hashes, each with an arrow to its owner.
 
 use super::circle::{Cast, Circle};
 use super::scene::{RADII, RingScene};
@@ -6,23 +6,23 @@ use crate::measure::assign;
 use crate::plot::canvas::{Anchor, Canvas, Pen, around};
 use crate::text::key_text;
 
-/// As many as there are letters.
+/// The most keys: each has a letter.
 const MOST: usize = 26;
-/// Where the outermost keys stand, in density and in tokens alike.
+/// The radius of the outermost keys, with tokens and with sectors.
 const OUTERMOST: f64 = RADII.0 - 44.0;
-/// How much further in a key stands that would cover another or its way.
+/// The distance between levels. A key that would cover another or its arrow goes one level in.
 const LEVEL: f64 = 24.0;
 const LEVELS: usize = 6;
-/// How far apart keys of a level are, in turns: two of their dots on the innermost.
+/// The least distance of keys on a level, in turns: two dots on the innermost level.
 const APART: f64 = 0.045;
 
 #[derive(Debug)]
 pub(super) struct Shown {
     pub(super) letter: char,
     pub(super) text: String,
-    /// Where it is.
+    /// The turn of the key.
     turn: Option<f64>,
-    /// Where its arc ends: past 1 it is around the top. `None` where nobody owns it.
+    /// The turn at which its arc ends: beyond 1, the arc passes the top. `None` without an owner.
     end: Option<f64>,
     pub(super) owners: [Option<usize>; 2],
 }
@@ -67,7 +67,7 @@ pub(super) fn draw(canvas: &mut Canvas, shown: &[Shown], centre: (f64, f64)) {
             arrow(canvas, centre, radius, way, key.moves());
         }
     }
-    // Above all arrows, so that every letter can be read.
+    // After all arrows, so that every letter can be read.
     for (letter, at) in dots {
         canvas.circle("hr-ink", at, 9.0);
         let below = (at.0, at.1 + 4.0);
@@ -76,7 +76,7 @@ pub(super) fn draw(canvas: &mut Canvas, shown: &[Shown], centre: (f64, f64)) {
     }
 }
 
-/// The outermost level where a key and its way cover no other's; it is taken then.
+/// Takes the outermost level on which a key and its arrow cover no others.
 fn free_level(levels: &mut [Vec<(f64, f64)>; LEVELS], way: (f64, f64)) -> usize {
     let covers = |other: &(f64, f64)| {
         let shifts = [-1.0, 0.0, 1.0].into_iter();
@@ -89,7 +89,7 @@ fn free_level(levels: &mut [Vec<(f64, f64)>; LEVELS], way: (f64, f64)) -> usize 
     level
 }
 
-/// Clockwise at the key's radius, then out to the token.
+/// Draws an arrow clockwise at the key's radius, then out to the token.
 fn arrow(
     canvas: &mut Canvas,
     centre: (f64, f64),

@@ -1,4 +1,4 @@
-//! The hash ring as people draw it.
+//! The hash ring.
 
 mod circle;
 mod density;

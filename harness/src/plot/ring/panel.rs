@@ -1,4 +1,4 @@
-//! What stands beside the circle: who is who, the figures, the keys.
+//! The list beside the circle: the nodes, the figures and the keys.
 
 use super::density;
 use super::scene::RingScene;
@@ -22,7 +22,7 @@ pub(super) struct Panel {
 #[derive(Debug)]
 struct Row {
     member: usize,
-    /// Shares of the circle before and after, and of the keys before.
+    /// The shares of the circle before and after, and of the keys before.
     shares: [Option<f64>; 3],
 }
 
@@ -84,7 +84,7 @@ impl Panel {
     }
 }
 
-/// "a", or "a → d" for a key that moves.
+/// Writes "a", or "a → d" for a key that moves.
 fn way(stage: &Stage, owners: [Option<usize>; 2]) -> String {
     let name = |owner: Option<usize>| {
         let member = owner.and_then(|owner| stage.cast.members.get(owner));
@@ -111,7 +111,7 @@ fn heads(canvas: &mut Canvas, stage: &Stage, (x, y): (f64, f64)) {
     }
 }
 
-/// Where the columns of figures end.
+/// The right ends of the columns of figures.
 const COLUMNS: [f64; 3] = [253.0, 314.0, WIDTH];
 
 fn node(canvas: &mut Canvas, stage: &Stage, row: &Row, (x, y): (f64, f64)) {
@@ -154,7 +154,7 @@ fn rows(stage: &Stage, scene: &RingScene) -> Vec<Row> {
     (0..members).map(row).collect()
 }
 
-/// Those whom the change is about, then those with most and with least of the circle.
+/// Chooses the nodes that the change concerns, then those with most and with least of the circle.
 fn extremes(stage: &Stage, rows: Vec<Row>) -> Vec<Row> {
     let changes = |row: &Row| {
         let [old, new] = stage.cast.members[row.member].weights;

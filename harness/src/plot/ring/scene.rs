@@ -1,11 +1,11 @@
-//! What a picture of a ring shows, and where.
+//! What a picture of a ring shows, and the radii of its parts.
 
 use crate::measure::{Balance, Remap};
 use hashroute::Router;
 
-/// The inner and the outer edge of the band of owners.
+/// The inner and the outer radius of the band of owners.
 pub(super) const RADII: (f64, f64) = (203.0, 225.0);
-/// The same of what changes hands.
+/// The inner and the outer radius of the band of what changes its owner.
 pub(super) const TAKEN: (f64, f64) = (227.0, 235.0);
 
 /// What a picture of a ring shows.
@@ -29,18 +29,18 @@ pub(super) const TAKEN: (f64, f64) = (227.0, 235.0);
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct RingScene<'a> {
-    /// A ring, or a dialect of one. Maglev's cells are arcs too, each ending in a token.
+    /// A ring, or a dialect of one. A cell of Maglev is an arc too, and ends in a token.
     pub router: &'a dyn Router,
-    /// How keys fall on its nodes.
+    /// How keys lie on its nodes.
     pub balance: &'a Balance,
-    /// The router after a change, and what moves.
+    /// The router after a change, and what the change moves.
     pub changed: Option<(&'a dyn Router, &'a Remap)>,
-    /// Keys to draw, some few: beyond 26 they are left out.
+    /// The keys to draw. Those beyond 26 are left out.
     pub keys: &'a [&'a [u8]],
 }
 
 impl<'a> RingScene<'a> {
-    /// This router and how keys fall on its nodes, without a change and without keys.
+    /// Shows this router and how keys lie on its nodes, without a change and without keys.
     pub const fn new(router: &'a dyn Router, balance: &'a Balance) -> Self {
         Self {
             router,

@@ -1,4 +1,4 @@
-//! Both circles, before and after a change, and what differs.
+//! The circles before and after a change, and their differences.
 
 use super::circle::{Cast, Circle, Member, Taken};
 use super::keys;
@@ -6,10 +6,10 @@ use super::scene::RingScene;
 use crate::plot::text;
 use hashroute::Error;
 
-/// Up to so many tokens are drawn one by one; beyond, they are counted by sectors.
+/// The most tokens that are drawn one by one. More are counted by sectors.
 const DISTINCT: usize = 400;
 
-/// All that the parts of the picture need.
+/// Everything that the parts of the picture need.
 #[derive(Debug)]
 pub(super) struct Stage {
     pub(super) cast: Cast,
@@ -41,7 +41,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// After the change, if there is one.
+    /// Returns the circle after the change if there is one, otherwise the circle before.
     pub(super) fn now(&self) -> &Circle {
         self.after.as_ref().unwrap_or(&self.before)
     }
@@ -63,7 +63,7 @@ impl Stage {
         }
     }
 
-    /// "d joins", "a and b leave".
+    /// Writes the change, such as "d joins" or "2 nodes leave".
     fn change(&self) -> String {
         let part = |is: fn(&Member) -> bool, one: &str, more: &str| {
             let who = self.cast.who(is);

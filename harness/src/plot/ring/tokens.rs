@@ -1,11 +1,11 @@
-//! Tokens one by one.
+//! Tokens, drawn one by one.
 
 use super::circle::{Arc, Token};
 use super::scene::{RADII, TAKEN};
 use super::stage::Stage;
 use crate::plot::canvas::{Anchor, Canvas, Pen, around, colour};
 
-/// How far apart two numbers stand, in turns: 13 pixels.
+/// The least distance of two numbers, in turns: 13 pixels.
 const ROOM: f64 = 0.0082;
 
 pub(super) fn draw(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
@@ -37,7 +37,7 @@ pub(super) fn draw(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
     numbers(canvas, stage, centre, &joining);
 }
 
-/// The band of arcs, one path for each owner.
+/// Draws the band of arcs, one path for each owner.
 fn owners(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64)) {
     let pen_of = |owner: Option<usize>| {
         let mut pen = Pen::default();
@@ -71,13 +71,13 @@ fn cross(canvas: &mut Canvas, centre: (f64, f64), token: &Token) {
     }
 }
 
-/// The numbers of the owners, where there is room for them; those who join first.
+/// Draws the numbers of the owners as far as there is space, first those of nodes that join.
 fn numbers(canvas: &mut Canvas, stage: &Stage, centre: (f64, f64), joining: &[Token]) {
     let mut taken: Vec<f64> = Vec::new();
     for token in joining.iter().chain(&stage.before.tokens) {
         let near = |turn: &f64| {
             let apart = (turn - token.turn).abs();
-            apart.min(1.0 - apart) < ROOM // the top is beside itself
+            apart.min(1.0 - apart) < ROOM // turns 0 and 1 are both the top
         };
         if taken.iter().any(near) {
             continue;
