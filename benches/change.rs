@@ -1,6 +1,6 @@
-//! Measures the cost of change: reads of a shared router compared with reads of the plain router, in
-//! one process and with the same keys; the swap of a ring for one with an additional node; the diff
-//! of two rings.
+//! Measures the cost of change: reads of a shared router compared with reads of the plain router,
+//! in one process and with the same keys; the swap of a ring for one with an additional node; the
+//! diff of two rings.
 //!
 //! `cargo bench --features shared --bench change`. With `--test` each runs once, as a check.
 
@@ -50,8 +50,8 @@ fn compare(ways: &mut [Way<'_>], keys: &[String], passes: usize) -> Vec<Duration
 
 fn reads(size: usize, passes: usize) -> Result<(), Error> {
     let keys: Vec<_> = (0..KEYS).map(|i| format!("user:{i:011}")).collect();
-    // One ring for all ways: two rings at different addresses differ by more than the effect that is
-    // measured.
+    // One ring for all ways: two rings at different addresses differ by more than the effect that
+    // is measured.
     let shared = Shared::new(Liveness::new(ring(size)?, Policy::default())?);
     let filter = shared.pin();
     let plain = filter.router();

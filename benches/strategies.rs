@@ -1,5 +1,6 @@
-//! Measures every strategy of the registry: route, batch, build, change and diff. The sizes are round
-//! numbers, powers of two and their neighbours, because some algorithms are faster at powers of two.
+//! Measures every strategy of the registry: route, batch, build, change and diff. The sizes are
+//! round numbers, powers of two and their neighbours, because some algorithms are faster at powers
+//! of two.
 //!
 //! `cargo bench`, or `cargo bench -- 'ring/route'` for one part.
 

@@ -1,5 +1,5 @@
-//! Redis Cluster: a third server takes its share of the slots while a client with an old map goes on
-//! reading.
+//! Redis Cluster: a third server takes its share of the slots while a client with an old map goes
+//! on reading.
 //!
 //! The example reads the text of `CLUSTER NODES`, makes a plan, runs its commands and follows
 //! redirections. Everything happens in memory. Over a network the texts and decisions are the same.

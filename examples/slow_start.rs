@@ -1,4 +1,5 @@
-//! A cold cache joins (slow start) and an old one is drained, each by a ramp with one step a minute.
+//! A cold cache joins (slow start) and an old one is drained, each by a ramp with one step a
+//! minute.
 //!
 //! `cargo run --example slow_start`
 

@@ -4,7 +4,8 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 
-/// The reason why a router cannot be built or changed. After an error everything is as it was before.
+/// The reason why a router cannot be built or changed. After an error everything is as it was
+/// before.
 ///
 /// Each message says what is wrong and what would be right.
 ///

@@ -138,8 +138,8 @@ pub trait Router: Debug + Send + Sync {
     /// Applies one change to the members, completely or not at all.
     ///
     /// # Errors
-    /// The errors of [`Nodes::apply`], and those of the strategy, which its own page lists. After an
-    /// error the router is as it was before.
+    /// The errors of [`Nodes::apply`], and those of the strategy, which its own page lists. After
+    /// an error the router is as it was before.
     ///
     /// ```
     /// # use hashroute::{Change, Ring, Router};

@@ -8,10 +8,10 @@ use crate::{KeyHash, NodeId};
 
 /// The whole hash space, cut into ranges with one owner each, in order.
 ///
-/// Every hash has a position. On a circle ([`arcs`](Self::arcs)) the position is the hash itself. In
-/// a table ([`cells`](Self::cells)) it is the hash modulo the number of cells. A range is a run of
-/// positions. Rings, Maglev, slots, modulo and the dialects built on them all have this form, and
-/// [`owner`](Self::owner) equals their [`route_hash`](crate::Router::route_hash).
+/// Every hash has a position. On a circle ([`arcs`](Self::arcs)) the position is the hash itself.
+/// In a table ([`cells`](Self::cells)) it is the hash modulo the number of cells. A range is a run
+/// of positions. Rings, Maglev, slots, modulo and the dialects built on them all have this form,
+/// and [`owner`](Self::owner) equals their [`route_hash`](crate::Router::route_hash).
 ///
 /// ```
 /// use hashroute::{KeyHash, Node, Ring, Router};
@@ -94,8 +94,8 @@ impl HashRanges {
     }
 
     /// Builds a table of cells from runs, each with its length and its owner. The cell of a hash is
-    /// the hash modulo the number of cells. Without cells no node owns anything. `bits` is the width
-    /// of the hashes, clamped to 1..=64. O(runs).
+    /// the hash modulo the number of cells. Without cells no node owns anything. `bits` is the
+    /// width of the hashes, clamped to 1..=64. O(runs).
     ///
     /// ```
     /// # use hashroute::{KeyHash, Node, Nodes, HashRanges};
@@ -348,9 +348,9 @@ impl HashSpace {
         self.count(0, 0)
     }
 
-    /// Returns a space in which the ranges of both are runs of positions: the circle, or a table with
-    /// the least common multiple of the two numbers of cells. `None` if there is none, or if it has
-    /// too many runs.
+    /// Returns a space in which the ranges of both are runs of positions: the circle, or a table
+    /// with the least common multiple of the two numbers of cells. `None` if there is none, or if
+    /// it has too many runs.
     fn common(a: &HashRanges, b: &HashRanges) -> Option<Self> {
         let (from, to) = (a.space, b.space);
         if from == to {

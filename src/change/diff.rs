@@ -10,8 +10,8 @@ use crate::{Error, Refusal, Router, RouterExt};
 
 /// The keys that move (remap) from one router to another.
 ///
-/// The two routers are compared as they are now. Nodes are matched by name. The result is exact, with
-/// the ranges of hashes that move, if both routers use the same hash function and have
+/// The two routers are compared as they are now. Nodes are matched by name. The result is exact,
+/// with the ranges of hashes that move, if both routers use the same hash function and have
 /// [ranges](Router::ranges) of one kind: ring and Maglev; slots and modulo; two pools of one system
 /// with the same options for hashing. Otherwise it counts keys.
 ///

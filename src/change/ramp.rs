@@ -5,27 +5,28 @@
 //! |---|---|---|
 //! | O(log steps) | O(log steps + log nodes) | 16 B a step |
 //!
-//! A ramp is data: times and weights. It has no clock, because the caller passes the time. It has no
-//! state, because the present weight of the node shows its progress. So [`due`](Ramp::due) may be
-//! called at any time and any number of times, also after a restart. It returns one change to the
-//! weight of that time, for any number of missed steps, and nothing if the node has that weight. A
-//! clock that goes backwards changes nothing, and no step goes beyond the last weight.
+//! A ramp is data: times and weights. It has no clock, because the caller passes the time. It has
+//! no state, because the present weight of the node shows its progress. So [`due`](Ramp::due) may
+//! be called at any time and any number of times, also after a restart. It returns one change to
+//! the weight of that time, for any number of missed steps, and nothing if the node has that
+//! weight. A clock that goes backwards changes nothing, and no step goes beyond the last weight.
 //!
 //! Without state a ramp cannot know that its work is done. **Drop a ramp that
 //! [is over](Ramp::is_over)**; otherwise it resets the node to its last weight after every later
 //! change.
 //!
 //! Each step is a [`Change::Reweight`] and moves the keys that a reweight moves in the strategy. On
-//! ring, rendezvous and shortlist these are only keys that go to the rising node or leave the falling
-//! node. Slots and Maglev state their excess. Jump has no weights and refuses every step.
+//! ring, rendezvous and shortlist these are only keys that go to the rising node or leave the
+//! falling node. Slots and Maglev state their excess. Jump has no weights and refuses every step.
 //!
 //! # The unit of weight
 //!
 //! Weights are whole numbers, so a node of weight 1 has no value between all and nothing. A ramp of
-//! ten equal steps needs a weight of 10, and one with a slow start needs 100. All nodes need weights
-//! in the same unit. On a ring, the number of points grows with the weight: instead of 160 points and
-//! weight 1, use `Ring::with_points(nodes, 16)` and weight 10; otherwise lookups read ten times the
-//! memory. Choose the unit when the cluster is set up, because on a ring a change of it moves keys.
+//! ten equal steps needs a weight of 10, and one with a slow start needs 100. All nodes need
+//! weights in the same unit. On a ring, the number of points grows with the weight: instead of 160
+//! points and weight 1, use `Ring::with_points(nodes, 16)` and weight 10; otherwise lookups read
+//! ten times the memory. Choose the unit when the cluster is set up, because on a ring a change of
+//! it moves keys.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -159,8 +160,8 @@ impl Ramp {
     }
 
     /// Builds a ramp that starts slowly, for a node with cold caches: after step i of n the weight
-    /// has changed by i²/n² of the difference. This is Envoy's slow start with an aggression of 1/2,
-    /// in steps.
+    /// has changed by i²/n² of the difference. This is Envoy's slow start with an aggression of
+    /// 1/2, in steps.
     ///
     /// # Errors
     /// The errors of [`linear`](Self::linear); n steps need a difference of n² between the weights.
@@ -285,10 +286,10 @@ impl Ramp {
         Ok(due.then(|| Change::reweight(self.node.clone(), to)))
     }
 
-    /// Returns whether the work of the ramp is done: the time of the last step has come, and the node
-    /// has the last weight, is ahead of it, or has left. Call it after the due change was applied,
-    /// and drop the ramp then. Drop it too if the node leaves earlier; a node that comes back cold
-    /// needs a new ramp.
+    /// Returns whether the work of the ramp is done: the time of the last step has come, and the
+    /// node has the last weight, is ahead of it, or has left. Call it after the due change was
+    /// applied, and drop the ramp then. Drop it too if the node leaves earlier; a node that comes
+    /// back cold needs a new ramp.
     ///
     /// ```
     /// use core::time::Duration;

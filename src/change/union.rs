@@ -7,8 +7,8 @@ use crate::{Error, Node, NodeId, Nodes};
 /// The old and the new owner, as ids of the union.
 pub type Pair = [Option<NodeId>; 2];
 
-/// The nodes of an old and a new side, matched by name. The ids of the union follow the names. After
-/// translation into them, ids of both sides can be compared.
+/// The nodes of an old and a new side, matched by name. The ids of the union follow the names.
+/// After translation into them, ids of both sides can be compared.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Matched<'a> {

@@ -81,8 +81,8 @@ impl KeyHash {
 
     /// Makes a key hash from an existing hash, without mixing.
     ///
-    /// Ring, rendezvous, jump and Maglev need a hash that is evenly distributed over all 64 bits, as
-    /// the hashes of [`KeyHasher::spread`] are.
+    /// Ring, rendezvous, jump and Maglev need a hash that is evenly distributed over all 64 bits,
+    /// as the hashes of [`KeyHasher::spread`] are.
     #[inline]
     pub const fn from_raw(hash: u64) -> Self {
         Self(hash)
@@ -246,8 +246,8 @@ impl KeyHasher {
     /// function takes one.
     ///
     /// # Errors
-    /// [`Error::Parameter`] if the new function takes a secret key and there is none, or if the seed
-    /// does not fit into its 32 bits.
+    /// [`Error::Parameter`] if the new function takes a secret key and there is none, or if the
+    /// seed does not fit into its 32 bits.
     ///
     /// ```
     /// use hashroute::{HashFunction, HashTag, KeyHasher};
@@ -326,8 +326,8 @@ impl KeyHasher {
         KeyHash(self.function.value(self.secret, self.part(key)))
     }
 
-    /// Returns a hash over all 64 bits, for strategies that compare whole numbers: ring, rendezvous,
-    /// jump, Maglev. O(length of the key).
+    /// Returns a hash over all 64 bits, for strategies that compare whole numbers: ring,
+    /// rendezvous, jump, Maglev. O(length of the key).
     ///
     /// It equals [`raw`](Self::raw) if the function [fills 64 bits](HashFunction::is_spread);
     /// otherwise it is `raw` through [`mix64`]. Mixing spreads a narrow value but adds no
@@ -351,7 +351,8 @@ impl KeyHasher {
     /// Returns the same hash as [`spread`](Self::spread), for
     /// [`Router::hash_key`](crate::Router::hash_key).
     // The `Some` is made here, next to the hash. In a call through a pointer nothing inlines, and
-    // making it in the caller would cost a stack frame. The rest is a tail call for the same reason.
+    // making it in the caller would cost a stack frame. The rest is a tail call for the same
+    // reason.
     #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
     #[inline(always)]
     pub(crate) fn spread_some(&self, key: &[u8]) -> Option<KeyHash> {
@@ -363,7 +364,7 @@ impl KeyHasher {
 
     #[expect(
         clippy::unnecessary_wraps,
-        reason = "made here it costs the least, as above"
+        reason = "making the Some here is cheapest, see above"
     )]
     #[inline(never)]
     fn spread_any(&self, key: &[u8]) -> Option<KeyHash> {
@@ -382,7 +383,7 @@ impl KeyHasher {
 
     #[expect(
         clippy::unnecessary_wraps,
-        reason = "made here it costs the least, as above"
+        reason = "making the Some here is cheapest, see above"
     )]
     #[inline(never)]
     fn raw_any(&self, key: &[u8]) -> Option<KeyHash> {

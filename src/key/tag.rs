@@ -4,8 +4,8 @@ use core::str::FromStr;
 
 use crate::Error;
 
-/// Selects the part of a key that is hashed: the bytes between two given bytes, so that related keys
-/// can share a node.
+/// Selects the part of a key that is hashed: the bytes between two given bytes, so that related
+/// keys can share a node.
 ///
 /// The rule is that of Redis Cluster and twemproxy. The part lies between the first `open` and the
 /// first `close` after it. If there is no such part, or if it is empty, the whole key is hashed.

@@ -172,7 +172,7 @@ impl<C: Borrow<Counter> + From<Counter>> Counters<C> {
     #[inline]
     #[expect(
         clippy::needless_pass_by_value,
-        reason = "a lease is spent by giving it back"
+        reason = "releasing a lease consumes it"
     )]
     pub(crate) fn release(&self, lease: Lease) -> bool {
         let counter = self.0.get(lease.id.index()).map(Borrow::borrow);

@@ -19,8 +19,8 @@ use crate::Error;
 
 /// A member that can own keys: a name, a weight and, optionally, a zone and a rack.
 ///
-/// The **name** is the identity. Two processes that know the same names agree, in whatever order they
-/// learned them. A node with weight 0 is known but owns nothing (drained).
+/// The **name** is the identity. Two processes that know the same names agree, in whatever order
+/// they learned them. A node with weight 0 is known but owns nothing (drained).
 ///
 /// ```
 /// let node = hashroute::Node::new("cache-a").with_weight(2).with_location("eu-1", "rack-7");
@@ -39,8 +39,8 @@ use crate::Error;
 /// assert_eq!(Node::new("a=b").to_string(), "a=b=1");
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-// 32 bytes, half a cache line: a lookup ends with a read of one node in a table. The location, which
-// no lookup reads, is behind a pointer.
+// 32 bytes, half a cache line: a lookup ends with a read of one node in a table. The location,
+// which no lookup reads, is behind a pointer.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(from = "flat::Node", into = "flat::Node"))]

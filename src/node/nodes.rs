@@ -73,8 +73,8 @@ impl fmt::Debug for Nodes {
 }
 
 impl Nodes {
-    /// Builds a table with ids in the given order, for strategies in which the order matters (jump).
-    /// O(n log n).
+    /// Builds a table with ids in the given order, for strategies in which the order matters
+    /// (jump). O(n log n).
     ///
     /// # Errors
     /// [`Error::EmptyName`], [`Error::DuplicateNode`]; [`Error::Capacity`] above 2^32 - 1 nodes.
@@ -286,8 +286,8 @@ impl Nodes {
     /// Applies one change and returns the id of its node.
     ///
     /// # Errors
-    /// [`Error::EmptyName`], [`Error::DuplicateNode`] and [`Error::Capacity`] for a node that joins;
-    /// [`Error::UnknownNode`] for the other changes. Nothing changes then.
+    /// [`Error::EmptyName`], [`Error::DuplicateNode`] and [`Error::Capacity`] for a node that
+    /// joins; [`Error::UnknownNode`] for the other changes. Nothing changes then.
     ///
     /// ```
     /// use hashroute::{Change, Node, Nodes};
@@ -390,8 +390,8 @@ impl Nodes {
         }
     }
 
-    /// Returns the number of bytes on the heap, with names, but without zones, racks and the overhead
-    /// of the allocator.
+    /// Returns the number of bytes on the heap, with names, but without zones, racks and the
+    /// overhead of the allocator.
     pub fn heap_bytes(&self) -> usize {
         let names: usize = self
             .slots
@@ -406,7 +406,8 @@ impl Nodes {
     }
 }
 
-/// Two tables are equal if they have the same nodes with the same ids. Earlier changes do not matter.
+/// Two tables are equal if they have the same nodes with the same ids. Earlier changes do not
+/// matter.
 ///
 /// ```
 /// use hashroute::{Change, Nodes};

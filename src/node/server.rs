@@ -76,8 +76,8 @@ impl Server {
         self.down
     }
 
-    /// Applies a change to a list of servers, after a router has accepted it. A server that goes down
-    /// keeps its weight in the configuration.
+    /// Applies a change to a list of servers, after a router has accepted it. A server that goes
+    /// down keeps its weight in the configuration.
     pub(crate) fn change(servers: &mut Vec<Self>, change: &Change) {
         match change {
             Change::Add(node) => servers.push(Self::from(node.clone())),

@@ -19,8 +19,9 @@ pub struct Caps {
     /// The disruption beyond the minimum: the keys that a change moves between other nodes.
     pub excess: Excess,
     /// The deviation of shares from the weights, for routers without
-    /// [`Router::ranges`](crate::Router::ranges): the coefficient of variation of (share / fair share)
-    /// over the nodes, given their number. 0 by default: shares vary only by the sample of keys.
+    /// [`Router::ranges`](crate::Router::ranges): the coefficient of variation of (share / fair
+    /// share) over the nodes, given their number. 0 by default: shares vary only by the sample of
+    /// keys.
     pub share_cv: fn(usize) -> f64,
 }
 

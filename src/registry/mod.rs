@@ -3,7 +3,8 @@
 //! them.
 //!
 //! The rows are in [`strategy::ALL`](crate::strategy::ALL) and, with the feature `compat`, in
-//! `compat::ALL`. A program can add its own rows: the harness and the contract suite accept any row.
+//! `compat::ALL`. A program can add its own rows: the harness and the contract suite accept any
+//! row.
 //!
 //! ```
 //! use hashroute::registry::{Caps, Params, Scheme};

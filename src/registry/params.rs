@@ -177,7 +177,8 @@ impl Params {
         }
     }
 
-    /// Returns the value of a parameter that is one of several words, or `default` if it is not set.
+    /// Returns the value of a parameter that is one of several words, or `default` if it is not
+    /// set.
     ///
     /// # Errors
     /// [`Error::Parameter`], which lists the words, as the `FromStr` of the type does.

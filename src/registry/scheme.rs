@@ -291,8 +291,8 @@ impl Scheme {
     /// system's configuration.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for an unknown parameter, for a value that cannot be used, and for a label
-    /// in a strategy, which takes none; and the errors of the row's constructor.
+    /// [`Error::Parameter`] for an unknown parameter, for a value that cannot be used, and for a
+    /// label in a strategy, which takes none; and the errors of the row's constructor.
     ///
     /// ```
     /// # use hashroute::{Node, Router, registry::Params, strategy};
@@ -349,8 +349,8 @@ impl Scheme {
     /// Reads the system's own configuration and returns its pools in order.
     ///
     /// # Errors
-    /// [`Error::Config`] with the line; [`Error::Unsupported`] for a row without a reader; the error
-    /// of the first pool if no pool can be used.
+    /// [`Error::Config`] with the line; [`Error::Unsupported`] for a row without a reader; the
+    /// error of the first pool if no pool can be used.
     pub fn read(&'static self, text: &str) -> Result<Vec<Config>, Error> {
         let read = self.reader.ok_or(Error::Unsupported {
             what: Refusal::NoConfig,

@@ -29,8 +29,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Makes a setup from its parts. If routes depend on the order of the members, it is that of the
-    /// system's configuration. Nothing is built or checked yet.
+    /// Makes a setup from its parts. If routes depend on the order of the members, it is that of
+    /// the system's configuration. Nothing is built or checked yet.
     pub fn new(
         scheme: &'static Scheme,
         members: impl IntoIterator<Item = impl Into<Server>>,

@@ -1,5 +1,5 @@
-//! Maglev hashing: a lookup table of prime size for load balancing. The nodes fill it in turns, each
-//! in the order of its own permutation.
+//! Maglev hashing: a lookup table of prime size for load balancing. The nodes fill it in turns,
+//! each in the order of its own permutation.
 //!
 //! Eisenbud et al., "Maglev: A Fast and Reliable Software Network Load Balancer" (NSDI 2016,
 //! section 3.4).
@@ -11,16 +11,16 @@
 //! Peers must share the set of nodes with their weights, and the table size.
 //!
 //! A node of weight w claims its cell number c at time c / w, starting from c = 0 (Adams's divisor
-//! rule). At equal times the heavier node goes first, then the first name. So every node with weight
-//! has a cell, the cells of equal weights differ by at most one, and no node has more than one cell
-//! above its fair share. What light nodes gain by that, heavy nodes lose. With equal weights this is
-//! the round robin of the paper, in order of name.
+//! rule). At equal times the heavier node goes first, then the first name. So every node with
+//! weight has a cell, the cells of equal weights differ by at most one, and no node has more than
+//! one cell above its fair share. What light nodes gain by that, heavy nodes lose. With equal
+//! weights this is the round robin of the paper, in order of name.
 //!
 //! A change moves more keys than necessary (disruption). At the default size, removing one of n
-//! equal nodes has an excess of 0.2 % of all keys at n = 10, 0.6 % at 100, 0.9 % at 300 and 0.6 % at
-//! 1,000; the unavoidable part is 10 %, 1 %, 0.3 % and 0.1 %. Use a table with at least 100 cells
-//! for each node. The largest measured excess, for a change of many units of weight at once, is
-//! 1.3 % at n = 100, 2 % at 300, 4 % at 1,000 and 8 % at 5,000.
+//! equal nodes has an excess of 0.2 % of all keys at n = 10, 0.6 % at 100, 0.9 % at 300 and 0.6 %
+//! at 1,000; the unavoidable part is 10 %, 1 %, 0.3 % and 0.1 %. Use a table with at least 100
+//! cells for each node. The largest measured excess, for a change of many units of weight at once,
+//! is 1.3 % at n = 100, 2 % at 300, 4 % at 1,000 and 8 % at 5,000.
 
 use alloc::boxed::Box;
 use alloc::collections::BinaryHeap;
@@ -147,7 +147,8 @@ impl Maglev {
     }
 }
 
-/// Returns the largest excess that was measured at the default size, over many weights, with a margin.
+/// Returns the largest excess that was measured at the default size, over many weights, with a
+/// margin.
 fn excess_bound(nodes: usize) -> f64 {
     (0.015 + nodes as f64 / 20_000.0).min(0.1)
 }

@@ -8,12 +8,12 @@
 //! Peers must share the table, because the owners of slots depend on all changes so far.
 //!
 //! Every node has a quota of slots, by the method of largest remainder. A node gets the whole part
-//! of slots x weight / total. The slots that are left go to the nodes with the largest fractions; at
-//! ties to the node that owns the most slots beyond its whole part, then to the first name. Every
-//! node with weight gets at least one slot, from the node with the most slots (at ties, the first
-//! name). A change moves slots only from nodes above their quota to nodes below it. The remainders
-//! depend on the total weight, so a change can also move slots between two other nodes: fewer than
-//! one slot for each node.
+//! of slots x weight / total. The slots that are left go to the nodes with the largest fractions;
+//! at ties to the node that owns the most slots beyond its whole part, then to the first name.
+//! Every node with weight gets at least one slot, from the node with the most slots (at ties, the
+//! first name). A change moves slots only from nodes above their quota to nodes below it. The
+//! remainders depend on the total weight, so a change can also move slots between two other nodes:
+//! fewer than one slot for each node.
 
 use alloc::boxed::Box;
 use alloc::collections::BinaryHeap;

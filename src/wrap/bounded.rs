@@ -14,8 +14,8 @@
 //! ceil(c m w / W), computed in integers. Since c > 1, some node always has room.
 //!
 //! Without load a change moves the same keys as in the router inside. With load it also moves some
-//! others (excess). When 100,000 keys are placed again at c = 1.25 after one of n nodes was added or
-//! removed, the excess is 0.02 % of them at n = 10, 0.2 % at 100 and 1 % at 1,000. It is a fixed
+//! others (excess). When 100,000 keys are placed again at c = 1.25 after one of n nodes was added
+//! or removed, the excess is 0.02 % of them at n = 10, 0.2 % at 100 and 1 % at 1,000. It is a fixed
 //! number of keys rather than a share: the keys that came first, while capacities were small.
 
 use alloc::vec::Vec;
@@ -41,9 +41,9 @@ use crate::{Change, Error, Explanation, KeyHash, Lease, Loads, NodeId, Router};
 /// A clone routes in the same way and **starts without load**. Inside a
 #[cfg_attr(feature = "shared", doc = "[`Shared`](crate::shared::Shared)")]
 #[cfg_attr(not(feature = "shared"), doc = "`Shared`")]
-/// every update makes such a clone: it starts at 0, its bound covers only the keys placed since, and
-/// a lease must be released to the version that it came from. If the bound must hold across changes,
-/// keep one `BoundedLoad` and [apply](Router::apply) the changes to it.
+/// every update makes such a clone: it starts at 0, its bound covers only the keys placed since,
+/// and a lease must be released to the version that it came from. If the bound must hold across
+/// changes, keep one `BoundedLoad` and [apply](Router::apply) the changes to it.
 ///
 /// ```
 /// use hashroute::{BoundedLoad, Loads, Ring, Router};
@@ -193,8 +193,8 @@ impl<R: Router> BoundedLoad<R> {
     /// Adds a key to the total and places it by `attempt`. Without success the total goes back.
     fn counted_in(&self, attempt: impl Fn() -> Option<Lease>) -> Option<Lease> {
         // The total grows before the load of a node and shrinks after it, so at every moment it is
-        // at least the sum of all loads, and some node has room below a bound computed from it. This
-        // needs one order of all operations on all counters, hence SeqCst.
+        // at least the sum of all loads, and some node has room below a bound computed from it.
+        // This needs one order of all operations on all counters, hence SeqCst.
         let present = self.traffic.fetch_add(1, SeqCst).wrapping_add(1) % RELEASE;
         // 0 means that the number of keys overflowed into the releases, which `fetch_sub` undoes.
         if present != 0 {
@@ -271,7 +271,8 @@ impl<R: Router + Clone> Clone for BoundedLoad<R> {
 
 impl<R: Router> Loads for BoundedLoad<R> {
     /// Places a key on the first node of its preference list that has room. `None` for a key that
-    /// the router does not route, if no node has weight, or if all nodes are at their absolute limit.
+    /// the router does not route, if no node has weight, or if all nodes are at their absolute
+    /// limit.
     fn acquire(&self, key: &[u8]) -> Option<Lease> {
         self.acquire_hash(self.router.hash_key(key)?)
     }
@@ -323,7 +324,10 @@ impl<R: Router> BoundedLoad<R> {
         self.settled(|| self.search(key, |id| self.has_room(id).then_some(id)))
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "as the trait's method has it")]
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the trait's method returns an Option"
+    )]
     fn counted(&self) -> Option<&dyn Loads> {
         Some(self)
     }

@@ -5,8 +5,8 @@
 //!
 //! The tests cover the counters of [`BoundedLoad`], the states and the cached answer of
 //! [`Liveness`], and the locks of writers of [`Shared`]. All atomics of the crate are sequentially
-//! consistent, which is the only memory ordering that Shuttle models. The swap of the pointer is one
-//! step here; arc-swap has its own tests of the steps inside.
+//! consistent, which is the only memory ordering that Shuttle models. The swap of the pointer is
+//! one step here; arc-swap has its own tests of the steps inside.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -10,9 +10,9 @@
 //!
 //! A version is complete, never changes, and has an **epoch**, a number that only grows. The result
 //! of a lookup belongs to the version that gave it. A [`&Node`](crate::Node) borrows from its
-//! version, so the compiler keeps the two together. A [`NodeId`](crate::NodeId) is valid only for its
-//! version, because the next version may give the id to another node. To keep a result longer than
-//! its version, keep the name of the node.
+//! version, so the compiler keeps the two together. A [`NodeId`](crate::NodeId) is valid only for
+//! its version, because the next version may give the id to another node. To keep a result longer
+//! than its version, keep the name of the node.
 //!
 //! ```
 //! use std::thread;
@@ -215,8 +215,9 @@ impl<R: Router> Shared<R> {
         }
     }
 
-    /// Swaps in a router that the program built, with this epoch. If two writers start from the same
-    /// version and publish the next epoch, the second is refused, so they cannot undo each other.
+    /// Swaps in a router that the program built, with this epoch. If two writers start from the
+    /// same version and publish the next epoch, the second is refused, so they cannot undo each
+    /// other.
     ///
     /// # Errors
     /// [`Error::Stale`] for an epoch that is not above the current one. Nothing changes then.
@@ -247,17 +248,17 @@ impl<R: Router> Shared<R> {
         Ok(())
     }
 
-    /// Calls `hook` after every later swap, with the previous and the new version. A hook can compare
-    /// them to find the keys that moved, or warm or drop data that depends on the router.
+    /// Calls `hook` after every later swap, with the previous and the new version. A hook can
+    /// compare them to find the keys that moved, or warm or drop data that depends on the router.
     ///
     /// **One call may cover several swaps.** Swaps made while a hook runs are reported together in
     /// its next call, from the last version that it was called with to the newest. So each call
     /// starts at the version where the previous call ended, and epochs may be skipped. A hook that
     /// hangs keeps three versions in memory, for any number of swaps.
     ///
-    /// The writer that made a swap calls the hooks, one at a time, without holding a lock. A hook may
-    /// read, subscribe and write; its own swaps are reported after it returns. Other writers do not
-    /// wait for a hook. A panic in a hook ends only that call.
+    /// The writer that made a swap calls the hooks, one at a time, without holding a lock. A hook
+    /// may read, subscribe and write; its own swaps are reported after it returns. Other writers do
+    /// not wait for a hook. A panic in a hook ends only that call.
     ///
     /// Hooks live as long as the shared router. A hook that holds a `Shared` **keeps itself and the
     /// router alive for ever**. Let it hold a [`Weak`](alloc::sync::Weak) of an `Arc<Shared<R>>`
@@ -349,12 +350,12 @@ impl<R: Router + Clone> Shared<R> {
     /// The next version starts as a clone of the current version. It keeps what the clone of its
     /// router keeps: [`Liveness`](crate::wrap::health::Liveness) keeps the health of its nodes,
     /// [`HotKeys`](crate::hot::HotKeys) goes on with the same loads, and
-    /// [`BoundedLoad`](crate::BoundedLoad) **starts without load**, so release a lease to the version
-    /// that gave it.
+    /// [`BoundedLoad`](crate::BoundedLoad) **starts without load**, so release a lease to the
+    /// version that gave it.
     ///
     /// # Errors
-    /// The error of [`Router::apply`] for the first change that fails; [`Error::Capacity`] after the
-    /// last epoch. Nothing changes then.
+    /// The error of [`Router::apply`] for the first change that fails; [`Error::Capacity`] after
+    /// the last epoch. Nothing changes then.
     ///
     /// ```
     /// # use hashroute::shared::Shared;

@@ -16,8 +16,8 @@ use crate::{KeyHash, Node, NodeId, NodeList, Router, RouterExt};
 pub(super) enum Cut {
     /// The position of the hash of the key, which both routers share.
     Positions,
-    /// The hash mixed once more. It is independent of the owners, so any range of it is a fair sample
-    /// of all keys.
+    /// The hash mixed once more. It is independent of the owners, so any range of it is a fair
+    /// sample of all keys.
     Mixed,
     /// A separate hash of the key, because the routers use different hash functions.
     Bytes,
@@ -124,8 +124,8 @@ fn exact(
         let lists = if replicas.n == 1 {
             members.pair(owners).map(|id| id.into_iter().collect())
         } else {
-            // All hashes of a range have one list, so its first hash gives it. A gap, a range without
-            // an owner, has no replicas, although a walk from it would find nodes.
+            // All hashes of a range have one list, so its first hash gives it. A gap, a range
+            // without an owner, has no replicas, although a walk from it would find nodes.
             [0, 1].map(|side| match owners[side] {
                 Some(_) => list(members, routers, side, KeyHash::from_raw(first), replicas),
                 None => NodeList::new(),

@@ -105,16 +105,18 @@ builder! { Budget: with_step(step: f64), with_node_in(node_in: f64), with_node_o
 
 /// The steps from an old router to a new one. See the [module](self).
 ///
-/// A plan is [exact](Self::is_exact) if the two routers use the same hash function and have ranges of
-/// one kind (see [`Diff`](crate::Diff)). With more than one replica their ranges must also determine
-/// the whole list, as in ring and Maglev. The ranges of an exact plan are ranges of hashes.
+/// A plan is [exact](Self::is_exact) if the two routers use the same hash function and have ranges
+/// of one kind (see [`Diff`](crate::Diff)). With more than one replica their ranges must also
+/// determine the whole list, as in ring and Maglev. The ranges of an exact plan are ranges of
+/// hashes.
 ///
-/// Otherwise a range is a part of all keys, chosen by a hash of the key. The amounts that move in it
-/// are estimated from 16,384 keys, to within 1 % of all keys in 99 of 100 cases. Each key still goes
-/// to its owner in the new router.
+/// Otherwise a range is a part of all keys, chosen by a hash of the key. The amounts that move in
+/// it are estimated from 16,384 keys, to within 1 % of all keys in 99 of 100 cases. Each key still
+/// goes to its owner in the new router.
 ///
-/// The same routers, replicas and budget give the same plan in every process. A router that balances
-/// by load ([`BoundedLoad`](crate::BoundedLoad)) cannot be planned: use the router inside it.
+/// The same routers, replicas and budget give the same plan in every process. A router that
+/// balances by load ([`BoundedLoad`](crate::BoundedLoad)) cannot be planned: use the router inside
+/// it.
 #[derive(Clone, Debug)]
 pub struct Plan {
     members: Union,
@@ -171,11 +173,11 @@ impl Plan {
     /// O(ranges + steps x nodes).
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a budget that is not a share, or too small to move even one position
-    /// (a slot, a cell), with the smallest possible budget; for 0 replicas, or too many.
-    /// [`Error::Unsupported`] if keys have no owner in the new router, if keys of text have no owner
-    /// in either router, or if a router balances by load.
-    /// [`Error::Capacity`] for more than 65,536 steps or 16,777,216 ranges.
+    /// [`Error::Parameter`] for a budget that is not a share, or too small to move even one
+    /// position (a slot, a cell), with the smallest possible budget; for 0 replicas, or too many.
+    /// [`Error::Unsupported`] if keys have no owner in the new router, if keys of text have no
+    /// owner in either router, or if a router balances by load. [`Error::Capacity`] for more than
+    /// 65,536 steps or 16,777,216 ranges.
     ///
     /// ```
     /// use hashroute::plan::{Budget, Plan, Replicas};
@@ -236,8 +238,8 @@ impl Plan {
         self.cut == Cut::Positions
     }
 
-    /// Returns the modulus that turns a hash into a position of an exact plan; `None` if the hash is
-    /// the position.
+    /// Returns the modulus that turns a hash into a position of an exact plan; `None` if the hash
+    /// is the position.
     pub fn modulus(&self) -> Option<u64> {
         self.space.modulus()
     }
@@ -255,7 +257,8 @@ impl Plan {
         &self.kinds[piece.kind as usize]
     }
 
-    /// Returns the amount of a part of a piece, in hashes times the whole. Sums of amounts are exact.
+    /// Returns the amount of a part of a piece, in hashes times the whole. Sums of amounts are
+    /// exact.
     fn amount(&self, piece: &Piece, part: u128) -> u128 {
         self.space.count(piece.first, piece.last) * part
     }
@@ -334,8 +337,8 @@ impl<'a> Step<'a> {
 }
 
 impl<'a> PlannedRange<'a> {
-    /// Returns the first position. In an [exact](Plan::is_exact) plan it is a position of key hashes,
-    /// otherwise of a hash that only [`Transition`] computes.
+    /// Returns the first position. In an [exact](Plan::is_exact) plan it is a position of key
+    /// hashes, otherwise of a hash that only [`Transition`] computes.
     pub fn first(&self) -> u64 {
         self.piece.first
     }
@@ -351,8 +354,8 @@ impl<'a> PlannedRange<'a> {
         plan.share(plan.amount(piece, plan.kind(piece).moved))
     }
 
-    /// Returns the copies from node to node, in order of name. Empty if no node held the keys, or if
-    /// all new nodes have them already.
+    /// Returns the copies from node to node, in order of name. Empty if no node held the keys, or
+    /// if all new nodes have them already.
     pub fn transfers(&self) -> impl Iterator<Item = Transfer<'a>> + use<'a> {
         let Self { plan, piece } = *self;
         let transfers = plan.kind(piece).transfers.iter();

@@ -16,11 +16,10 @@ use crate::{Error, KeyHash, NodeId, NodeList, Nodes, Refusal, Router, RouterExt}
 /// A migration in progress: two routers, the plan between them, and the present phase.
 ///
 /// Every step has two phases. While its keys are [copying](Phase::Copying), they are read from the
-/// old nodes and written to the old and the new nodes. When they have
-/// [switched](Phase::Switched), they are read from the new nodes and still written to both. When the
-/// next step begins, they are [done](Phase::Done): only the new nodes have them, and the old nodes
-/// may delete them. So a process that is one phase behind or ahead of another reads nothing stale.
-/// To migrate:
+/// old nodes and written to the old and the new nodes. When they have [switched](Phase::Switched),
+/// they are read from the new nodes and still written to both. When the next step begins, they are
+/// [done](Phase::Done): only the new nodes have them, and the old nodes may delete them. So a
+/// process that is one phase behind or ahead of another reads nothing stale. To migrate:
 ///
 /// 1. Call [`advance`](Self::advance) in every process, and wait until all have done so.
 /// 2. In an odd phase, the nodes of [`sources`](Self::sources) copy the keys of the step. If the
@@ -29,8 +28,8 @@ use crate::{Error, KeyHash, NodeId, NodeList, Nodes, Refusal, Router, RouterExt}
 ///    previous step delete them. In an even phase there is nothing to do.
 /// 3. Repeat until [`is_done`](Self::is_done).
 ///
-/// The [phase](Self::phase) is a number and the only state. After a restart, [`at`](Self::at) goes on
-/// from it with the same routers and the same plan.
+/// The [phase](Self::phase) is a number and the only state. After a restart, [`at`](Self::at) goes
+/// on from it with the same routers and the same plan.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -137,8 +136,8 @@ impl Transition {
     ///
     /// # Errors
     /// [`Error::Unsupported`] if the routers are not those of the plan (their nodes and owners are
-    /// compared), or if one of them balances by load; [`Error::Capacity`] if both together have more
-    /// than 2^32 - 1 nodes.
+    /// compared), or if one of them balances by load; [`Error::Capacity`] if both together have
+    /// more than 2^32 - 1 nodes.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -212,8 +211,8 @@ impl Transition {
         more
     }
 
-    /// Returns the phase: 0 before the first step; 2 k + 1 while step k (from 0) is copying; 2 k + 2
-    /// when it has switched; after the last step one more, when all is done.
+    /// Returns the phase: 0 before the first step; 2 k + 1 while step k (from 0) is copying; 2 k +
+    /// 2 when it has switched; after the last step one more, when all is done.
     pub fn phase(&self) -> u32 {
         self.phase
     }
@@ -270,8 +269,8 @@ impl Transition {
 
     fn owners_by(&self, phase: Phase, owner: impl Fn(usize) -> Option<NodeId>) -> Owners {
         let owner = |side| owner(side).and_then(|id| self.members.id(side, id));
-        // Of two adjacent phases, each writes to the node that the other reads. So a process that is
-        // one phase behind or ahead reads nothing stale.
+        // Of two adjacent phases, each writes to the node that the other reads. So a process that
+        // is one phase behind or ahead reads nothing stale.
         let (now, other) = match phase {
             Phase::Waiting => (owner(0), None),
             Phase::Copying => (owner(0), owner(1)),
@@ -309,8 +308,8 @@ impl Transition {
         Lists { now, other }
     }
 
-    /// Returns the copies of a key while it is copying: a pair for each node that gets the key, from
-    /// the nearest old replica. Empty at any other time.
+    /// Returns the copies of a key while it is copying: a pair for each node that gets the key,
+    /// from the nearest old replica. Empty at any other time.
     ///
     /// ```
     /// # use std::sync::Arc;

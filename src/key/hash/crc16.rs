@@ -61,7 +61,7 @@ pub(super) fn crc16(bytes: &[u8]) -> u64 {
 }
 
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
+#[expect(clippy::cast_possible_truncation, reason = "splits into halves")]
 fn halves(bytes: u128) -> [u64; 2] {
     [(bytes >> 64) as u64, bytes as u64]
 }

@@ -1,10 +1,11 @@
 //! A logarithm that is the same on every platform, because it uses only integers.
 //!
-//! `f64::ln` may differ between platforms and versions of Rust, so two processes could disagree on a
-//! key near a tie. This logarithm is exact to 2^-45 and strictly monotone. Weighted rendezvous needs
-//! that to have no excess moves.
+//! `f64::ln` may differ between platforms and versions of Rust, so two processes could disagree on
+//! a key near a tie. This logarithm is exact to 2^-45 and strictly monotone. Weighted rendezvous
+//! needs that to have no excess moves.
 //!
-//! Method: split off the power of two; multiply by a reciprocal from a table, which leaves 1 + r with
+//! Method: split off the power of two; multiply by a reciprocal from a table, which leaves 1 + r
+//! with
 //! |r| < 2^-8; add the logarithm from the table and the series of log2(1 + r) up to r^4.
 
 /// The number of fractional bits of the result.
@@ -46,8 +47,8 @@ fn multiply_high(a: i64, b: i64) -> i64 {
     ((i128::from(a) * i128::from(b)) >> 64) as i64
 }
 
-/// A row for each 256th of [1, 2): the reciprocal of its middle in units of 2^-64, and -log2 of that
-/// reciprocal in units of 2^-58.
+/// A row for each 256th of [1, 2): the reciprocal of its middle in units of 2^-64, and -log2 of
+/// that reciprocal in units of 2^-58.
 #[expect(clippy::cast_possible_truncation, reason = "2^73 / 513 is below 2^64")]
 static TABLE: [(u64, u64); 256] = {
     let mut table = [(0, 0); 256];
@@ -60,8 +61,8 @@ static TABLE: [(u64, u64); 256] = {
     table
 };
 
-/// Returns log2(`mantissa` / 2^63) in [1, 2). Each squaring gives one bit: slow, but simple enough to
-/// trust.
+/// Returns log2(`mantissa` / 2^63) in [1, 2). Each squaring gives one bit: slow, but simple enough
+/// to trust.
 const fn log2_by_squaring(mantissa: u64) -> u64 {
     let mut square = mantissa as u128;
     let mut log = 0;

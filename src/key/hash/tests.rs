@@ -100,8 +100,8 @@ fn functions_equal_the_verification_of_smhasher() {
     }
 }
 
-/// The values of every length from 0 to 300, folded into one number, so that a change in any path of
-/// a function shows. Computed by other implementations, in Python and C.
+/// The values of every length from 0 to 300, folded into one number, so that a change in any path
+/// of a function shows. Computed by other implementations, in Python and C.
 const PINS: &[(&str, u64)] = &[
     ("xxh3", 0x51c5_8d8e_c32a_339f),
     ("xxh64", 0x2006_f0d4_fbed_2bbe),

@@ -2,8 +2,8 @@
 //! constants.
 //!
 //! With unsigned bytes it equals the low 32 bits of the true FNV-1a 64. But twemproxy reads a C
-//! `char`, which is signed on x86-64 and unsigned on arm64. So two builds of it send keys with bytes
-//! from 0x80 up to different servers, and there are two variants here.
+//! `char`, which is signed on x86-64 and unsigned on arm64. So two builds of it send keys with
+//! bytes from 0x80 up to different servers, and there are two variants here.
 //!
 //! Source: twemproxy 0.5.0, `src/hashkit/nc_fnv.c`.
 

@@ -1,8 +1,8 @@
 //! The reference function for many keys at once, with exactly the same buckets.
 //!
 //! The compiler turns the loops into vector instructions, with one copy for each kind of CPU. All
-//! numbers are doubles, which are exact here. Keys differ in their number of steps. So all keys of a
-//! block take as many steps as most keys need; then the open keys move to the front and go on. No
+//! numbers are doubles, which are exact here. Keys differ in their number of steps. So all keys of
+//! a block take as many steps as most keys need; then the open keys move to the front and go on. No
 //! branch depends on a single key, and few lanes compute for keys that are done.
 
 #![expect(
@@ -78,8 +78,8 @@ impl Block {
     /// Takes `steps` steps with every open key.
     #[inline(always)]
     fn advance(&mut self, end: f64, steps: u32) {
-        // Whole sets of lanes: the last set may compute for keys that are done, and nobody reads
-        // their results.
+        // Whole sets of lanes: the last set may compute for keys that are done. Their results are
+        // not read.
         let lanes = self.open.div_ceil(LANES);
         let states = self.states.chunks_exact_mut(LANES);
         let next = self.next.chunks_exact_mut(LANES);

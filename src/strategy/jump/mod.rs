@@ -78,7 +78,7 @@ pub fn jump_hash(key: u64, buckets: u32) -> Option<u32> {
 #[inline]
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "the halves of the product are meant"
+    reason = "splits the product into halves"
 )]
 fn product(bucket: u32, factor: f64) -> u64 {
     // Each step waits for the product of the previous step. Integers multiply in a third of the
@@ -122,10 +122,7 @@ fn rounded(bucket: u32, factor: f64) -> u64 {
 /// assert_eq!((jump_hash(key, 10), jump_hash_guava(key, 10)), (Some(3), Some(0)));
 /// ```
 #[inline]
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "Java's casts, which Rust's equal"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "casts as in Java")]
 pub fn jump_hash_guava(key: u64, buckets: u32) -> Option<u32> {
     let mut state = key;
     let mut bucket = 0;
@@ -324,7 +321,7 @@ mod tests {
     }
 
     /// Computes the function exactly as the paper prints it.
-    #[expect(clippy::cast_possible_truncation, reason = "as the paper does")]
+    #[expect(clippy::cast_possible_truncation, reason = "casts as in the paper")]
     fn textbook(key: u64, buckets: u32) -> u32 {
         let (mut state, mut bucket, mut next) = (key, -1, 0);
         while next < i64::from(buckets) {
@@ -354,7 +351,7 @@ mod tests {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "as the paper does"
+        reason = "casts as in the paper"
     )]
     fn products_are_rounded_as_doubles_are() {
         let (mut carried, mut compared) = (0, 0);

@@ -67,10 +67,7 @@ pub(super) struct Rows {
     pub(super) inverse: Vec<f32>,
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the two halves are the point"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "splits into halves")]
 pub(in crate::strategy) fn halves(x: u64) -> (u32, u32) {
     (x as u32, (x >> 32) as u32)
 }
@@ -107,7 +104,8 @@ impl Tops {
     #[inline(always)]
     fn offer(&mut self, scores: Lanes, indexes: &Lanes) {
         for lane in 0..WIDTH {
-            // Not `>=`: indexes ascend, so equal scores keep the first node, which is first by name.
+            // Not `>=`: indexes ascend, so equal scores keep the first node, which is first by
+            // name.
             let better = scores[lane] > self.scores[lane];
             self.scores[lane] = scores[lane].max(self.scores[lane]);
             self.indexes[lane] = if better {
@@ -190,8 +188,8 @@ fn least_of(mut x: Lanes) -> Lanes {
 /// The score that represents the fraction 1/2.
 const HALF: u32 = 1 << 31;
 
-/// The relative error of [`estimate`] for t up to 1/2. The series ends at t^6, which omits less than
-/// 1 part in 300. The rounding errors of single precision are a thousand times smaller.
+/// The relative error of [`estimate`] for t up to 1/2. The series ends at t^6, which omits less
+/// than 1 part in 300. The rounding errors of single precision are a thousand times smaller.
 const SERIES_ERROR: f32 = 1.005;
 
 /// The limit of small estimates, for which t is below 0.3. Most of the lowest estimates are small.
@@ -312,7 +310,10 @@ pub(super) fn costs(rows: &Rows, start: usize, key: (u32, u32), costs: &mut Cost
 pub(super) type Costs = [Lanes<f32>; CHUNK / WIDTH];
 
 #[cfg(test)]
-#[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the test needs arbitrary bits"
+)]
 mod tests {
     use super::*;
     use crate::hash::log2::neg_log2;

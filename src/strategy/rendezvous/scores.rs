@@ -249,7 +249,8 @@ impl Draws {
                 lanes::costs(&self.rows, start, key, &mut costs);
             }
             for (lanes, start) in costs.iter().zip((start..self.len()).step_by(WIDTH)) {
-                // Most lanes have no node below the bound. To see that is cheaper than to see which.
+                // Most lanes have no node below the bound. To see that is cheaper than to see
+                // which.
                 if lanes
                     .iter()
                     .fold(0, |any, cost| any | u32::from(*cost <= bound))
@@ -286,7 +287,7 @@ impl Draws {
 #[cfg(test)]
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "small numbers, or any will do"
+    reason = "small numbers, or arbitrary bits"
 )]
 mod tests {
     use super::*;
@@ -301,8 +302,8 @@ mod tests {
         |i| u32::MAX - i as u32,
     ];
 
-    /// Every number of nodes up to a little more than three chunks. Every seed comes twice, to force
-    /// ties. Weights are equal, similar, or very different.
+    /// Every number of nodes up to a little more than three chunks. Every seed comes twice, to
+    /// force ties. Weights are equal, similar, or very different.
     #[test]
     fn lanes_find_the_node_that_comparing_one_by_one_finds() {
         for weight in WEIGHTS {

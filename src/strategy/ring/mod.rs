@@ -78,9 +78,9 @@ const LABELS: Param = Param::new(
 /// A consistent hash ring with weighted virtual nodes.
 ///
 /// Its points are also called virtual nodes, vnodes or tokens. Use it for sharding and for load
-/// balancing if nodes come and go: a node that joins takes keys from all others, and only these keys
-/// move (minimal disruption). The [walk](Router::walk) along the circle gives the preference list of
-/// a key.
+/// balancing if nodes come and go: a node that joins takes keys from all others, and only these
+/// keys move (minimal disruption). The [walk](Router::walk) along the circle gives the preference
+/// list of a key.
 ///
 /// ```
 /// use hashroute::{Change, Node, Ring, Router};
@@ -113,8 +113,8 @@ impl Ring {
     /// ```
     pub const MAX_POINTS: u64 = 1 << 26;
 
-    /// Builds a ring with [`DEFAULT_POINTS`](Self::DEFAULT_POINTS) for each unit of weight. The order
-    /// of the nodes does not matter.
+    /// Builds a ring with [`DEFAULT_POINTS`](Self::DEFAULT_POINTS) for each unit of weight. The
+    /// order of the nodes does not matter.
     ///
     /// # Errors
     /// The errors of [`Nodes::new`]; [`Error::Capacity`] above [`MAX_POINTS`](Self::MAX_POINTS).
@@ -142,8 +142,8 @@ impl Ring {
     }
 
     /// Builds the ring of a widely copied Python tutorial. The points of a node are the first eight
-    /// bytes, big-endian, of MD5("name#i"). The hash of a key is the same part of MD5(key), and a key
-    /// goes to the first point strictly greater than its hash.
+    /// bytes, big-endian, of MD5("name#i"). The hash of a key is the same part of MD5(key), and a
+    /// key goes to the first point strictly greater than its hash.
     ///
     /// # Errors
     /// The errors of [`with_points`](Self::with_points).
@@ -167,8 +167,8 @@ impl Ring {
     }
 
     /// Builds a ring of explicit tokens, as in Cassandra. Each token is a point and the name of its
-    /// node. Equal tokens are all kept, in order of name. A weight only decides whether a node takes
-    /// part: the tokens of a node with weight 0 are left out until its weight rises again.
+    /// node. Equal tokens are all kept, in order of name. A weight only decides whether a node
+    /// takes part: the tokens of a node with weight 0 are left out until its weight rises again.
     ///
     /// Tokens should be spread over all 64 bits: otherwise lookups and walks are slow. For a 32-bit
     /// ring, shift the tokens and the key hashes left by 32. A change costs O(points log points).
@@ -335,7 +335,8 @@ impl Ring {
     /// Returns the position of a key: its owner is the node of the first point at or after it.
     #[inline]
     fn position(&self, key: KeyHash) -> u64 {
-        // "Strictly after h" is "at or after h + 1"; after the largest hash the circle starts again.
+        // "Strictly after h" is "at or after h + 1"; after the largest hash the circle starts
+        // again.
         key.get().wrapping_add(self.labels.beyond().into())
     }
 }

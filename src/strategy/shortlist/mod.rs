@@ -18,8 +18,8 @@
 //! ones. Its other bits give the distance of the node from a probe of the key, as the XOR of their
 //! positions; a nearer node has a higher score. The score of any other node is its hash. So every
 //! score is evenly distributed, as in rendezvous. The best node is usually the nearest on the list.
-//! The search goes outwards from the probes until no farther node can win. If the list is empty, all
-//! nodes are compared. The answer is always that of the rule.
+//! The search goes outwards from the probes until no farther node can win. If the list is empty,
+//! all nodes are compared. The answer is always that of the rule.
 //!
 //! The price is independence: two neighbours take a little more from each other than from other
 //! nodes. To even this out, a key has a probe in each quarter of the nodes, and uses one of eight
@@ -251,8 +251,8 @@ impl Candidate {
     /// this weight can be better.
     #[inline]
     fn enough(&self, heaviest: u32) -> u32 {
-        /// 2^-32 / ln 2 in the unit of the logarithms, rounded down. Because -log2(1 - u) > u / ln 2,
-        /// a score with fewer than k leading ones has a logarithm above 2^(32 - k) steps.
+        /// 2^-32 / ln 2 in the unit of the logarithms, rounded down. Because -log2(1 - u) > u / ln
+        /// 2, a score with fewer than k leading ones has a logarithm above 2^(32 - k) steps.
         const STEP: u64 = 96_817_625;
         if self.member.weight == heaviest {
             return self.score.leading_ones();

@@ -2,8 +2,8 @@
 //!
 //! Removing a failed node from the set rebuilds the router. If positions depend on the number of
 //! nodes, as in twemproxy's `auto_eject_hosts`, this also moves keys of healthy nodes. Here the set
-//! stays as it is. Only the keys of a node that is down go to the next node of their preference list
-//! (failover). When the node is up again, it owns the same keys as before.
+//! stays as it is. Only the keys of a node that is down go to the next node of their preference
+//! list (failover). When the node is up again, it owns the same keys as before.
 //!
 //! | lookup | memory | report | a node goes down or up |
 //! |---|---|---|---|
@@ -32,8 +32,8 @@
 //! reports are probably wrong, or the other nodes could not bear the load. Then no node is skipped
 //! and all keys go to their owners, as with Envoy's panic threshold.
 //!
-//! There is no clock inside. Times are durations since any fixed start, such as that of the process,
-//! cut to whole milliseconds. Out-of-order reports never move the clock backwards.
+//! There is no clock inside. Times are durations since any fixed start, such as that of the
+//! process, cut to whole milliseconds. Out-of-order reports never move the clock backwards.
 //!
 //! ```
 //! use core::time::Duration;
@@ -165,8 +165,8 @@ impl Policy {
 /// node is forgotten when the node leaves.
 ///
 /// To bound loads as well, put a `BoundedLoad` around this filter. Its factor should be larger than
-/// the total weight divided by the weight that is up: capacities also count the nodes that are down,
-/// and keys that find no room on the other nodes go to those.
+/// the total weight divided by the weight that is up: capacities also count the nodes that are
+/// down, and keys that find no room on the other nodes go to those.
 ///
 /// ```
 /// use core::time::Duration;
@@ -248,7 +248,8 @@ impl<R: Router> Liveness<R> {
         &self.router
     }
 
-    /// Reports that a request or a probe of a node failed. Returns `true` if this put the node down.
+    /// Reports that a request or a probe of a node failed. Returns `true` if this put the node
+    /// down.
     ///
     /// ```
     /// # use core::time::Duration;
@@ -265,8 +266,8 @@ impl<R: Router> Liveness<R> {
     }
 
     /// Reports that a request or a probe of a node succeeded. Returns `true` if this brought the
-    /// node up. Writes nothing for a node that is up without failures, so it is cheap enough to call
-    /// for every request.
+    /// node up. Writes nothing for a node that is up without failures, so it is cheap enough to
+    /// call for every request.
     ///
     /// ```
     /// # use core::time::Duration;
@@ -290,7 +291,8 @@ impl<R: Router> Liveness<R> {
         self.state(id).is_some_and(|state| state.down)
     }
 
-    /// Returns the nodes to probe, in order of name: they are down and their hold is over. O(nodes).
+    /// Returns the nodes to probe, in order of name: they are down and their hold is over.
+    /// O(nodes).
     ///
     /// ```
     /// # use core::time::Duration;
@@ -314,8 +316,8 @@ impl<R: Router> Liveness<R> {
     }
 
     /// Returns whether nodes are skipped now: some are down, but not more than
-    /// [`max_down`](Policy::max_down) percent of the weight. Otherwise every key goes to its owner in
-    /// the [router](Self::router) inside.
+    /// [`max_down`](Policy::max_down) percent of the weight. Otherwise every key goes to its owner
+    /// in the [router](Self::router) inside.
     ///
     /// ```
     /// # use core::time::Duration;

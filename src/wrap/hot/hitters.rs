@@ -11,19 +11,19 @@ use crate::{Error, KeyHash};
 /// Finds the most frequent keys of a stream of any length.
 ///
 /// This is the summary of Misra and Gries (1982), in batches as in Anderson and others, "A
-/// High-Performance Algorithm for Identifying Frequent Items in Data Streams" (IMC 2017). Counts are
-/// exact until there are twice as many keys as the capacity. Then the count of the first key beyond
-/// the capacity is subtracted from all counts, and keys without a remainder are forgotten.
+/// High-Performance Algorithm for Identifying Frequent Items in Data Streams" (IMC 2017). Counts
+/// are exact until there are twice as many keys as the capacity. Then the count of the first key
+/// beyond the capacity is subtracted from all counts, and keys without a remainder are forgotten.
 ///
-/// With N the total and c the capacity, every key that came more than N / (c + 1) times has a count,
-/// and every count is too low by at most N / (c + 1). With a half-life, all counts and N are halved
-/// at its multiples, so they describe the recent past; this adds 2 to the bound.
+/// With N the total and c the capacity, every key that came more than N / (c + 1) times has a
+/// count, and every count is too low by at most N / (c + 1). With a half-life, all counts and N are
+/// halved at its multiples, so they describe the recent past; this adds 2 to the bound.
 ///
 /// | [`feed`](Self::feed) | [`advance`](Self::advance) | memory |
 /// |---|---|---|
 /// | O(log c) amortised, for any keys | O(c) for each half-life | at most 2 c + 1 counts, about 28 B each, and 8 B more for each while the summary shrinks |
 ///
-/// It stores hashes and not keys: a router does not tell keys with equal hashes apart either. Every
+/// It stores hashes and not keys, because a router treats keys with equal hashes as one key. Every
 /// thread or process can have its own summary and [merge](Self::merge) them.
 ///
 /// ```
@@ -91,7 +91,8 @@ impl HeavyHitters {
         Ok(self)
     }
 
-    /// Counts a key: 1 for a request, or its size to count bytes. Sums saturate. O(log c) amortised.
+    /// Counts a key: 1 for a request, or its size to count bytes. Sums saturate. O(log c)
+    /// amortised.
     pub fn feed(&mut self, key: KeyHash, amount: u64) {
         self.hitters.feed(key, amount);
     }
@@ -127,8 +128,8 @@ impl HeavyHitters {
     }
 
     /// Adds the counts of another part of the stream. Both summaries should be
-    /// [advanced](Self::advance) to the same time. The sum has the smaller of the two capacities, and
-    /// the bounds of that capacity for both streams together. O(c log c).
+    /// [advanced](Self::advance) to the same time. The sum has the smaller of the two capacities,
+    /// and the bounds of that capacity for both streams together. O(c log c).
     ///
     /// ```
     /// # use hashroute::{KeyHash, hot::HeavyHitters};

@@ -1,5 +1,5 @@
-//! Hot keys: load balancing for the few keys that would overload their owner. The first nodes of its
-//! preference list share a hot key. Every other key keeps its owner.
+//! Hot keys: load balancing for the few keys that would overload their owner. The first nodes of
+//! its preference list share a hot key. Every other key keeps its owner.
 //!
 //! | lookup | memory | change |
 //! |---|---|---|
@@ -14,8 +14,8 @@
 //! 1. [`HeavyHitters`] counts requests, next to the router.
 //! 2. [`HotKeys::due`] returns the keys that should be hot by these counts.
 //! 3. [`HotKeys::set_hot`] makes them hot. From then on a hot key is read from nodes that did not
-//!    have it before. A store must copy the data before this step. A cache fills by itself, with one
-//!    miss on each node.
+//!    have it before. A store must copy the data before this step. A cache fills by itself, with
+//!    one miss on each node.
 //!
 //! A key becomes hot at a given share of all requests and stays hot down to half of it, so that a
 //! share close to the limit does not make it change all the time.
@@ -43,8 +43,9 @@ pub use hitters::HeavyHitters;
 /// A router in which hot keys have several owners: readers use the least loaded, writers use all.
 ///
 /// For a hot key it returns the node to which [`acquire`](Loads::acquire) would send a reader now:
-/// among the [copies](Self::copies) of the key, the node with the least load for its weight; at ties,
-/// the first in order of preference. For any other key it returns the owner in the router inside.
+/// among the [copies](Self::copies) of the key, the node with the least load for its weight; at
+/// ties, the first in order of preference. For any other key it returns the owner in the router
+/// inside.
 ///
 /// The load of a node is the number of its leases: the requests in flight, if each is released at
 /// its end. Two readers at the same moment may choose the same node. A clone shares the loads, so
@@ -82,8 +83,8 @@ pub struct HotKeys<R> {
     counters: SharedCounters,
 }
 
-/// The smallest number of requests with which a key can become hot. The standard error of a count of
-/// 100 is 10 %.
+/// The smallest number of requests with which a key can become hot. The standard error of a count
+/// of 100 is 10 %.
 const EVIDENCE: u64 = 100;
 
 const MILLION: u64 = 1_000_000;
@@ -98,9 +99,9 @@ impl HotKeys<()> {
 
 impl<R: Router> HotKeys<R> {
     /// Builds a router that spreads hot keys over the first `copies` nodes of their preference
-    /// lists. A key becomes hot with at least `share` of all requests; none is hot yet. With n equal
-    /// nodes, a key of share s adds s n times the mean load to a node, so 1 / (4 n) is a good first
-    /// share. The share is rounded to six decimals.
+    /// lists. A key becomes hot with at least `share` of all requests; none is hot yet. With n
+    /// equal nodes, a key of share s adds s n times the mean load to a node, so 1 / (4 n) is a good
+    /// first share. The share is rounded to six decimals.
     ///
     /// # Errors
     /// [`Error::Parameter`] for `copies` outside 2 to [`MAX_COPIES`](HotKeys::MAX_COPIES), or for a
@@ -162,15 +163,17 @@ impl<R: Router> HotKeys<R> {
     }
 
     /// Returns the keys that should be hot by these counts: the keys that certainly have the share,
-    /// and the hot keys that may still have half of it. Changes nothing. O(c log c) in the capacity.
+    /// and the hot keys that may still have half of it. Changes nothing. O(c log c) in the
+    /// capacity.
     ///
-    /// The [uncertainty of a count](HeavyHitters::count) is at most a quarter of the share. So a key
-    /// becomes hot before it has 1.3 times the share, and stops being hot before it has less than a
-    /// fifth of it. Below 100 / share requests there are too few to decide, and the result is the
-    /// present set.
+    /// The [uncertainty of a count](HeavyHitters::count) is at most a quarter of the share. So a
+    /// key becomes hot before it has 1.3 times the share, and stops being hot before it has less
+    /// than a fifth of it. Below 100 / share requests there are too few to decide, and the result
+    /// is the present set.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for hitters with a capacity below 4 / share, which is too small to decide.
+    /// [`Error::Parameter`] for hitters with a capacity below 4 / share, which is too small to
+    /// decide.
     ///
     /// ```
     /// # use hashroute::{KeyHash, Ring, hot::{HeavyHitters, HotKeys}};
@@ -197,16 +200,16 @@ impl<R: Router> HotKeys<R> {
         if needed < part(EVIDENCE) {
             return Ok(self.hot.clone());
         }
-        // Only counted keys come into question: the capacity is at least 4 / share, so a key without
-        // a count has less than half of the share. A key needs the whole share to become hot and
-        // half of it to stay hot, which is the hysteresis.
+        // Only counted keys come into question: the capacity is at least 4 / share, so a key
+        // without a count has less than half of the share. A key needs the whole share to become
+        // hot and half of it to stay hot, which is the hysteresis.
         let is_due = |&(key, least): &(KeyHash, u64)| {
             let stays = || self.is_hot(key) && 2 * part(*hitters.count(key).end()) >= needed;
             part(least) >= needed || stays()
         };
         let due = hitters.top(usize::MAX).into_iter().filter(is_due);
-        // Never more than `MAX_HOT`, except if counts have saturated: then the sum of the shares can
-        // exceed 1.
+        // Never more than `MAX_HOT`, except if counts have saturated: then the sum of the shares
+        // can exceed 1.
         let mut due: Vec<_> = due.map(|(key, _)| key).take(HotKeys::MAX_HOT).collect();
         due.sort_unstable();
         Ok(due)
@@ -263,8 +266,9 @@ impl<R: Router> HotKeys<R> {
     }
 
     /// Returns the nodes to which a writer must write a key, in order of preference. For a hot key
-    /// these are all nodes that readers may use, for any other key its owner, and none for a key that
-    /// is not routed. The result does not depend on loads, so all writers agree. Never allocates.
+    /// these are all nodes that readers may use, for any other key its owner, and none for a key
+    /// that is not routed. The result does not depend on loads, so all writers agree. Never
+    /// allocates.
     ///
     /// ```
     /// # use hashroute::{Ring, Router, hot::HotKeys};

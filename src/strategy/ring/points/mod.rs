@@ -1,12 +1,12 @@
 //! The points of a ring in order, in a layout in which a lookup reads one cache line and a change
 //! touches only the points of one node.
 //!
-//! The circle is cut into equal parts. Each part has a block of 64 bytes, one cache line, with three
-//! to four points on average. For its first seven points a block holds the owner and the upper 32
-//! bits of the distance from the start of the block. It also holds the owner of the first point
-//! after the block, so that a hash past its last point needs no second block. The lower 32 bits of
-//! the distances are in a second array, which a lookup reads only if the upper bits are equal. The
-//! few blocks with more than seven points keep the others, the rest, in a map.
+//! The circle is cut into equal parts. Each part has a block of 64 bytes, one cache line, with
+//! three to four points on average. For its first seven points a block holds the owner and the
+//! upper 32 bits of the distance from the start of the block. It also holds the owner of the first
+//! point after the block, so that a hash past its last point needs no second block. The lower 32
+//! bits of the distances are in a second array, which a lookup reads only if the upper bits are
+//! equal. The few blocks with more than seven points keep the others, the rest, in a map.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
