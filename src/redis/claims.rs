@@ -197,6 +197,7 @@ impl Table {
             match owner {
                 Some((id, _)) if *id == *claim.id => {}
                 Some((_, epoch)) if epoch > claim.epoch => push(&mut heard.outdated, slot),
+                // At a tie the owner stays, as at a server; `part_epochs` ends the tie.
                 Some((_, epoch)) if epoch == claim.epoch => {}
                 _ if imports(self, slot) => {}
                 owner => {
@@ -211,7 +212,8 @@ impl Table {
         Ok(heard)
     }
 
-    /// Makes this node a replica of the claimant. Replicas move no slots, so its marks go.
+    /// Makes this node a replica of the claimant. Replicas move no slots, so its marks go: with a
+    /// stale mark it would refuse claims to a slot that it no longer imports.
     fn follow(&mut self, claimant: &str) -> Result<bool, Error> {
         match self.myself().cloned() {
             None => Ok(false),

@@ -28,7 +28,7 @@ use crate::Error;
 ///
 /// | lookup | memory | correction |
 /// |---|---|---|
-/// | O(1) | 8 B a slot and the addresses | O(log n) |
+/// | O(1) | 8 B for each slot and the addresses | O(log n) |
 ///
 /// ```
 /// use hashroute::redis::{Address, Next, Outcome, SlotMap, SlotRule};
@@ -264,6 +264,7 @@ impl SlotMap {
             let expected = alloc::format!("a table of {} slots", self.rule.slots());
             return Err(Error::parameter("slots", table.rule().slots(), expected));
         }
+        // A table without any address (unknown endpoints) must not cost the client its last servers.
         let names_any = table.nodes().iter().any(|node| node.address().is_known());
         if names_any && self.nodes.len() > table.nodes().len() + 64 {
             self.nodes.clear();

@@ -20,7 +20,7 @@ use crate::load::Hitters;
 ///
 /// | feed | memory |
 /// |---|---|
-/// | O(key + log counters) amortised | 8 B a slot, and at most 2 `counters` + 1 tags of at most 1 KiB |
+/// | O(key + log counters) amortised | 8 B for each slot, and at most 2 `counters` + 1 tags of at most 1 KiB |
 ///
 /// ```
 /// use hashroute::redis::{Heat, SlotRule};

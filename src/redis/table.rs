@@ -19,7 +19,7 @@ pub type SlotRange = RangeInclusive<u32>;
 ///
 /// | lookup | memory | change |
 /// |---|---|---|
-/// | O(1), two reads | 8 B a slot and the nodes | O(slots + nodes) for nodes, O(1) a slot |
+/// | O(1), two reads | 8 B for each slot and the nodes | O(slots + nodes) for nodes, O(1) a slot |
 ///
 /// Nodes are sorted by id, so two tables with the same contents are equal, whatever the order of
 /// insertion.
@@ -155,6 +155,7 @@ impl Table {
             return Err(duplicate(node.id()));
         };
         check_room(self.nodes.len() + 1)?;
+        // Owners are indexes into the sorted nodes: those from `at` on move up by one.
         self.renumber(|owner| {
             if owner as usize >= at {
                 Some(owner + 1)
@@ -384,7 +385,8 @@ impl fmt::Debug for Table {
     }
 }
 
-/// Indexes fit: there are at most [`Table::MAX_NODES`] nodes and [`SlotRule::MAX_SLOTS`] slots.
+/// Converts an index, which fits: there are at most [`Table::MAX_NODES`] nodes and
+/// [`SlotRule::MAX_SLOTS`] slots.
 fn index(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

@@ -483,7 +483,7 @@ fn sum(loads: &[u64]) -> Result<u64, Error> {
     })
 }
 
-/// Indexes fit: there are at most [`Table::MAX_NODES`].
+/// Converts the index of a node, which fits: there are at most [`Table::MAX_NODES`].
 fn index(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(NOBODY)
 }
