@@ -1,4 +1,4 @@
-//! A spec as a file has it: TOML or JSON, the same fields in both.
+//! The file of a spec: TOML or JSON, with the same fields.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -19,7 +19,7 @@ use crate::compat;
 use crate::registry::{Params, Scheme, Setup};
 use crate::{Error, Limit, Node, Router, Server, strategy};
 
-/// The fields in the order in which people read them.
+/// The fields, in the order in which they are written.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
@@ -50,10 +50,10 @@ struct Row {
     zone: Option<Box<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rack: Option<Box<str>>,
-    /// What a system hashes in place of the name.
+    /// The text that a system hashes instead of the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     label: Option<Box<str>>,
-    /// Known to a system and passed over, in spite of its weight.
+    /// Whether the system knows the server but sends it no keys, whatever its weight.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     down: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,11 +65,11 @@ fn one() -> u32 {
 }
 
 impl Spec {
-    /// The spec in a text, as [`parse`](str::parse) reads it, with the router that reading it
-    /// builds: whoever routes with it need not [build](Self::build) it again.
+    /// Reads a spec as [`parse`](str::parse) does, and returns it with its router. Reading builds
+    /// the router, so this saves a second [build](Self::build).
     ///
     /// # Errors
-    /// As `parse`.
+    /// Those of `parse`.
     ///
     /// ```
     /// # use hashroute::{Node, Router, Spec};
@@ -84,17 +84,17 @@ impl Spec {
                 what: Limit::SpecBytes,
                 wanted: text.len() as u64,
                 limit: Self::MAX_TEXT as u64,
-                advice: "take fewer nodes, or a table in longer ranges",
+                advice: "use fewer nodes, or a table with fewer ranges",
             });
         }
         let text = text.trim_start_matches('\u{feff}');
-        // The format first: of another, the fields mean nothing.
+        // The format first: in another format, the fields have another meaning.
         check_format(read::<Head>(text)?.format)?;
         read::<File>(text)?.build()
     }
 
-    /// As TOML, for people and their editors: what [`parse`](str::parse) reads. It holds the
-    /// secret key of a keyed hash.
+    /// Writes the spec as TOML, which [`parse`](str::parse) reads. It contains the secret key of a
+    /// keyed hash.
     ///
     /// ```
     /// # use hashroute::{Node, Spec, strategy::{self, Params}};
@@ -106,24 +106,17 @@ impl Spec {
         toml::to_string(&File::from(self)).expect("texts and small numbers")
     }
 
-    /// As JSON: the same fields. It holds the secret key of a keyed hash.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Spec, strategy::{self, Params}};
-    /// let spec = Spec::new(strategy::find("rendezvous")?, [Node::new("a")], &Params::default())?;
-    /// assert_eq!(spec.to_json().parse::<Spec>()?.fingerprint(), spec.fingerprint());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Writes the spec as JSON with the same fields, which [`parse`](str::parse) reads. It contains
+    /// the secret key of a keyed hash.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(&File::from(self)).expect("texts and small numbers")
     }
 
-    /// The one form of all specs with the same routes and preference lists: JSON in the form of
-    /// RFC 8785, without the epoch and without nodes of weight 0, which own nothing; with the
-    /// hash of nothing under the secret key in place of the key.
+    /// Returns the canonical form of the spec: JSON in the form of RFC 8785, without the epoch.
     ///
-    /// A dialect's servers are all there, in their order: some systems look at those that are
-    /// down.
+    /// Nodes of weight 0 are left out, because they own nothing. The secret key is replaced by its
+    /// hash of the empty key. A dialect keeps all its servers in their order, because some systems
+    /// look at servers that are down.
     ///
     /// ```
     /// # use hashroute::{Node, Spec, strategy::{self, Params}};
@@ -144,8 +137,8 @@ impl Spec {
         serde_json_canonicalizer::to_string(&file).expect("texts and small numbers")
     }
 
-    /// The XXH3 hash, 64 bits with seed 0, of the [canonical](Self::canonical) bytes: peers with
-    /// the same fingerprint send every key to the same nodes. Linear in the spec.
+    /// Returns the XXH3 hash (64 bits, seed 0) of the [canonical](Self::canonical) bytes. Peers
+    /// with the same fingerprint send every key to the same nodes. Linear in the spec.
     ///
     /// ```
     /// # use hashroute::{Node, Spec, strategy::{self, Params}};
@@ -161,9 +154,9 @@ impl Spec {
 /// Reads TOML, or JSON when the first character is `{`.
 ///
 /// # Errors
-/// [`Error::Config`] with the line of a field that is unknown, missing or not of its form;
-/// [`Error::Parameter`] for a format, values, a strategy or a parameter that are not known here;
-/// [`Error::Capacity`] beyond [`Spec::MAX_TEXT`]; what the strategy refuses.
+/// [`Error::Config`] with the line of an unknown, missing or malformed field; [`Error::Parameter`]
+/// for an unknown format, version of the values, strategy or parameter; [`Error::Capacity`] beyond
+/// [`Spec::MAX_TEXT`]; those of the strategy.
 ///
 /// ```
 /// use hashroute::Spec;
@@ -183,7 +176,7 @@ impl FromStr for Spec {
     }
 }
 
-/// What tells how to read the rest.
+/// The field that decides how the other fields are read.
 #[derive(Deserialize)]
 struct Head {
     format: u32,
@@ -208,7 +201,7 @@ fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Error> {
     })
 }
 
-/// What a parser says, with its names of types in words.
+/// Replaces the names of Rust types in a parser's message by words that users understand.
 fn in_words(message: &str) -> String {
     message
         .replace("expected u32", "expected a whole number below 2^32")
@@ -308,14 +301,14 @@ impl File {
             (None, Some(name)) => spec_of(compat::find(name)?, self)?,
             #[cfg(not(feature = "compat"))]
             (None, Some(name)) => {
-                let expected = "a strategy, as dialects (feature compat) are not built in";
+                let expected = "a strategy: this build has no dialects (feature compat)";
                 return Err(Error::parameter("dialect", name, expected));
             }
             (Some(name), Some(_)) => {
                 return Err(Error::parameter(
                     "strategy",
                     name,
-                    "no strategy beside a dialect",
+                    "either a strategy or a dialect, not both",
                 ));
             }
             (None, None) => {
@@ -351,11 +344,11 @@ fn spec_of(scheme: &'static Scheme, file: File) -> Result<(Spec, Box<dyn Router>
     })
 }
 
-/// A field that means nothing to the row is a mistake.
+/// Refuses a field that has no meaning for the row: it is a mistake of the writer.
 fn check_fields(scheme: &Scheme, file: &File) -> Result<(), Error> {
     let refused = |field, value: &str| {
         let expected = if scheme.is_dialect() {
-            format!("no such field: {} has its own way", scheme.name)
+            format!("no such field: the dialect {} has none", scheme.name)
         } else {
             format!("no such field: nodes of {} have none", scheme.name)
         };

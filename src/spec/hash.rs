@@ -1,4 +1,4 @@
-//! The key hash, as text.
+//! The key hash of a spec, as text.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -9,7 +9,7 @@ use super::text::Word;
 use crate::hash::Secret;
 use crate::{Error, HashFunction, HashTag, KeyHasher, Refusal};
 
-/// How keys are hashed, with what the function takes and nothing else.
+/// The key hash: the function, and the seed or the key if the function takes one.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Hash {
@@ -38,8 +38,8 @@ impl From<&KeyHasher> for Hash {
 }
 
 impl Hash {
-    /// With what the function makes of nothing under the key, in place of the key: it tells
-    /// whether two keys are the same, and not what they are.
+    /// Builds the hash with the secret key replaced by its hash of the empty key: two specs can be
+    /// compared without revealing the key.
     pub(super) fn veiled(hasher: &KeyHasher) -> Self {
         let whole = KeyHasher::raw(hasher, b"").get();
         let hash = Self::from(hasher);
@@ -60,7 +60,7 @@ impl Hash {
             None if function.secret() == Secret::Key128 => {
                 return Err(Error::Unsupported {
                     what: Refusal::HashWithoutKey,
-                    advice: "give `key` beside `function`: 32 hexadecimal digits, which are 16 bytes",
+                    advice: "add `key` to `function`: 32 hexadecimal digits, which are 16 bytes",
                 });
             }
             None => {}
@@ -86,12 +86,13 @@ fn key(text: &str) -> Result<[u8; 16], Error> {
     number.map(u128::to_be_bytes).ok_or_else(wrong_key)
 }
 
-/// Does not show the key: it may be nearly right, and logs are read by many.
+/// Builds the error for a malformed key. It does not show the key, which may be almost correct, and
+/// errors end up in logs.
 fn wrong_key() -> Error {
     Error::parameter("key", "..", "32 hexadecimal digits, which are 16 bytes")
 }
 
-/// The two bytes where they are text, else in hexadecimal digits.
+/// Writes the two bytes of a tag as text, or in hexadecimal digits if they are not UTF-8.
 fn tag_text(tag: HashTag) -> String {
     let pair = tag.pair();
     match core::str::from_utf8(&pair) {

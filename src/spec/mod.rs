@@ -1,7 +1,8 @@
-//! Specs: the whole of what peers must share to send every key to the same node.
+//! Specs: everything that peers must share to send every key to the same node.
 //!
-//! A [`Spec`] is data. It builds the router, takes changes, and has one defined form in bytes whose
-//! hash, the fingerprint, says whether two peers agree. `docs/spec.md` has the format.
+//! A [`Spec`] is data. It builds the router, applies changes, and has one canonical form in bytes.
+//! The hash of these bytes, the fingerprint, shows whether two peers agree. `docs/spec.md` describes
+//! the format.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -20,16 +21,18 @@ use self::file::File;
 use crate::registry::{Params, Scheme, Setup};
 use crate::{Change, Error, KeyHasher, Limit, Node, Refusal, Router, Server};
 
-/// What peers must share: the strategy with its parameters, the key hash with its seed or key and
-/// tag, the nodes with weights and locations, their order or the table of slots where the strategy
-/// needs it; or a dialect with its options and servers. And an epoch, which counts the changes.
+/// Everything that peers must share, and an epoch that counts the changes.
 ///
-/// A spec that exists can be built: each constructor builds it once. Reading, building and
-/// applying cost what the strategy's `new` costs, its limits of memory included.
+/// For a strategy: its parameters, the key hash with its seed or key and tag, the nodes with weights
+/// and locations, and, if the strategy needs it, the order of the nodes or the table of slots. For a
+/// dialect: its options and its servers.
 ///
-/// The routers of two specs are the same when the [fingerprints](Self::fingerprint) are. A spec
-/// **holds the secret key** of a keyed hash, in its text as well; `Debug`, the canonical bytes and
-/// the fingerprint do not tell it.
+/// Every spec can be built: each constructor builds its router once. To read, build or change a
+/// spec costs as much time and memory as the strategy's `new`, and has the same limits.
+///
+/// Two specs with the same [fingerprint](Self::fingerprint) have the same router. A spec **contains
+/// the secret key** of a keyed hash, and so does its text; `Debug`, the canonical bytes and the
+/// fingerprint do not reveal it.
 ///
 /// ```
 /// use hashroute::{Change, Node, Router, Spec, strategy::{self, Params}};
@@ -49,44 +52,32 @@ use crate::{Change, Error, KeyHasher, Limit, Node, Refusal, Router, Server};
 #[serde(try_from = "File", into = "File")]
 pub struct Spec {
     epoch: u64,
-    /// Its parameters are those that are not the defaults, its key hash is always there where the
-    /// row is a strategy.
+    /// Without the parameters that have their default value. The key hash of a strategy is always
+    /// present.
     setup: Setup,
-    /// Each that the row takes, whether it was given or not.
+    /// All parameters of the row with their values, given or default.
     params: BTreeMap<&'static str, String>,
 }
 
-/// The version of the values, of every strategy and dialect alike until one of them changes.
+/// The version of the values: the same for every strategy and dialect until one of them changes.
 const VALUES: u32 = 1;
 
 impl Spec {
     /// The version of the format.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Spec::FORMAT, 1);
-    /// ```
     pub const FORMAT: u32 = 1;
 
-    /// The last epoch: the largest number that every reader of JSON holds exactly.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Spec::MAX_EPOCH, (1 << 53) - 1);
-    /// ```
+    /// The maximum epoch: the largest integer that every JSON parser reads exactly.
     pub const MAX_EPOCH: u64 = (1 << 53) - 1;
 
-    /// The longest text that is read, in bytes.
-    ///
-    /// ```
-    /// assert_eq!(hashroute::Spec::MAX_TEXT, 64 << 20);
-    /// ```
+    /// The maximum size of a text, in bytes.
     pub const MAX_TEXT: usize = 64 << 20;
 
-    /// Makes the spec of a row over these members, at epoch 0. Their order counts where the row says
-    /// so: jump, and the dialects, whose members stand in the order of the system's configuration.
+    /// Builds the spec of a row with these members, at epoch 0. The order of the members counts for
+    /// `jump` and for dialects, which use the order of the system's configuration.
     ///
     /// # Errors
-    /// As [`Scheme::build`]. [`Error::Parameter`] for a row that is none of
-    /// [`schemes()`](crate::schemes): its readers find it there, by name.
+    /// Those of [`Scheme::build`]. [`Error::Parameter`] for a row that is not in
+    /// [`schemes()`](crate::schemes), because readers of the text look the name up there.
     ///
     /// ```
     /// use hashroute::{Node, Spec, strategy::{self, Params}};
@@ -104,15 +95,15 @@ impl Spec {
         Ok(Self::of_setup(Setup::new(scheme, members, params.clone()))?.0)
     }
 
-    /// The spec of a router that this strategy built with these parameters, whatever was changed
-    /// since: of hash slots, the table as it is now. At epoch 0; loads are not part of it.
+    /// Builds the spec of a router that this strategy built with these parameters, in its present
+    /// state: for hash slots, with the present table. The epoch is 0. Loads are not part of a spec.
     ///
-    /// Whether it is of these is checked: exactly where both have [ranges](Router::ranges), by
-    /// 4,096 keys where they have none. Of a router that bounds loads the order of preference is
-    /// checked, and not `load` and `cap`, which it does not tell.
+    /// Checks that the router fits: exactly if it has [ranges](Router::ranges), else with 4,096
+    /// keys. For a router that bounds loads, checks the preference lists, but not `load` and `cap`,
+    /// which a router does not reveal.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] when the router is of another strategy or of other parameters, and for a
+    /// [`Error::Unsupported`] if the router has another strategy or other parameters, and for a
     /// dialect.
     ///
     /// ```
@@ -130,7 +121,7 @@ impl Spec {
     ) -> Result<Self, Error> {
         const OTHER: Error = Error::Unsupported {
             what: Refusal::OtherRouter,
-            advice: "give those that it was built with",
+            advice: "give the strategy and the parameters that it was built with",
         };
         let spec = Self::captured(scheme, params, router)?;
         let ours = spec.build().map_err(|_| OTHER)?;
@@ -140,10 +131,10 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Makes the spec of a setup, at epoch 0, and builds its router, which shows that it is right.
+    /// Builds the spec of a setup, at epoch 0, and its router. The build checks the setup.
     ///
     /// # Errors
-    /// As [`Setup::build`].
+    /// Those of [`Setup::build`].
     pub fn of_setup(setup: Setup) -> Result<(Self, Box<dyn Router>), Error> {
         let scheme = setup.scheme();
         let params = given(scheme, setup.params())?;
@@ -157,7 +148,7 @@ impl Spec {
         Ok((spec, router))
     }
 
-    /// What of a router decides its routes.
+    /// Builds the spec from the present state of a router, with the hasher that it uses.
     fn captured(
         scheme: &'static Scheme,
         params: &Params,
@@ -168,12 +159,11 @@ impl Spec {
         Self::normal(Setup::of_router(scheme, router, params)?)
     }
 
-    /// A setup in its one form.
+    /// Builds the spec of a setup in its normal form: no parameter that has its default value.
     fn normal(setup: Setup) -> Result<Self, Error> {
         let scheme = setup.scheme();
         if !crate::schemes().any(|row| core::ptr::eq(row, scheme)) {
-            let expected =
-                "a row of hashroute::schemes(), where readers of the spec find it by name";
+            let expected = "a row of hashroute::schemes(): readers of the spec find it by name";
             return Err(Error::parameter("strategy", scheme.name, expected));
         }
         let params = given(scheme, setup.params())?;
@@ -184,17 +174,10 @@ impl Spec {
         })
     }
 
-    /// The same at this epoch.
+    /// Sets the epoch.
     ///
     /// # Errors
     /// [`Error::Capacity`] beyond [`MAX_EPOCH`](Self::MAX_EPOCH).
-    ///
-    /// ```
-    /// # use hashroute::{Node, Spec, strategy::{self, Params}};
-    /// let spec = Spec::new(strategy::find("ring")?, [Node::new("a")], &Params::default())?;
-    /// assert_eq!(spec.with_epoch(7)?.epoch(), 7);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
     pub fn with_epoch(self, epoch: u64) -> Result<Self, Error> {
         if epoch > Self::MAX_EPOCH {
             return Err(Error::Capacity {
@@ -207,20 +190,12 @@ impl Spec {
         Ok(Self { epoch, ..self })
     }
 
-    /// The epoch: the number of the state, one more after each change. Not part of the
-    /// fingerprint.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Spec, strategy::{self, Params}};
-    /// let spec = Spec::new(strategy::find("ring")?, [Node::new("a")], &Params::default())?;
-    /// assert_eq!(spec.epoch(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the epoch, which grows by one with each change. It is not part of the fingerprint.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Returns the row: the strategy, or the dialect.
+    /// Returns the row of the registry: the strategy or the dialect.
     pub fn scheme(&self) -> &'static Scheme {
         self.setup.scheme()
     }
@@ -230,35 +205,29 @@ impl Spec {
         self.scheme().name
     }
 
-    /// Returns how keys are hashed; `None` for a dialect, whose system has a way of its own.
+    /// Returns the key hasher; `None` for a dialect, which hashes keys as its system does.
     pub fn hasher(&self) -> Option<KeyHasher> {
         (!self.scheme().is_dialect()).then(|| self.setup.params().hasher())
     }
 
-    /// Returns all that decides routes, without the epoch.
+    /// Returns everything that decides routes: the spec without its epoch.
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
 
     /// Returns the nodes in the order of the spec; servers that are down have weight 0.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Spec, registry::Params, strategy};
-    /// let spec = Spec::new(strategy::find("ring")?, ["b", "a"], &Params::default())?;
-    /// assert_eq!(spec.nodes(), ["a", "b"].map(Node::new));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
     pub fn nodes(&self) -> Vec<Node> {
         self.setup.nodes()
     }
 
-    /// Returns the members as servers, with label and state where it is a dialect's.
+    /// Returns the members as servers; those of a dialect have their label and whether they are
+    /// down.
     pub fn servers(&self) -> &[Server] {
         self.setup.servers()
     }
 
-    /// The key hasher and those parameters that are not the defaults, as
-    /// [`Scheme::build`] takes them.
+    /// Returns the key hasher and the parameters that differ from their defaults, in the form that
+    /// [`Scheme::build`] takes.
     ///
     /// ```
     /// # use hashroute::{Node, Spec, strategy::{self, Params}};
@@ -271,11 +240,11 @@ impl Spec {
         self.setup.params().clone()
     }
 
-    /// The router: the same routes and preference lists in every process that builds it.
+    /// Builds the router. Every process that builds it gets the same routes and preference lists.
     ///
     /// # Errors
-    /// As [`Scheme::build`]; of a spec that exists, none but those of a
-    /// machine with narrower pointers.
+    /// Those of [`Scheme::build`]. A spec fails only on a machine with narrower pointers than the
+    /// one that made it.
     ///
     /// ```
     /// # use hashroute::{Node, Router, Spec, strategy::{self, Params}};
@@ -287,12 +256,12 @@ impl Spec {
         self.setup.build()
     }
 
-    /// The same nodes, servers and table with other parameters and another key hash: of both,
-    /// those that are not given are the defaults. Costs a build.
+    /// Returns a spec with the same nodes, servers and table, and with these parameters and this key
+    /// hash. Parameters and hash that are not given get their defaults. Costs a build.
     ///
     /// # Errors
-    /// As [`Scheme::build`]; [`Error::Parameter`] for another number of slots
-    /// than those of the table.
+    /// Those of [`Scheme::build`]; [`Error::Parameter`] if the number of slots differs from the
+    /// table's.
     ///
     /// ```
     /// # use hashroute::{Node, Spec, strategy::{self, Params}};
@@ -308,12 +277,12 @@ impl Spec {
         spec.with_epoch(self.epoch)
     }
 
-    /// Make one change, wholly or not at all; the epoch is one more then. Gives the router after
-    /// it, so that spec and router are in step. Costs a build and a change.
+    /// Applies a change, adds one to the epoch, and returns the changed router. Costs a build and a
+    /// change.
     ///
     /// # Errors
-    /// What the router refuses; [`Error::Capacity`] after [`MAX_EPOCH`](Self::MAX_EPOCH). Nothing
-    /// has changed then.
+    /// Those of the router; [`Error::Capacity`] after [`MAX_EPOCH`](Self::MAX_EPOCH). The spec is
+    /// unchanged then.
     ///
     /// ```
     /// # use hashroute::{Change, Node, Router, Spec, strategy::{self, Params}};
@@ -333,8 +302,8 @@ impl Spec {
     }
 }
 
-/// The key hash and those parameters that are not the defaults: some dialects have a default that
-/// cannot be written.
+/// Returns the key hash and the parameters that differ from their defaults. Defaults must go: some
+/// dialects have one that their parser would refuse as a given value.
 fn given(scheme: &Scheme, params: &Params) -> Result<Params, Error> {
     let values = scheme.values(params)?;
     let others = scheme.params.iter().filter_map(|param| {

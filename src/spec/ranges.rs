@@ -67,13 +67,11 @@ fn range(part: &str) -> Result<RangeInclusive<u32>, Error> {
     let (Ok(first), Ok(last)) = (start.parse(), end.parse()) else {
         let last = HashSlots::DEFAULT_SLOTS - 1;
         return Err(wrong(format!(
-            "no slot after the table's last, {last} unless `params` say otherwise"
+            "no slot after the last of the table, {last} unless `params` sets another"
         )));
     };
     if first > last {
-        return Err(wrong(format!(
-            "the first slot before the last: {last}-{first}"
-        )));
+        return Err(wrong(format!("the lower slot first: {last}-{first}")));
     }
     Ok(first..=last)
 }
@@ -93,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_and_back() -> Result<(), Error> {
+    fn ranges_are_read_and_written_alike() -> Result<(), Error> {
         for text in ["", "0", "0-5", "0-5,7,9-10", "4294967295"] {
             assert_eq!(text.parse::<Ranges>()?.to_string(), text);
         }
@@ -110,8 +108,8 @@ mod tests {
         ] {
             let error = text.parse::<Ranges>().expect_err(text).to_string();
             let expected = match text {
-                "5-4" => "the first slot before the last: 4-5",
-                "4294967296" => "no slot after the table's last, 16383",
+                "5-4" => "the lower slot first: 4-5",
+                "4294967296" => "no slot after the last of the table, 16383",
                 _ => "0-99,105",
             };
             assert!(error.contains(expected), "{error}");

@@ -1,4 +1,4 @@
-//! Whether a router is the one that a spec builds.
+//! The check that a router is the one that a spec builds.
 
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
@@ -6,14 +6,14 @@ use core::ops::ControlFlow;
 use crate::change::diff::exact;
 use crate::{KeyHash, NodeId, Router};
 
-/// How many keys are asked where no structure says all.
+/// The number of keys to compare if a router has no ranges.
 const SAMPLES: u64 = 4096;
 
-/// How many whole walks are compared, each of which visits every point.
+/// The number of walks to compare. Few, because each visits every point.
 const WALKS: u64 = 4;
 
-/// Whether both route alike: exact where both have ranges, else by sample; under bounded loads
-/// by the order of preference, as routes are of the moment.
+/// Returns whether both routers route alike: exactly if both have ranges, else by a sample. Under
+/// bounded loads it compares preference lists, because routes depend on the present load.
 pub(super) fn alike(ours: &dyn Router, theirs: &dyn Router) -> bool {
     if ours.loads().is_some() != theirs.loads().is_some() {
         return false;
@@ -31,8 +31,9 @@ pub(super) fn alike(ours: &dyn Router, theirs: &dyn Router) -> bool {
     })
 }
 
-/// A walk under bounded loads offers the nodes with room, then all of the router inside. Ours has
-/// no load: room everywhere, so its second half is all.
+/// Compares the walks of two routers that bound loads. Such a walk offers the nodes with room, then
+/// all nodes of the inner router. `ours` has no load, so every node has room, and the second half
+/// of its walk is the whole walk of the inner router.
 fn walk_alike(ours: &dyn Router, theirs: &dyn Router, key: KeyHash) -> bool {
     let [our, their] = [ours, theirs].map(|router| walked(router, key));
     let all = &our[our.len() / 2..];

@@ -1,4 +1,4 @@
-//! Parameters as text, each in one spelling.
+//! The values of parameters, as text.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -8,7 +8,7 @@ use core::fmt;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A text, which a file may give as a number or a truth as well.
+/// A text. A file may also give it as a number or a boolean.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Word(pub(super) String);
 
@@ -48,7 +48,7 @@ impl Visitor<'_> for Words {
     }
 }
 
-/// Names and values, no name twice: some readers of JSON would take the last.
+/// Names and values. A repeated name is refused: JSON parsers differ in which value they keep.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Values(pub(super) BTreeMap<String, Word>);
 
@@ -71,7 +71,7 @@ impl<'de> Visitor<'de> for Map {
         let mut values = BTreeMap::new();
         while let Some((name, value)) = entries.next_entry::<String, Word>()? {
             if values.contains_key(&name) {
-                return Err(A::Error::custom(format_args!("{name:?} is there twice")));
+                return Err(A::Error::custom(format_args!("{name:?} is given twice")));
             }
             values.insert(name, value);
         }

@@ -50,7 +50,7 @@ fn unknown_names_are_refused_with_the_known_ones() {
         ),
         (
             "format = 1\nvalues = 1\ndialect = \"nginx\"\nstrategy = \"ring\"",
-            "beside a dialect",
+            "either a strategy or a dialect, not both",
         ),
         (
             "{\"format\": 1, \"valeus\": 1}",
@@ -96,10 +96,7 @@ fn a_wrong_field_is_named_with_what_was_expected() {
             "[hash]\nfunction = \"murmur3-32\"\nseed = \"4294967296\"",
             "32 bits",
         ),
-        (
-            "[hash]\nfunction = \"sip13\"",
-            "without its key: give `key`",
-        ),
+        ("[hash]\nfunction = \"sip13\"", "without its key: add `key`"),
         (
             "[hash]\nfunction = \"sip13\"\nkey = \"+0112233445566778899aabbccddeef\"",
             "32 hexadecimal",
@@ -170,7 +167,7 @@ fn a_table_of_slots_is_checked_against_the_nodes() {
         (
             "10",
             node("0-18446744073709551615"),
-            "no slot after the table's last, 16383 unless",
+            "no slot after the last of the table, 16383 unless",
         ),
         (
             "10",
@@ -178,7 +175,7 @@ fn a_table_of_slots_is_checked_against_the_nodes() {
             "slots that no other range has",
         ),
         ("10", node("0-5,5"), "slots that no other range has"),
-        ("10", node("5-0"), "the first slot before the last: 0-5"),
+        ("10", node("5-0"), "the lower slot first: 0-5"),
         ("10", node("x"), "slots and ranges, such as 0-99,105"),
         (
             "10",
@@ -207,10 +204,10 @@ fn a_table_of_slots_is_checked_against_the_nodes() {
 fn fields_of_a_strategy_are_refused_for_a_dialect() {
     let head = "format = 1\nvalues = 1\ndialect = \"nginx\"\n";
     for (text, expected) in [
-        ("[hash]\nfunction = \"md5\"", "nginx has its own way"),
+        ("[hash]\nfunction = \"md5\"", "the dialect nginx has none"),
         (
             "[[node]]\nname = \"a\"\nslots = \"0\"",
-            "nginx has its own way",
+            "the dialect nginx has none",
         ),
         (
             "[params]\npoints = 7",
@@ -226,7 +223,7 @@ fn fields_of_a_strategy_are_refused_for_a_dialect() {
 fn a_field_that_stands_twice_is_refused() {
     let text =
         r#"{"format": 1, "values": 1, "strategy": "ring", "params": {"points": 1, "points": 2}}"#;
-    refused(text, "\"points\" is there twice");
+    refused(text, "\"points\" is given twice");
 }
 
 #[test]
