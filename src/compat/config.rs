@@ -5,7 +5,7 @@ use alloc::string::String;
 
 use crate::Error;
 
-/// An error on a line of a configuration.
+/// Builds an error for a line of a configuration.
 pub(super) fn wrong(line: usize, reason: impl Into<String>) -> Error {
     Error::Config {
         line,
@@ -13,7 +13,7 @@ pub(super) fn wrong(line: usize, reason: impl Into<String>) -> Error {
     }
 }
 
-/// The error of a value that is not what it should be.
+/// Builds an error for a wrong value.
 pub(super) fn expected(line: usize, what: &str, value: &str, expected: &str) -> Error {
     wrong(line, format!("{what} {value:?}: expected {expected}"))
 }

@@ -1,4 +1,4 @@
-//! Where the servers of a pool are: on a circle, in cells, by score, or by number.
+//! Layouts: how the servers of a pool share the hash space.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -10,7 +10,8 @@ use crate::digest::Digest;
 use crate::strategy::{Points, Ring};
 use crate::{Error, Explanation, HashRanges, KeyHash, Limit, NodeId};
 
-/// Where the servers of a [`Pool`](super::Pool) are.
+/// The mapping from hashes to the servers of a [`Pool`](super::Pool): points on a circle, cells,
+/// scores or buckets.
 ///
 /// ```
 /// use hashroute::compat::{Layout, Rule};
@@ -35,22 +36,23 @@ impl fmt::Debug for Layout {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// Hashes and tokens are `bits` wide and stand in the upper bits of a point.
+    /// Hashes have `bits` bits and are stored in the upper bits of a point, because [`Points`] is
+    /// a circle of 64 bits.
     Circle { points: Points, bits: u32 },
-    /// The owner stands in the cell that the hash gives, modulo their number.
+    /// The cell at the hash modulo the number of cells holds the owner.
     Cells {
         cells: Vec<Option<NodeId>>,
         bits: u32,
     },
-    /// The highest score owns; of equal ones, the first.
+    /// The server with the highest score owns; at a tie, the first.
     Scores(Vec<(u64, NodeId)>, fn(u64, u64) -> u64),
-    /// A function of hash and count gives the position.
+    /// A function of the hash and the number of servers returns the owner's position.
     Buckets(Vec<NodeId>, fn(u64, u32) -> Option<u32>),
-    /// What these servers, in order, would own has no owner.
+    /// The inner layout, but hashes of these servers have no owner. Sorted, for a binary search.
     Without(Box<Layout>, Vec<NodeId>),
 }
 
-/// Which point of a circle owns a hash.
+/// The rule by which a point of a circle owns a hash.
 ///
 /// ```
 /// use hashroute::compat::{Layout, Rule};
@@ -66,37 +68,32 @@ enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rule {
-    /// The first at or after it, past the last one the first: the usual.
+    /// The first point at or after the hash; past the last point, the first one. The usual rule.
     AtOrAfter,
-    /// The first strictly after it, past the last one the first.
+    /// The first point strictly after the hash; past the last point, the first one.
     After,
-    /// The last at or before it, before the first one the last.
+    /// The last point at or before the hash; before the first point, the last one.
     AtOrBefore,
-    /// The nearest either way; at the same distance, the one before.
+    /// The nearest point in either direction; at the same distance, the one before the hash.
     Nearest,
-    /// The first at or after it, past the last one the last.
+    /// The first point at or after the hash; past the last point, the last one.
     AtOrAfterUnwrapped,
 }
 
 impl Layout {
-    /// Points on a circle of 2^`bits` (1 to 64) hashes. Of equal points the first given is kept.
-    /// O(points log points).
+    /// Builds a circle of 2^`bits` hashes, 1 to 64 bits, from points. Of equal points, the first
+    /// given is kept. O(points log points).
     ///
     /// # Errors
-    /// [`Error::Capacity`] beyond [`Ring::MAX_POINTS`], [`Error::Parameter`] for a point that
-    /// does not fit.
-    ///
-    /// ```
-    /// use hashroute::compat::{Layout, Rule};
-    /// assert_eq!(Layout::circle(32, Rule::Nearest, vec![])?.owner(7), None);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// [`Error::Capacity`] beyond [`Ring::MAX_POINTS`]; [`Error::Parameter`] for a point with more
+    /// than `bits` bits.
     pub fn circle(bits: u32, rule: Rule, mut points: Vec<(u64, NodeId)>) -> Result<Self, Error> {
         check_capacity(points.len() as u64)?;
         let last = last_hash(bits)?;
         if let Some((point, _)) = points.iter().find(|(point, _)| *point > last) {
             return Err(Error::parameter("point", point, format!("at most {last}")));
         }
+        // A stable sort: of equal points the first given stays first, and `dedup` keeps it.
         points.sort_by_key(|(point, _)| *point);
         points.dedup_by_key(|(point, _)| *point);
         let mut arcs = arcs(rule, &points, last);
@@ -107,26 +104,20 @@ impl Layout {
         Ok(Self(Kind::Circle { points, bits }))
     }
 
-    /// Cells: the owner of a hash of `bits` (1 to 64) stands in the one at the hash modulo their
-    /// number.
+    /// Builds cells for hashes of `bits` bits, 1 to 64: the cell at the hash modulo the number of
+    /// cells holds the owner.
     ///
     /// # Errors
     /// [`Error::Capacity`] beyond [`Ring::MAX_POINTS`].
-    ///
-    /// ```
-    /// use hashroute::compat::Layout;
-    /// assert!(Layout::cells(32, vec![])?.is_empty());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
     pub fn cells(bits: u32, cells: Vec<NodeId>) -> Result<Self, Error> {
         check_capacity(cells.len() as u64)?;
         Self::table(bits, cells.into_iter().map(Some).collect())
     }
 
-    /// As [`cells`](Self::cells), some of which may be nobody's: keys there have no owner.
+    /// Builds cells, some of them without an owner: keys of such a cell have no owner.
     ///
     /// # Errors
-    /// As [`cells`](Self::cells).
+    /// Those of [`cells`](Self::cells).
     ///
     /// ```
     /// # use hashroute::compat::Layout;
@@ -139,29 +130,20 @@ impl Layout {
         Ok(Self(Kind::Cells { cells, bits }))
     }
 
-    /// Scores: `score` of a hash and of each server's own number; the highest owns, of equal
-    /// ones the first given.
-    ///
-    /// ```
-    /// use hashroute::compat::Layout;
-    /// assert_eq!(Layout::scores(vec![], |hash, seed| hash ^ seed).owner(7), None);
-    /// ```
+    /// Builds scores: `score` of the hash and of a server's seed. The server with the highest score
+    /// owns the hash; at a tie, the first given.
     pub fn scores(seeds: Vec<(u64, NodeId)>, score: fn(u64, u64) -> u64) -> Self {
         Self(Kind::Scores(seeds, score))
     }
 
-    /// Buckets: a function of the hash and the number of servers gives the owner's position.
-    ///
-    /// ```
-    /// use hashroute::{compat::Layout, strategy::jump_hash};
-    /// assert_eq!(Layout::buckets(vec![], jump_hash).owner(7), None);
-    /// ```
+    /// Builds buckets: a function of the hash and the number of servers returns the position of the
+    /// owner.
     pub fn buckets(servers: Vec<NodeId>, function: fn(u64, u32) -> Option<u32>) -> Self {
         Self(Kind::Buckets(servers, function))
     }
 
-    /// Returns the layout in which what these servers would own has no owner: for a
-    /// system that does not move the keys of a server that is down, or hashes them anew.
+    /// Returns a layout in which the hashes of these servers have no owner. Some systems do not move
+    /// the keys of a server that is down, and others hash those keys again.
     ///
     /// ```
     /// # use hashroute::{Node, Nodes, compat::Layout};
@@ -181,15 +163,7 @@ impl Layout {
         Self(Kind::Without(Box::new(self), absent))
     }
 
-    /// The owner of a hash.
-    ///
-    /// ```
-    /// # use hashroute::{Node, Nodes, compat::Layout};
-    /// let nodes = Nodes::new([Node::new("a")])?;
-    /// let a = nodes.id("a").expect("a member");
-    /// assert_eq!(Layout::cells(32, vec![a; 7])?.owner(3), Some(a));
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the owner of a hash; `None` for a hash with too many bits.
     pub fn owner(&self, hash: u64) -> Option<NodeId> {
         match &self.0 {
             Kind::Circle { points, bits } => points.owner(point(hash, *bits)?),
@@ -198,6 +172,7 @@ impl Layout {
                 *cells.get(remainder(hash, cells.len())?)?
             }
             Kind::Scores(seeds, score) => {
+                // `max_by_key` returns the last of equal maxima, so reversed the first wins a tie.
                 let best = seeds.iter().rev();
                 best.max_by_key(|(seed, _)| score(hash, *seed))
                     .map(|(_, id)| *id)
@@ -212,8 +187,8 @@ impl Layout {
         }
     }
 
-    /// The last hash of the arc that a hash is on, where this is a circle: for systems that
-    /// measure how far it is to a point.
+    /// Returns the last hash of the arc that a hash is on; `None` if this is no circle. Some systems
+    /// measure the distance from a hash to its point.
     ///
     /// ```
     /// # use hashroute::{Node, Nodes, compat::{Layout, Rule}};
@@ -235,13 +210,7 @@ impl Layout {
         end
     }
 
-    /// How many points, cells or servers there are.
-    ///
-    /// ```
-    /// # use hashroute::compat::Layout;
-    /// assert_eq!(Layout::cells(32, vec![])?.len(), 0);
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns the number of arcs, cells or servers.
     pub fn len(&self) -> usize {
         match &self.0 {
             Kind::Circle { points, .. } => points.len(),
@@ -252,19 +221,13 @@ impl Layout {
         }
     }
 
-    /// Whether nobody owns anything.
-    ///
-    /// ```
-    /// # use hashroute::compat::Layout;
-    /// assert!(Layout::cells(32, vec![])?.is_empty());
-    /// # Ok::<(), hashroute::Error>(())
-    /// ```
+    /// Returns whether there are none: no hash has an owner.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Offer owners in order: on a circle the points from the key's on; else the owner, and those
-    /// of the key hashed anew.
+    /// Visits owners in order of preference: on a circle the points from the key's on, else the
+    /// owner of the key and the owners of its rehashes.
     pub(super) fn walk(
         &self,
         key: KeyHash,
@@ -288,7 +251,7 @@ impl Layout {
                 Kind::Cells { bits, .. } => bits,
                 _ => 64,
             };
-            // Whoever was missed is offered by the pool.
+            // 64 draws may miss a server; the pool visits all members afterwards.
             for round in 1..=64 {
                 if let Some(id) = self.owner(key.rehash(round).get() >> (64 - bits)) {
                     visit(id)?;
@@ -298,7 +261,7 @@ impl Layout {
         ControlFlow::Continue(())
     }
 
-    /// The hash space by owner, where the structure has it.
+    /// Returns the hash space by owner; `None` for scores and buckets, which have no ranges.
     pub(super) fn ranges(&self) -> Option<HashRanges> {
         match &self.0 {
             Kind::Circle { points, bits } => {
@@ -347,12 +310,14 @@ impl Layout {
     }
 }
 
-/// The arcs that the points own, each by its last hash, which then owns by the usual rule.
+/// Returns the arcs of the points, each by its last hash. With these as points, every rule becomes
+/// "the first at or after the hash", so lookups need only one form.
 fn arcs(rule: Rule, points: &[(u64, NodeId)], last: u64) -> Vec<(u64, NodeId)> {
     let nexts = points.iter().cycle().skip(1);
     let pairs = points.iter().zip(nexts);
     let mut arcs: Vec<_> = pairs
         .map(|(&(point, id), &(next, _))| {
+            // Subtractions wrap: arcs may cross hash 0. The mask cuts to the bits of the circle.
             let end = match rule {
                 Rule::AtOrAfter | Rule::AtOrAfterUnwrapped => point,
                 Rule::After => point.wrapping_sub(1),
@@ -371,7 +336,7 @@ fn arcs(rule: Rule, points: &[(u64, NodeId)], last: u64) -> Vec<(u64, NodeId)> {
     arcs
 }
 
-/// Where a hash stands among points, if it is one of so many bits.
+/// Returns the point of a hash; `None` if the hash has more than `bits` bits.
 fn point(hash: u64, bits: u32) -> Option<u64> {
     let point = hash << (64 - bits);
     (point >> (64 - bits) == hash).then_some(point)
@@ -388,7 +353,7 @@ fn remainder(hash: u64, count: usize) -> Option<usize> {
     usize::try_from(hash.checked_rem(count as u64)?).ok()
 }
 
-/// Refuse more points or cells than a ring may have; to be asked before memory is taken.
+/// Refuses more points or cells than a ring may have. Call it before allocating them.
 pub(super) fn check_capacity(points: u64) -> Result<(), Error> {
     if points <= Ring::MAX_POINTS {
         return Ok(());

@@ -1,8 +1,10 @@
-//! Dialects: the same key to the same node as a real system, byte for byte.
+//! Dialects: routers that send each key to the same node as a real system does.
 //!
-//! A dialect is one file here and one line in [`ALL`]; the golden tests, the harness and the
-//! command line then have it. Each is a [`System`] with the options of the real one as fields; a
-//! [`Pool`] of it and of [`Server`]s is a [`Router`].
+//! Each dialect is a [`System`], with the options of the real system as fields. A [`Pool`] of a
+//! system and its [`Server`]s is a [`Router`].
+//!
+//! To add a dialect, add its file, its `mod` line and its row in [`ALL`]: the golden tests, the
+//! harness and the command line then include it.
 //!
 //! ```
 //! use hashroute::{Node, Router, compat, strategy::Params};
@@ -19,7 +21,7 @@ use alloc::boxed::Box;
 use crate::registry::{Scheme, find_in};
 use crate::{Error, Router};
 
-/// A reader of configurations, where they are read at all.
+/// The reader of a system's configuration files; `None` without the feature `config`.
 #[cfg(feature = "config")]
 macro_rules! reader {
     ($read:path) => {
@@ -74,7 +76,7 @@ pub use pool::{Pool, System};
 
 pub use crate::Server;
 
-/// Every dialect, by name.
+/// All dialects, sorted by name.
 ///
 /// ```
 /// let names: Vec<_> = hashroute::compat::ALL.iter().map(|dialect| dialect.name).collect();
@@ -115,10 +117,10 @@ pub static ALL: &[Scheme] = &[
     varnish::DIALECT,
 ];
 
-/// The dialect of this name.
+/// Finds a dialect by name.
 ///
 /// # Errors
-/// [`Error::Parameter`] that lists the known names.
+/// [`Error::Parameter`] with the known names.
 ///
 /// ```
 /// let error = hashroute::compat::find("ngnix").unwrap_err();
@@ -128,7 +130,7 @@ pub fn find(name: &str) -> Result<&'static Scheme, Error> {
     find_in(ALL, "dialect", name)
 }
 
-/// A pool as any router.
+/// Boxes a pool as a router.
 fn boxed(pool: Result<Pool, Error>) -> Result<Box<dyn Router>, Error> {
     Ok(Box::new(pool?))
 }

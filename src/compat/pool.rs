@@ -1,4 +1,4 @@
-//! A pool of servers that routes as a real system does.
+//! Pools: routers that behave like a real system.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ use crate::{
     Server, SystemHash,
 };
 
-/// How a real system routes: its options are the fields of the implementor.
+/// The routing rules of a real system. The implementor's fields are the system's options.
 ///
 /// ```
 /// use hashroute::compat::{Layout, Pool, Server, System};
@@ -38,43 +38,21 @@ use crate::{
 /// # Ok::<(), Error>(())
 /// ```
 pub trait System: Debug + Send + Sync + 'static {
-    /// Where the servers are, given all of them in the order of the configuration. Those that
-    /// are down must not own anything.
+    /// Builds the layout of the servers, which are in the order of the configuration. A server that
+    /// is down must not own anything.
     ///
     /// # Errors
-    /// [`Error`] for a server or a number of them that the system does not take.
-    ///
-    /// ```
-    /// # use hashroute::{Error, NodeId, compat::{Layout, Server, System}};
-    /// # #[derive(Debug)] struct Nobody;
-    /// # impl System for Nobody {
-    /// fn layout(&self, _: &[(NodeId, Server)]) -> Result<Layout, Error> {
-    ///     Layout::cells(32, Vec::new())
-    /// }
-    /// #     fn hash(&self, _: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> { None }
-    /// # }
-    /// ```
+    /// [`Error`] for a server, or a number of servers, that the system refuses.
     fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error>;
 
-    /// The hash of a key, in as many bits as the system's own; `None` for a key that the system
-    /// does not route by its bytes.
-    ///
-    /// ```
-    /// # use hashroute::{Error, NodeId, compat::{Layout, Server, System}};
-    /// # #[derive(Debug)] struct First;
-    /// # impl System for First {
-    /// #     fn layout(&self, _: &[(NodeId, Server)]) -> Result<Layout, Error> { Layout::cells(32, Vec::new()) }
-    /// fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
-    ///     key.first().copied().map(u64::from)
-    /// }
-    /// # }
-    /// ```
+    /// Returns the hash of a key, with the same number of bits as in the system; `None` for a key
+    /// that the system does not route by its bytes.
     fn hash(&self, key: &[u8], servers: &[(NodeId, Server)], layout: &Layout) -> Option<u64>;
 
-    /// Returns what decides the hash of every key: two systems of equal identities, each with its
-    /// own servers and layout, give every key the same [hash](Self::hash), and their hashes fill the
-    /// bits of the layout. `None`, the default, promises nothing: for a hash that looks at the
-    /// servers, or a function with fewer bits.
+    /// Returns the identity of the hash function. If two systems have equal identities, each with
+    /// its own servers and layout, they give every key the same [hash](Self::hash), and hashes are
+    /// uniform over the bits of the layout. The default, `None`, promises nothing: it is for a hash
+    /// that depends on the servers, or that has fewer bits.
     ///
     /// ```
     /// use hashroute::compat::{Pool, Server, twemproxy::Twemproxy};
@@ -91,18 +69,13 @@ pub trait System: Debug + Send + Sync + 'static {
         None
     }
 
-    /// Whether [`choose`](Self::choose) looks at loads.
-    ///
-    /// ```
-    /// use hashroute::compat::{System, haproxy::HaProxy};
-    /// assert!(!HaProxy::default().looks_at_loads());
-    /// ```
+    /// Returns whether [`choose`](Self::choose) depends on loads. The default is `false`.
     fn looks_at_loads(&self) -> bool {
         false
     }
 
-    /// Returns the server for a hash, given the number of requests that each server holds now: the
-    /// owner, unless the system bounds loads.
+    /// Returns the server for a hash, given the number of requests that each server holds now. The
+    /// default is the owner; systems that bound loads override it.
     ///
     /// ```
     /// use hashroute::compat::{Pool, Server, haproxy::HaProxy};
@@ -125,15 +98,15 @@ pub trait System: Debug + Send + Sync + 'static {
     }
 }
 
-/// A router that sends each key where a real [`System`] does.
+/// A router that sends each key to the same server as a real [`System`].
 ///
-/// The `KeyHash` of a key is the system's own value, as narrow as it is. A key that the system does
-/// not route by its bytes (nginx: the empty key) has none.
-/// Every change makes the layout anew, as a change of the configuration does.
+/// The `KeyHash` of a key is the value that the system computes, with all its limits, such as 32
+/// bits. A key that the system does not route by its bytes (nginx: the empty key) has no hash. Every
+/// change builds the layout again, as a change of the system's configuration does.
 ///
-/// Where the system bounds loads, the pool counts what it [acquires](Loads::acquire) until that is
-/// [released](Loads::release), and the owner of a key is the server that the system would choose
-/// now. [`choose`](Self::choose) takes the loads from the caller instead.
+/// If the system bounds loads, the pool counts each [acquired](Loads::acquire) lease until it is
+/// [released](Loads::release), and routes a key to the server that the system would choose now.
+/// [`choose`](Self::choose) takes the loads from the caller instead.
 ///
 /// ```
 /// use hashroute::compat::{Pool, Server, nginx::Nginx};
@@ -150,7 +123,7 @@ pub struct Pool {
     /// In the order of the configuration.
     servers: Vec<(NodeId, Server)>,
     layout: Layout,
-    /// The keys on each server; empty where the system does not look at loads.
+    /// The number of leases on each server; empty if the system does not depend on loads.
     loads: Counters,
 }
 
@@ -174,16 +147,10 @@ impl fmt::Debug for Pool {
 }
 
 impl Pool {
-    /// A pool of these servers, in the order of the configuration.
+    /// Builds a pool of these servers, which are in the order of the configuration.
     ///
     /// # Errors
-    /// As [`Nodes::new`], and what the system refuses.
-    ///
-    /// ```
-    /// use hashroute::compat::{Pool, Server, nginx::Nginx};
-    /// let twice = ["10.0.0.1:80"; 2].map(Server::new);
-    /// assert!(Pool::new(Nginx::default(), twice).is_err());
-    /// ```
+    /// Those of [`Nodes::new`] and of [`System::layout`].
     pub fn new(
         system: impl System,
         servers: impl IntoIterator<Item = Server>,
@@ -210,13 +177,13 @@ impl Pool {
         self.servers.iter().map(|(_, server)| server)
     }
 
-    /// Returns where the servers are.
+    /// Returns the layout of the servers.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Returns the server that the system chooses for a key when the servers have these loads, in
-    /// requests. The pool's own counts play no part.
+    /// Returns the server that the system chooses for a key if the servers have these loads, in
+    /// requests. Ignores the pool's own counts.
     ///
     /// ```
     /// use hashroute::compat::{Pool, Server, haproxy::HaProxy};
@@ -236,7 +203,8 @@ impl Pool {
     }
 }
 
-/// Where the system bounds loads; elsewhere nothing is counted, and [`Router::loads`] says so.
+/// Counts leases if the system bounds loads. Otherwise, nothing is counted, and [`Router::loads`]
+/// returns `None`.
 impl Loads for Pool {
     fn acquire(&self, key: &[u8]) -> Option<Lease> {
         self.acquire_hash(self.hash_key(key)?)
@@ -264,7 +232,7 @@ impl Loads for Pool {
     }
 }
 
-/// Servers with the ids that they have as nodes.
+/// Returns the servers with their node ids.
 fn with_ids(nodes: &Nodes, servers: Vec<Server>) -> Vec<(NodeId, Server)> {
     let servers = servers.into_iter();
     let with_id = servers.map(|server| Some((nodes.id(server.name())?, server)));
@@ -314,7 +282,8 @@ impl Router for Pool {
             }
         }
         if self.layout.walk(key, visit).is_continue() {
-            // A system may give a server nothing at all, whatever its weight.
+            // Every weighted member must be visited once, but a layout may give a server no point
+            // at all, whatever its weight.
             let members = self.nodes.iter().filter(|(_, node)| node.weight() > 0);
             let _ = members.map(|(id, _)| id).try_for_each(visit);
         }
@@ -350,7 +319,7 @@ mod tests {
     use crate::compat::haproxy::HaProxy;
 
     #[test]
-    fn there_are_no_ranges_under_load() -> Result<(), Error> {
+    fn a_pool_that_bounds_loads_has_no_ranges() -> Result<(), Error> {
         for (balance_factor, known) in [(0, true), (125, false)] {
             let system = HaProxy {
                 balance_factor,
@@ -364,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_brings_no_server_up() {
+    fn a_server_that_is_down_stays_down_with_a_weight() {
         let server = Server::new("a").down().with_weight(3);
         assert!(server.is_down());
         assert_eq!((server.weight(), server.to_node().weight()), (3, 0));

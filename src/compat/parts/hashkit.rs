@@ -1,23 +1,23 @@
-//! The hash functions of twemproxy's hashkit and of libmemcached's, which gave it to twemproxy.
+//! The hash functions of libmemcached's libhashkit and of twemproxy's hashkit, which comes from it.
 //!
-//! All give 32 bits, and some bear the name of another function:
+//! All return 32 bits. Some have the name of a function that they do not compute:
 //!
-//! | twemproxy | libmemcached | what it is | reads `char` |
+//! | twemproxy | libmemcached | function | reads `char` |
 //! |---|---|---|---|
 //! | `one_at_a_time` | `DEFAULT` | Jenkins's one-at-a-time | yes |
 //! | `md5` | `MD5` | the first 4 bytes of the digest, little-endian | no |
 //! | `crc16` | | CRC-16/XMODEM in an accumulator of 32 bits that is never cut to 16 | no |
-//! | `crc32` | `CRC` | bits 16 to 30 of CRC-32: 15 bits, so a ring sees one arc of it | no |
+//! | `crc32` | `CRC` | bits 16 to 30 of CRC-32: only 15 bits, so on a ring all keys fall on one short arc | no |
 //! | `crc32a` | | CRC-32 | no |
 //! | `fnv1_64` | `FNV1_64` | the low half of FNV-1 64 | yes |
 //! | `fnv1a_64` | `FNV1A_64` | FNV-1a in 32 bits with the low halves of the 64-bit constants | yes |
 //! | `fnv1_32`, `fnv1a_32` | `FNV1_32`, `FNV1A_32` | FNV-1 and FNV-1a 32 | yes |
-//! | `hsieh` | `HSIEH` | `SuperFastHash` | in one place |
+//! | `hsieh` | `HSIEH` | `SuperFastHash` | for one byte |
 //! | `murmur` | `MURMUR` | `MurmurHash2`, seeded with the length | no |
 //! | `jenkins` | `JENKINS` | lookup3, seeded with 13 | no |
 //! | | `MURMUR3` | `MurmurHash3_x86_32`, seeded with the length | no |
 //!
-//! Those that read a C `char` differ between builds for bytes from 0x80 on: see [`Char`].
+//! The functions that read a C `char` differ between builds for bytes from 0x80 on: see [`Char`].
 //!
 //! Source: twemproxy 0.5.0, `src/hashkit`; libmemcached 1.1.4, `libhashkit`.
 
@@ -31,7 +31,8 @@ use crate::hash::fnv;
 use crate::hash::twemproxy::{self, fnv1a, sign_extended};
 use crate::registry::Param;
 
-/// How a build of the C program reads the bytes of a key.
+/// The signedness of `char` in a build of the C program. It decides the value of bytes from 0x80
+/// on.
 ///
 /// ```
 /// use hashroute::compat::hashkit::{Char, Function};
@@ -41,10 +42,10 @@ use crate::registry::Param;
 /// assert_eq!(Function::Fnv1a64.value(key, Char::Unsigned), 0x8b94_52d7);
 /// ```
 ///
-/// There is no third, so a `match` may be complete.
+/// Not `non_exhaustive`: C has no third kind, so a `match` may be complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Char {
-    /// `char` is signed, bytes from 0x80 on are negative: x86-64.
+    /// `char` is signed, and bytes from 0x80 on are negative: x86-64.
     #[default]
     Signed,
     /// `char` is unsigned: arm64 Linux.
@@ -78,10 +79,10 @@ impl FromStr for Char {
     }
 }
 
-/// A hash function of twemproxy or libmemcached; the table is in the
-/// [module's documentation](self).
+/// A hash function of twemproxy or libmemcached. The [module's documentation](self) has the table of
+/// their names.
 ///
-/// Parses from twemproxy's name of it or from libmemcached's.
+/// Parses from the name in twemproxy or in libmemcached.
 ///
 /// ```
 /// use hashroute::compat::hashkit::Function;
@@ -95,7 +96,7 @@ pub enum Function {
     OneAtATime,
     /// MD5: the first 4 bytes of the digest, little-endian.
     Md5,
-    /// CRC-16/XMODEM that is never cut to 16 bits.
+    /// CRC-16/XMODEM in 32 bits, never cut to 16.
     Crc16,
     /// Bits 16 to 30 of CRC-32.
     Crc32,
@@ -119,7 +120,7 @@ pub enum Function {
     Murmur3,
 }
 
-/// A function's name in twemproxy, and in libmemcached.
+/// A function with its name in twemproxy and in libmemcached.
 type Names = (Function, Option<&'static str>, Option<&'static str>);
 
 const NAMES: [Names; 13] = [
@@ -139,7 +140,7 @@ const NAMES: [Names; 13] = [
 ];
 
 impl Function {
-    /// The value of `bytes` in a build that reads them as `char`. Linear in the bytes.
+    /// Returns the hash of `bytes` in a build with this signedness of `char`. Linear in the bytes.
     ///
     /// ```
     /// use hashroute::compat::hashkit::{Char, Function};
@@ -164,16 +165,16 @@ impl Function {
         }
     }
 
-    /// Whether all numbers of 32 bits are hashes alike. Hsieh's last steps are not one-to-one: low
-    /// ones are more frequent, by far enough to see.
+    /// Returns whether hashes are uniform over 32 bits. The final steps of `hsieh` are not
+    /// one-to-one: its low values are visibly more frequent.
     pub(in crate::compat) const fn fills_32_bits(self) -> bool {
         !matches!(self, Self::Crc16 | Self::Crc32 | Self::Hsieh)
     }
 
-    /// The function of this name in twemproxy.
+    /// Finds a function by its name in twemproxy.
     ///
     /// # Errors
-    /// [`Error::Parameter`] that lists the names.
+    /// [`Error::Parameter`] with the known names.
     ///
     /// ```
     /// use hashroute::compat::hashkit::Function;
@@ -185,10 +186,10 @@ impl Function {
         find(name, |(_, name, _)| *name)
     }
 
-    /// The function of this name in libmemcached, in whichever case.
+    /// Finds a function by its name in libmemcached, in upper or lower case.
     ///
     /// # Errors
-    /// [`Error::Parameter`] that lists the names.
+    /// [`Error::Parameter`] with the known names.
     ///
     /// ```
     /// use hashroute::compat::hashkit::Function;
@@ -228,7 +229,7 @@ const fn low(value: u64) -> u32 {
     value as u32
 }
 
-/// 0xdeadbeef times the length, as murmur is seeded here.
+/// Returns the seed of both murmur functions: 0xdeadbeef times the length.
 fn length_seed(bytes: &[u8]) -> u32 {
     low(bytes.len() as u64).wrapping_mul(0xdead_beef)
 }
@@ -244,7 +245,8 @@ fn one_at_a_time(bytes: &[u8], widen: fn(u8) -> u32) -> u32 {
     hash.wrapping_add(hash << 15)
 }
 
-/// The table's entry for an index is the CRC of that one byte.
+/// Computes CRC-16 with an accumulator of 32 bits. An entry of the C program's table is the CRC of
+/// its index as one byte, so no table is needed.
 fn crc16(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |crc: u32, &byte| {
         let index = crc.to_le_bytes()[1] ^ byte;
@@ -258,7 +260,8 @@ fn fnv1(offset: u32, prime: u32, widen: fn(u8) -> u32, bytes: &[u8]) -> u32 {
         .fold(offset, |hash, &byte| hash.wrapping_mul(prime) ^ widen(byte))
 }
 
-/// Paul Hsieh's `SuperFastHash`. Only the third byte of a tail of three is read as `char`.
+/// Computes Paul Hsieh's `SuperFastHash`. Reads only one byte as `char`: the third byte of a tail
+/// of three.
 fn hsieh(bytes: &[u8], widen: fn(u8) -> u32) -> u32 {
     let half = |at: &[u8]| u32::from(at[0]) | u32::from(at[1]) << 8;
     let mut hash = 0_u32;
@@ -294,7 +297,7 @@ fn hsieh(bytes: &[u8], widen: fn(u8) -> u32) -> u32 {
     hash
 }
 
-/// `MurmurHash2` of 32 bits.
+/// Computes `MurmurHash2` with 32 bits.
 fn murmur(bytes: &[u8]) -> u32 {
     const M: u32 = 0x5bd1_e995;
     let mut hash = length_seed(bytes) ^ low(bytes.len() as u64);
@@ -312,13 +315,13 @@ fn murmur(bytes: &[u8]) -> u32 {
     hash ^ hash >> 15
 }
 
-/// Up to four bytes, little-endian.
+/// Returns the number of up to four little-endian bytes.
 fn word_of(bytes: &[u8]) -> u32 {
     let bytes = bytes.iter().rev();
     bytes.fold(0, |word, &byte| word << 8 | u32::from(byte))
 }
 
-/// Bob Jenkins's lookup3, `hashlittle`, with the initial value 13.
+/// Computes Bob Jenkins's lookup3, `hashlittle`, with the initial value 13.
 fn jenkins(bytes: &[u8]) -> u32 {
     let start = 0xdead_beef_u32
         .wrapping_add(low(bytes.len() as u64))
@@ -331,7 +334,7 @@ fn jenkins(bytes: &[u8]) -> u32 {
         mix(&mut state);
         rest = after;
     }
-    // A last block is never empty, but for the empty key.
+    // Only the empty key has an empty last block: `hashlittle` then returns without the final mix.
     if !rest.is_empty() {
         absorb(&mut state, rest);
         finish(&mut state);
@@ -366,19 +369,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn published_values_of_the_standard_ones() {
+    fn standard_functions_give_their_published_values() {
         let value = |function: Function, text: &str| function.value(text.as_bytes(), Char::Signed);
         assert_eq!(value(Function::Crc32a, "123456789"), 0xcbf4_3926);
         assert_eq!(value(Function::Crc32, "123456789"), 0x4bf4);
         assert_eq!(value(Function::Fnv1_32, "foobar"), 0x31f0_b262);
         assert_eq!(value(Function::Fnv1a32, "foobar"), 0xbf9c_f968);
-        // The low half is the standard value, and the high half is not empty.
+        // The low half is the standard value; the high half is not 0.
         assert_eq!(value(Function::Crc16, "123456789") & 0xffff, 0x31c3);
         assert_ne!(value(Function::Crc16, "123456789") >> 16, 0);
     }
 
     #[test]
-    fn only_some_read_char_and_only_from_0x80_on() {
+    fn char_changes_some_functions_and_only_from_0x80_on() {
         for (function, ..) in NAMES {
             let differs = |bytes: &[u8]| {
                 function.value(bytes, Char::Signed) != function.value(bytes, Char::Unsigned)
@@ -404,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn every_length_of_tail() {
+    fn no_length_of_tail_panics() {
         let bytes: Vec<u8> = (0..=255).collect();
         for (function, ..) in NAMES {
             for end in 0..bytes.len() {

@@ -1,9 +1,9 @@
-//! Bob Jenkins' hash as the Linux kernel has it, over words: what Katran and Cilium hash flows
-//! with.
+//! Bob Jenkins's hash over words, in the form of the Linux kernel (`jhash`). Katran and Cilium hash
+//! flows with it.
 
 const START: u32 = 0xdead_beef;
 
-/// Of two or three words.
+/// Returns the hash of two or three words.
 pub(in crate::compat) fn words<const N: usize>(words: [u32; N], seed: u32) -> u32 {
     let start = seed.wrapping_add(START);
     let start = words.iter().fold(start, |start, _| start.wrapping_add(4));
@@ -12,7 +12,7 @@ pub(in crate::compat) fn words<const N: usize>(words: [u32; N], seed: u32) -> u3
     last(state)
 }
 
-/// Of the 16 bytes of an address.
+/// Returns the hash of the 16 bytes of an IPv6 address.
 pub(in crate::compat) fn address(words: [u32; 4], seed: u32) -> u32 {
     let start = seed.wrapping_add(START).wrapping_add(16);
     let mut state = [start; 3];
@@ -51,7 +51,7 @@ pub(in crate::compat) fn last([mut a, mut b, mut c]: [u32; 3]) -> u32 {
     step(c, b, 24)
 }
 
-/// Words of a packet, as a little-endian machine reads them.
+/// Returns the words of a packet, as a little-endian machine reads them; `None` for another length.
 pub(in crate::compat) fn packet<const N: usize>(bytes: &[u8]) -> Option<[u32; N]> {
     let mut words = [0; N];
     if bytes.len() != 4 * N {
@@ -68,14 +68,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lookup3_says_of_itself() {
-        // Its own driver prints these.
+    fn lookup3_gives_the_values_of_its_own_driver() {
         let text = b"Four score and seven years ago";
         assert_eq!(bytes(text, 0), 0x1777_0551);
         assert_eq!(bytes(text, 1), 0xcd62_8161);
     }
 
-    /// The hash of any bytes, out of the same steps.
+    /// Hashes any bytes with the same steps.
     fn bytes(text: &[u8], seed: u32) -> u32 {
         let len = u32::try_from(text.len()).unwrap_or(0);
         let start = START.wrapping_add(len).wrapping_add(seed);
@@ -93,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_its_bytes() {
+    fn an_address_hashes_like_its_bytes() {
         let text = b"0123456789abcdef";
         let words = packet::<4>(text).unwrap_or_default();
         assert_eq!(address(words, 7), bytes(text, 7));

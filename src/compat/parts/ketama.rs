@@ -1,7 +1,7 @@
-//! The ketama ring that memcached clients share: four points of each MD5 of "label-i".
+//! The ketama ring of memcached clients: each MD5 of "label-i" gives four points.
 //!
-//! They agree on the points and on nothing else: how many a server has is each one's own
-//! rounding of 40 x its share of the weights x the number of servers.
+//! Clients agree on the points only. The number of MD5s of a server is
+//! 40 x its share of the weights x the number of servers, and each client rounds it differently.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,14 +11,14 @@ use md5::{Digest, Md5};
 
 use crate::NodeId;
 
-/// MD5 as four words, little-endian.
+/// Returns the MD5 digest as four little-endian words.
 pub(in crate::compat) fn words(bytes: &[u8]) -> [u32; 4] {
     let digest: [u8; 16] = Md5::digest(bytes).into();
     let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| digest[4 * at + byte]));
     [0, 1, 2, 3].map(word)
 }
 
-/// Points in the making: those of each server after those of the ones before it.
+/// A ring under construction: the points of all servers, server by server.
 #[derive(Debug, Default)]
 pub(in crate::compat) struct Ketama {
     pub(in crate::compat) points: Vec<(u64, NodeId)>,
@@ -26,7 +26,7 @@ pub(in crate::compat) struct Ketama {
 }
 
 impl Ketama {
-    /// Add those of `count` texts "label-i", of which `points` makes some points each.
+    /// Adds the points of a server: `points` turns each of the `count` texts "label-i" into points.
     pub(in crate::compat) fn add<P: IntoIterator<Item: Into<u64>>>(
         &mut self,
         id: NodeId,
@@ -36,7 +36,7 @@ impl Ketama {
     ) {
         for i in 0..count {
             self.text.clear();
-            // A String takes everything.
+            // Writing to a string cannot fail.
             let _ = write!(self.text, "{label}-{i}");
             let points = points(self.text.as_bytes()).into_iter();
             self.points.extend(points.map(|point| (point.into(), id)));
@@ -44,16 +44,17 @@ impl Ketama {
     }
 }
 
-/// How many MD5s a server has in twemproxy and libmemcached: all in f32.
+/// Returns the number of MD5s of a server in twemproxy and libmemcached, computed in f32 as both do.
 ///
-/// Both add 1e-10 before they cut. From 2^-9 on that is lost in the rounding to f32, and below
-/// it makes no whole number, so it is left out.
+/// Both add 1e-10 before they cut the fraction. This code leaves it out, because it never changes
+/// the result: for values from 2^-9 on, the rounding to f32 loses it, and a smaller value stays
+/// below 1 with it.
 pub(in crate::compat) fn hashes_f32(weight: u32, total: u64, servers: usize) -> u32 {
     let percent = weight as f32 / total as f32;
     cut((percent * 160.0 / 4.0 * servers as f32).into())
 }
 
-/// Towards zero.
+/// Rounds towards zero.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn f32_gives_39_where_40_would_be_right() {
+    fn f32_gives_some_numbers_of_servers_39_md5s_instead_of_40() {
         let short = |servers: usize| hashes_f32(1, servers as u64, servers) == 39;
         let servers: Vec<_> = (1..=100).filter(|&servers| short(servers)).collect();
         assert_eq!(servers, [25, 47, 50, 55, 61, 71, 94, 100]);
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn adding_a_ten_billionth_changes_nothing() {
+    fn adding_1e_10_changes_no_count() {
         for total in 1..400_u32 {
             for weight in 1..=total {
                 let percent = weight as f32 / total as f32;

@@ -1,4 +1,4 @@
-//! Mechanisms that several dialects share.
+//! The mechanisms that several dialects share.
 
 pub mod hashkit;
 pub(in crate::compat) mod jhash;

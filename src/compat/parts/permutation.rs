@@ -1,4 +1,4 @@
-//! A server's permutation of the cells of Maglev hashing.
+//! The table of Maglev hashing, and the permutations by which servers fill it.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -7,7 +7,8 @@ use crate::compat::Layout;
 use crate::strategy::check_table_size;
 use crate::{Error, Limit, NodeId};
 
-/// `at`, `at + skip`, `at + 2 skip`, ..., modulo the size of the table.
+/// The order in which a server claims cells: `at`, `at + skip`, `at + 2 skip`, ..., modulo the size
+/// of the table.
 #[derive(Clone, Debug)]
 pub(in crate::compat) struct Permutation {
     id: NodeId,
@@ -16,7 +17,8 @@ pub(in crate::compat) struct Permutation {
 }
 
 impl Permutation {
-    /// Of two hashes, over a table of a prime `size`.
+    /// Builds the permutation from two hashes. `size` is prime, so every skip from 1 to `size` - 1
+    /// visits all cells.
     pub(in crate::compat) fn new(id: NodeId, [offset, skip]: [u64; 2], size: u64) -> Self {
         Self {
             id,
@@ -26,7 +28,7 @@ impl Permutation {
     }
 }
 
-/// A table that fills up.
+/// A table under construction.
 #[derive(Debug)]
 pub(in crate::compat) struct Table {
     cells: Vec<Option<NodeId>>,
@@ -34,7 +36,7 @@ pub(in crate::compat) struct Table {
 }
 
 impl Table {
-    /// Of a prime number of cells.
+    /// Builds an empty table with a prime number of cells.
     pub(in crate::compat) fn new(size: u64) -> Result<Self, Error> {
         let free = check_table_size(size, 1)?;
         Ok(Self {
@@ -47,7 +49,7 @@ impl Table {
         self.free == 0
     }
 
-    /// Give a server the next free cell on its way; there must be one.
+    /// Gives a server the next free cell of its permutation; does nothing if the table is full.
     pub(in crate::compat) fn claim(&mut self, way: &mut Permutation) {
         let size = self.cells.len() as u64;
         while !self.is_full() {
@@ -59,7 +61,7 @@ impl Table {
         }
     }
 
-    /// Give a server this cell, if it is free.
+    /// Gives a server this cell if it is free, and returns whether it was.
     pub(in crate::compat) fn take(&mut self, at: usize, id: NodeId) -> bool {
         match self.cells.get_mut(at) {
             Some(cell @ None) => {
@@ -71,22 +73,22 @@ impl Table {
         }
     }
 
-    /// All of it to one server.
+    /// Gives all cells to one server.
     pub(in crate::compat) fn fill(&mut self, id: NodeId) {
         self.cells.fill(Some(id));
         self.free = 0;
     }
 
-    /// The table as it is, for hashes of so many bits.
+    /// Returns the layout of a full table, for hashes of `bits` bits.
     pub(in crate::compat) fn layout(self, bits: u32) -> Result<Layout, Error> {
         Layout::cells(bits, self.cells.into_iter().flatten().collect())
     }
 }
 
-/// How many turns may be given while a table fills up.
+/// The maximum number of turns to fill a table. It bounds the time for weights that are far apart.
 const TURNS: u64 = 1 << 32;
 
-/// Count a turn; an error when there were too many, which takes weights that are far apart.
+/// Counts a turn, and refuses more than [`TURNS`].
 pub(in crate::compat) fn count(turns: &mut u64) -> Result<(), Error> {
     *turns += 1;
     if *turns <= TURNS {

@@ -1,4 +1,4 @@
-//! The ring that Envoy drew up and gRPC took over: a size for the whole ring, dealt out by weight.
+//! The ring hash of Envoy, which gRPC adopted: the ring has a total size, divided by weight.
 
 use alloc::format;
 use alloc::string::String;
@@ -10,10 +10,10 @@ use crate::compat::layout::check_capacity;
 use crate::compat::{Layout, Rule, Server};
 use crate::{Error, Limit, NodeId};
 
-/// The most points of a ring that either system takes.
+/// The maximum ring size in both systems.
 pub(in crate::compat) const MAX_SIZE: u64 = 8_388_608;
 
-/// A server that is up and its part of the total weight.
+/// A server that is up, with its share of the total weight.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::compat) struct Share<'a> {
     pub(in crate::compat) id: NodeId,
@@ -21,7 +21,7 @@ pub(in crate::compat) struct Share<'a> {
     pub(in crate::compat) weight: f64,
 }
 
-/// Those that are up, in order.
+/// Returns the servers that are up, in order, with their shares.
 pub(in crate::compat) fn shares(servers: &[(NodeId, Server)]) -> Result<Vec<Share<'_>>, Error> {
     let total = total_weight(servers);
     if total > u64::from(u32::MAX) {
@@ -47,9 +47,9 @@ pub(in crate::compat) fn total_weight(servers: &[(NodeId, Server)]) -> u64 {
         .sum()
 }
 
-/// The points of a ring of at least `least` and at most `most`: so many that the lightest server
-/// has a whole number of them. Hosts take theirs one after the other, up to a running sum in
-/// doubles. A point is the hash of `LABEL_n`.
+/// Builds a ring of at least `least` and at most `most` points. The size is scaled so that the
+/// lightest server has an integer number of points. Hosts take their points in turn, up to a running
+/// sum of doubles, so rounding carries over to the next host. A point is the hash of `LABEL_n`.
 pub(in crate::compat) fn ring(
     shares: &[Share<'_>],
     [least, most]: [u64; 2],
@@ -57,12 +57,13 @@ pub(in crate::compat) fn ring(
 ) -> Result<Layout, Error> {
     if least > most || most > MAX_SIZE || least == 0 {
         let sizes = format!("{least} to {most}");
-        let expected = format!("two sizes in order, from 1 to {MAX_SIZE}");
+        let expected = format!("a smallest and a largest size, from 1 to {MAX_SIZE}");
         return Err(Error::parameter("ring size", sizes, expected));
     }
     let lightest = shares.iter().map(|share| share.weight);
     let lightest = lightest.fold(1.0, f64::min);
     let scale = (ceil(lightest * least as f64) / lightest).min(most as f64);
+    // At most `most` points, and one more for each server whose running sum is rounded up.
     check_capacity(MAX_SIZE.saturating_add(shares.len() as u64))?;
     let (mut points, mut label) = (Vec::new(), String::new());
     let (mut current, mut target) = (0.0, 0.0);
@@ -80,12 +81,12 @@ pub(in crate::compat) fn ring(
     Layout::circle(64, Rule::AtOrAfter, points)
 }
 
-/// The least whole number that is not below `x`, for numbers from 0 to 2^53: core has no `ceil`.
+/// Rounds up, for numbers from 0 to 2^53: `core` has no `ceil`.
 pub(in crate::compat) fn ceil(x: f64) -> f64 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "the fraction is what is to go"
+        reason = "cuts the fraction on purpose"
     )]
     let whole = x as u64 as f64;
     if whole < x { whole + 1.0 } else { whole }

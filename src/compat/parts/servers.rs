@@ -1,4 +1,4 @@
-//! What the systems ask of their servers.
+//! Checks and selections of servers that several dialects share.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use crate::compat::Server;
 use crate::compat::layout::check_capacity;
 use crate::{Error, NodeId};
 
-/// Those that are up.
+/// Returns the servers that are up.
 pub(in crate::compat) fn up(
     servers: &[(NodeId, Server)],
 ) -> impl Iterator<Item = (NodeId, &Server)> {
@@ -15,25 +15,26 @@ pub(in crate::compat) fn up(
     up.map(|(id, server)| (*id, server))
 }
 
-/// Those that are down, which some systems leave in their tables.
+/// Returns the servers that are down. Some systems keep them in their tables.
 pub(in crate::compat) fn down(servers: &[(NodeId, Server)]) -> Vec<NodeId> {
     let down = servers.iter().filter(|(_, server)| server.is_down());
     down.map(|(id, _)| *id).collect()
 }
 
-/// Refuse a weight in a system that knows none.
+/// Refuses weights in a system without weights.
 pub(in crate::compat) fn unweighted(servers: &[(NodeId, Server)]) -> Result<(), Error> {
     match servers.iter().find(|(_, server)| server.weight() > 1) {
         None => Ok(()),
         Some((_, server)) => Err(Error::Weight {
             name: server.name().into(),
             weight: server.weight(),
-            expected: "1, as this system knows no weights, or 0 for a server that is down",
+            expected: "1, because this system has no weights, or 0 for a server that is down",
         }),
     }
 }
 
-/// Refuse a name in an option's map that no server has: a slip of the pen would cost it its keys.
+/// Refuses a name in an option that no server has: with a mistyped name, the server would lose its
+/// keys without an error.
 pub(in crate::compat) fn check_names<'a>(
     option: &str,
     names: impl IntoIterator<Item = &'a str>,
@@ -45,13 +46,14 @@ pub(in crate::compat) fn check_names<'a>(
         Some(name) => Err(Error::parameter(
             option,
             name,
-            "names of nodes; one that is yet to come is given with weight 0",
+            "names of nodes; give a node that is not there yet weight 0",
         )),
     }
 }
 
-/// The points of the servers that are up: of each, as many times `points` of its label and a
-/// number from 0 as `count` says. Backwards, for systems where the last of equal points counts.
+/// Returns the points of the servers that are up: for each server, `points` of its label and each
+/// number from 0 to `count` - 1. They are in reverse order, for systems in which the last of equal
+/// points counts: [`Layout::circle`](crate::compat::Layout::circle) keeps the first.
 pub(in crate::compat) fn points_backwards<const N: usize>(
     servers: &[(NodeId, Server)],
     count: impl Fn(&Server) -> u64,

@@ -1,8 +1,8 @@
-//! YAML, and so JSON, as a tree of text that knows its lines.
+//! YAML, and so JSON, as a tree of text with line numbers.
 //!
-//! Scalars stay text, as they stand in the file: systems differ in what they take for a number.
-//! Aliases are refused, since a few of them can stand for more than there is memory, and so is
-//! what is nested beyond any configuration, since trees are dropped by recursion.
+//! Scalars stay text, because systems differ in what they accept as a number. Aliases are refused,
+//! because a few of them can expand beyond all memory. Deep nesting is refused, because a tree is
+//! dropped by recursion.
 
 use alloc::format;
 use alloc::string::String;
@@ -13,7 +13,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput};
 use crate::Error;
 use crate::compat::config::wrong;
 
-/// How deep a document may be nested.
+/// The maximum depth of a document, more than any configuration needs.
 const DEPTH: usize = 64;
 
 /// A value and the line, from 1, where it starts.
@@ -21,7 +21,7 @@ const DEPTH: usize = 64;
 pub(in crate::compat) struct Yaml {
     pub(in crate::compat) line: usize,
     pub(in crate::compat) value: Value,
-    /// Whether it is text that stands in quotes or as a block: a string, whatever it looks like.
+    /// Whether it is quoted text or a block: a string, even if it looks like a number.
     pub(in crate::compat) quoted: bool,
 }
 
@@ -29,7 +29,7 @@ pub(in crate::compat) struct Yaml {
 pub(in crate::compat) enum Value {
     Text(String),
     List(Vec<Yaml>),
-    /// In the order of the file; no key is there twice.
+    /// In the order of the file, without repeated keys.
     Map(Vec<Entry>),
 }
 
@@ -42,7 +42,7 @@ pub(in crate::compat) struct Entry {
 }
 
 impl Yaml {
-    /// The one document of a text.
+    /// Reads a text with exactly one document.
     pub(in crate::compat) fn document(text: &str) -> Result<Self, Error> {
         let mut events = Events(Parser::new_from_str(text));
         let mut document = None;
@@ -61,7 +61,7 @@ impl Yaml {
                 _ => return Err(wrong(line, "a value outside of a document")),
             }
         }
-        document.ok_or_else(|| wrong(1, "nothing here: expected a document"))
+        document.ok_or_else(|| wrong(1, "the text is empty: expected a document"))
     }
 
     pub(in crate::compat) fn text(&self, what: &str) -> Result<&str, Error> {
@@ -92,7 +92,7 @@ impl Yaml {
 struct Events<'t>(Parser<'t, StrInput<'t>>);
 
 impl<'t> Events<'t> {
-    /// The next event and its line.
+    /// Returns the next event and its line.
     fn next(&mut self) -> Result<(Event<'t>, usize), Error> {
         match self.0.next_event() {
             Some(Ok((event, span))) => Ok((event, line(span))),
@@ -141,7 +141,7 @@ impl<'t> Events<'t> {
                 _ => return Err(wrong(line, "a key that is not a single value")),
             };
             if !keys.insert(key.clone()) {
-                return Err(wrong(line, format!("{key:?} stands here a second time")));
+                return Err(wrong(line, format!("{key:?} is given twice")));
             }
             let (event, at) = self.next()?;
             let value = self.node(event, at, depth + 1)?;
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_that_knows_its_lines() -> Result<(), Error> {
+    fn values_have_the_line_where_they_start() -> Result<(), Error> {
         for text in [
             "a:\n  - 1\n  - \"x y\"\nb: true",
             "{\"a\":\n [1,\n  \"x y\"],\n \"b\": true}",
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_and_where() {
+    fn a_refusal_names_its_line() {
         for (text, start) in [
             ("", "line 1"),
             ("a: 1\na: 2", "line 2"),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn no_depth_is_too_much() {
+    fn deep_nesting_is_refused_without_a_crash() {
         for opening in ["[", "- ", "{a: ", "? ", "a:\n"] {
             let refusal = refusal(&opening.repeat(100_000));
             assert!(refusal.starts_with("line"), "{opening:?}: {refusal}");
