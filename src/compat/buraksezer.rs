@@ -1,26 +1,30 @@
 //! buraksezer/consistent: consistent hashing with bounded loads for Go.
 //!
 //! Mirrokni, Thorup and Zadimoghaddam, "Consistent Hashing with Bounded Loads" (2018),
-//! arXiv:1608.01350, with partitions for keys.
+//! arXiv:1608.01350, with partitions in place of keys.
 //!
-//! Source: <https://github.com/buraksezer/consistent>, v0.10.0 and v1.0.0; compared with both
-//! running.
+//! Source: <https://github.com/buraksezer/consistent>, v0.10.0 and v1.0.0; compared with running
+//! copies of both.
 //!
-//! | what | v0.10.0 | v1.0.0 |
+//! | value | v0.10.0 | v1.0.0 |
 //! |---|---|---|
 //! | point i of a member | hash(name + decimal i) | hash(decimal i + ":" + name) |
-//! | the load bound, P partitions and n members | ceil(floor(P / n) x load) | ceil(P / n x load) |
+//! | load bound for P partitions and n members | ceil(floor(P / n) x load) | ceil(P / n x load) |
 //!
-//! Both: the partition of a key is hash(key) mod P; partitions 0, 1, … each go to the first
-//! point at or after hash(number as 8 little-endian bytes), then on to the first member that
-//! has fewer partitions than the bound. Owning a partition is all that counts: loads of keys do
-//! not.
+//! In both versions the partition of a key is hash(key) mod P. Partitions are assigned in the order
+//! 0, 1, …: each goes to the first point at or after hash(number as 8 little-endian bytes), and from
+//! there on to the first member with fewer partitions than the bound. The bound counts partitions,
+//! not the load of keys.
 //!
-//! Surprises: the two versions share nothing, so an upgrade moves most keys. In v0.10.0
-//! the labels run into each other ("node-1" + "10" is "node-11" + "0"), and the point is the
-//! last member's. Where the bound leaves no room the library panics; here that is an error.
-//! Members here are those of a new ring: removing one in the library can leave such a shared
-//! point with nobody.
+//! Surprises:
+//!
+//! - The two versions share no routes, so an upgrade moves most keys.
+//! - In v0.10.0 two labels can be equal ("node-1" + "10" and "node-11" + "0"). The last member owns
+//!   such a point. If the library removes that member, the point can lose its owner; this code
+//!   always builds a new ring.
+//! - If the bound leaves no room, the library panics; here that is an error. This code looks at all
+//!   points but one, as v0.10.0 does. v1.0.0 looks at all, so it routes a few full configurations
+//!   that are refused here, such as one member with one point.
 
 use alloc::format;
 use alloc::vec;
@@ -44,7 +48,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let default = Buraksezer::default();
     let buraksezer = Buraksezer {
@@ -73,7 +77,7 @@ const REPLICATION: Param = Param::new("replication", "20", "ReplicationFactor: p
 const LOAD: Param = Param::new(
     "load",
     "1.25",
-    "how many times the average a member may have",
+    "the most partitions of a member, relative to the average",
 );
 
 /// The partitions of buraksezer/consistent.
@@ -91,15 +95,15 @@ const LOAD: Param = Param::new(
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Buraksezer {
-    /// Whose labels and load bound.
+    /// The version: it decides the labels and the load bound.
     pub format: Format,
     /// The hash function.
     pub hash: HashFunction,
-    /// Partitions, at least 1.
+    /// The number of partitions, at least 1.
     pub partitions: u64,
-    /// Points of a member, at least 1.
+    /// The number of points of a member, at least 1.
     pub replication: u32,
-    /// How many times the average number of partitions a member may have.
+    /// The maximum number of partitions of a member, relative to the average.
     pub load: f64,
 }
 
@@ -123,7 +127,7 @@ builder! { Buraksezer:
     with_load(load: f64),
 }
 
-/// Versions of the library that share routes.
+/// The versions of the library that differ in their routes.
 ///
 /// ```
 /// use hashroute::compat::buraksezer::Format;
@@ -170,7 +174,7 @@ impl Buraksezer {
         self.hash.value([0; 2], bytes)
     }
 
-    /// The points, each with the member that has it, by position in the list.
+    /// Returns the points, each with the index of its member in the list.
     fn points(&self, members: &[(NodeId, &Server)]) -> Vec<(u64, usize)> {
         let mut points = Vec::new();
         for (at, (_, server)) in members.iter().enumerate() {
@@ -182,7 +186,8 @@ impl Buraksezer {
             points.extend((0..self.replication).map(|i| (point(i), at)));
         }
         points.sort_unstable();
-        // Points that are equal stay in the list, and are all the last member's.
+        // The library keeps equal points in its sorted list, but its map from point to member has
+        // only the last member. They count when the list is walked.
         for same in points.chunk_by_mut(|a, b| a.0 == b.0) {
             let (_, last) = same[same.len() - 1];
             for (_, at) in same {
@@ -192,7 +197,8 @@ impl Buraksezer {
         points
     }
 
-    /// The load bound before it is rounded up: a whole load is below that if it is below this.
+    /// Returns the load bound without the final rounding up: an integer load is below the rounded
+    /// bound exactly if it is below this one.
     fn bound(&self, members: usize) -> f64 {
         match self.format {
             Format::V0 => (self.partitions / members as u64) as f64 * self.load,
@@ -230,16 +236,17 @@ impl System for Buraksezer {
     }
 }
 
-/// The points, and which member still has room.
+/// The points, and the members that still have room.
 struct Room<'a> {
     points: &'a [(u64, usize)],
-    /// From each point, one that is nearer to the next whose member has room.
+    /// For each point, a point between it and the next one with room, or itself if it has room: a
+    /// union-find, so that full members are skipped in nearly constant time.
     next: Vec<usize>,
     /// The points of each member.
     own: Vec<Vec<usize>>,
     loads: Vec<u64>,
     bound: f64,
-    /// Members with points and room.
+    /// The number of members with points and room.
     open: usize,
 }
 
@@ -259,8 +266,8 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// The member that takes a partition. As in the library, one point fewer than there are is
-    /// looked at.
+    /// Assigns a partition and returns its member; `None` if there is no room. Looks at all points
+    /// but one, as the loop of v0.10.0 does (`count >= len`).
     fn take(&mut self, hash: u64) -> Option<usize> {
         let len = self.points.len();
         let from = self.points.partition_point(|(point, _)| *point < hash) % len;
@@ -282,7 +289,8 @@ impl<'a> Room<'a> {
         Some(member)
     }
 
-    /// The first point from here on whose member has room; there is one.
+    /// Returns the first point with room from here on, and shortens the chain to it. The caller
+    /// makes sure that there is one.
     fn find(&mut self, from: usize) -> usize {
         let mut found = from;
         while self.next[found] != found {
@@ -306,7 +314,7 @@ mod tests {
         (0..count).map(name).collect()
     }
 
-    /// The library's loop: point by point, and a bound that is rounded up.
+    /// Runs the library's loop: point by point, with a rounded bound.
     fn slow(system: &Buraksezer, servers: &[Server]) -> Option<Vec<usize>> {
         let id = |i: usize| NodeId::from_index(i).expect("an id");
         let members: Vec<_> = servers
@@ -358,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_labels_are_the_last_members() {
+    fn the_last_member_owns_a_shared_point() {
         let system = Buraksezer {
             format: Format::V0,
             ..Buraksezer::default()
@@ -373,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn down_nobody_and_no_room() -> Result<(), Error> {
+    fn members_that_are_down_own_nothing_and_no_room_is_refused() -> Result<(), Error> {
         assert!(
             Pool::new(Buraksezer::default(), [])?
                 .route(b"key")
@@ -397,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_cannot_be() {
+    fn absurd_options_are_refused() {
         let refused = |system| Pool::new(system, names(2)).is_err();
         let default = Buraksezer::default;
         assert!(refused(Buraksezer {

@@ -1,17 +1,20 @@
-//! `Cache::Memcached::Fast`, the Perl client: its ring, and the modulo of `Cache::Memcached`.
+//! `Cache::Memcached::Fast`, a Perl client: its ring, and the modulo of `Cache::Memcached`.
 //!
-//! Source: `Cache::Memcached::Fast` 0.28, `src/dispatch_key.c`; compared with it running.
+//! Source: `Cache::Memcached::Fast` 0.28, `src/dispatch_key.c`; compared with a running copy.
 //!
 //! | `ketama_points` | points | lookup |
 //! |---|---|---|
-//! | more than 0 | `points x weight`, rounded: CRC-32 of `HOST NUL PORT` and the point before | first point at or after the key's CRC-32 |
-//! | 0 | one a server, at the end of its share of the circle | bits 16 to 30 of the key's CRC-32, modulo the total weight, scaled to the circle |
+//! | above 0 | `points x weight`, rounded: CRC-32 of `HOST NUL PORT` and the previous point | first point at or after the key's CRC-32 |
+//! | 0 | one for each server, at the end of its share of the circle | bits 16 to 30 of the key's CRC-32, modulo the total weight, scaled to the circle |
 //!
-//! With 160 points it is nginx's `hash KEY consistent`. A server's label is its address; the text
-//! after its last colon is the port. Of equal points the first server's counts. A namespace is
-//! hashed only if `hash_namespace` is on. Weights may be fractions: give them in units, 2500 in
-//! units of 1000 for 2.5. With 0 points, rounding in f64 can send the keys of tiny shares to a
-//! neighbour, here as there. The keys of a server that is down go nowhere, so they have no owner.
+//! - With 160 points the ring is the one of nginx's `hash KEY consistent`.
+//! - A server's label is its address; the text after the last colon is the port.
+//! - Of equal points, the point of the first server counts.
+//! - The namespace is hashed only if `hash_namespace` is on.
+//! - Weights may be fractions. Give them as multiples of a unit: 2500 in units of 1/1000 is 2.5.
+//! - With 0 points, rounding in f64 can send the keys of a tiny share to a neighbour, as in the
+//!   client.
+//! - The keys of a server that is down have no owner: the client sends them nowhere.
 
 use alloc::string::String;
 use alloc::vec;
@@ -35,7 +38,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let default = CacheMemcachedFast::default();
     let system = CacheMemcachedFast {
@@ -57,7 +60,7 @@ const NAMESPACE: Param = Param::new("namespace", "", "the namespace, if hash_nam
 const UNIT: Param = Param::new(
     "unit",
     "1",
-    "what the weights are multiples of: 1000 for weights in thousandths",
+    "the weight that counts as 1: 1000 for weights in thousandths",
 );
 
 /// `Cache::Memcached::Fast` with its options; by default, modulo.
@@ -75,20 +78,15 @@ const UNIT: Param = Param::new(
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheMemcachedFast {
-    /// Points for a server of weight 1; 0 for modulo.
+    /// The number of points of a server of weight 1; 0 for modulo.
     pub ketama_points: u32,
-    /// What is hashed before each key: the namespace, if `hash_namespace` is on.
+    /// The text that is hashed before each key: the namespace, if `hash_namespace` is on.
     pub namespace: String,
-    /// What the weights are multiples of.
+    /// The weight that counts as 1.
     pub unit: u32,
 }
 
-/// Modulo, no namespace, whole weights.
-///
-/// ```
-/// use hashroute::compat::cache_memcached_fast::CacheMemcachedFast;
-/// assert_eq!(CacheMemcachedFast::default().ketama_points, 0);
-/// ```
+/// Modulo, without a namespace, with integer weights.
 impl Default for CacheMemcachedFast {
     fn default() -> Self {
         Self {
@@ -108,7 +106,8 @@ builder! { CacheMemcachedFast:
 /// The end of the circle.
 const LAST: f64 = u32::MAX as f64;
 
-/// More servers would get no key of 15 bits, and take the square of their number in time to lay out.
+/// The maximum number of servers without points. Keys have 15 bits, so more servers would get none;
+/// and the layout takes quadratic time.
 const MOST_SERVERS: usize = 1 << 15;
 
 impl System for CacheMemcachedFast {
@@ -131,15 +130,15 @@ impl System for CacheMemcachedFast {
             return Some(hash.into());
         }
         let total = weighted(servers).fold(0.0, |sum, (_, server)| sum + self.weight(server));
-        // The real one adds a half as well, and takes the remainder by what is then cut off.
+        // The client rounds the total before it takes the remainder, but scales by the exact total.
         let cell = middle(hash).checked_rem(cut(total + 0.5))?;
         let point = cut(f64::from(cell) / total * LAST + 0.5);
-        // Past the last point of the server before, which ends where this one starts.
+        // A share starts after the previous server's point, which is its end.
         Some(point.wrapping_add(1).into())
     }
 
     fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
-        // By weights it looks at the servers.
+        // With 0 points the hash depends on the weights of the servers.
         (self.ketama_points > 0)
             .then(|| SystemHash::new("cache_memcached_fast", self.namespace.clone()))
     }
@@ -169,7 +168,8 @@ impl CacheMemcachedFast {
         Layout::circle(32, Rule::AtOrAfter, points)
     }
 
-    /// One point a server, at the end of its share; each that is added presses the others together.
+    /// Builds one point for each server, at the end of its share. Each new server scales down the
+    /// points of the others, with the roundings of the client.
     fn shares(&self, servers: &[(&NodeId, &Server)]) -> Result<Layout, Error> {
         check_servers(servers.len())?;
         let mut points: Vec<(u32, NodeId)> = Vec::new();
@@ -187,17 +187,18 @@ impl CacheMemcachedFast {
     }
 }
 
-/// The whole part, as a cast in C gives it; what is too large for any ring stays too large.
+/// Returns the integer part, like a cast in C. A value beyond `u32` saturates and is refused as too
+/// large for any ring.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "to be cut off, and never negative"
+    reason = "cuts the fraction on purpose; never negative"
 )]
 fn cut(value: f64) -> u32 {
     value as u32
 }
 
-/// The servers that the client takes: it refuses a weight of 0.
+/// Returns the servers with a weight: the client refuses a weight of 0.
 fn weighted(servers: &[(NodeId, Server)]) -> impl Iterator<Item = (&NodeId, &Server)> {
     let servers = servers.iter().map(|(id, server)| (id, server));
     servers.filter(|(_, server)| server.weight() > 0)
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn modulo_is_that_of_one_cell_a_unit_of_weight() -> Result<(), Error> {
+    fn modulo_equals_a_table_with_one_cell_for_each_unit_of_weight() -> Result<(), Error> {
         let weights = [1, 4, 2, 7];
         let pool = Pool::new(ring(0), servers(&weights))?;
         let cells: Vec<_> = (0..4)
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_a_server_that_is_down_go_nowhere() -> Result<(), Error> {
+    fn keys_of_a_server_that_is_down_have_no_owner() -> Result<(), Error> {
         for points in [0, 160] {
             let up = Pool::new(ring(points), servers(&[1, 1, 1]))?;
             let mut servers = servers(&[1, 1, 1]);
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn units_make_fractions_of_weights() -> Result<(), Error> {
+    fn a_unit_makes_weights_fractions() -> Result<(), Error> {
         let system = CacheMemcachedFast {
             unit: 1000,
             ..ring(150)
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn few_servers() -> Result<(), Error> {
+    fn one_server_owns_every_key_and_none_owns_none() -> Result<(), Error> {
         for points in [0, 160] {
             assert_eq!(owner(&Pool::new(ring(points), servers(&[]))?, "key"), None);
             assert_eq!(
@@ -312,7 +313,7 @@ mod tests {
             let down = servers(&[7]).into_iter().map(Server::down);
             assert_eq!(owner(&Pool::new(ring(points), down)?, "key"), None);
         }
-        // Half of a unit or less is no cell at all.
+        // A total below half a unit rounds to 0 cells.
         let system = CacheMemcachedFast { unit: 9, ..ring(0) };
         assert_eq!(owner(&Pool::new(system, servers(&[1, 1]))?, "key"), None);
         Ok(())
@@ -335,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_unit_in_all_is_a_cell() -> Result<(), Error> {
+    fn half_a_unit_in_the_total_rounds_up_to_a_cell() -> Result<(), Error> {
         let system = CacheMemcachedFast { unit: 2, ..ring(0) };
         let pool = Pool::new(system, servers(&[1, 2]))?;
         let keys = (0..100).map(|i| format!("user:{i}"));

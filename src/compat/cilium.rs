@@ -1,21 +1,24 @@
 //! Cilium: the Maglev tables of its load balancer.
 //!
-//! Source: `pkg/maglev` and the hashing of flows in `bpf/lib` of Cilium 1.17; from source, not
-//! run. The table of one of Cilium's own tests is among the tests here.
+//! Source: `pkg/maglev` and the hashing of flows in `bpf/lib` of Cilium 1.17; written from the
+//! source, not compared with a running Cilium. A unit test checks the table of one of Cilium's own
+//! tests.
 //!
 //! | table | lookup |
 //! |---|---|
-//! | Murmur3 (128 bits, seeded) of `[IP:PORT/TCP,State:active]` gives offset and skip; the servers choose in order of that text, by weight | a hash of the flow, modulo |
+//! | Murmur3 (128 bits, seeded) of `[IP:PORT/TCP,State:active]` gives offset and skip; servers claim cells in the order of that text, by weight | hash of the flow, modulo the number of cells |
 //!
-//! A server's name is `IP:PORT`, an IPv6 address in brackets; a label takes the place of the whole
-//! text that is hashed. The order of the servers does not matter. Weights are heeded only when
-//! their mean is 2 or more, in whole numbers: with 1, 1 and 3 they all count the same. The seed is
-//! one for the whole cluster, `bpf-lb-maglev-hash-seed`.
+//! - A server's name is `IP:PORT`, with an IPv6 address in brackets. A label replaces the whole
+//!   hashed text.
+//! - The order of the servers does not matter.
+//! - Weights count only if their mean, rounded down, is 2 or more: the weights 1, 1 and 3 all count
+//!   the same.
+//! - The whole cluster has one seed, `bpf-lb-maglev-hash-seed`.
 //!
-//! A key is the part of a packet that is hashed, as it stands there: the client's address (4 or 16
+//! A key is the hashed part of a packet, in network byte order: the client's address (4 or 16
 //! bytes), its port and the service's port (2 bytes each), and the protocol (1 byte: 6 is TCP).
-//! Other keys have no owner here. The table of connections comes first in Cilium and is no
-//! hashing.
+//! Other keys have no owner. Cilium looks at its connection table first; that table is not part of
+//! this dialect.
 
 use alloc::format;
 use alloc::string::String;
@@ -41,7 +44,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let default = Cilium::default();
     let seed: String = params.get(HASH_SEED.name, HASH_SEED.default.into())?;
@@ -67,9 +70,13 @@ const HASH_SEED: Param = Param::new(
     "bpf-lb-maglev-hash-seed: 12 bytes in base64",
 );
 
-const PROTOCOL: Param = Param::new("protocol", "TCP", "of the servers: TCP, UDP, SCTP, ...");
+const PROTOCOL: Param = Param::new(
+    "protocol",
+    "TCP",
+    "the protocol of the servers: TCP, UDP, SCTP, ...",
+);
 
-/// The sizes that Cilium takes.
+/// The table sizes that Cilium accepts.
 const SIZES: [u64; 10] = [
     251, 509, 1021, 2039, 4093, 8191, 16_381, 32_749, 65_521, 131_071,
 ];
@@ -88,11 +95,11 @@ const SIZES: [u64; 10] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cilium {
-    /// `bpf-lb-maglev-table-size`, in cells: one of the ten primes that Cilium takes.
+    /// `bpf-lb-maglev-table-size`, in cells: one of the ten primes that Cilium accepts.
     pub table_size: u64,
     /// `bpf-lb-maglev-hash-seed`, decoded.
     pub hash_seed: [u8; 12],
-    /// The protocol in the text that is hashed for a server.
+    /// The protocol in the hashed text of a server.
     pub protocol: String,
 }
 
@@ -115,7 +122,7 @@ builder! { Cilium:
 }
 
 impl Cilium {
-    /// The seeds of the table, of short addresses and of long ones.
+    /// Returns the seeds of the table, of IPv4 flows and of IPv6 flows.
     fn seeds(&self) -> [u32; 3] {
         let seed = |at: usize| {
             let bytes = &self.hash_seed[at..at + 4];
@@ -176,7 +183,7 @@ impl System for Cilium {
 }
 
 impl Cilium {
-    /// What is hashed for a server, and by which servers are sorted.
+    /// Returns the text of a server that is hashed, and by which servers are sorted.
     fn text(&self, server: &Server) -> String {
         match server.own_label() {
             Some(label) => label.into(),
@@ -185,12 +192,13 @@ impl Cilium {
     }
 }
 
-/// Cilium keeps the two ports of a connection the other way round.
+/// Swaps the two ports: Cilium's tuple has the service's port first.
 fn swap(ports: u32) -> u32 {
     ports.rotate_left(16)
 }
 
-/// Servers take turns; one that is ahead of its weight passes its turn on.
+/// Fills the table: servers take turns, and a server that is ahead of its weight passes its turn to
+/// the next.
 fn fill(mut ways: Vec<(Permutation, u64)>, total: u64, size: u64) -> Result<Layout, Error> {
     let mut table = Table::new(size)?;
     let members = ways.len();
@@ -216,13 +224,13 @@ fn fill(mut ways: Vec<(Permutation, u64)>, total: u64, size: u64) -> Result<Layo
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "whole numbers are compared, as in Cilium; all are below 2^53"
+    reason = "compares integers, as Cilium does; all are below 2^53"
 )]
 fn is_ahead(cell: u64, weight: u64, due: f64) -> bool {
     (cell + 1) * weight < due as u64
 }
 
-/// 12 bytes of base64.
+/// Decodes 12 bytes from base64.
 fn decode(text: &str) -> Option<[u8; 12]> {
     let mut seed = [0; 12];
     if text.len() != 16 {
@@ -275,7 +283,8 @@ mod tests {
         owners.filter_map(|id| pool.nodes().name(id)).collect()
     }
 
-    /// The table that a test of Cilium's expects: the server's number, and how often it follows.
+    /// The table that one of Cilium's tests expects: the index of a server, and the length of its
+    /// run.
     const EXPECTED: &str = "2(5),3(1),2(3),1(1),2(2),0(1),2(1),3(1),2(1),3(1),2(1),1(1),2(7),\
         1(1),2(14),3(1),2(1),1(2),2(12),3(1),2(3),1(1),2(4),3(1),2(8),3(1),2(2),1(1),2(16),1(2),\
         2(3),3(1),2(11),1(2),2(4),3(1),2(3),1(1),2(4),3(1),2(1),0(1),1(1),2(8),1(1),2(7),1(1),\
@@ -284,7 +293,7 @@ mod tests {
         2(2),1(1),2(7)";
 
     #[test]
-    fn the_table_of_ciliums_own_test() -> Result<(), Error> {
+    fn the_table_equals_that_of_ciliums_own_test() -> Result<(), Error> {
         let servers = [
             ("0.0.0.1:1", 2),
             ("0.0.0.3:3", 13),
@@ -304,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn light_weights_do_not_count() -> Result<(), Error> {
+    fn weights_with_a_mean_below_2_do_not_count() -> Result<(), Error> {
         let even = small(&[("a:1", 1), ("b:1", 1), ("c:1", 1)])?;
         let light = small(&[("c:1", 3), ("b:1", 1), ("a:1", 1)])?;
         assert_eq!(names(&even), names(&light));
@@ -314,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_flows() -> Result<(), Error> {
+    fn only_flows_have_an_owner() -> Result<(), Error> {
         let pool = small(&[("a:1", 1), ("b:1", 1)])?;
         for (len, owned) in [
             (0, false),
@@ -334,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn options() -> Result<(), Error> {
+    fn wrong_options_are_refused_and_the_protocol_counts() -> Result<(), Error> {
         assert_eq!(decode(HASH_SEED.default), Some(Cilium::default().hash_seed));
         let dialect = crate::compat::find("cilium")?;
         let servers = ["a:1", "b:1"].map(Server::new);

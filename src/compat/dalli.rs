@@ -1,21 +1,22 @@
-//! Dalli, the Ruby client: a ring that is read counter-clockwise.
+//! Dalli, a Ruby client: a ring that is read counter-clockwise.
 //!
-//! Source: Dalli 3.0.6, `lib/dalli/ring.rb`; compared with it running.
+//! Source: Dalli 3.0.6, `lib/dalli/ring.rb`; compared with a running copy.
 //!
-//! | what | value |
+//! | name | value |
 //! |---|---|
 //! | points of a server | `servers x 160 x weight / total weight`, rounded down |
 //! | a point | the first 4 bytes, big-endian, of SHA-1 of `NAME:INDEX` |
-//! | owner | the **last** point at or before the key's CRC-32, before the first one the last |
+//! | owner | the **last** point at or before the key's CRC-32; before the first point, the last one |
 //!
-//! A server's label is what Dalli calls it, `HOST:PORT` or the path of a socket. A weight changes
-//! the points of every server. Of equal points the last server's counts, as Ruby's sort keeps
-//! their order on Linux. A server that is down keeps its points; its keys are hashed anew with a
-//! number before them, `0KEY` and so on to `18KEY`, unless `failover` is off. What meets none that
-//! is up has no owner.
+//! - A server's label is its name in Dalli: `HOST:PORT` or the path of a socket.
+//! - A change of one weight changes the points of every server.
+//! - Of equal points, the point of the last server counts, because Ruby's sort keeps their order on
+//!   Linux.
+//! - A server that is down keeps its points. Unless `failover` is off, its keys are hashed again with
+//!   a number before them, `0KEY` to `18KEY`. A key that finds no server that is up has no owner.
 //!
-//! The ring hashes what Dalli makes of a key: the namespace and a colon stand before it, and the
-//! end of one longer than 250 bytes is replaced by its MD5. Give keys here as they come out of that.
+//! Dalli changes a key before it hashes it: it puts the namespace and a colon in front, and replaces
+//! the end of a key longer than 250 bytes by its MD5. Give keys in this final form.
 
 use alloc::format;
 use alloc::string::String;
@@ -42,7 +43,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let text: String = params.get(FAILOVER.name, FAILOVER.default.into())?;
     let failover = text.parse();
@@ -71,15 +72,11 @@ const FAILOVER: Param = Param::new(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Dalli {
-    /// Whether the keys of a server that is down go to others.
+    /// Whether the keys of a server that is down go to other servers.
     pub failover: bool,
 }
 
 /// With failover.
-///
-/// ```
-/// assert!(hashroute::compat::dalli::Dalli::default().failover);
-/// ```
 impl Default for Dalli {
     fn default() -> Self {
         Self { failover: true }
@@ -88,10 +85,10 @@ impl Default for Dalli {
 
 builder! { Dalli: with_failover(failover: bool) }
 
-/// Points of a server of the mean weight.
+/// The number of points of a server with the mean weight.
 const POINTS: u64 = 160;
 
-/// How many servers a key tries.
+/// The number of hashes that Dalli tries for a key.
 const TRIES: u8 = 20;
 
 impl System for Dalli {
@@ -105,7 +102,8 @@ impl System for Dalli {
         let weights = servers.iter().map(|(_, server)| u64::from(server.weight()));
         let total = weights.sum::<u64>() as f64;
         let mut points = Vec::new();
-        // Of equal points the first given is kept, and it is the last that counts.
+        // In Dalli the last of equal points counts; `Layout::circle` keeps the first. Hence the
+        // reverse order, of servers and of their points.
         for (id, server) in servers.iter().rev() {
             let count = cut(mean as f64 * f64::from(server.weight()) / total);
             points.extend(
@@ -133,17 +131,18 @@ impl System for Dalli {
     }
 
     fn hash_id(&self, servers: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
-        // A key whose server is down is hashed anew.
+        // With failover, a key of a server that is down has another hash.
         let alone = !self.failover || !servers.iter().any(|(_, server)| server.is_down());
         alone.then(|| SystemHash::new("dalli", ()))
     }
 }
 
-/// The whole part of a count of points: 0 of 0 / 0, where no server has weight.
+/// Returns the integer part of a count of points. If no server has a weight, the count is 0 / 0, a
+/// NaN, which becomes 0.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "at most the points of all servers, which were checked"
+    reason = "at most the points of all servers, which are checked"
 )]
 fn cut(count: f64) -> u32 {
     count as u32
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_a_server_that_is_down_are_hashed_anew() -> Result<(), Error> {
+    fn keys_of_a_server_that_is_down_are_hashed_again() -> Result<(), Error> {
         let up = Pool::new(Dalli::default(), servers(&[1; 4]))?;
         let mut servers = servers(&[1; 4]);
         for server in &mut servers[1..] {
@@ -216,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn few_servers() -> Result<(), Error> {
+    fn one_server_owns_every_key_and_none_owns_none() -> Result<(), Error> {
         let pool = |servers: Vec<Server>| Pool::new(Dalli::default(), servers);
         assert_eq!(owner(&pool(vec![])?, "key"), None);
         assert_eq!(owner(&pool(servers(&[7]))?, ""), Some("10.0.0.1:11211"));

@@ -1,22 +1,24 @@
 //! Apache Dubbo: `ConsistentHashLoadBalance`.
 //!
-//! Source: Apache Dubbo 2.7, `ConsistentHashLoadBalance.java`; from source, never compared with
-//! it running.
+//! Source: Apache Dubbo 2.7, `ConsistentHashLoadBalance.java`; written from the source, not compared
+//! with a running Dubbo.
 //!
-//! | what | value |
+//! | name | value |
 //! |---|---|
 //! | points of a provider | `hash.nodes` (160), rounded down to a multiple of 4 |
 //! | four points | the little-endian words of MD5(address + decimal i) |
-//! | key | the first word of the MD5 of the arguments, as text, run together |
-//! | owner | first point at or after it, past the last one the first |
+//! | key | the first word of the MD5 of the arguments, concatenated as text |
+//! | owner | first point at or after it; past the last point, the first one |
 //!
-//! The address is `host:port`. Keys here are that text of the arguments: by default the first
-//! one alone (`hash.arguments`). Weights are ignored, as Dubbo does.
+//! The address is `host:port`. A key is the text of the arguments: by default only the first one
+//! (`hash.arguments`). Weights are ignored, as in Dubbo.
 //!
-//! Surprises: "…:2088" with 12 and "…:20881" with 2 are one label; of equal points, that of the
-//! provider listed last counts. Some versions pass over a provider that had 1.5 times its
-//! part of the requests of the method, so that routes depend on those: this is the route of all
-//! versions without that, and of those until then.
+//! Surprises:
+//!
+//! - "…:2088" with 12 and "…:20881" with 2 are one label. Of equal points, the point of the last
+//!   provider in the list counts.
+//! - Some versions skip a provider that has had 1.5 times its share of the method's requests, so
+//!   their routes depend on load. This dialect gives the route before a provider is skipped.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -39,7 +41,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let hash_nodes = params.get(HASH_NODES.name, Dubbo::default().hash_nodes)?;
     Pool::new(Dubbo { hash_nodes }, servers)
@@ -48,7 +50,7 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
 const HASH_NODES: Param = Param::new(
     "hash.nodes",
     "160",
-    "points of a provider, of which whole fours count",
+    "points of a provider, rounded down to a multiple of 4",
 );
 
 /// Dubbo's ring.
@@ -65,7 +67,7 @@ const HASH_NODES: Param = Param::new(
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Dubbo {
-    /// `hash.nodes`: points of a provider.
+    /// `hash.nodes`: the number of points of a provider.
     pub hash_nodes: u32,
 }
 
@@ -77,7 +79,7 @@ impl Default for Dubbo {
 
 builder! { Dubbo: with_hash_nodes(hash_nodes: u32) }
 
-/// The four words of a digest.
+/// Returns the four little-endian words of the MD5 digest.
 fn words(text: &[u8]) -> [u64; 4] {
     let digest = u128::from_le_bytes(Md5::digest(text).into());
     [0, 32, 64, 96].map(|shift| (digest >> shift & 0xffff_ffff) as u64)
@@ -113,22 +115,22 @@ mod tests {
     }
 
     #[test]
-    fn shared_labels_are_the_last_ones() -> Result<(), Error> {
+    fn the_last_provider_owns_a_shared_point() -> Result<(), Error> {
         for names in [["h:2088", "h:20881"], ["h:20881", "h:2088"]] {
             let pool = Pool::new(Dubbo::default(), names.map(Server::new))?;
             let last = pool.nodes().id(names[1]);
             for point in words(b"h:208812") {
                 assert_eq!(pool.layout().owner(point), last);
             }
-            // 4 x 10 points are shared: 10 to 19 of the one, 0 to 9 of the other.
+            // 4 x 10 points are shared: numbers 10 to 19 of one, 0 to 9 of the other.
             assert_eq!(pool.layout().len(), 320 - 40);
         }
         Ok(())
     }
 
-    /// A key that is a label is at the first of its points.
+    /// A key that equals a label has the hash of that label's first point.
     #[test]
-    fn at_or_after() -> Result<(), Error> {
+    fn a_key_on_a_point_belongs_to_it() -> Result<(), Error> {
         let pool = Pool::new(Dubbo::default(), ["h:1", "i:1"].map(Server::new))?;
         assert_eq!(pool.route(b"h:139").map(Node::name), Some("h:1"));
         assert_eq!(pool.route(b"i:139").map(Node::name), Some("i:1"));
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_do_not_count_and_fours_do() -> Result<(), Error> {
+    fn weights_do_not_count_and_points_come_in_fours() -> Result<(), Error> {
         let servers = || [Server::new("a").with_weight(100), Server::new("b")];
         let pool = Pool::new(Dubbo { hash_nodes: 7 }, servers())?;
         assert_eq!(pool.layout().len(), 8);

@@ -1,22 +1,22 @@
 //! Discord's `ex_hash_ring`: a consistent hash ring for Elixir.
 //!
-//! Source: <https://github.com/discord/ex_hash_ring>, version 6; from source, never compared
-//! with it running.
+//! Source: <https://github.com/discord/ex_hash_ring>, version 6; written from the source, not
+//! compared with a running copy.
 //!
-//! | what | value |
+//! | name | value |
 //! |---|---|
 //! | points of a node | 512, or its own `num_replicas` |
-//! | point i | MD5 of name + decimal i: the last 8 bytes, little-endian |
-//! | owner | first point strictly after the same of the key, past the last one the first |
+//! | point i | the last 8 bytes, little-endian, of MD5(name + decimal i) |
+//! | owner | first point strictly after the same hash of the key; past the last point, the first one |
 //!
-//! A node with a number of replicas of its own is one with a weight here: it has
-//! [`replicas`](ExHashRing::replicas) times its weight, so take 1 replica and the numbers as
-//! weights where they differ. `find_nodes` with a number is
+//! A node with its own number of replicas is a node with a weight here: it has
+//! [`replicas`](ExHashRing::replicas) x weight points. If the numbers differ, set 1 replica and use
+//! the numbers as weights. `find_nodes` with a number is
 //! [`replicas`](crate::RouterExt::replicas) with [`Spread::Nodes`](crate::Spread::Nodes). Overrides
 //! and the history of a ring (`find_historical_nodes`, `find_stable_nodes`) are not modelled.
 //!
-//! Surprise: "node1" with 12 and "node11" with 2 are one label. Of equal points, that of the
-//! node listed last counts; `add_node` puts a node in front of the list.
+//! Surprise: "node1" with 12 and "node11" with 2 are one label. Of equal points, the point of the
+//! last node in the list counts; `add_node` puts a node in front of the list.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -39,7 +39,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let replicas = params.get(REPLICAS.name, ExHashRing::default().replicas)?;
     Pool::new(ExHashRing { replicas }, servers)
@@ -64,7 +64,7 @@ const REPLICAS: Param = Param::new(
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExHashRing {
-    /// Points of a node for each unit of its weight.
+    /// The number of points of a node for each unit of its weight.
     pub replicas: u32,
 }
 
@@ -102,14 +102,14 @@ mod tests {
     use super::*;
     use crate::{Node, Router};
 
-    /// d41d8cd98f00b204 e9800998ecf8427e
+    /// The MD5 of no bytes is d41d8cd98f00b204 e9800998ecf8427e.
     #[test]
-    fn the_last_eight_bytes_little_endian() {
+    fn the_hash_is_the_last_eight_bytes_little_endian() {
         assert_eq!(hash(b""), 0x7e42_f8ec_9809_80e9);
     }
 
     #[test]
-    fn shared_labels_are_the_last_ones() -> Result<(), Error> {
+    fn the_last_node_owns_a_shared_point() -> Result<(), Error> {
         for names in [["node1", "node11"], ["node11", "node1"]] {
             let pool = Pool::new(ExHashRing::default(), names.map(Server::new))?;
             let before = hash(b"node112") - 1;
@@ -118,9 +118,9 @@ mod tests {
         Ok(())
     }
 
-    /// A key that is a label goes on to the next point.
+    /// A key that equals a label has the hash of its point.
     #[test]
-    fn strictly_after() -> Result<(), Error> {
+    fn a_key_on_a_point_belongs_to_the_next_one() -> Result<(), Error> {
         let pool = Pool::new(ExHashRing { replicas: 1 }, ["a", "b"].map(Server::new))?;
         assert_eq!(pool.route(b"a0").map(Node::name), Some("b"));
         assert_eq!(pool.route(b"b0").map(Node::name), Some("a"));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_none_and_too_many() -> Result<(), Error> {
+    fn a_weight_multiplies_points_and_too_many_are_refused() -> Result<(), Error> {
         let servers = [Server::new("a").with_weight(3), Server::new("b").down()];
         assert_eq!(
             Pool::new(ExHashRing { replicas: 2 }, servers)?

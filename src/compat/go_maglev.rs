@@ -1,18 +1,20 @@
 //! dgryski/go-maglev: Google's Maglev for Go.
 //!
-//! Source: <https://github.com/dgryski/go-maglev> at 8961b9b; compared with it running.
+//! Source: <https://github.com/dgryski/go-maglev> at 8961b9b; compared with a running copy.
 //!
-//! | what | value |
+//! | name | value |
 //! |---|---|
 //! | h of a name | SipHash-2-4 with the key (0xdeadbeefcafebabe, 0) |
-//! | its permutation of the M cells | (h >> 32) mod M, in steps of (h & 0xffffffff) mod (M - 1) + 1 |
-//! | filling | in turns, in the order of the list, each taking the next free cell of its permutation |
+//! | its permutation of the M cells | from (h >> 32) mod M, in steps of (h & 0xffffffff) mod (M - 1) + 1 |
+//! | filling | nodes take turns in the order of the list, and claim the next free cell of their permutation |
 //! | cell of a key | its hash mod M |
 //!
-//! The library takes the key's hash as a number and leaves the function to its user: here it is
-//! an option. The order of the list matters. Nodes that are dead (`Rebuild`) lose their turns,
-//! so that other nodes' cells move as well, which is Maglev's nature. The library would never
-//! return from a table whose size is not a prime; here that is an error.
+//! - The library takes the hash of a key as a number. Its user chooses the function; here it is an
+//!   option.
+//! - The order of the list matters.
+//! - Dead nodes (`Rebuild`) lose their turns, so cells of other nodes move as well, as always with
+//!   Maglev.
+//! - If the table size is no prime, the library may loop forever; here that is an error.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -37,7 +39,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let default = GoMaglev::default();
     let maglev = GoMaglev {
@@ -50,13 +52,13 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
 const TABLE_SIZE: Param = Param::new(
     "table-size",
     "65537",
-    "cells of the table, a prime; the library calls this SmallM",
+    "cells of the table, a prime; SmallM in the library",
 )
 .with_finer(&["655373"]);
 pub(super) const HASH: Param = Param::new(
     "hash",
     "xxh64",
-    "the function that the library's user hashes keys with",
+    "the hash function that the library's user chose for keys",
 )
 .with_hashes(&["md5"]);
 
@@ -75,7 +77,7 @@ pub(super) const HASH: Param = Param::new(
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GoMaglev {
-    /// Cells, a prime of up to [`MAX_TABLE_SIZE`](crate::Maglev::MAX_TABLE_SIZE).
+    /// The number of cells, a prime of up to [`MAX_TABLE_SIZE`](crate::Maglev::MAX_TABLE_SIZE).
     pub table_size: u64,
     /// The key hash.
     pub hash: HashFunction,
@@ -92,7 +94,7 @@ impl Default for GoMaglev {
 
 builder! { GoMaglev: with_table_size(table_size: u64), with_hash(hash: HashFunction) }
 
-/// A node's permutation of the cells.
+/// The order in which a node claims cells.
 struct Permutation {
     id: NodeId,
     at: u64,
@@ -109,7 +111,7 @@ impl Permutation {
         }
     }
 
-    /// Take the next free cell; there is one.
+    /// Claims the next free cell. There must be one, or the loop would not end.
     fn claim(&mut self, cells: &mut [Option<NodeId>]) {
         let size = cells.len() as u64;
         loop {
@@ -166,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn dead_nodes_take_no_turn() -> Result<(), Error> {
+    fn dead_nodes_have_no_turn() -> Result<(), Error> {
         let mut all = pool(13, &["a", "b", "c"])?;
         all.apply(&Change::reweight("b", 0))?;
         let without = pool(13, &["a", "c"])?;
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn more_nodes_than_cells() -> Result<(), Error> {
+    fn nodes_beyond_the_number_of_cells_own_nothing() -> Result<(), Error> {
         let pool = pool(2, &["a", "b", "c"])?;
         let owned = |name| (0..99_u8).any(|key| pool.route(&[key]).map(Node::name) == Some(name));
         assert_eq!(["a", "b", "c"].map(owned), [true, true, false]);
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_and_tables_that_cannot_be() -> Result<(), Error> {
+    fn absurd_tables_are_refused_and_no_nodes_own_nothing() -> Result<(), Error> {
         assert!(pool(13, &[])?.route(b"key").is_none());
         for size in [0, 1, 12, u64::MAX] {
             assert!(

@@ -2,17 +2,17 @@
 //!
 //! Appleton and O'Reilly, "Multi-Probe Consistent Hashing" (2015), arXiv:1505.00062.
 //!
-//! Source: <https://github.com/dgryski/go-mpchash> at 7382f34; compared with it running.
+//! Source: <https://github.com/dgryski/go-mpchash> at 7382f34; compared with a running copy.
 //!
-//! | what | value |
+//! | name | value |
 //! |---|---|
 //! | H(text, seed) | SipHash-2-4 with the key (seed, 0), as in the library's own tests |
-//! | point of a node, its only one | H(name, 0) |
+//! | the only point of a node | H(name, 0) |
 //! | probes of a key | H(key, seed-0) + i x H(key, seed-1) mod 2^64, for i below 21 |
-//! | owner | the point that is nearest after a probe, of equally near ones that of the first probe |
+//! | owner | the point at the smallest distance after a probe; at a tie, the first probe decides |
 //!
-//! "After" is strictly after. The library leaves function, seeds and the number of probes to its
-//! user. The hash of a key here is its best probe, which depends on the nodes.
+//! A point must be strictly after the probe. The user of the library chooses the function, the seeds
+//! and the number of probes. Here the hash of a key is its best probe, which depends on the nodes.
 
 use alloc::vec::Vec;
 use siphasher::sip::SipHasher24;
@@ -33,7 +33,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let default = GoMpchash::default();
     let mpchash = GoMpchash {
@@ -50,7 +50,7 @@ const PROBES: Param = Param::new("probes", "21", "probes of a key, 1 to 1000");
 const SEED_0: Param = Param::new("seed-0", "1", "the first of the two seeds");
 const SEED_1: Param = Param::new("seed-1", "2", "the second of the two seeds");
 
-/// More would make every lookup slow.
+/// The maximum number of probes: each lookup computes all of them.
 const MOST_PROBES: u32 = 1000;
 
 /// The circle of go-mpchash.
@@ -67,7 +67,7 @@ const MOST_PROBES: u32 = 1000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GoMpchash {
-    /// Probes of a key, 1 to 1000.
+    /// The number of probes of a key, 1 to 1000.
     pub probes: u32,
     /// The seeds of a key's two hashes.
     pub seeds: [u64; 2],
@@ -101,7 +101,8 @@ impl System for GoMpchash {
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], layout: &Layout) -> Option<u64> {
         let [first, step] = self.seeds.map(|seed| sip(seed, key));
         let probe = |i| first.wrapping_add(step.wrapping_mul(i));
-        // An arc ends one before its point, for all alike.
+        // An arc ends one before its point (`Rule::After`). All distances are one too small, so
+        // their order stays the same.
         let distance = |probe: &u64| Some(layout.arc_end(*probe)?.wrapping_sub(*probe));
         (0..u64::from(self.probes)).map(probe).min_by_key(distance)
     }
@@ -122,7 +123,7 @@ mod tests {
 
     /// The definition: every probe against every point.
     #[test]
-    fn the_nearest_point_after_any_probe() -> Result<(), Error> {
+    fn the_owner_has_the_nearest_point_after_any_probe() -> Result<(), Error> {
         let names = ["a", "b", "c", "d", "e"];
         let pool = pool(21, &names)?;
         for key in 0..200_u8 {
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn one_none_and_down() -> Result<(), Error> {
+    fn only_nodes_that_are_up_own_keys() -> Result<(), Error> {
         assert!(pool(21, &[])?.route(b"key").is_none());
         assert_eq!(pool(1, &["a"])?.route(b"key").map(Node::name), Some("a"));
         let mut two = pool(21, &["a", "b"])?;
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_cannot_be() {
+    fn wrong_numbers_of_probes_are_refused() {
         assert!(pool(0, &["a"]).is_err() && pool(1001, &["a"]).is_err());
     }
 }

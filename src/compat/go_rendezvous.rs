@@ -1,15 +1,15 @@
 //! dgryski/go-rendezvous: rendezvous hashing for Go.
 //!
-//! Source: <https://github.com/dgryski/go-rendezvous> at 9f7001d; compared with it running.
+//! Source: <https://github.com/dgryski/go-rendezvous> at 9f7001d; compared with a running copy.
 //!
-//! | what | value |
+//! | name | value |
 //! |---|---|
 //! | score of a node | xorshift64* of hash(key) xor hash(node) |
-//! | owner | the highest score; of equal ones, the first in the list |
+//! | owner | the node with the highest score; at a tie, the first in the list |
 //!
-//! The hash function is the user's choice, given to `New`: here it is an option. go-redis's
-//! `Ring` has this function inside, with xxHash. A key that is a node's own name has the score 0
-//! there, the lowest: that node does not get it.
+//! The user of the library gives the hash function to `New`; here it is an option. go-redis's `Ring`
+//! uses this library with xxHash. A key that equals the name of a node has the lowest score there,
+//! 0: another node owns it.
 
 use super::go_maglev::HASH;
 use super::layout::check_capacity;
@@ -30,7 +30,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let hash = params.choice(HASH.name, GoRendezvous::default().hash)?;
     Pool::new(GoRendezvous { hash }, servers)
@@ -64,7 +64,7 @@ impl Default for GoRendezvous {
 
 builder! { GoRendezvous: with_hash(hash: HashFunction) }
 
-/// xorshift64* by Vigna.
+/// Computes xorshift64* by Vigna.
 fn score(key: u64, node: u64) -> u64 {
     let mut x = key ^ node;
     x ^= x >> 12;
@@ -93,7 +93,7 @@ mod tests {
     use crate::{Node, Router};
 
     #[test]
-    fn a_nodes_own_name_goes_elsewhere() -> Result<(), Error> {
+    fn a_node_does_not_own_its_own_name() -> Result<(), Error> {
         let pool = Pool::new(GoRendezvous::default(), ["a", "b"].map(Server::new))?;
         assert_eq!(pool.route(b"a").map(Node::name), Some("b"));
         assert_eq!(pool.route(b"b").map(Node::name), Some("a"));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_down_and_nobody() -> Result<(), Error> {
+    fn the_first_node_that_is_up_wins_a_tie() -> Result<(), Error> {
         let same = |names: [&str; 2]| names.map(|name| Server::new(name).with_label("same"));
         let owner = |servers| {
             let pool = Pool::new(GoRendezvous::default(), servers)?;

@@ -1,16 +1,16 @@
 //! golang/groupcache: its `consistenthash` package.
 //!
-//! Source: <https://github.com/golang/groupcache> at 8c9f03a; compared with it running.
+//! Source: <https://github.com/golang/groupcache> at 8c9f03a; compared with a running copy.
 //!
-//! | what | value |
+//! | name | value |
 //! |---|---|
 //! | points of a peer | 50 in its HTTP pool |
 //! | point i | CRC-32 of decimal i + name |
-//! | owner | first point at or after the key's hash, past the last one the first |
+//! | owner | first point at or after the key's hash; past the last point, the first one |
 //!
-//! The number stands **before** the name, so that peer "1x" with 0 to 9 and peer "x" with 1, 11
-//! and so on may share labels: of equal points, that of the peer added last counts. The HTTP
-//! pool's names are base URLs, `http://10.0.0.2:8008`.
+//! The number comes **before** the name, so two peers can share a label: "1" + "1x" is "11" + "x".
+//! Of equal points, the point of the last peer added counts. In the HTTP pool, names are base URLs
+//! such as `http://10.0.0.2:8008`.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -22,7 +22,7 @@ use crate::{Error, HashFunction, NodeId, SystemHash};
 
 pub(super) const DIALECT: Scheme = Scheme::dialect(
     "groupcache",
-    "golang/groupcache's consistenthash: 50 CRC-32 points a peer",
+    "golang/groupcache's consistenthash: 50 CRC-32 points for each peer",
     Origin::recorded("8c9f03a (2020-01-21)"),
     |servers, params| boxed(pool(servers, params)),
 )
@@ -31,7 +31,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let default = Groupcache::default();
     let groupcache = Groupcache {
@@ -59,7 +59,7 @@ const HASH: Param =
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Groupcache {
-    /// Points of a peer.
+    /// The number of points of a peer.
     pub replicas: u32,
     /// The hash function, of at most 32 bits.
     pub hash: HashFunction,
@@ -102,9 +102,9 @@ mod tests {
     use super::*;
     use crate::{Node, Router};
 
-    /// A key that is a label is at its point; "1" + "1x" is "11" + "x".
+    /// A key that equals a label has the hash of its point; "1" + "1x" is "11" + "x".
     #[test]
-    fn at_a_point_and_at_one_that_two_have() -> Result<(), Error> {
+    fn a_key_on_a_shared_point_belongs_to_the_last_peer() -> Result<(), Error> {
         for names in [["x", "1x"], ["1x", "x"]] {
             let pool = Pool::new(Groupcache::default(), names.map(Server::new))?;
             assert_eq!(pool.route(b"0x").map(Node::name), Some("x"));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_cannot_be() {
+    fn wrong_options_are_refused() {
         let refused = |groupcache| Pool::new(groupcache, [Server::new("a")]).is_err();
         let hash = HashFunction::Fnv1a64;
         assert!(refused(Groupcache {

@@ -1,18 +1,19 @@
 //! gRPC: the `ring_hash` load balancing policy.
 //!
-//! Source: gRFC A42 and A61 and the policy in gRPC's core, in Go and in Java; from source, not
-//! run.
+//! Source: gRFC A42 and A61 and the policy in gRPC's core, in Go and in Java; written from the
+//! source, not compared with a running client.
 //!
 //! | points | lookup |
 //! |---|---|
-//! | XXH64 of `ADDRESS_n`, about 1024 in all and never more than 4096, dealt out by weight | first point at or after the key's XXH64 |
+//! | XXH64 of `ADDRESS_n`; about 1024 points in total and at most 4096, divided by weight | first point at or after the key's XXH64 |
 //!
-//! A server's label is its hash key (gRFC A76), else `IP:PORT`. The ring is Envoy's, but for the
-//! limit of 4096 points, beyond which heavier clusters are cut short: with more than 4096
-//! servers, some have no point at all. Go sorts the servers by label and the others take them as
-//! they come, which matters as soon as points cannot be dealt out evenly. The key is what the
-//! request's hash policy takes from a header; a hash that comes from elsewhere is routed by
-//! [`route_hash`](crate::Router::route_hash).
+//! - A server's label is its hash key (gRFC A76), else `IP:PORT`.
+//! - The ring is Envoy's, except for the limit of 4096 points. With more than 4096 servers, some
+//!   have no point at all.
+//! - Go sorts the servers by label; the other clients keep the given order. This matters if points
+//!   cannot be divided evenly.
+//! - The key is the value that the request's hash policy takes from a header. For a hash from
+//!   another source, use [`route_hash`](crate::Router::route_hash).
 
 use alloc::vec::Vec;
 use core::str::FromStr;
@@ -35,7 +36,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let default = Grpc::default();
     let system = Grpc {
@@ -57,7 +58,7 @@ const MAX_RING_SIZE: Param = Param::new(
 const ORDER: Param = Param::new(
     "order",
     "given",
-    "in which the servers take their points: given (core, Java) or sorted (Go)",
+    "the order in which servers take points: given (core, Java) or sorted (Go)",
 );
 
 /// The options of the policy.
@@ -98,7 +99,7 @@ builder! { Grpc:
     with_order(order: Order),
 }
 
-/// The order in which servers take their points, which differs between languages.
+/// The order in which servers take their points. It differs between client languages.
 ///
 /// ```
 /// use hashroute::compat::grpc::Order;
@@ -108,10 +109,10 @@ builder! { Grpc:
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Order {
-    /// As the resolver gives them: core (C++, Python, Ruby, ...) and Java.
+    /// The order of the resolver: core (C++, Python, Ruby, ...) and Java.
     #[default]
     Given,
-    /// By label: Go.
+    /// Sorted by label: Go.
     Sorted,
 }
 
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ring_is_envoys() -> Result<(), Error> {
+    fn the_ring_equals_envoys() -> Result<(), Error> {
         let weights = [1, 2, 3, 1, 5];
         let grpc = Pool::new(Grpc::default(), servers(&weights))?;
         let envoy = Pool::new(Envoy::default(), servers(&weights))?;
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_cannot_be_and_nobody() -> Result<(), Error> {
+    fn wrong_options_are_refused_and_no_servers_own_nothing() -> Result<(), Error> {
         let dialect = crate::compat::find("grpc")?;
         for (name, value) in [
             ("order", "up"),

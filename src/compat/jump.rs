@@ -1,4 +1,4 @@
-//! Jump consistent hash as four libraries have it.
+//! Jump consistent hash, as four libraries implement it.
 //!
 //! Lamping and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm" (2014),
 //! arXiv:1406.2294.
@@ -6,16 +6,17 @@
 //! | dialect | key | bucket | compared with |
 //! |---|---|---|---|
 //! | `jump` | a number | the paper's function | jump-consistent-hash 3.6.0 of `PyPI`, running |
-//! | `go-jump` | a number; here the FNV-1a of the text | the same | dgryski/go-jump, running |
+//! | `go-jump` | a number; by default here the FNV-1a hash of the text | the same | dgryski/go-jump, running |
 //! | `lithammer-jump` | a hash of the text: crc64, crc32, fnv1-64, fnv1a-64 | the same | lithammer/go-jump-consistent-hash v1.0.2, running |
-//! | `guava` | a number | Guava's, rounded once instead of twice | guavahash 1.0.2, running |
+//! | `guava` | a number | Guava's function, which rounds once instead of twice | guavahash 1.0.2, running |
 //!
-//! Bucket i is the i-th server of the list. Keys that are numbers are written in decimal,
-//! signed or not: -1 is 2^64 - 1. Guava's function differs from the paper's for about one key
-//! in a million, and only with a billion buckets.
+//! Bucket i is the i-th server of the list. A key that is a number is written in decimal, signed or
+//! unsigned: -1 is 2^64 - 1. Guava's function differs from the paper's for about one key in a
+//! million, and only with a billion buckets.
 //!
-//! Surprise: names play no part, so another order of the list is another cluster. Only the last
-//! servers may be down, since all others have numbers; there are no weights.
+//! Surprise: names do not count, so another order of the list gives other routes. Only the last
+//! servers of the list may be down, because a gap would renumber the servers after it. There are no
+//! weights.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -70,15 +71,15 @@ const fn key(default: &'static str) -> Param {
     Param::new(
         "key",
         default,
-        "how a key becomes a number: decimal, or a hash function",
+        "the number of a key: decimal, or a hash function",
     )
 }
 
-/// Builds a pool of these servers by this function, with options as text; `key` is the default of
-/// the option.
+/// Builds a pool of these servers with this function and with options as text. `key` is the default
+/// of the option of that name.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(
     servers: Vec<Server>,
     params: &Params,
@@ -104,20 +105,15 @@ pub fn pool(
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JumpFamily {
-    /// Whose arithmetic.
+    /// The function from number to bucket.
     pub function: JumpFunction,
-    /// How a key becomes a number.
+    /// The function from key to number.
     pub key: Key,
 }
 
 builder! { JumpFamily: with_function(function: JumpFunction), with_key(key: Key) }
 
-/// Whose arithmetic gives the bucket.
-///
-/// ```
-/// use hashroute::compat::jump::JumpFunction;
-/// assert_eq!(JumpFunction::default(), JumpFunction::Paper);
-/// ```
+/// The function from number to bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JumpFunction {
@@ -128,7 +124,7 @@ pub enum JumpFunction {
     Guava,
 }
 
-/// How a key becomes the number that the function takes.
+/// The function from key to number.
 ///
 /// ```
 /// use hashroute::{HashFunction, compat::jump::Key};
@@ -139,7 +135,7 @@ pub enum JumpFunction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Key {
-    /// It is one, in decimal, from -2^63 to 2^64 - 1; others have no owner.
+    /// The key is a decimal number from -2^63 to 2^64 - 1; other keys have no owner.
     #[default]
     Decimal,
     /// The hash of its bytes.
@@ -171,7 +167,7 @@ impl FromStr for Key {
     }
 }
 
-/// Two's complement for numbers below 0.
+/// Reads a decimal number; a negative one becomes its two's complement.
 fn decimal(key: &[u8]) -> Option<u64> {
     let number: i128 = str::from_utf8(key).ok()?.parse().ok()?;
     let signed = |number| {
@@ -190,7 +186,7 @@ impl System for JumpFamily {
         if up(servers).count() != first.count() {
             return Err(Error::Unsupported {
                 what: Refusal::JumpServerDown,
-                advice: "let another take its place in the list, or remove it and renumber the rest",
+                advice: "put another server in its place, or remove it, which renumbers the servers after it",
             });
         }
         let up = up(servers).map(|(id, _)| id).collect();
@@ -217,7 +213,7 @@ mod tests {
     use crate::{Change, KeyHash, Node, Router};
 
     #[test]
-    fn numbers() {
+    fn a_key_is_a_decimal_number_of_64_bits() {
         let wanted = [
             (&b"5"[..], Some(5)),
             (b"-1", Some(u64::MAX)),
@@ -235,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_may_be_down() -> Result<(), Error> {
+    fn only_the_last_servers_may_be_down() -> Result<(), Error> {
         let mut pool = Pool::new(JumpFamily::default(), ["a", "b", "c"].map(Server::new))?;
         assert!(pool.apply(&Change::reweight("b", 0)).is_err());
         pool.apply(&Change::reweight("c", 0))?;
@@ -248,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_and_weights() -> Result<(), Error> {
+    fn weights_are_refused_and_no_servers_own_nothing() -> Result<(), Error> {
         assert!(Pool::new(JumpFamily::default(), [])?.route(b"5").is_none());
         let one = Pool::new(JumpFamily::default(), [Server::new("a")])?;
         assert!(one.route(b"-1").is_some() && one.route(b"no number").is_none());

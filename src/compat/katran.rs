@@ -1,22 +1,24 @@
-//! Katran: its two kinds of Maglev tables.
+//! Katran: both of its Maglev tables.
 //!
 //! Source: `MaglevHash`, `MaglevHashV2`, `MaglevBase`, `Vip` and the data plane of Katran, and
-//! `IPAddressV4::hash` of folly; from source, not run.
+//! `IPAddressV4::hash` of folly; written from the source, not compared with a running Katran.
 //!
 //! | version | table | lookup |
 //! |---|---|---|
-//! | `v1` | in the first round each server takes as many cells as it weighs, then one a round | a hash of the flow, modulo 65537 |
-//! | `v2` | a server takes a cell whenever its weights have added up to the largest one | the same |
+//! | `v1` | in the first round a server claims as many cells as its weight, then one in each round | hash of the flow, modulo 65537 |
+//! | `v2` | a server claims a cell whenever its added weights reach the largest weight | the same |
 //!
-//! So with `v1` weights hardly count, unless they are large beside the table. A server's name is
-//! its IPv4 address, whose folly hash decides its cells; a label is that hash itself, as a number,
-//! for other addresses. The order of the servers does not matter: they are sorted by their hashes.
-//! A permutation of the cells is counted in 32 bits, which overflow in tables of more than 65537.
+//! - With `v1`, weights hardly count, unless they are large compared with the table.
+//! - A server's name is its IPv4 address; folly's hash of it decides the cells. For other addresses,
+//!   the label is that hash, as a number.
+//! - The order of the servers does not matter: they are sorted by their hashes.
+//! - The steps of a permutation are counted in 32 bits, which overflow in tables with more than
+//!   65537 cells.
 //!
-//! A key is the part of a packet that is hashed, as it stands there: the client's address (4 or 16
-//! bytes), its port and the VIP's port (2 bytes each). Other keys have no owner here. Without the
-//! client's port (`F_HASH_NO_SRC_PORT`) it is 0. The connection table, QUIC and routing by source
-//! come first in Katran and are no hashing.
+//! A key is the hashed part of a packet, in network byte order: the client's address (4 or 16
+//! bytes), its port and the VIP's port (2 bytes each). Other keys have no owner. If the client's port
+//! is not hashed (`F_HASH_NO_SRC_PORT`), give port 0. Katran looks at its connection table, QUIC and
+//! routing by source first; these are not part of this dialect.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -41,7 +43,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let default = Katran::default();
     let system = Katran {
@@ -51,7 +53,7 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     Pool::new(system, servers)
 }
 
-const VERSION: Param = Param::new("version", "v1", "of the table: v1 or v2");
+const VERSION: Param = Param::new("version", "v1", "the version of the table: v1 or v2");
 
 const RING_SIZE: Param = Param::new("ring-size", "65537", "cells of the table, a prime");
 
@@ -69,9 +71,9 @@ const RING_SIZE: Param = Param::new("ring-size", "65537", "cells of the table, a
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Katran {
-    /// How weights are heeded.
+    /// The version of the table: it decides how weights count.
     pub version: RingVersion,
-    /// Cells of a table, a prime of up to 5,000,011.
+    /// The number of cells of a table, a prime of up to 5,000,011.
     pub ring_size: u64,
 }
 
@@ -86,7 +88,7 @@ impl Default for Katran {
 
 builder! { Katran: with_version(version: RingVersion), with_ring_size(ring_size: u64) }
 
-/// Which of Katran's two tables.
+/// The version of Katran's table.
 ///
 /// ```
 /// use hashroute::compat::katran::RingVersion;
@@ -96,7 +98,7 @@ builder! { Katran: with_version(version: RingVersion), with_ring_size(ring_size:
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RingVersion {
-    /// `MaglevHash`: weights count in the first round.
+    /// `MaglevHash`: weights count in the first round only.
     #[default]
     V1,
     /// `MaglevHashV2`: weights count in all rounds.
@@ -115,10 +117,11 @@ impl FromStr for RingVersion {
     }
 }
 
-/// Cells of all tables together: the seed of the flow's hash, at the usual sizes.
+/// The number of cells of all tables, at the default sizes: Katran uses it as the seed of the flow's
+/// hash.
 const SEED: u32 = 512 * 65_537;
 
-/// How many VIPs there may be: the seed for long addresses.
+/// The maximum number of VIPs: Katran uses it as the seed for IPv6 addresses.
 const SEED_V6: u32 = 512;
 
 impl System for Katran {
@@ -153,7 +156,7 @@ impl System for Katran {
     }
 }
 
-/// A server's permutation of the cells, counted in 32 bits as in Katran.
+/// The order in which a server claims cells, counted in 32 bits as in Katran.
 struct Permutation {
     id: NodeId,
     hash: u64,
@@ -161,7 +164,7 @@ struct Permutation {
     skip: u32,
     next: u32,
     weight: u32,
-    /// Weight that has come together since the last cell.
+    /// The weight added up since the last cell.
     saved: u32,
 }
 
@@ -233,7 +236,7 @@ fn fill_v2(table: &mut Table, permutations: &mut [Permutation], size: u64) -> Re
     Ok(())
 }
 
-/// The hash that decides a server's cells: its label, or folly's of its address.
+/// Returns the hash that decides a server's cells: its label, or folly's hash of its address.
 fn hash_of(server: &Server) -> Result<u64, Error> {
     if let Some(label) = server.own_label() {
         let number = label.parse();
@@ -241,13 +244,14 @@ fn hash_of(server: &Server) -> Result<u64, Error> {
     }
     let address: Result<Ipv4Addr, _> = server.name().parse();
     let address = address.map_err(|_| {
-        let expected = "an IPv4 address, or a label that is the hash of the address";
+        let expected = "an IPv4 address, or a label with the hash of the address";
         Error::parameter("server", server.name(), expected)
     })?;
     Ok(folly(address))
 }
 
-/// `IPAddressV4::hash`: 32-bit FNV-1 over signed bytes, joined with the number of the family.
+/// Computes folly's `IPAddressV4::hash`: FNV-1 with 32 bits over signed bytes, combined with the
+/// number of the address family.
 fn folly(address: Ipv4Addr) -> u64 {
     const FACTOR: u64 = 0x9ddf_ea08_eb38_2d69;
     const FAMILY: u64 = 2;
@@ -263,7 +267,7 @@ fn folly(address: Ipv4Addr) -> u64 {
     shift((FAMILY ^ low).wrapping_mul(FACTOR)).wrapping_mul(FACTOR)
 }
 
-/// The first half of Murmur3 of two words.
+/// Returns the first half of Murmur3 over two words.
 fn murmur(first: u64, second: u64, seed: u32) -> u64 {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&first.to_le_bytes());
@@ -299,8 +303,8 @@ mod tests {
     }
 
     #[test]
-    fn weights_count_once_or_always() -> Result<(), Error> {
-        // What Katran's own tests say of these servers in a table of 7.
+    fn weights_count_once_in_v1_and_always_in_v2() -> Result<(), Error> {
+        // The counts of Katran's own tests for these servers in a table of 7.
         assert_eq!(counts(RingVersion::V1, [2, 1])?, [4, 3]);
         assert_eq!(counts(RingVersion::V2, [2, 1])?, [5, 2]);
         assert_eq!(
@@ -311,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_that_of_the_hashes() -> Result<(), Error> {
+    fn the_order_of_the_servers_does_not_matter() -> Result<(), Error> {
         for version in [RingVersion::V1, RingVersion::V2] {
             let one = pool(version, 251, &[(5, 3), (9, 2), (7, 1)])?;
             let other = pool(version, 251, &[(7, 1), (5, 3), (9, 2)])?;
@@ -328,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_and_other_keys() -> Result<(), Error> {
+    fn only_flows_have_an_owner() -> Result<(), Error> {
         let mut pool = Pool::new(
             Katran::default(),
             ["10.0.0.1", "200.1.2.3"].map(Server::new),
@@ -357,13 +361,13 @@ mod tests {
     fn bytes_of_an_address_are_signed() {
         let fnv = |bytes: [u8; 4]| folly(Ipv4Addr::from(bytes));
         assert_ne!(fnv([10, 0, 0, 1]), fnv([10, 0, 0, 2]));
-        // Two that differ in the sign alone are far apart, and each is what it was.
+        // Addresses that differ in a sign bit have different hashes; the value must not change.
         assert_ne!(fnv([0x80, 0, 0, 1]), fnv([0, 0, 0, 1]));
         assert_eq!(fnv([0x80, 0, 0, 1]), 0xc420_89e1_2f2d_0c64);
     }
 
     #[test]
-    fn what_cannot_be() {
+    fn wrong_servers_and_sizes_are_refused() {
         assert!(Pool::new(Katran::default(), [Server::new("fc00::1")]).is_err());
         assert!(Pool::new(Katran::default(), [Server::new("a").with_label("x")]).is_err());
         for size in [0, 1, 100, 5_000_013] {

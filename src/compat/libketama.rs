@@ -1,17 +1,17 @@
 //! libketama: the original ketama of Last.fm, in C.
 //!
-//! Source: RJ/ketama 18cf9a7, `libketama/ketama.c`; compared with it running.
+//! Source: RJ/ketama 18cf9a7, `libketama/ketama.c`; compared with a running copy.
 //!
 //! | points | lookup |
 //! |---|---|
-//! | 4 of each MD5 of "address-i", about 40 MD5s a server | first point at or after the first word of the key's MD5 |
+//! | 4 from each MD5 of "address-i"; about 40 MD5s for each server | first point at or after the first word of the key's MD5 |
 //!
-//! - A server's address keeps its port, whichever it is; its weight is its memory.
-//! - Its share of the memory is an f32, but the product with 40 and the number of servers is an
-//!   f64, so that the ring is another than twemproxy's at 25 or 50 equal servers, and the same
-//!   at 61.
-//! - Keys are C strings in the original: they end at the first NUL, here as there.
-//! - It knows nothing of servers that are down: they are left out, as from its file.
+//! - A server's address always includes its port. Its weight is its memory.
+//! - The share of the memory is an f32, but its product with 40 and the number of servers is an
+//!   f64. So the ring differs from twemproxy's with 25 or 50 equal servers, and equals it with 61.
+//! - Keys are C strings in the original, so they end at the first NUL.
+//! - libketama does not know servers that are down: they are left out, as if they were not in its
+//!   file.
 
 use alloc::vec::Vec;
 
@@ -31,12 +31,12 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, _: &Params) -> Result<Pool, Error> {
     Pool::new(Libketama, servers)
 }
 
-/// The original ketama, which has no options.
+/// The original ketama. It has no options.
 ///
 /// ```
 /// use hashroute::compat::{Pool, Server, libketama::Libketama};
@@ -74,10 +74,11 @@ impl System for Libketama {
     }
 }
 
-/// The product is an f64, cut after it was rounded to f32.
+/// Returns the number of MD5s of a server. The product is an f64; it is rounded to f32 and then cut,
+/// because the C code calls `floorf`.
 fn hashes(memory: u32, total: u64, servers: usize) -> u32 {
     let percent = memory as f32 / total as f32;
-    #[expect(clippy::cast_possible_truncation, reason = "as floorf takes it")]
+    #[expect(clippy::cast_possible_truncation, reason = "floorf takes an f32")]
     let product = (f64::from(percent) * 40.0 * servers as f64) as f32;
     cut(product.into())
 }
@@ -90,14 +91,14 @@ mod tests {
     use crate::{Change, Node, Router};
 
     #[test]
-    fn some_counts_of_equal_servers_have_39_hashes_each() {
+    fn some_numbers_of_equal_servers_have_39_md5s_each() {
         let short = |servers: &usize| hashes(1, *servers as u64, *servers) == 39;
         let servers: Vec<_> = (1..=250).filter(short).collect();
         assert_eq!(servers, [61, 122, 237, 244]);
     }
 
     #[test]
-    fn one_that_is_down_is_as_one_that_is_not_there() -> Result<(), Error> {
+    fn a_server_that_is_down_is_left_out() -> Result<(), Error> {
         let server = |name: &str| Server::new(name).with_weight(3);
         let mut pool = Pool::new(Libketama, ["a:1", "b:1", "c:1"].map(server))?;
         pool.apply(&Change::reweight("b:1", 0))?;
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn one_server_and_none_and_a_nul() -> Result<(), Error> {
+    fn one_server_owns_every_key_and_a_key_ends_at_a_nul() -> Result<(), Error> {
         let one = Pool::new(Libketama, [Server::new("a:1")])?;
         assert_eq!(one.route(b"key").map(Node::name), Some("a:1"));
         assert_eq!(one.hash_key(b"key\0rest"), one.hash_key(b"key"));

@@ -1,27 +1,31 @@
-//! Cassandra: the partitioners' tokens, and routes and replicas by a map of tokens.
+//! Cassandra: tokens of keys, and owners and replicas by a map of tokens.
 //!
 //! Source: Apache Cassandra 3.11 to 5.0, `Murmur3Partitioner`, `RandomPartitioner`,
 //! `SimpleStrategy`, `NetworkTopologyStrategy`; tokens compared with those of cassandra-driver
-//! 3.30.1, replicas from source.
+//! 3.30.1, replicas written from the source.
 //!
-//! | what | value |
+//! | name | value |
 //! |---|---|
 //! | `Murmur3Partitioner` | the first half of `MurmurHash3_x64_128` with seed 0, as Java computes it |
 //! | `RandomPartitioner` | the absolute value of the MD5 digest, as a signed number |
-//! | owner | first token at or after that of the key, past the last one the first |
+//! | owner | first token at or after the key's token; past the last token, the first one |
 //! | `SimpleStrategy` | the next distinct nodes: [`replicas`](crate::RouterExt::replicas) with [`Spread::Nodes`](crate::Spread::Nodes) |
 //! | `NetworkTopologyStrategy` | [`network_topology`] |
 //!
-//! Keys are the bytes of a serialized partition key. Surprises: Java's bytes are signed, so that
-//! the up to 15 last bytes of a key, where any is 0x80 or above, give another token than the
-//! standard function; `Long.MIN_VALUE` becomes `Long.MAX_VALUE`. The empty key has the token 0
-//! of the driver here; a server does not take it.
+//! A key is the serialized partition key.
 //!
-//! Weights mean nothing to Cassandra: tokens are. Where no map is given, the tokens are even, in
-//! the order of the servers, as the manual has it for one token a node; a cluster with virtual
-//! nodes chose its own, and `nodetool ring` shows them. Of the 127 bits of `RandomPartitioner`
-//! the upper 64 decide here: a map whose tokens differ below only is refused, and a key that is
-//! within 2^-63 of the circle behind a token may be sent to it.
+//! Surprises:
+//!
+//! - Java's bytes are signed. If one of the last up to 15 bytes of a key is 0x80 or above, the token
+//!   differs from the standard function.
+//! - The token `Long.MIN_VALUE` becomes `Long.MAX_VALUE`.
+//! - The empty key has token 0, as in the driver; a server refuses it.
+//!
+//! Cassandra has no weights; tokens decide the shares. Without a map, the tokens are even, in the
+//! order of the servers, as the manual computes them for one token for each node. A cluster with
+//! virtual nodes has chosen its own tokens, and `nodetool ring` shows them. Of the 127 bits of
+//! `RandomPartitioner` only the upper 64 decide here: a map with tokens that differ only in lower
+//! bits is refused, and a key less than 2^-63 of the circle after a token may go to that token.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -52,7 +56,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let default = Cassandra::default();
     let cassandra = Cassandra {
@@ -89,15 +93,15 @@ const TOKENS: Param = Param::new(
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cassandra {
-    /// How keys get their tokens.
+    /// The partitioner: the function from keys to tokens.
     pub partitioner: Partitioner,
-    /// Which tokens the nodes have.
+    /// The tokens of the nodes.
     pub tokens: Tokens,
 }
 
 builder! { Cassandra: with_partitioner(partitioner: Partitioner), with_tokens(tokens: Tokens) }
 
-/// How keys get their tokens.
+/// The function from keys to tokens.
 ///
 /// ```
 /// use hashroute::compat::cassandra::Partitioner;
@@ -107,10 +111,10 @@ builder! { Cassandra: with_partitioner(partitioner: Partitioner), with_tokens(to
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Partitioner {
-    /// `Murmur3Partitioner`, the default since 1.2: tokens are all numbers of 64 bits.
+    /// `Murmur3Partitioner`, the default since 1.2: tokens are signed integers of 64 bits.
     #[default]
     Murmur3,
-    /// `RandomPartitioner`: tokens are from 0 to 2^127.
+    /// `RandomPartitioner`: tokens are between 0 and 2^127.
     Random,
 }
 
@@ -131,7 +135,7 @@ impl FromStr for Partitioner {
 }
 
 impl Partitioner {
-    /// The token of a key. Linear in the key.
+    /// Returns the token of a key. Linear in the key.
     ///
     /// ```
     /// use hashroute::compat::cassandra::Partitioner;
@@ -144,7 +148,8 @@ impl Partitioner {
         }
     }
 
-    /// Where a token stands on a circle of 64 bits; `None` for one that there is not.
+    /// Returns the point of a token on a circle of 64 bits; `None` if the partitioner has no such
+    /// token.
     fn point(self, token: i128) -> Option<u64> {
         match self {
             Self::Murmur3 => u64::try_from(token.checked_sub(i64::MIN.into())?).ok(),
@@ -152,8 +157,8 @@ impl Partitioner {
         }
     }
 
-    /// The token of the `index`-th of `count` nodes that share the circle evenly, as the manual
-    /// computes it.
+    /// Returns the token of the `index`-th of `count` nodes with even tokens, as the manual computes
+    /// it.
     fn even(self, index: usize, count: usize) -> i128 {
         let (first, bits) = match self {
             Self::Murmur3 => (i64::MIN.into(), 64),
@@ -164,7 +169,7 @@ impl Partitioner {
     }
 }
 
-/// Which tokens the nodes have.
+/// The tokens of the nodes.
 ///
 /// ```
 /// use hashroute::compat::cassandra::Tokens;
@@ -176,10 +181,10 @@ impl Partitioner {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Tokens {
-    /// One a node, evenly spread over the circle in the order of the servers.
+    /// One token for each node, evenly spread over the circle in the order of the servers.
     #[default]
     Even,
-    /// Those of each node, by its name. Tokens of nodes that are not there are left out.
+    /// The tokens of each node, by its name. Tokens of absent nodes are ignored.
     Map(Vec<(Box<str>, Vec<i128>)>),
 }
 
@@ -206,7 +211,8 @@ impl FromStr for Tokens {
 }
 
 impl Cassandra {
-    /// Every server with its tokens.
+    /// Returns all tokens with their owners; `None` for a server that is down. Its tokens stay in
+    /// the list, because two servers must not share a token even then.
     fn tokens(&self, servers: &[(NodeId, Server)]) -> Result<Vec<(i128, Option<NodeId>)>, Error> {
         let owner = |(id, server): &(NodeId, Server)| (!server.is_down()).then_some(*id);
         let Tokens::Map(map) = &self.tokens else {
@@ -224,7 +230,7 @@ impl Cassandra {
             let tokens = by_name.get(of.1.name()).filter(|tokens| !tokens.is_empty());
             let tokens = tokens.ok_or(Error::Unsupported {
                 what: Refusal::CassandraWithoutToken,
-                advice: "give its tokens in the map",
+                advice: "add its tokens to the map",
             })?;
             all.extend(tokens.iter().map(|token| (*token, owner(of))));
         }
@@ -247,7 +253,7 @@ impl System for Cassandra {
         points.sort_unstable();
         let twins = points.windows(2).find(|pair| pair[0].0 == pair[1].0);
         if let Some([_, (_, token, _)]) = twins {
-            let expected = format!("none as near to another as {}", 1_u64 << 63);
+            let expected = format!("a distance of at least {} between tokens", 1_u64 << 63);
             return Err(Error::parameter(TOKENS.name, token, expected));
         }
         let owned = points
@@ -287,12 +293,12 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_nobody_has_is_refused() -> Result<(), Error> {
+    fn an_unknown_name_in_the_map_is_refused() -> Result<(), Error> {
         let params = Params::default().with("tokens", "a=1;b=2;zzz=9");
         let error = DIALECT.build(["a", "b"].map(Server::new), &params);
         let error = error.unwrap_err().to_string();
         assert!(error.starts_with("tokens = \"zzz\""), "{error}");
-        // One that is yet to come.
+        // A node that is not up yet.
         let servers = [("a", 1), ("b", 1), ("zzz", 0)];
         let servers = servers.map(|(name, weight)| Server::new(name).with_weight(weight));
         let mut pool = super::pool(servers.into(), &params)?;
@@ -326,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_must_fit() {
+    fn a_map_that_does_not_fit_is_refused() {
         assert!(pool("a=1", &["a", "b"]).is_err(), "no token");
         assert!(pool("a=1;b=1", &["a", "b"]).is_err(), "twice");
         assert!(pool("a=9223372036854775808", &["a"]).is_err(), "too large");
@@ -361,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn simple_strategy_takes_the_next_distinct() -> Result<(), Error> {
+    fn simple_strategy_takes_the_next_distinct_nodes() -> Result<(), Error> {
         let pool = pool("a=0,10;b=20,30;c=40", &["a", "b", "c"])?;
         let key = KeyHash::from_raw(Partitioner::Murmur3.point(5).expect("a point"));
         let list = pool.replicas_hash(key, 3, Spread::Nodes);

@@ -1,9 +1,9 @@
-//! Tokens of keys.
+//! The tokens of keys.
 
 use md5::{Digest, Md5};
 
-/// The token of `Murmur3Partitioner`: the first half of `MurmurHash3_x64_128` with seed 0, but
-/// with the bytes of the last, partial block extended by their sign.
+/// Returns the token of `Murmur3Partitioner`: the first half of `MurmurHash3_x64_128` with seed 0,
+/// but with the bytes of the last, partial block sign-extended.
 ///
 /// Source: Austin Appleby's function, <https://github.com/aappleby/smhasher>, in the form of
 /// Cassandra's `MurmurHash.hash3_x64_128`.
@@ -20,8 +20,8 @@ pub fn murmur3_token(key: &[u8]) -> i64 {
     }
 }
 
-/// The token of `RandomPartitioner`: the absolute value of the MD5 digest, a signed number in
-/// big-endian order. The one digest whose value would be 2^127 gives 2^127 - 1.
+/// Returns the token of `RandomPartitioner`: the absolute value of the MD5 digest as a signed
+/// big-endian number. The digest of -2^127 gives 2^127 - 1, because `i128` cannot hold 2^127.
 ///
 /// ```
 /// use hashroute::compat::cassandra::random_token;
@@ -72,13 +72,13 @@ fn mix(mut hash: u64) -> u64 {
     hash ^ hash >> 33
 }
 
-/// A little-endian word of whole blocks, whose bytes Java takes without their sign.
+/// Returns a little-endian word of a whole block: Java masks these bytes to unsigned values.
 fn word(bytes: &[u8]) -> u64 {
     let bytes = bytes.iter().rev();
     bytes.fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// A little-endian word of the rest, whose bytes Java takes with their sign.
+/// Returns a little-endian word of the partial block: Java shifts these bytes with their sign.
 fn signed(bytes: &[u8]) -> u64 {
     let extended = bytes.iter().map(|&byte| match byte {
         0x80.. => u64::from(byte) | !0xff,
@@ -92,9 +92,9 @@ fn signed(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    /// Where no byte of the last block has a sign, it is the standard function.
+    /// Only a negative byte in the last block makes a difference.
     #[test]
-    fn is_the_standard_function_below_0x80() {
+    fn equals_the_standard_function_below_0x80() {
         let bytes: [u8; 64] = core::array::from_fn(|i| (i * 7 % 128).to_le_bytes()[0]);
         for len in 0..=bytes.len() {
             let key = &bytes[..len];
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_number_is_no_token() {
+    fn the_smallest_integer_is_no_token() {
         let key = [
             0xee, 0x96, 0x16, 0x29, 0xb0, 0xb5, 0xad, 0x1d, 0x31, 0x9e, 0x18, 0xe8, 0x38, 0x92,
             0xdb, 0xed,

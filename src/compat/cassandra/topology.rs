@@ -1,4 +1,4 @@
-//! Replicas by data centre and rack.
+//! Replicas by data centre and rack: `NetworkTopologyStrategy`.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -6,15 +6,15 @@ use core::ops::ControlFlow;
 
 use crate::{KeyHash, Node, NodeId, Router};
 
-/// The natural replicas of `NetworkTopologyStrategy`: so many in each data centre, which is a
-/// node's zone, on different racks of it where possible.
+/// Returns the natural replicas of `NetworkTopologyStrategy`: a given number in each data centre, on
+/// different racks if possible. The data centre of a node is its zone.
 ///
-/// The ring is walked once. A node of a data centre that lacks replicas is taken if its rack
-/// has none yet, or if the data centre has fewer racks than replicas and one of those that are
-/// lacking may be repeated. So the list can differ from that of
-/// [`Spread::Zones`](crate::Spread::Zones), and a data centre with fewer nodes than replicas
-/// gives all it has. Of a data centre that is named twice, the last number counts. O(points) at
-/// worst. Replicas do not depend on who is down, so give a router in which nobody is.
+/// Walks the ring once. A node is taken if its data centre lacks replicas and its rack has none yet.
+/// If a data centre has fewer racks than replicas, as many nodes on used racks are taken as racks
+/// are missing. So the list can differ from [`Spread::Zones`](crate::Spread::Zones). A data centre
+/// with fewer nodes than replicas gives all its nodes. If a data centre is named twice, the last
+/// number counts. O(points) at worst. In Cassandra replicas do not depend on which nodes are down,
+/// so give a router in which no node is down.
 ///
 /// ```
 /// use hashroute::compat::{Pool, Server, cassandra::{Cassandra, network_topology}};
@@ -58,14 +58,14 @@ pub fn network_topology<R: Router + ?Sized>(
     list
 }
 
-/// What a data centre still needs.
+/// The replicas that a data centre still needs.
 #[derive(Default)]
 struct Centre<'a> {
-    /// Its racks, and whether they have a replica.
+    /// Its racks, each with whether it has a replica.
     racks: BTreeMap<Option<&'a str>, bool>,
-    /// Replicas.
+    /// The number of replicas still to find.
     lacking: usize,
-    /// Replicas that may be on a rack that has one.
+    /// The number of replicas that may still be on a rack that already has one.
     repeats: usize,
 }
 
@@ -91,7 +91,7 @@ fn centres<'a, R: Router + ?Sized>(
 }
 
 impl<'a> Centre<'a> {
-    /// Whether this node of it becomes a replica.
+    /// Returns whether this node of the data centre becomes a replica, and counts it.
     fn takes(&mut self, id: NodeId, node: &'a Node, list: &[NodeId]) -> bool {
         if self.lacking == 0 {
             return false;
@@ -121,7 +121,7 @@ mod tests {
     use crate::compat::Pool;
     use crate::compat::cassandra::{Cassandra, Tokens};
 
-    /// Nodes named by their position on the ring, each with the next token: "dc/rack/name".
+    /// Builds a ring of nodes "dc/rack/name", in the order of their tokens.
     fn ring(nodes: &[&str]) -> Result<Pool, Error> {
         let mut tokens: BTreeMap<&str, Vec<i128>> = BTreeMap::new();
         let mut servers = Vec::new();
@@ -143,7 +143,7 @@ mod tests {
         Pool::new(cassandra, servers)
     }
 
-    /// The replicas of a key whose token is before all.
+    /// Returns the names of the replicas of a key before all tokens.
     fn list(nodes: &[&str], factors: &[(&str, usize)]) -> Result<String, Error> {
         let ring = ring(nodes)?;
         let list = network_topology(&ring, KeyHash::from_raw(1 << 63), factors);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn racks_first_while_there_are_enough() -> Result<(), Error> {
+    fn replicas_are_on_different_racks_while_there_are_enough() -> Result<(), Error> {
         let nodes = ["x/1/a", "x/1/b", "x/2/c", "x/3/d"];
         assert_eq!(list(&nodes, &[("x", 1)])?, "a");
         assert_eq!(list(&nodes, &[("x", 2)])?, "ac");
@@ -162,9 +162,9 @@ mod tests {
         Ok(())
     }
 
-    /// Two racks for three replicas: one repeat, taken where it is first met.
+    /// Two racks for three replicas: one rack has two.
     #[test]
-    fn repeats_are_taken_where_they_are_met() -> Result<(), Error> {
+    fn a_rack_is_used_twice_at_its_first_chance() -> Result<(), Error> {
         let nodes = ["x/1/a", "x/1/b", "x/1/c", "x/2/d"];
         assert_eq!(list(&nodes, &[("x", 3)])?, "abd");
         assert_eq!(list(&nodes, &[("x", 2)])?, "ad");
@@ -172,14 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn a_node_met_again_is_no_repeat() -> Result<(), Error> {
+    fn a_node_is_taken_only_once() -> Result<(), Error> {
         let nodes = ["x/1/a", "x/1/a", "x/1/b", "x/1/c"];
         assert_eq!(list(&nodes, &[("x", 3)])?, "abc");
         Ok(())
     }
 
     #[test]
-    fn data_centres_are_apart() -> Result<(), Error> {
+    fn each_data_centre_has_its_own_replicas() -> Result<(), Error> {
         let nodes = ["x/1/a", "y/1/b", "x/1/c", "y/2/d", "x/2/e", "z/1/f"];
         assert_eq!(list(&nodes, &[("x", 2), ("y", 2)])?, "abde");
         assert_eq!(list(&nodes, &[("y", 1)])?, "b");
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_and_no_zones() -> Result<(), Error> {
+    fn a_ring_without_zones_has_no_replicas() -> Result<(), Error> {
         let none = Pool::new(Cassandra::default(), [])?;
         assert!(network_topology(&none, KeyHash::from_raw(0), &[("x", 3)]).is_empty());
         let plain = Pool::new(Cassandra::default(), [Node::new("a").into()])?;

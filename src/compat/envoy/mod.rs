@@ -1,23 +1,22 @@
 //! Envoy: clusters with `lb_policy` `RING_HASH` or `MAGLEV`.
 //!
-//! Source: Envoy 1.40.0, `ring_hash_lb`, `maglev_lb` and `thread_aware_lb_impl`; compared with it
-//! running.
+//! Source: Envoy 1.40.0, `ring_hash_lb`, `maglev_lb` and `thread_aware_lb_impl`; compared with a
+//! running copy.
 //!
 //! | policy | points or cells | lookup |
 //! |---|---|---|
-//! | `RING_HASH` | the hash of `LABEL_n`, about 1024 in all, dealt out by weight | first point at or after the key's hash |
-//! | `MAGLEV` | 65537 cells; the servers choose in order of their labels, by weight | the key's hash, modulo |
+//! | `RING_HASH` | the hash of `LABEL_n`; about 1024 points in total, divided by weight | first point at or after the key's hash |
+//! | `MAGLEV` | 65537 cells; servers claim cells in the order of their labels, by weight | the key's hash, modulo the number of cells |
 //!
-//! A server's label is its `hash_key` in the metadata `envoy.lb`, else its host name with
-//! `use_hostname_for_hashing`, else `IP:PORT`. The key is always hashed with XXH64, also when the
-//! points are `MURMUR_HASH_2`. The order of the servers matters to `RING_HASH` when the ring is so
-//! small that points cannot be dealt out evenly, and to `hash_balance_factor`.
-//!
-//! Servers that are down are left out, as Envoy does as long as at least half are healthy; with
-//! fewer it panics and uses all of them, which is not modelled.
-//!
-//! With `hash_balance_factor` a server that holds more than its part of the load hands the key to
-//! the others in an order that is shuffled by the key's hash. Beyond 64 servers that takes memory.
+//! - A server's label is its `hash_key` in the metadata `envoy.lb`; else its host name, with
+//!   `use_hostname_for_hashing`; else `IP:PORT`.
+//! - The key is always hashed with XXH64, even if the points are `MURMUR_HASH_2`.
+//! - The order of the servers matters to `RING_HASH` if points cannot be divided evenly, and to
+//!   `hash_balance_factor`.
+//! - Servers that are down are left out, as in Envoy while at least half are healthy. With fewer,
+//!   Envoy enters panic mode and uses all of them; this is not modelled.
+//! - With `hash_balance_factor`, an overloaded server hands the key to another one, in an order that
+//!   the key's hash shuffles. With more than 64 servers this allocates memory.
 
 use core::str::FromStr;
 
@@ -54,7 +53,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let default = Envoy::default();
     let system = Envoy {
@@ -73,7 +72,7 @@ const POLICY: Param = Param::new("policy", "RING_HASH", "lb_policy: RING_HASH or
 const HASH_FUNCTION: Param = Param::new(
     "hash-function",
     "XX_HASH",
-    "of the points of RING_HASH: XX_HASH or MURMUR_HASH_2",
+    "the hash of RING_HASH's points: XX_HASH or MURMUR_HASH_2",
 );
 
 const MIN_RING_SIZE: Param = Param::new(
@@ -154,7 +153,7 @@ builder! { Envoy:
     with_balance_factor(balance_factor: u32),
 }
 
-/// How a cluster places keys.
+/// The load balancing policy of a cluster.
 ///
 /// ```
 /// use hashroute::compat::envoy::LbPolicy;
@@ -183,7 +182,7 @@ impl FromStr for LbPolicy {
     }
 }
 
-/// What hashes the points of a ring.
+/// The hash function of a ring's points.
 ///
 /// ```
 /// use hashroute::compat::envoy::RingFunction;
@@ -196,7 +195,7 @@ pub enum RingFunction {
     /// `XX_HASH`: XXH64.
     #[default]
     XxHash,
-    /// `MURMUR_HASH_2`: what libstdc++ hashes strings with.
+    /// `MURMUR_HASH_2`: the string hash of libstdc++.
     Murmur2,
 }
 
@@ -273,7 +272,8 @@ impl System for Envoy {
     }
 }
 
-/// In each round those servers take a cell whose part of the rounds, by weight, has come.
+/// Fills the table in rounds. In each round, a server claims a cell if its weight x the number of
+/// rounds has reached its next target.
 fn maglev(shares: &[Share<'_>], size: u64) -> Result<Layout, Error> {
     let mut table = Table::new(size)?;
     let heaviest = shares.iter().map(|share| share.weight).fold(0.0, f64::max);

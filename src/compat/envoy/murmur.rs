@@ -1,4 +1,4 @@
-//! `MURMUR_HASH_2`: the 64-bit `MurmurHash64A` of Austin Appleby, as libstdc++ has it.
+//! `MURMUR_HASH_2`: Austin Appleby's 64-bit `MurmurHash64A`, with the seed of libstdc++.
 
 const FACTOR: u64 = 0xc6a4_a793_5bd1_e995;
 const SEED: u64 = 0xc70f_6907;

@@ -1,4 +1,4 @@
-//! `hash_balance_factor`: who takes the key when its owner holds too much.
+//! `hash_balance_factor`: the server that takes a key if its owner is overloaded.
 
 use smallvec::SmallVec;
 
@@ -14,18 +14,19 @@ pub(super) fn choose(
     servers: &[(NodeId, Server)],
     loads: &dyn Fn(NodeId) -> u64,
 ) -> NodeId {
-    // Envoy counts in 32 bits, which a great factor overflows.
+    // Envoy computes in 32 bits that wrap: a large factor overflows.
     let held = |id| u32::try_from(loads(id)).unwrap_or(u32::MAX);
     let active = servers.iter().map(|(id, _)| held(*id));
     let active = active.fold(0, u32::wrapping_add);
     let slots = active.wrapping_add(1).wrapping_mul(factor).wrapping_add(99) / 100;
     let total = total_weight(servers);
-    // 1 and less is no overload: a server may hold its slots and one more.
+    // Up to 1 is no overload, so a server with all its slots full takes one request more.
     let overload = |(id, server): (NodeId, &Server)| {
         let weight = f64::from(server.weight()) / total as f64;
         f64::from(held(id)) / ceil(f64::from(slots) * weight).max(1.0)
     };
     let all = || up(servers).map(|member| (member.0, overload(member)));
+    // The usual case allocates nothing: only the owner's load is needed.
     let Some((_, own)) = all().find(|(id, _)| *id == owner) else {
         return owner;
     };
@@ -59,7 +60,7 @@ const WORDS: usize = 624;
 const MIDDLE: usize = 397;
 
 impl Twister {
-    /// Seeded with the lower half of a hash.
+    /// Seeds with the lower half of a hash.
     fn new(hash: u64) -> Self {
         let mut state = [0; WORDS];
         let mut word = (hash & 0xffff_ffff) as u32;
@@ -89,8 +90,8 @@ impl Twister {
         word ^ (word >> 18)
     }
 
-    /// One of the first `count` numbers, from 1 on: whole steps, and what is left over is drawn
-    /// anew.
+    /// Draws a number below `count`. Divides by an equal step for each number, and draws again for
+    /// the remainder, so all numbers are equally likely.
     fn below(&mut self, count: usize) -> usize {
         let step = (1_u64 << 32) / (count as u64).max(1);
         loop {
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_numbers_that_the_standard_names() {
+    fn the_10000th_number_is_the_one_of_the_standard() {
         // C++ requires the 10000th number after the seed 5489 to be this one.
         let mut random = Twister::new(5489);
         let last = (0..10_000).fold(0, |_, _| random.next());

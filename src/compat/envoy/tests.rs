@@ -28,7 +28,7 @@ fn owners(pool: &Pool) -> Vec<Option<&str>> {
 }
 
 #[test]
-fn labels_are_hashed_in_place_of_names() -> Result<(), Error> {
+fn labels_are_hashed_instead_of_names() -> Result<(), Error> {
     let labels = servers(3).into_iter().enumerate();
     let labelled: Vec<_> = labels
         .map(|(at, server)| server.with_label(format!("10.0.0.{}:80", at + 1)))
@@ -45,7 +45,7 @@ fn labels_are_hashed_in_place_of_names() -> Result<(), Error> {
 }
 
 #[test]
-fn a_server_that_is_down_is_as_good_as_not_there() -> Result<(), Error> {
+fn a_server_that_is_down_is_left_out() -> Result<(), Error> {
     let [mut down, without] = [servers(3), servers(3)];
     down[1] = down[1].clone().down();
     let without = [&without[..1], &without[2..]].concat();
@@ -58,7 +58,7 @@ fn a_server_that_is_down_is_as_good_as_not_there() -> Result<(), Error> {
 }
 
 #[test]
-fn one_server_and_none() -> Result<(), Error> {
+fn one_server_owns_every_key_and_none_owns_none() -> Result<(), Error> {
     for pool in both(&servers(1))? {
         assert!(
             owners(&pool)
@@ -76,7 +76,7 @@ fn one_server_and_none() -> Result<(), Error> {
 }
 
 #[test]
-fn sizes_of_rings() -> Result<(), Error> {
+fn a_ring_keeps_to_its_sizes() -> Result<(), Error> {
     let len = |weights: &[u32], sizes: [u64; 2]| {
         let system = Envoy {
             min_ring_size: sizes[0],
@@ -99,7 +99,7 @@ fn sizes_of_rings() -> Result<(), Error> {
 }
 
 #[test]
-fn a_busy_server_overflows() -> Result<(), Error> {
+fn a_busy_server_hands_requests_to_others() -> Result<(), Error> {
     for policy in ["RING_HASH", "MAGLEV"] {
         let params = Params::default()
             .with("policy", policy)
@@ -111,7 +111,7 @@ fn a_busy_server_overflows() -> Result<(), Error> {
             assert!(pool.acquire_hash(key).is_some());
         }
         for (id, _) in pool.nodes() {
-            // ceil(1.25 * 1000 / 100), and one more
+            // ceil(1.25 * 1000 / 100) slots, and one request more.
             assert!(pool.load(id) <= 14, "{}", pool.load(id));
         }
         assert_eq!(pool.choose(key, &|_| 0), owner);
@@ -121,7 +121,7 @@ fn a_busy_server_overflows() -> Result<(), Error> {
 }
 
 #[test]
-fn everybody_overloaded_takes_the_least() -> Result<(), Error> {
+fn if_all_are_overloaded_a_weighted_server_is_chosen() -> Result<(), Error> {
     let system = Envoy {
         balance_factor: 100,
         ..Envoy::default()
@@ -136,7 +136,7 @@ fn everybody_overloaded_takes_the_least() -> Result<(), Error> {
 }
 
 #[test]
-fn options_that_cannot_be() {
+fn wrong_options_are_refused() {
     let dialect = super::super::find("envoy").expect("a dialect");
     for (name, value) in [
         ("policy", "RANDOM"),
@@ -160,14 +160,14 @@ fn options_that_cannot_be() {
 }
 
 #[test]
-fn a_factor_that_overflows() -> Result<(), Error> {
+fn a_factor_overflows_as_in_envoy() -> Result<(), Error> {
     let params = Params::default().with("balance-factor", "2147483647");
     let servers = ["10.0.0.1:80", "10.0.0.2:80", "10.0.0.3:80"].map(Server::new);
     let pool = pool(servers.into(), &params)?;
     for _ in 0..6 {
         assert!(pool.acquire(b"key1").is_some());
     }
-    // As Envoy 1.40.0 spreads six requests that it holds.
+    // Envoy 1.40.0 spreads six held requests in this way.
     let mut held: Vec<_> = pool.nodes().iter().map(|(id, _)| pool.load(id)).collect();
     held.sort_unstable();
     assert_eq!(held, [0, 2, 4]);
@@ -192,7 +192,7 @@ fn the_order_of_the_servers_does_not_matter_to_maglev() -> Result<(), Error> {
 }
 
 #[test]
-fn a_server_of_half_the_weight_has_a_cell_of_the_second_round() -> Result<(), Error> {
+fn a_server_of_half_the_weight_claims_a_cell_in_rounds_1_and_2() -> Result<(), Error> {
     let [light, heavy] = ["a", "b"].map(Server::new);
     let pool = small(3, vec![light, heavy.with_weight(2)])?;
     let owner = |cell| pool.route_hash(crate::KeyHash::from_raw(cell));
@@ -202,7 +202,7 @@ fn a_server_of_half_the_weight_has_a_cell_of_the_second_round() -> Result<(), Er
 }
 
 #[test]
-fn a_server_may_hold_one_though_the_slots_overflow_to_none() -> Result<(), Error> {
+fn a_server_may_hold_one_request_if_its_slots_overflow_to_0() -> Result<(), Error> {
     let system = Envoy {
         balance_factor: 1 << 30,
         ..Envoy::default()
@@ -210,7 +210,7 @@ fn a_server_may_hold_one_though_the_slots_overflow_to_none() -> Result<(), Error
     let pool = Pool::new(system, servers(2))?;
     let key = pool.hash_key(b"key").expect("a hash");
     let owner = pool.choose(key, &|_| 0);
-    // 3 are held, so there are 2^32 slots, which are 0.
+    // 3 requests are held, so there are 2^32 slots, which wrap to 0.
     let chosen = pool.choose(key, &|id| if Some(id) == owner { 2 } else { 1 });
     assert!(chosen.is_some() && chosen != owner);
     Ok(())

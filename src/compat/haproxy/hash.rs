@@ -1,4 +1,4 @@
-//! The hash functions of HAProxy: all of 32 bits, over unsigned bytes.
+//! The hash functions of HAProxy. All have 32 bits and read bytes as unsigned.
 
 use core::str::FromStr;
 
@@ -21,7 +21,7 @@ pub enum ServerHash {
     Sdbm,
     /// `djb2`: h = c + 33 h, from 5381.
     Djb2,
-    /// `wt6`: two words rotated by what was read.
+    /// `wt6`: two words that are rotated by amounts from earlier bytes.
     Wt6,
     /// `crc32`: the CRC-32 of zlib.
     Crc32,
@@ -76,8 +76,8 @@ fn wt6(key: &[u8]) -> u32 {
     low ^ high
 }
 
-/// Decides the points, and is what `avalanche` does: Bob Jenkins' integer hash in six steps, times a
-/// prime. One to one, so no two points of different numbers fall together.
+/// Hashes a number, for points and for `avalanche`: Bob Jenkins's integer hash in six steps, times a
+/// prime. It is one-to-one, so different numbers never give the same point.
 pub(super) fn full_hash(number: u32) -> u32 {
     let mut a = number;
     a = a.wrapping_add(0x7ed5_5d16).wrapping_add(a << 12);

@@ -1,20 +1,22 @@
-//! HAProxy: `hash-type consistent` and `hash-type map-based` in a `backend` or `listen` section.
+//! HAProxy: `hash-type consistent` and `hash-type map-based` of a `backend` or `listen` section.
 //!
-//! Source: HAProxy 2.6.12, `lb_chash`, `lb_map` and `backend`; compared with it running.
+//! Source: HAProxy 2.6.12, `lb_chash`, `lb_map` and `backend`; compared with a running copy.
 //!
 //! | method | points or cells | lookup |
 //! |---|---|---|
-//! | `consistent` | 16 x weight for the server's `id`: an integer hash of `id` x 4096 + n | the point that is nearest, either way |
-//! | `map-based` | one for each unit of weight, weights divided by their common factor | the key's hash, modulo |
+//! | `consistent` | 16 x weight points for each server: an integer hash of `id` x 4096 + n | the nearest point in either direction |
+//! | `map-based` | one cell for each unit of weight, weights divided by their common factor | the key's hash, modulo the number of cells |
 //!
-//! A server's label is its `id`, a number; without one it is its position in the section, from 1.
-//! Names and addresses play no part, so a server that is inserted without an `id` renumbers those
-//! after it. The key is hashed with one of four functions; `avalanche` mixes the result once more.
-//! `balance hdr(..)` sends an absent or empty value round robin; here the empty key is routed by
-//! its hash, as `balance hash` does. `balance source` is not a hash of bytes and not spoken here.
-//!
-//! With `hash-balance-factor` the first server clockwise from the nearest point that holds less
-//! than its part of the load takes the key.
+//! - A server's label is its `id`, a number. Without an `id`, it is the server's position in the
+//!   section, from 1.
+//! - Names and addresses do not count, so a server that is inserted without an `id` renumbers the
+//!   servers after it.
+//! - The key is hashed with one of four functions; `avalanche` mixes the result once more.
+//! - `balance hdr(..)` sends a missing or empty value round robin; here the empty key is routed by
+//!   its hash, as `balance hash` does.
+//! - `balance source` is no hash of bytes and is not supported.
+//! - With `hash-balance-factor`, the key goes to the first server clockwise from the nearest point
+//!   that holds less than its share of the load.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -45,7 +47,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let default = HaProxy::default();
     let system = HaProxy {
@@ -95,13 +97,13 @@ const BALANCE_FACTOR: Param = Param::new(
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HaProxy {
-    /// The first word of `hash-type`.
+    /// The first word of `hash-type`: the method.
     pub method: HashType,
-    /// The second: the hash of the key.
+    /// The second word of `hash-type`: the hash of the key.
     pub function: ServerHash,
     /// Whether `hash-type` ends in `avalanche`.
     pub avalanche: bool,
-    /// `hash-balance-factor`: 0, or from 101 to 2^31 - 1. Only `consistent` heeds it.
+    /// `hash-balance-factor`: 0, or from 101 to 2^31 - 1. Only `consistent` uses it.
     pub balance_factor: u32,
 }
 
@@ -123,7 +125,7 @@ builder! { HaProxy:
     with_balance_factor(balance_factor: u32),
 }
 
-/// How hashes become servers.
+/// The mapping from hashes to servers.
 ///
 /// ```
 /// use hashroute::compat::haproxy::HashType;
@@ -136,7 +138,7 @@ pub enum HashType {
     /// `consistent`: the nearest point of a ring.
     #[default]
     Consistent,
-    /// `map-based`: modulo, over slots interleaved by weight.
+    /// `map-based`: the hash modulo the number of cells, which are interleaved by weight.
     MapBased,
 }
 
@@ -156,7 +158,7 @@ impl FromStr for HashType {
     }
 }
 
-/// The most that HAProxy takes for `hash-balance-factor`.
+/// The maximum `hash-balance-factor` in HAProxy.
 const MAX_FACTOR: u32 = 0x7fff_ffff;
 
 impl System for HaProxy {
@@ -214,6 +216,7 @@ impl System for HaProxy {
         let slots = Slots::new(self.balance_factor, servers, loads);
         let (mut found, mut full) = (None, None);
         let _ = layout.walk(KeyHash::from_raw(hash), &mut |id| {
+            // The next point may be of the same server: do not compute its slots again.
             if full == Some(id) {
                 return ControlFlow::Continue(());
             }
@@ -224,7 +227,7 @@ impl System for HaProxy {
             full = Some(id);
             ControlFlow::Continue(())
         });
-        // Having gone round in vain, HAProxy is left with the last point of all.
+        // After a full turn without room, HAProxy ends at the last point of the ring.
         found.or_else(|| {
             let ids = ids(servers).ok()?;
             points(servers, &ids).max().map(|(_, id)| id)
@@ -232,18 +235,18 @@ impl System for HaProxy {
     }
 }
 
-/// HAProxy counts requests in 32 bits.
+/// Cuts a load to 32 bits, in which HAProxy counts requests.
 fn requests(load: u64) -> u32 {
     u32::try_from(load).unwrap_or(u32::MAX)
 }
 
-/// How many requests each server may hold: the total, cut by weight so that the parts add up. All
-/// of it in 32 bits that wrap, as a great factor makes them do.
+/// The number of requests that each server may hold: the total, divided by weight so that the parts
+/// sum to it. All in 32 bits that wrap, as in HAProxy; a large factor makes them wrap.
 #[derive(Debug)]
 struct Slots {
-    /// For each unit of weight.
+    /// The requests for each unit of weight.
     each: u32,
-    /// What is left to hand out.
+    /// The remainder to distribute.
     rest: u32,
     weight: u32,
 }
@@ -278,10 +281,10 @@ impl Slots {
     }
 }
 
-/// The points of a unit of weight.
+/// The number of points for a unit of weight.
 const SCALE: u32 = 16;
 
-/// The servers that are up, with as much weight as they have points.
+/// Returns the servers that are up, each with its number of points as weight.
 fn up(servers: &[(NodeId, Server)]) -> impl Iterator<Item = (NodeId, u32)> {
     let up = servers.iter().filter(|(_, server)| !server.is_down());
     up.map(|(id, server)| (*id, server.weight() * SCALE))
@@ -289,13 +292,13 @@ fn up(servers: &[(NodeId, Server)]) -> impl Iterator<Item = (NodeId, u32)> {
 
 fn ring(servers: &[(NodeId, Server)], ids: &[u32]) -> Result<Layout, Error> {
     check_capacity(up(servers).map(|(_, weight)| u64::from(weight)).sum())?;
-    // The points of a server depend on the lower 20 bits alone.
+    // id x 4096 in 32 bits keeps only the lower 20 bits of the id.
     let mut taken = alloc::collections::BTreeSet::new();
     if let Some(id) = ids.iter().find(|id| !taken.insert(*id % (1 << 20))) {
         return Err(Error::parameter(
             "id",
             id,
-            "no other id that is equal to it modulo 2^20",
+            "an id that differs from all others modulo 2^20",
         ));
     }
     Layout::circle(32, Rule::Nearest, points(servers, ids).collect())
@@ -310,7 +313,8 @@ fn points(servers: &[(NodeId, Server)], ids: &[u32]) -> impl Iterator<Item = (u6
     })
 }
 
-/// The `id` of each server: its label, or the next number that nobody has, counted by position.
+/// Returns the `id` of each server: its label, or its position from 1, or the next free number if
+/// another server has that one as its label.
 fn ids(servers: &[(NodeId, Server)]) -> Result<Vec<u32>, Error> {
     let wrong = |label: &str, expected: &str| Err(Error::parameter("id", label, expected));
     let mut taken = alloc::collections::BTreeSet::new();
@@ -339,10 +343,11 @@ fn ids(servers: &[(NodeId, Server)]) -> Result<Vec<u32>, Error> {
     Ok(ids.collect())
 }
 
-/// How many steps the map may take to make: slots times servers.
+/// The maximum number of steps to build the map: cells x servers.
 const MAP_STEPS: u64 = 1 << 32;
 
-/// Slots in which the servers take turns by weight.
+/// Builds cells in which the servers take turns by weight. The weight of a server that is down
+/// still counts for the common factor, as in HAProxy.
 fn map(servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
     let weights = servers.iter().map(|(_, server)| server.weight());
     let factor = weights.fold(0, gcd).max(1);

@@ -23,7 +23,7 @@ fn owners(pool: &Pool) -> Vec<Option<&str>> {
 }
 
 #[test]
-fn positions_are_ids_and_skip_those_that_are_taken() -> Result<(), Error> {
+fn a_position_is_an_id_unless_it_is_taken() -> Result<(), Error> {
     let ids_of = |labels: [Option<&str>; 4]| -> Result<Vec<u32>, Error> {
         let servers: Vec<_> = labels
             .iter()
@@ -42,7 +42,7 @@ fn positions_are_ids_and_skip_those_that_are_taken() -> Result<(), Error> {
         assert!(ids_of([Some(label), None, None, None]).is_err(), "{label}");
     }
     assert!(ids_of([Some("7"), Some("7"), None, None]).is_err());
-    // Numbers are dealt out by whole ids; the points alone are of 20 bits.
+    // Whole ids decide which numbers are free; only points use 20 bits of them.
     assert_eq!(
         ids_of([Some("1048578"), None, None, None])?,
         [1_048_578, 2, 3, 4]
@@ -60,13 +60,13 @@ fn positions_are_ids_and_skip_those_that_are_taken() -> Result<(), Error> {
 }
 
 #[test]
-fn a_factor_that_overflows() -> Result<(), Error> {
+fn a_factor_overflows_as_in_haproxy() -> Result<(), Error> {
     let params = Params::default().with("balance-factor", "2147483647");
     let pool = super::pool(servers(3), &params)?;
     for _ in 0..6 {
         assert!(pool.acquire(b"key1").is_some());
     }
-    // As HAProxy 2.6.12 spreads six requests that it holds.
+    // HAProxy 2.6.12 spreads six held requests in this way.
     let mut held: Vec<_> = pool.nodes().iter().map(|(id, _)| pool.load(id)).collect();
     held.sort_unstable();
     assert_eq!(held, [1, 2, 3]);
@@ -76,7 +76,7 @@ fn a_factor_that_overflows() -> Result<(), Error> {
 }
 
 #[test]
-fn names_play_no_part_and_ids_do() -> Result<(), Error> {
+fn ids_count_and_names_do_not() -> Result<(), Error> {
     for method in [HashType::Consistent, HashType::MapBased] {
         let plain = pool(method, servers(3))?;
         let labels = servers(3).into_iter().zip(["1", "2", "3"]);
@@ -108,7 +108,7 @@ fn a_server_that_is_down_keeps_its_number() -> Result<(), Error> {
 }
 
 #[test]
-fn one_server_and_none() -> Result<(), Error> {
+fn one_server_owns_every_key_and_none_owns_none() -> Result<(), Error> {
     for method in [HashType::Consistent, HashType::MapBased] {
         let one = pool(method, servers(1))?;
         assert!(owners(&one).iter().all(|owner| *owner == Some("s1")));
@@ -146,7 +146,7 @@ fn the_weight_of_a_server_that_is_down_counts_for_the_common_factor() -> Result<
 }
 
 #[test]
-fn a_busy_server_overflows_to_one_with_room() -> Result<(), Error> {
+fn a_busy_server_hands_requests_to_one_with_room() -> Result<(), Error> {
     let params = Params::default().with("balance-factor", "125");
     let pool = super::pool(servers(4), &params)?;
     let key = pool.hash_key(b"hot").expect("a hash");
@@ -182,7 +182,7 @@ fn loads_leave_with_their_server() -> Result<(), Error> {
 }
 
 #[test]
-fn every_way_to_ask_heeds_what_the_servers_hold() -> Result<(), Error> {
+fn every_lookup_uses_the_present_load() -> Result<(), Error> {
     let params = Params::default().with("balance-factor", "125");
     let mut pool = super::pool(servers(3), &params)?;
     let key = pool.hash_key(b"hot").expect("a hash");
@@ -193,7 +193,7 @@ fn every_way_to_ask_heeds_what_the_servers_hold() -> Result<(), Error> {
     let id = |node: &Node| pool.nodes().id(node.name());
     assert_eq!(pool.route(b"hot").and_then(id), now);
 
-    // Whoever comes in the place of one that left does not lose for what that one held.
+    // A server that takes the id of one that left starts without its load.
     let name = idle.and_then(|id| pool.nodes().name(id));
     let name = name.expect("one that is up").to_string();
     pool.apply(&Change::remove(&*name))?;
@@ -218,7 +218,7 @@ fn every_way_to_ask_heeds_what_the_servers_hold() -> Result<(), Error> {
 }
 
 #[test]
-fn options_that_cannot_be() {
+fn wrong_options_are_refused() {
     let dialect = super::super::find("haproxy").expect("a dialect");
     for (name, value) in [
         ("method", "nearest"),
@@ -238,7 +238,7 @@ fn options_that_cannot_be() {
 }
 
 #[test]
-fn a_map_does_not_look_at_loads() -> Result<(), Error> {
+fn a_map_does_not_depend_on_loads() -> Result<(), Error> {
     let system = HaProxy {
         method: HashType::MapBased,
         balance_factor: 125,

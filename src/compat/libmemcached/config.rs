@@ -1,5 +1,5 @@
-//! libmemcached's configuration string, statement by statement: each acts on what the ones
-//! before it have set, so their order decides routes.
+//! Reads libmemcached's configuration string, statement by statement. A statement acts on the
+//! settings so far, so the order of the statements decides routes.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -13,7 +13,7 @@ use crate::compat::parts::hashkit::Function;
 use crate::registry::{Config, Scheme, Unknown};
 use crate::strategy::Params;
 
-/// What no route depends on.
+/// Options that do not change any route.
 const OTHERS: [&str; 25] = [
     "BINARY-PROTOCOL",
     "BUFFER-REQUESTS",
@@ -42,7 +42,7 @@ const OTHERS: [&str; 25] = [
     "VERIFY-KEY",
 ];
 
-/// The functions that the string may name.
+/// The hash functions that the string may name.
 const HASHES: &str = "one of: MD5, CRC, FNV1_64, FNV1A_64, FNV1_32, FNV1A_32, MURMUR, JENKINS";
 
 pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, Error> {
@@ -58,7 +58,7 @@ pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, 
     Ok(vec![client.config(dialect)])
 }
 
-/// The statements with their lines: what stands between blanks outside of quotes.
+/// Splits a text at blanks outside of quotes into statements, each with its line.
 fn statements(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = (1..).zip(text.lines());
     let lines = lines.filter(|(_, line)| !line.starts_with('#'));
@@ -73,14 +73,14 @@ fn statements(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// A client in the state that the statements so far have given it.
+/// The state of a client after the statements so far.
 #[derive(Default)]
 struct Client {
     servers: Vec<Server>,
     distribution: ServerDistribution,
     weighted: bool,
     hash: Option<Box<str>>,
-    /// The one that hashed the ring when it was last made.
+    /// The hash function at the time when the ring was last built.
     point_hash: Option<Box<str>>,
     sort_hosts: bool,
     namespace: Box<str>,
@@ -89,7 +89,7 @@ struct Client {
 }
 
 impl Client {
-    /// Take one statement; `false` at the end of the string.
+    /// Applies a statement; returns `false` at the end of the string.
     fn take(&mut self, line: usize, statement: &str) -> Result<bool, Error> {
         let (name, value) = match statement.split_once('=') {
             Some((name, value)) => (name, value),
@@ -109,7 +109,10 @@ impl Client {
             "--NAMESPACE" => self.namespace = unquoted(value).into(),
             "--HASH-WITH-NAMESPACE" => self.hash_with_namespace = true,
             "INCLUDE" | "--CONFIGURE-FILE" => {
-                return Err(wrong(line, "another file: give what stands in it"));
+                return Err(wrong(
+                    line,
+                    "another file: expected its content in this text",
+                ));
             }
             other => {
                 let known = other.strip_prefix("--");
@@ -137,7 +140,7 @@ impl Client {
         Ok(())
     }
 
-    /// `,HASH` after it sets a function that nothing calls.
+    /// Sets the distribution. A `,HASH` after it sets a function that libmemcached never calls.
     fn distribution(&mut self, line: usize, value: &str) -> Result<(), Error> {
         let (name, hash) = match value.split_once(',') {
             Some((name, hash)) => (name, Some(hash)),
@@ -216,7 +219,7 @@ fn check_hash(line: usize, name: &str) -> Result<(), Error> {
     }
 }
 
-/// `host[:port][/?weight]`
+/// Reads `host[:port][/?weight]`.
 fn server(line: usize, text: &str) -> Result<Server, Error> {
     let (name, weight) = weighted(line, text)?;
     let malformed = || expected(line, "server", text, "host:port/?weight");
@@ -234,7 +237,7 @@ fn server(line: usize, text: &str) -> Result<Server, Error> {
     Ok(Server::new(name).with_weight(weight))
 }
 
-/// `"/path"[/?weight]`
+/// Reads `"/path"[/?weight]`.
 fn socket(line: usize, text: &str) -> Result<Server, Error> {
     let (path, weight) = weighted(line, text)?;
     let path = unquoted(path);
@@ -244,7 +247,7 @@ fn socket(line: usize, text: &str) -> Result<Server, Error> {
     Ok(Server::new(path).with_weight(weight))
 }
 
-/// The weight behind `/?`; 0 counts as 1.
+/// Splits off the weight after `/?`; 0 counts as 1.
 fn weighted(line: usize, text: &str) -> Result<(&str, u32), Error> {
     let Some((name, weight)) = text.split_once("/?") else {
         return Ok((text, 1));

@@ -1,22 +1,22 @@
-//! libmemcached: the memcached client in C, and with it PHP's memcached, pylibmc and others.
+//! libmemcached: the memcached client in C, on which PHP's memcached, pylibmc and others are built.
 //!
-//! Source: libmemcached 1.1.4, `hosts.cc`, `behavior.cc`, `libhashkit`; compared with it running.
+//! Source: libmemcached 1.1.4, `hosts.cc`, `behavior.cc`, `libhashkit`; compared with a running copy.
 //!
 //! | distribution | points or cells | lookup |
 //! |---|---|---|
-//! | `MODULA` | one a server, weights play no part | the key's hash, modulo |
-//! | `CONSISTENT`, `CONSISTENT_KETAMA` | 100 of "host:port-i" a server, by the key's hash function | first point at or after the key's hash |
-//! | the same, weighted | 4 of each MD5 of "host:port-i", about 40 MD5s a server | the same |
-//! | `CONSISTENT_KETAMA_SPY` | either of them, of "/host:port-i" | the same |
+//! | `MODULA` | one cell for each server; weights do not count | the key's hash, modulo the number of servers |
+//! | `CONSISTENT`, `CONSISTENT_KETAMA` | 100 points for each server: "host:port-i", hashed with the key's function | first point at or after the key's hash |
+//! | the same, weighted | 4 points from each MD5 of "host:port-i"; about 40 MD5s for each server | the same |
+//! | `CONSISTENT_KETAMA_SPY` | either ring, with "/host:port-i" | the same |
 //!
-//! - "host:port" is "host" alone at port 11211, but for `SPY`. A socket's port is 0.
-//! - Points are hashed by the function that was set when the servers were added; one set
-//!   afterwards hashes keys alone ([`point_hash`](Libmemcached::point_hash)).
-//! - `KETAMA_WEIGHTED` is `CONSISTENT` with [`Weighted::Always`] and MD5. A server added with a
-//!   weight above 1 makes any ring weighted: [`Weighted::IfAny`].
-//! - A server that is down is one that the client has ejected from a ring. `MODULA` ejects
-//!   nobody: the keys of such a server have no owner.
-//! - Builds for x86-64 and for arm64 disagree on keys with bytes from 0x80 on: [`Char`].
+//! - At port 11211, "host:port" is only "host", except for `SPY`. The port of a socket is 0.
+//! - Points are hashed with the function that was set when the servers were added. A function that
+//!   is set later hashes keys only ([`point_hash`](Libmemcached::point_hash)).
+//! - `KETAMA_WEIGHTED` is `CONSISTENT` with [`Weighted::Always`] and MD5. A server with a weight
+//!   above 1 makes any ring weighted: [`Weighted::IfAny`].
+//! - A server that is down has been ejected from the ring. `MODULA` ejects no server: the keys of
+//!   a server that is down have no owner.
+//! - Builds for x86-64 and arm64 differ for keys with bytes from 0x80 on: [`Char`].
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -55,7 +55,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     Pool::new(Libmemcached::of(params)?, servers)
 }
@@ -67,36 +67,38 @@ const DISTRIBUTION: Param = Param::new(
 )
 .with_finer(&["ketama"]);
 
-// The default is no name: it depends on `weighted`.
+// No default text: without a hash the function depends on `weighted` (MD5 or one-at-a-time), and a
+// spec leaves out values that equal the default. With the default `DEFAULT`, two specs that route
+// differently would have one fingerprint.
 const HASH: Param = Param::new(
     "hash",
     "",
-    "the key's hash, by libmemcached's name of it; if not given, MD5 with weighted=always, else DEFAULT",
+    "the key's hash, by its name in libmemcached; by default MD5 with weighted=always, else DEFAULT",
 )
 .with_hashes(&["MURMUR", "MD5"]);
 
 const POINT_HASH: Param = Param::new(
     "point_hash",
     "",
-    "the hash that was set when the servers were added, if it was another",
+    "the hash that was set when the servers were added, if it differs",
 );
 
 const WEIGHTED: Param = Param::new(
     "weighted",
     "if-any",
-    "always (KETAMA_WEIGHTED), if-any server weighs more than 1, or never",
+    "always (KETAMA_WEIGHTED), if-any (a weight is above 1) or never",
 );
 
 const SORT_HOSTS: Param = Param::new(
     "sort_hosts",
     "false",
-    "true puts the servers in order of host and port",
+    "true sorts the servers by host and port",
 );
 
 const NAMESPACE: Param = Param::new(
     "namespace",
     "",
-    "what is hashed before each key, with HASH_WITH_NAMESPACE",
+    "the text hashed before each key, with HASH_WITH_NAMESPACE",
 );
 
 /// The behaviors of a `memcached_st` that decide routes.
@@ -106,7 +108,7 @@ const NAMESPACE: Param = Param::new(
 /// use hashroute::compat::{Pool, Server, hashkit::Function};
 /// use hashroute::Router;
 ///
-/// // What PHP's LIBKETAMA_COMPATIBLE sets.
+/// // The settings of PHP's LIBKETAMA_COMPATIBLE.
 /// let compatible = Libmemcached::default()
 ///     .with_distribution(ServerDistribution::Consistent)
 ///     .with_weighted(Weighted::Always)
@@ -118,28 +120,23 @@ const NAMESPACE: Param = Param::new(
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Libmemcached {
-    /// How servers are placed.
+    /// The mapping from hashes to servers.
     pub distribution: ServerDistribution,
-    /// The key's hash.
+    /// The hash function of keys.
     pub hash: Function,
-    /// The hash of the points of a ring that is not weighted, if it is not the key's.
+    /// The hash function of points in an unweighted ring; `None` for the key's.
     pub point_hash: Option<Function>,
     /// Whether a ring is weighted.
     pub weighted: Weighted,
-    /// Whether the servers are put in order of host and port.
+    /// Whether the servers are sorted by host and port.
     pub sort_hosts: bool,
-    /// What is hashed before each key.
+    /// The text that is hashed before each key.
     pub namespace: Box<str>,
-    /// How the build reads bytes.
+    /// The signedness of `char` in the build.
     pub char: Char,
 }
 
-/// As a `memcached_st` that was told nothing: `MODULA` and one-at-a-time; on x86-64.
-///
-/// ```
-/// use hashroute::compat::libmemcached::{ServerDistribution, Libmemcached};
-/// assert_eq!(Libmemcached::default().distribution, ServerDistribution::Modula);
-/// ```
+/// The settings of a new `memcached_st`: `MODULA` and one-at-a-time, on x86-64.
 impl Default for Libmemcached {
     fn default() -> Self {
         Self {
@@ -164,7 +161,7 @@ builder! { Libmemcached:
     with_char(char: Char),
 }
 
-/// How servers are placed: `MEMCACHED_BEHAVIOR_DISTRIBUTION`.
+/// The mapping from hashes to servers: `MEMCACHED_BEHAVIOR_DISTRIBUTION`.
 ///
 /// ```
 /// use hashroute::compat::libmemcached::ServerDistribution;
@@ -192,7 +189,9 @@ impl FromStr for ServerDistribution {
             "MODULA" => return Ok(Self::Modula),
             "CONSISTENT" | "CONSISTENT_KETAMA" => return Ok(Self::Consistent),
             "CONSISTENT_KETAMA_SPY" => return Ok(Self::Spy),
-            "RANDOM" => "another: RANDOM is not a function of the key",
+            "RANDOM" => {
+                "MODULA, CONSISTENT or CONSISTENT_KETAMA_SPY: RANDOM is not a function of the key"
+            }
             _ => "MODULA, CONSISTENT or CONSISTENT_KETAMA_SPY",
         };
         Err(Error::parameter(DISTRIBUTION.name, text, expected))
@@ -209,12 +208,13 @@ impl FromStr for ServerDistribution {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Weighted {
-    /// If any server weighs more than 1: servers are added to a ring.
+    /// The ring is weighted if any weight is above 1: the servers were added to a ring.
     #[default]
     IfAny,
-    /// `MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED`, or `CONSISTENT_WEIGHTED`.
+    /// The ring is weighted: `MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED` or `CONSISTENT_WEIGHTED`.
     Always,
-    /// Whatever they weigh: `CONSISTENT` was set after the servers were added.
+    /// The ring is not weighted, whatever the weights: `CONSISTENT` was set after the servers were
+    /// added.
     Never,
 }
 
@@ -264,7 +264,7 @@ impl Libmemcached {
         }
     }
 
-    /// What a server's points are the hash of, before "-i".
+    /// Returns the label of a server: the text that is hashed for its points, before "-i".
     fn label<'s>(&self, server: &'s Server) -> Cow<'s, str> {
         let (host, port) = address(server.name());
         match (self.distribution, server.own_label()) {
@@ -297,7 +297,7 @@ impl Libmemcached {
     }
 }
 
-/// The hash function that an option names.
+/// Reads the hash function that an option names.
 fn function(params: &Params, option: &str) -> Result<Option<Function>, Error> {
     let name = params.get(option, String::new())?;
     if name.is_empty() {
@@ -308,16 +308,16 @@ fn function(params: &Params, option: &str) -> Result<Option<Function>, Error> {
         return Err(Error::parameter(
             option,
             name,
-            "another: libmemcached is built without it and refuses it",
+            "another function: libmemcached is built without HSIEH and refuses it",
         ));
     }
     Ok(Some(function))
 }
 
-/// The port that is left out of labels.
+/// The default port, which labels omit.
 const PORT: u16 = 11211;
 
-/// Host and port of a server, of which 0 is the usual one; a socket's port is 0.
+/// Returns the host and the port of a server. Port 0 means the default port; a socket has port 0.
 fn address(name: &str) -> (&str, u16) {
     if name.starts_with('/') {
         return (name, 0);
@@ -344,7 +344,7 @@ impl System for Libmemcached {
     }
 
     fn hash(&self, key: &[u8], _: &[(NodeId, Server)], _: &Layout) -> Option<u64> {
-        /// The longest key, with its namespace; longer ones hash to 0.
+        /// The maximum length of a namespace and key. libmemcached hashes longer ones to 0.
         const LONGEST: usize = 250;
         if self.namespace.is_empty() {
             return Some(self.hash.value(key, self.char).into());

@@ -17,7 +17,7 @@ fn owners(pool: &Pool) -> Vec<Option<String>> {
 }
 
 #[test]
-fn a_ring_leaves_out_who_is_down_and_modula_does_not() -> Result<(), Error> {
+fn a_ring_leaves_out_servers_that_are_down_and_modula_does_not() -> Result<(), Error> {
     let three = ["a:1", "b:1", "c:1"].map(Server::new);
     let two = ["a:1", "c:1"].map(Server::new);
     for weighted in [Weighted::IfAny, Weighted::Always] {
@@ -38,7 +38,7 @@ fn a_ring_leaves_out_who_is_down_and_modula_does_not() -> Result<(), Error> {
 }
 
 #[test]
-fn labels() {
+fn a_label_omits_the_default_port_except_for_spy() {
     let spy = Libmemcached {
         distribution: ServerDistribution::Spy,
         ..ring()
@@ -73,7 +73,7 @@ fn weights_above_one_make_a_ring_weighted_unless_it_is_never() -> Result<(), Err
     assert_eq!(points(Weighted::IfAny, 3)?, 320);
     assert_eq!(points(Weighted::Never, 3)?, 200);
     assert_eq!(points(Weighted::Always, 1)?, 320);
-    // One that is down makes it weighted as well.
+    // A server that is down makes it weighted as well.
     let down = Server::new("b:1").with_weight(3).down();
     let pool = Pool::new(ring(), [Server::new("a:1"), down])?;
     assert_eq!(pool.layout().len(), 160);
@@ -111,14 +111,14 @@ fn a_namespace_is_hashed_before_the_key() -> Result<(), Error> {
 }
 
 #[test]
-fn options_say_what_would_be_right() {
+fn a_wrong_option_names_the_right_values() {
     let refusal = |name: &str, value: &str| {
         let params = Params::default().with(name, value);
         let pool = DIALECT.build([Node::new("a")], &params);
         pool.map_or_else(|error| error.to_string(), |_| String::new())
     };
     assert!(refusal("hash", "crc16").contains("one of: DEFAULT, MD5"));
-    assert!(refusal("hash", "HSIEH").contains("built without it"));
+    assert!(refusal("hash", "HSIEH").contains("built without HSIEH"));
     assert!(refusal("point_hash", "HSIEH").starts_with("point_hash"));
     assert!(refusal("distribution", "RANDOM").contains("not a function of the key"));
     assert!(refusal("weighted", "yes").contains("always, if-any or never"));
@@ -198,7 +198,7 @@ mod config {
     }
 
     #[test]
-    fn port_0_is_the_usual_one() -> Result<(), Error> {
+    fn port_0_is_the_default_port() -> Result<(), Error> {
         let routes = |port: &str| {
             let text = format!("--DISTRIBUTION=consistent --SERVER=a{port} --SERVER=b{port}");
             let pool = read(&text)?.build()?;
@@ -246,7 +246,7 @@ mod config {
     }
 
     #[test]
-    fn what_is_wrong_and_where() {
+    fn an_error_names_its_line() {
         for (text, start) in [
             ("--HASH=MD5", "line 1: no --SERVER"),
             (

@@ -10,7 +10,7 @@ use crate::compat::Server;
 use crate::compat::config::{expected, wrong};
 use crate::compat::parts::yaml::{Value, Yaml};
 
-/// An endpoint as far as it is read.
+/// An endpoint under construction.
 #[derive(Debug)]
 struct Endpoint {
     address: Option<String>,
@@ -19,7 +19,7 @@ struct Endpoint {
     hash_key: Option<String>,
     weight: u32,
     down: bool,
-    /// Where the name is that is hashed, unless it is the address.
+    /// The line of the hashed name, or of the endpoint if its address is hashed.
     label_line: usize,
 }
 
@@ -39,7 +39,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Endpoints of a priority below the first take no key while those above are healthy.
+    /// Reads the endpoints of a locality. Those of a lower priority are down: they get keys only if
+    /// endpoints of the first priority are unhealthy.
     fn locality(&mut self, yaml: &Yaml) -> Result<(), Error> {
         let fields = fields(yaml, "endpoints")?;
         let mut reserve = false;
@@ -140,12 +141,12 @@ impl Cluster {
         let hostname = hostname.filter(|_| self.by_hostname.is_some());
         let label = endpoint.hash_key.or(hostname);
         let name = match address.parse::<IpAddr>() {
-            // In the way that Envoy writes addresses, which is what it hashes.
+            // Envoy hashes the address in its own normal form.
             Ok(IpAddr::V6(address)) => format!("[{address}]:{port}"),
             Ok(IpAddr::V4(address)) => format!("{address}:{port}"),
             Err(_) if label.is_none() => {
                 let reason = format!(
-                    "{address:?} is not an IP address, and Envoy hashes the one that DNS gives: \
+                    "{address:?} is not an IP address, and Envoy hashes the address from DNS: \
                      expected use_hostname_for_hashing or a hash_key"
                 );
                 return Err(wrong(line, reason));
@@ -157,7 +158,7 @@ impl Cluster {
             Some(label) => server.with_label(label),
             None => server,
         };
-        // Both have the same points, and a sort that is not stable decides who owns which.
+        // Both have the same points, and Envoy's sort is not stable: the owner is not defined.
         let same = |other: &Server| other.label() == server.label();
         if self.policy == Some(LbPolicy::RingHash) && self.servers.iter().any(same) {
             let text = format!("{:?} is hashed for two endpoints", server.label());
@@ -179,7 +180,7 @@ fn is_down(field: &Field<'_>) -> Result<bool, Error> {
 }
 
 impl Cluster {
-    /// `filter_metadata` of `envoy.lb`: its `hash_key`; what else stands there decides nothing.
+    /// Reads the `hash_key` from the `filter_metadata` of `envoy.lb`. Other metadata decides nothing.
     fn hash_key(&mut self, field: &Field<'_>, endpoint: &mut Endpoint) -> Result<(), Error> {
         for field in fields(field.value, "metadata")? {
             if field.name != "filter_metadata" {
@@ -205,13 +206,13 @@ impl Cluster {
     }
 }
 
-/// What a value of metadata is to Envoy, which hashes strings alone.
+/// The type of a metadata value in Envoy, which uses only strings as `hash_key`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     String,
-    /// A number, a truth value or null.
+    /// A number, a boolean or null.
     Other,
-    /// A number in JSON and a string in YAML, or one in another way of writing.
+    /// A number in JSON but a string in YAML, or a number in another notation.
     Unclear,
 }
 

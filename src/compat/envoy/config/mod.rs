@@ -1,7 +1,8 @@
-//! Envoy's configuration: a cluster, a list of them, or a whole bootstrap, as YAML or JSON.
+//! Reads Envoy's configuration: a cluster, a list of clusters, or a whole bootstrap, as YAML or
+//! JSON.
 //!
-//! Clusters with another `lb_policy` are left out. Field names may be written either way that
-//! Envoy takes them, `lb_policy` or `lbPolicy`.
+//! Clusters with another `lb_policy` are left out. Field names may have both forms that Envoy
+//! accepts, `lb_policy` and `lbPolicy`.
 
 use alloc::format;
 use alloc::string::String;
@@ -21,7 +22,7 @@ use crate::strategy::Params;
 
 mod endpoints;
 
-/// Fields of a cluster that leave the owner of a key alone.
+/// Fields of a cluster that do not change the owner of a key.
 const HARMLESS: &[&str] = &[
     "name",
     "alt_stat_name",
@@ -80,7 +81,7 @@ pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, 
     Ok(configs)
 }
 
-/// The clusters of a bootstrap, of a list, or the one that the document is.
+/// Returns the clusters of a bootstrap or a list, or the document itself as the only cluster.
 fn clusters(document: &Yaml) -> Result<Vec<&Yaml>, Error> {
     if let Value::List(list) = &document.value {
         return Ok(list.iter().collect());
@@ -95,7 +96,8 @@ fn clusters(document: &Yaml) -> Result<Vec<&Yaml>, Error> {
     Ok(vec![document])
 }
 
-/// What a cluster is called that may be wrong in any other way.
+/// Returns the name of a cluster, or an empty text. It must not fail: the rest of the cluster may be
+/// wrong.
 fn name(cluster: &Yaml) -> &str {
     let Value::Map(entries) = &cluster.value else {
         return "";
@@ -105,7 +107,7 @@ fn name(cluster: &Yaml) -> &str {
         .unwrap_or_default()
 }
 
-/// A field by its name in the style of `lb_policy`.
+/// A field, with its name in the form of `lb_policy`.
 struct Field<'y> {
     name: String,
     line: usize,
@@ -121,7 +123,7 @@ fn fields<'y>(map: &'y Yaml, what: &str) -> Result<Vec<Field<'y>>, Error> {
     Ok(map.map(what)?.iter().map(field).collect())
 }
 
-/// `lbPolicy` as `lb_policy`; names in other styles stay as they are.
+/// Turns `lbPolicy` into `lb_policy`; names of another form stay as they are.
 fn snake(name: &str) -> String {
     let camel = name.starts_with(|first: char| first.is_ascii_lowercase())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -137,7 +139,7 @@ fn snake(name: &str) -> String {
     snake
 }
 
-/// A number, also in quotes, as Envoy takes it.
+/// Reads a number. Envoy also accepts one in quotes.
 fn number<T: core::str::FromStr>(field: &Field<'_>) -> Result<T, Error> {
     let text = field.value.text(&field.name)?;
     let number = text.parse();
@@ -152,13 +154,13 @@ fn truth(field: &Field<'_>) -> Result<bool, Error> {
     }
 }
 
-/// What a cluster says about routes.
+/// The parts of a cluster that decide routes.
 #[derive(Debug, Default)]
 struct Cluster {
     name: String,
     policy: Option<LbPolicy>,
     params: Params,
-    /// How the endpoints are found: `STATIC`, unless another `type` is given.
+    /// The `type` of the cluster; `STATIC` by default.
     discovery: Discovery,
     /// The line of `use_hostname_for_hashing: true`.
     by_hostname: Option<usize>,
@@ -167,8 +169,8 @@ struct Cluster {
     unknown: Vec<Unknown>,
 }
 
-/// How many endpoints of the first priority there are, how many of them are not healthy, and
-/// where the first of those is.
+/// The number of endpoints of the first priority, the number of unhealthy ones, and the line of the
+/// first unhealthy one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Health {
     all: usize,
@@ -184,11 +186,11 @@ enum Discovery {
 }
 
 impl Cluster {
-    /// Of a cluster that places keys by a hash; of others, `None`.
+    /// Reads a cluster; `None` if it does not route by a hash.
     fn read(yaml: &Yaml) -> Result<Option<Self>, Error> {
         let fields = fields(yaml, "cluster")?;
         let mut cluster = Self::default();
-        // What the endpoints mean depends on fields that may stand behind them.
+        // The other fields first: they decide how endpoints are read, and may come after them.
         let (endpoints, others): (Vec<_>, Vec<_>) = fields
             .iter()
             .partition(|field| field.name == "load_assignment");
@@ -209,7 +211,7 @@ impl Cluster {
             cluster.assignment(field)?;
         }
         match cluster.health {
-            // Envoy panics then and uses all of them.
+            // Envoy's panic mode: it then uses all endpoints, which is not modelled.
             Health {
                 all,
                 down,
@@ -223,7 +225,7 @@ impl Cluster {
             _ => {}
         }
         if cluster.servers.is_empty() {
-            let reason = format!("cluster {:?} has no endpoints here", cluster.name);
+            let reason = format!("cluster {:?} has no endpoints in this file", cluster.name);
             return Err(wrong(yaml.line, reason));
         }
         Ok(Some(cluster))
@@ -234,7 +236,7 @@ impl Cluster {
             "name" => self.name = field.value.text("name")?.into(),
             "lb_policy" => {
                 let text = field.value.text("lb_policy")?;
-                // By its name, or its number in the enumeration.
+                // Envoy accepts the name and its number in the enumeration.
                 let text = match text {
                     "2" => "RING_HASH",
                     "5" => "MAGLEV",
@@ -244,7 +246,7 @@ impl Cluster {
                 self.set(POLICY.name, text);
             }
             "load_balancing_policy" => {
-                let reason = "load_balancing_policy is not known here: expected lb_policy";
+                let reason = "load_balancing_policy is not supported: expected lb_policy";
                 return Err(wrong(field.line, reason));
             }
             _ => {}
@@ -263,7 +265,7 @@ impl Cluster {
             "cluster_type" | "lb_subset_config" | "eds_cluster_config" => {
                 return Err(wrong(
                     field.line,
-                    format!("{} is not known here", field.name),
+                    format!("{} is not supported", field.name),
                 ));
             }
             "ring_hash_lb_config" | "maglev_lb_config" => self.sizes(field)?,
@@ -288,7 +290,7 @@ impl Cluster {
             "STATIC" => Discovery::Static,
             "STRICT_DNS" => Discovery::Dns,
             other => {
-                let known = "STATIC or STRICT_DNS, whose endpoints stand in the file";
+                let known = "STATIC or STRICT_DNS, which list their endpoints in the file";
                 return Err(expected(field.line, "type", other, known));
             }
         };
@@ -326,10 +328,7 @@ impl Cluster {
             match &*field.name {
                 "consistent_hashing_lb_config" => self.hashing(&field)?,
                 "locality_weighted_lb_config" => {
-                    return Err(wrong(
-                        field.line,
-                        "weights of localities are not known here",
-                    ));
+                    return Err(wrong(field.line, "weights of localities are not supported"));
                 }
                 "update_merge_window"
                 | "ignore_new_hosts_until_first_hc"

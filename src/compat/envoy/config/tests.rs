@@ -101,7 +101,7 @@ fn a_cluster_in_json() -> Result<(), Error> {
 }
 
 #[test]
-fn what_is_wrong_has_a_line() {
+fn an_error_names_its_line() {
     for (from, to, start) in [
         ("type: STATIC", "type: EDS", "line 6: type"),
         (
@@ -172,7 +172,7 @@ fn a_cluster_that_cannot_be_read_leaves_the_others_readable() -> Result<(), Erro
 
 const ONE: &str = "{endpoint: {address: {socket_address: {address: 10.0.0.1, port_value: 80}}}}";
 
-/// A cluster of endpoints at 10.0.0.1, 10.0.0.2, ..., each with something more, a line each.
+/// Writes a cluster of endpoints 10.0.0.1, 10.0.0.2, ..., each on its line with some more text.
 fn cluster(policy: &str, endpoints: &[&str]) -> String {
     let mut text = format!(
         "name: a\nlb_policy: {policy}\nload_assignment:\n  endpoints:\n  - lb_endpoints:\n"
@@ -222,7 +222,7 @@ fn only_a_string_is_a_hash_key() -> Result<(), Error> {
 }
 
 #[test]
-fn an_empty_hostname_is_none() -> Result<(), Error> {
+fn an_empty_hostname_counts_as_none() -> Result<(), Error> {
     let text = JSON.replacen(
         "{\"endpoint\": {",
         "{\"endpoint\": {\"hostname\": \"\", ",
@@ -234,7 +234,7 @@ fn an_empty_hostname_is_none() -> Result<(), Error> {
 }
 
 #[test]
-fn what_is_not_modelled_is_reported() -> Result<(), Error> {
+fn features_that_are_not_modelled_are_reported() -> Result<(), Error> {
     let same = [hash_key("a"), hash_key("a")];
     let same: Vec<_> = same.iter().map(String::as_str).collect();
     let ring = read(&cluster("RING_HASH", &same))?;
@@ -257,7 +257,7 @@ fn what_is_not_modelled_is_reported() -> Result<(), Error> {
 }
 
 #[test]
-fn policies_by_number() -> Result<(), Error> {
+fn a_policy_may_be_a_number() -> Result<(), Error> {
     for (number, policy) in [("2", "RING_HASH"), ("5", "MAGLEV")] {
         let configs = read(&cluster(number, &["health_status: HEALTHY"]))?;
         let expected = Params::default().with("policy", policy);

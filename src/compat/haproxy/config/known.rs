@@ -1,6 +1,6 @@
-//! The words of HAProxy's configuration that no route depends on.
+//! The words of HAProxy's configuration that do not change any route.
 
-/// Directives of a section that leave the owner of a key alone.
+/// Directives of a section that do not change the owner of a key.
 pub(super) const HARMLESS: &[&str] = &[
     "timeout",
     "retries",
@@ -45,7 +45,7 @@ pub(super) const HARMLESS: &[&str] = &[
     "srvtcpka-cnt",
 ];
 
-/// What `http-request` does that leaves the text alone which is hashed.
+/// Actions of `http-request` that do not change the hashed text.
 pub(super) const ACTIONS: &[&str] = &[
     "allow",
     "auth",
@@ -72,7 +72,7 @@ pub(super) const ACTIONS: &[&str] = &[
     "wait-for-handshake",
 ];
 
-/// What stands behind a server and takes no value.
+/// Options of a server without a value.
 pub(super) const FLAGS: &[&str] = &[
     "check",
     "no-check",
@@ -100,7 +100,7 @@ pub(super) const FLAGS: &[&str] = &[
     "no-agent-check",
 ];
 
-/// What stands behind a server with a value.
+/// Options of a server with a value.
 pub(super) const VALUES: &[&str] = &[
     "port",
     "inter",

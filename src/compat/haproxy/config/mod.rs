@@ -1,7 +1,7 @@
-//! HAProxy's configuration: the `backend` and `listen` sections that balance by a hash of a key.
+//! Reads HAProxy's configuration: the `backend` and `listen` sections that balance by a hash of a
+//! key.
 //!
-//! Sections that balance otherwise are left out. Backup servers are down while another server
-//! is up, as in HAProxy.
+//! Other sections are left out. Backup servers are down while another server is up, as in HAProxy.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -20,10 +20,10 @@ mod known;
 
 use known::{ACTIONS, FLAGS, HARMLESS, VALUES};
 
-/// What `defaults` hands on to the sections behind it.
+/// The settings that a `defaults` section passes to later sections.
 #[derive(Clone, Debug, Default)]
 struct Settings {
-    /// Whether `mode` is `http`; without one it is `tcp`.
+    /// Whether `mode` is `http`; the default is `tcp`.
     http: bool,
     /// A `balance` by a hash of a key, and its line.
     balance: Option<(usize, String)>,
@@ -32,11 +32,11 @@ struct Settings {
     default_server: Line,
     all_backups: bool,
     unknown: Vec<Unknown>,
-    /// The first thing that cannot be read.
+    /// The first error of the section.
     error: Option<Error>,
 }
 
-/// What decides routes of a server line.
+/// The options of a server line that decide routes.
 #[derive(Clone, Debug)]
 struct Line {
     weight: u32,
@@ -56,7 +56,7 @@ impl Default for Line {
     }
 }
 
-/// A section as far as it is read.
+/// A section under construction.
 #[derive(Debug, Default)]
 struct Section {
     kind: Kind,
@@ -86,7 +86,7 @@ pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, 
     for (at, line) in text.lines().enumerate() {
         let words = match words(line, at + 1) {
             Ok(words) => words,
-            // Which section begins here cannot be told.
+            // The name of the new section cannot be read, so the rest of the file has no section.
             Err(error) if begins(line) => return Err(error),
             Err(error) => {
                 section.fail(error);
@@ -122,7 +122,7 @@ pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, 
              url_param, hdr, hash or rdp-cookie",
         ));
     }
-    // Any section may stand between two of them.
+    // A condition may enclose any section, so each section reports all of them.
     for config in configs.iter_mut().filter(|config| config.error.is_none()) {
         config.unknown.extend_from_slice(&conditions);
     }
@@ -146,7 +146,7 @@ fn kind(word: &str) -> Option<Kind> {
     }
 }
 
-/// A section begins with what the last `defaults` said, or the one that it names.
+/// Starts a section with the settings of the last `defaults` section, or of the one that it names.
 fn begin(
     kind: Kind,
     rest: &[&str],
@@ -161,7 +161,7 @@ fn begin(
                 .get(*from)
                 .ok_or_else(|| expected(line, "from", from, "the name of a defaults section"))?,
         ),
-        // A `defaults` section starts afresh.
+        // A `defaults` section inherits nothing unless it names another one.
         None if kind == Kind::Defaults => None,
         None => defaults.get(LAST),
     };
@@ -176,7 +176,7 @@ fn begin(
     })
 }
 
-/// Under which the last `defaults` section is kept; no section has it as its name.
+/// The key of the last `defaults` section. No section can have this name.
 const LAST: &str = " ";
 
 fn end(
@@ -233,14 +233,14 @@ impl Section {
                 self.settings.default_server = defaults;
             }
             "server" => self.server(line, rest)?,
-            "server-template" => return Err(wrong(line, "server-template is not known here")),
+            "server-template" => return Err(wrong(line, "server-template is not supported")),
             "option" => self.settings.all_backups |= rest.first() == Some(&"allbackup"),
             "no" if rest == ["option", "allbackup"] => self.settings.all_backups = false,
             "no" if rest.first() == Some(&"option") => {}
             _ if first.starts_with('.') => {
                 return Err(wrong(
                     line,
-                    format!("{first}: conditions are not known here"),
+                    format!("{first}: conditions are not supported"),
                 ));
             }
             "http-request" => {
@@ -302,13 +302,13 @@ impl Section {
         Ok(())
     }
 
-    /// HAProxy itself goes round robin where there is no request that has what is to be hashed.
+    /// Refuses a hash of an HTTP request in `mode tcp`: HAProxy then balances round robin.
     fn check_mode(&self) -> Result<(), Error> {
         match &self.settings.balance {
             Some((line, algorithm)) if !self.settings.http && of_http(algorithm) => {
                 let reason = format!(
-                    "balance {algorithm}: expected `mode http` in section {:?}; without it HAProxy \
-                     goes round robin",
+                    "balance {algorithm}: expected `mode http` in section {:?}; without it, HAProxy \
+                     balances round robin",
                     self.name
                 );
                 Err(wrong(*line, reason))
@@ -359,7 +359,7 @@ impl Line {
                 _ => return Err(expected(line, word, value, "a whole number from 1")),
             },
             _ if value == "id" => {}
-            _ => return Err(expected(line, word, value, "id, which alone is known here")),
+            _ => return Err(expected(line, word, value, "id, the only supported value")),
         }
         Ok(())
     }
@@ -369,7 +369,8 @@ impl Line {
     }
 }
 
-/// Backup servers work when nobody else does: the first of them, or all with `allbackup`.
+/// Marks servers as up or down. Backup servers are up only if no other server is: the first of them,
+/// or all with `allbackup`.
 fn up(servers: Vec<Named>, all_backups: bool) -> Vec<Server> {
     let active = servers
         .iter()
@@ -394,7 +395,7 @@ fn up(servers: Vec<Named>, all_backups: bool) -> Vec<Server> {
         } else {
             active
         };
-        // A name is one server's alone, an address need not be.
+        // Names are unique in a section, addresses need not be.
         let alone = addresses.get(&address) == Some(&1);
         let mut server = Server::new(if alone { address } else { name }).with_weight(line.weight);
         if let Some(id) = &line.id {
@@ -409,19 +410,20 @@ fn up(servers: Vec<Named>, all_backups: bool) -> Vec<Server> {
     servers.into_iter().enumerate().map(server).collect()
 }
 
-/// Whether a `balance` is by a hash of a key's bytes.
+/// Returns whether a `balance` uses a hash of a key's bytes.
 fn by_hash(algorithm: &str) -> bool {
     let name = algorithm.split('(').next().unwrap_or_default();
     ["uri", "url_param", "hdr", "hash", "rdp-cookie"].contains(&name)
 }
 
-/// Whether it is by something that only requests of HTTP have.
+/// Returns whether a `balance` needs an HTTP request.
 fn of_http(algorithm: &str) -> bool {
     let name = algorithm.split('(').next().unwrap_or_default();
     ["uri", "url_param", "hdr"].contains(&name)
 }
 
-/// A method without a function: sdbm, and only `consistent` mixes once more.
+/// Returns the options of a method without a function: `sdbm`, with `avalanche` only for
+/// `consistent`.
 fn plain(method: HashType) -> Vec<(&'static str, String)> {
     let (name, avalanche) = match method {
         HashType::Consistent => ("consistent", "on"),
@@ -460,7 +462,7 @@ fn hash_type(line: usize, words: &[&str]) -> Result<Vec<(&'static str, String)>,
     ])
 }
 
-/// The words of a line, with quotes and backslashes taken off and without its comment.
+/// Splits a line into words, without quotes, backslashes and the comment.
 fn words(line: &str, at: usize) -> Result<Vec<String>, Error> {
     let (mut words, mut word, mut quote) = (vec![], None::<String>, None);
     let mut letters = line.chars();
@@ -471,7 +473,7 @@ fn words(line: &str, at: usize) -> Result<Vec<String>, Error> {
                 let next = letters.next().unwrap_or('\\');
                 word.get_or_insert_default().push(next);
             }
-            (Some('"'), '$') => return Err(wrong(at, "variables are not known here")),
+            (Some('"'), '$') => return Err(wrong(at, "variables are not supported")),
             (None, '"' | '\'') => {
                 quote = Some(letter);
                 word.get_or_insert_default();

@@ -38,7 +38,7 @@ fn read(text: &str) -> Result<Vec<Config>, Error> {
 }
 
 #[test]
-fn sections_with_what_they_inherit() -> Result<(), Error> {
+fn sections_inherit_from_defaults() -> Result<(), Error> {
     let configs = read(TEXT)?;
     let names: Vec<_> = configs.iter().map(Config::name).collect();
     assert_eq!(names, ["cache", "two words", "plain"]);
@@ -81,7 +81,7 @@ fn backups_take_over_one_at_a_time() -> Result<(), Error> {
 }
 
 #[test]
-fn hash_types_without_a_function() -> Result<(), Error> {
+fn a_hash_type_without_a_function_is_sdbm() -> Result<(), Error> {
     let configs = read(TEXT)?;
     let expected = |method: &str, avalanche: &str| {
         Params::default()
@@ -95,7 +95,7 @@ fn hash_types_without_a_function() -> Result<(), Error> {
 }
 
 #[test]
-fn defaults_by_name() -> Result<(), Error> {
+fn a_section_may_name_its_defaults() -> Result<(), Error> {
     let text = "defaults a\n mode http\n balance uri\ndefaults b\n balance leastconn\n\
                 backend one from a\n server s 10.0.0.1:80\nbackend two\n server s 10.0.0.1:80\n";
     let configs = read(text)?;
@@ -108,7 +108,7 @@ fn defaults_by_name() -> Result<(), Error> {
 }
 
 #[test]
-fn what_is_wrong_has_a_line() {
+fn an_error_names_its_line() {
     let section = "backend b\n balance hash path\n";
     for (line, start) in [
         ("hash-type nearest", "line 3: hash-type"),
@@ -164,7 +164,7 @@ fn sections_that_cannot_be_read_leave_the_others_readable() -> Result<(), Error>
 }
 
 #[test]
-fn what_may_change_routes_is_reported() -> Result<(), Error> {
+fn directives_that_may_change_routes_are_reported() -> Result<(), Error> {
     let text = "global\n .if defined(X)\n .endif\n\
                 defaults\n mode http\n http-request set-header x y\n\
                 backend a\n balance uri\n disabled\n http-request deny\n\
@@ -184,7 +184,7 @@ fn what_may_change_routes_is_reported() -> Result<(), Error> {
 }
 
 #[test]
-fn servers_of_one_address_go_by_their_names() -> Result<(), Error> {
+fn servers_that_share_an_address_are_named_by_their_names() -> Result<(), Error> {
     let text = "backend a\n mode http\n balance uri\n server s1 10.0.0.1:80\n\
                 server s2 10.0.0.1:80\n server s3 10.0.0.3:80\n";
     let config = read(text)?.remove(0);
