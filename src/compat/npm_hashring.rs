@@ -1,18 +1,18 @@
-//! hashring of npm: the hash ring of Node.js programs.
+//! npm's hashring: a hash ring for Node.js.
 //!
-//! Source: hashring 3.2.0, `index.js`; compared with it running.
+//! Source: hashring 3.2.0, `index.js`; compared with a running copy.
 //!
 //! | points | lookup |
 //! |---|---|
-//! | 4 (3 with `compatibility: "hash_ring"`) of each digest of "server-i", about 40 digests a server | first point at or after the first word of the key's digest |
+//! | 4 (3 with `compatibility: "hash_ring"`) from each digest of "server-i"; about 40 digests for each server | first point at or after the first word of the key's digest |
 //!
-//! - The digest is MD5, or SHA-1, of which the first 16 bytes count; words are little-endian.
+//! - The digest is MD5, or the first 16 bytes of SHA-1. Words are little-endian.
 //! - A server has floor(weight / sum of the weights x vnodes x servers) digests, computed in f64
 //!   from left to right: with 7, 14, 28, 49 or 56 equal servers that is 39, not 40.
-//! - A server with vnodes of its own has as many digests, and its weight plays no part but in the
-//!   sum.
-//! - At the `default port` a server's text is its host alone.
-//! - It knows nothing of servers that are down: they are left out, as if they had been removed.
+//! - A server with its own number of vnodes has that number of digests. Its weight then counts only
+//!   in the sum.
+//! - At the `default port`, the hashed text of a server is only its host.
+//! - hashring does not know servers that are down: they are left out, as if they were removed.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -40,7 +40,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let default_port = match params.get(DEFAULT_PORT.name, String::new())?.as_str() {
         "" => None,
@@ -68,16 +68,12 @@ const REPLICAS: Param = Param::new(
     "points of a digest, 1 to 4; 3 is `compatibility: hash_ring`",
 );
 
-const DEFAULT_PORT: Param = Param::new(
-    "default_port",
-    "",
-    "the port that is left out of what is hashed",
-);
+const DEFAULT_PORT: Param = Param::new("default_port", "", "the port that is not hashed");
 
 const VNODES: Param = Param::new(
     "vnodes",
     "",
-    "servers with a number of digests of their own: a:80=50,b:80=200",
+    "servers with their own number of digests: a:80=50,b:80=200",
 );
 
 /// A `HashRing` of npm's hashring.
@@ -95,23 +91,17 @@ const VNODES: Param = Param::new(
 pub struct NpmHashring {
     /// The digest.
     pub algorithm: Algorithm,
-    /// About how many digests a server has: `vnode count`.
+    /// `vnode count`: the approximate number of digests of a server.
     pub vnode_count: u32,
-    /// How many points a digest gives, from 1 to 4: `replicas`, or 3 with
-    /// `compatibility: "hash_ring"`.
+    /// `replicas`: the number of points from a digest, 1 to 4; 3 with `compatibility: "hash_ring"`.
     pub replicas: usize,
-    /// The port that is left out of what is hashed: `default port`.
+    /// `default port`: the port that is not hashed.
     pub default_port: Option<u16>,
-    /// Servers with a number of digests of their own, by name.
+    /// The servers with their own number of digests, by name.
     pub vnodes: BTreeMap<Box<str>, u32>,
 }
 
-/// `new HashRing(servers)`: MD5, 40 digests, 4 points each.
-///
-/// ```
-/// use hashroute::compat::npm_hashring::NpmHashring;
-/// assert_eq!(NpmHashring::default().vnode_count, 40);
-/// ```
+/// The settings of `new HashRing(servers)`: MD5, 40 digests with 4 points each.
 impl Default for NpmHashring {
     fn default() -> Self {
         Self {
@@ -161,7 +151,7 @@ impl FromStr for Algorithm {
     }
 }
 
-/// Servers with their digests: `name=count,..`.
+/// Reads servers with their number of digests: `name=count,..`.
 fn vnodes(text: &str) -> Result<BTreeMap<Box<str>, u32>, Error> {
     let pairs = text.split(',').filter(|pair| !pair.is_empty());
     pairs
@@ -185,8 +175,8 @@ impl NpmHashring {
         }
     }
 
-    /// How many digests a server has. One whose own number is that of all is as the others; so
-    /// is one whose own number is 0.
+    /// Returns the number of digests of a server. hashring ignores an own number that is 0 or equals
+    /// the general one.
     fn count(&self, server: &Server, total: f64, servers: usize) -> u64 {
         match self.vnodes.get(server.name()) {
             Some(&own) if own != 0 && own != self.vnode_count => own.into(),
@@ -244,7 +234,7 @@ impl System for NpmHashring {
     }
 }
 
-/// Towards zero, as `Math.floor` of what is not negative.
+/// Rounds towards zero, like `Math.floor` for numbers from 0.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -262,7 +252,7 @@ mod tests {
     use crate::{Change, Node, Router};
 
     #[test]
-    fn a_name_that_nobody_has_is_refused() {
+    fn an_unknown_name_in_vnodes_is_refused() {
         let build = |vnodes| {
             let params = Params::default().with("vnodes", vnodes);
             DIALECT.build(["a:1", "b:1"].map(Server::new), &params)
@@ -276,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn f64_gives_39_where_40_would_be_right() -> Result<(), Error> {
+    fn f64_gives_some_numbers_of_servers_39_digests_instead_of_40() -> Result<(), Error> {
         let mut short = Vec::new();
         for count in 1..60 {
             let servers = (0..count).map(|i: usize| Server::new(i.to_string()));
@@ -290,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_port_is_left_out() {
+    fn the_default_port_is_not_hashed() {
         let hashring = NpmHashring {
             default_port: Some(11211),
             ..NpmHashring::default()
@@ -302,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn options() -> Result<(), Error> {
+    fn options_change_the_number_of_points_and_wrong_ones_are_refused() -> Result<(), Error> {
         let build = |name: &str, value: &str| {
             let params = Params::default().with(name, value);
             pool(["a:80", "b:80"].map(Server::new).into(), &params)
@@ -326,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn down_one_and_none() -> Result<(), Error> {
+    fn a_server_that_is_down_is_left_out() -> Result<(), Error> {
         let mut pool = Pool::new(NpmHashring::default(), ["a", "b"].map(Server::new))?;
         pool.apply(&Change::reweight("a", 0))?;
         assert_eq!(pool.route(b"key").map(Node::name), Some("b"));
@@ -337,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn own_vnodes_that_are_those_of_all_leave_the_weight_its_part() -> Result<(), Error> {
+    fn an_own_number_equal_to_the_general_one_is_ignored() -> Result<(), Error> {
         let points = |own| {
             let hashring = NpmHashring {
                 vnodes: BTreeMap::from([("a".into(), own)]),

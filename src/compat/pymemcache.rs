@@ -1,21 +1,22 @@
 //! pymemcache's `HashClient`: rendezvous hashing of Python strings.
 //!
-//! Source: pymemcache 4.0.0, `pymemcache/client/rendezvous.py` and `murmur3.py`; compared with it
-//! running.
+//! Source: pymemcache 4.0.0, `pymemcache/client/rendezvous.py` and `murmur3.py`; compared with a
+//! running copy.
 //!
-//! | what | value |
+//! | name | value |
 //! |---|---|
 //! | score of a server | `MurmurHash3_x86_32`, seed 0, of `LABEL-KEY` |
-//! | owner | the highest score; of equal ones the greater label |
+//! | owner | the server with the highest score; at a tie, the one with the greater label |
 //!
-//! A label is `HOST:PORT`, or the path of a socket. The function reads characters, not bytes: of
-//! each only the lower 8 bits, and their number is the length. So "中" is one byte, 0x2d, and
-//! equals "-" to it. A key given as Python `bytes` is hashed as Python prints it, quotes and
-//! escapes included, and so goes elsewhere than the same text: see [`KeyType`]. `key_prefix` is not
-//! hashed. There are no weights, and a server that is down is left out.
+//! - A label is `HOST:PORT` or the path of a socket.
+//! - The function reads characters, not bytes. It uses the lower 8 bits of each, and the number of
+//!   characters as the length. So "中" counts as one byte, 0x2d, which is "-".
+//! - A key of the Python type `bytes` is hashed as Python prints it, with quotes and escapes. So it
+//!   has another owner than the same text as `str`: see [`KeyType`].
+//! - `key_prefix` is not hashed. There are no weights. A server that is down is left out.
 //!
-//! The score mixes label and key, so there is no hash of the key alone: the `KeyHash` of a key
-//! here is the score in its upper half and the owner's position in its lower.
+//! The score combines label and key, so a key alone has no hash. Here the `KeyHash` of a key has the
+//! highest score in its upper half and the owner's position in its lower half.
 
 use alloc::vec::Vec;
 use core::ascii::escape_default;
@@ -37,7 +38,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let keys = params.choice(KEYS.name, KeyType::default())?;
     Pool::new(Pymemcache { keys }, servers)
@@ -46,7 +47,7 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
 const KEYS: Param = Param::new(
     "keys",
     "str",
-    "which type the keys have in Python: str or bytes",
+    "the type of the keys in Python: str or bytes",
 );
 
 /// pymemcache's `HashClient`.
@@ -63,13 +64,13 @@ const KEYS: Param = Param::new(
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pymemcache {
-    /// Which type the keys have in Python.
+    /// The type of the keys in Python.
     pub keys: KeyType,
 }
 
 builder! { Pymemcache: with_keys(keys: KeyType) }
 
-/// Which type keys have in Python.
+/// The type of the keys in Python.
 ///
 /// ```
 /// use hashroute::compat::{Pool, Server, pymemcache::{KeyType, Pymemcache}};
@@ -82,10 +83,10 @@ builder! { Pymemcache: with_keys(keys: KeyType) }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyType {
-    /// `str`: the bytes of a key here are its UTF-8; what is not UTF-8 has no owner.
+    /// `str`: give keys in UTF-8; other bytes have no owner.
     #[default]
     Str,
-    /// `bytes`, hashed as `b'...'`.
+    /// `bytes`: hashed as `b'...'`.
     Bytes,
 }
 
@@ -107,14 +108,14 @@ impl System for Pymemcache {
             return Err(Error::Weight {
                 name: server.name().into(),
                 weight: server.weight(),
-                expected: "1, as pymemcache has no weights, or 0 for a server that is down",
+                expected: "1, because pymemcache has no weights, or 0 for a server that is down",
             });
         }
         let up: Vec<_> = up(servers).map(|(id, _)| id).collect();
         Ok(Layout::buckets(up, |hash, count| {
             let [.., a, b, c, d] = hash.to_be_bytes();
             let position = u32::from_be_bytes([a, b, c, d]);
-            // What stands for no hash is none.
+            // `u64::MAX` is no hash of a key: there are fewer than 2^32 servers.
             (hash < u64::MAX).then_some(position.checked_rem(count)?)
         }))
     }
@@ -130,7 +131,7 @@ impl System for Pymemcache {
     }
 }
 
-/// The highest score, and whose it is.
+/// Returns the highest score, with the position of its server in the lower half.
 fn best<I: Iterator<Item = u8>>(servers: &[(NodeId, Server)], key: impl Fn() -> I) -> Option<u64> {
     let scored = (0..).zip(up(servers)).map(|(position, (_, server))| {
         let text = low_bytes(server.label()).chain([b'-']).chain(key());
@@ -141,12 +142,12 @@ fn best<I: Iterator<Item = u8>>(servers: &[(NodeId, Server)], key: impl Fn() -> 
     Some(u64::from(score) << 32 | position)
 }
 
-/// The lower 8 bits of each character.
+/// Returns the lower 8 bits of each character.
 fn low_bytes(text: &str) -> impl Iterator<Item = u8> {
     text.chars().map(|char| u32::from(char).to_le_bytes()[0])
 }
 
-/// Bytes as Python prints them.
+/// Returns bytes in the form in which Python prints them.
 fn printed(key: &[u8]) -> impl Iterator<Item = u8> {
     let quote = if key.contains(&b'\'') && !key.contains(&b'"') {
         b'"'
@@ -154,14 +155,14 @@ fn printed(key: &[u8]) -> impl Iterator<Item = u8> {
         b'\''
     };
     let escaped = key.iter().flat_map(move |byte| {
-        // Rust has a backslash before both quotes, Python only before the one around the text.
+        // Rust escapes both kinds of quotes, Python only the kind that encloses the text.
         let bare = matches!(byte, b'\'' | b'"') && *byte != quote;
         escape_default(*byte).skip(usize::from(bare))
     });
     [b'b', quote].into_iter().chain(escaped).chain([quote])
 }
 
-/// `MurmurHash3_x86_32` with seed 0, of bytes as they come.
+/// Computes `MurmurHash3_x86_32` with seed 0 over an iterator of bytes.
 ///
 /// Source: <https://github.com/aappleby/smhasher>.
 fn murmur3(bytes: impl Iterator<Item = u8>) -> u32 {
@@ -179,7 +180,7 @@ fn murmur3(bytes: impl Iterator<Item = u8>) -> u32 {
             block = 0;
         }
     }
-    // A tail of zeros scrambles to 0, and so does none.
+    // Without a tail `block` is 0, which scrambles to 0 and changes nothing.
     hash ^= scramble(block) ^ length;
     hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
     hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_function_is_murmur3() {
+    fn the_hash_function_is_murmur3() {
         let hasher = KeyHasher::new(HashFunction::Murmur3_32);
         let bytes: Vec<_> = (0..=255_u8).rev().collect();
         for end in 0..bytes.len() {
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn few_servers_and_keys_of_no_text() {
+    fn keys_that_are_not_utf_8_have_no_owner() {
         assert_eq!(owner(&pool(&[]), b"key"), None);
         assert_eq!(owner(&pool(&["a:1"]), b""), Some("a:1"));
         assert_eq!(owner(&pool(&["a:1", "b:1"]), b"\xff"), None);

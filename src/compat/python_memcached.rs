@@ -1,19 +1,21 @@
-//! python-memcached: the modulo of `Cache::Memcached`, with a new hash where a server is down.
+//! python-memcached: the modulo of `Cache::Memcached`; keys of a server that is down are hashed
+//! again.
 //!
-//! Source: python-memcached 1.62, `memcache.py`; compared with it running.
+//! Source: python-memcached 1.62, `memcache.py`; compared with a running copy.
 //!
-//! | what | value |
+//! | name | value |
 //! |---|---|
-//! | hash | bits 16 to 30 of the key's CRC-32; 1 where they are all 0 |
-//! | buckets | one per unit of weight, in the order of the servers, also of those that are down |
-//! | owner | the bucket of the hash modulo their number |
+//! | hash | bits 16 to 30 of the key's CRC-32; 1 if they are all 0 |
+//! | buckets | one for each unit of weight, in the order of the servers, also for servers that are down |
+//! | owner | the bucket at the hash modulo the number of buckets |
 //!
-//! The order of the servers matters, their names do not. Where a server is down, the decimal
-//! digits of the hash and of the number of the try, 0 to 9, are hashed in place of the key; after
-//! ten servers that are down the client gives up, so such a key has no owner. The client refuses
-//! keys that are empty, longer than 250 bytes, or have a space or control character in them: no
-//! owner either. A key given as `(number, key)` goes by the number: that is
-//! [`Router::route_hash`](crate::Router::route_hash) of it.
+//! - The order of the servers matters; their names do not.
+//! - If the server is down, the client hashes the decimal digits of the hash followed by the number
+//!   of the try, 0 to 9. After ten servers that are down it gives up: the key has no owner.
+//! - The client refuses keys that are empty, longer than 250 bytes, or contain a space or control
+//!   character: they have no owner.
+//! - A key given as `(number, key)` is routed by the number: use
+//!   [`Router::route_hash`](crate::Router::route_hash).
 
 use alloc::vec::Vec;
 use core::iter::repeat_n;
@@ -27,7 +29,7 @@ use crate::{Error, NodeId};
 
 pub(super) const DIALECT: Scheme = Scheme::dialect(
     "python-memcached",
-    "the Python client: modulo, hashed anew where a server is down",
+    "the Python client: modulo; keys of a server that is down are hashed again",
     Origin::recorded("1.62"),
     |servers, params| boxed(pool(servers, params)),
 );
@@ -35,12 +37,12 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, _: &Params) -> Result<Pool, Error> {
     Pool::new(PythonMemcached, servers)
 }
 
-/// python-memcached, which has no options that change routes.
+/// python-memcached. It has no options that change routes.
 ///
 /// ```
 /// use hashroute::compat::{Pool, Server, python_memcached::PythonMemcached};
@@ -54,10 +56,10 @@ pub fn pool(servers: Vec<Server>, _: &Params) -> Result<Pool, Error> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PythonMemcached;
 
-/// How many servers the client looks at before it gives up.
+/// The number of servers that the client tries before it gives up.
 const TRIES: u8 = 10;
 
-/// The longest key that it takes.
+/// The maximum length of a key, in bytes.
 const LONGEST: usize = 250;
 
 impl System for PythonMemcached {
@@ -68,7 +70,7 @@ impl System for PythonMemcached {
             .iter()
             .flat_map(|(id, server)| repeat_n(*id, server.weight() as usize));
         let down = down(servers);
-        // The numbers of the caller's own may be large, but what stands for no hash is none.
+        // A caller's own number may be large; 63 bits accept all of them except the largest.
         Ok(Layout::cells(63, buckets.collect())?.without(down))
     }
 
@@ -98,7 +100,7 @@ fn hash(parts: &[&[u8]]) -> u32 {
     middle(crc32(parts)).max(1)
 }
 
-/// The decimal digits of 15 bits, with zeros before them.
+/// Returns the decimal digits of a number of 15 bits, with leading zeros.
 fn digits(value: u32) -> [u8; 5] {
     [10_000, 1000, 100, 10, 1].map(|unit| b'0' + (value / unit % 10).to_le_bytes()[0])
 }
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_down_is_passed_over_as_in_the_client() -> Result<(), Error> {
+    fn keys_of_a_server_that_is_down_are_hashed_again_as_in_the_client() -> Result<(), Error> {
         let mut servers = servers(&[1, 6, 1]);
         servers[1] = servers[1].clone().down();
         let pool = Pool::new(PythonMemcached, servers)?;
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bits_are_a_1() -> Result<(), Error> {
+    fn a_hash_of_0_becomes_1() -> Result<(), Error> {
         let zero = |key: &String| middle(crc32(&[key.as_bytes()])) == 0;
         let key = (0..1 << 20).map(|i| format!("user:{i}")).find(zero);
         let key = key.expect("one of a million");
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn few_servers() -> Result<(), Error> {
+    fn one_server_owns_every_key_and_none_owns_none() -> Result<(), Error> {
         assert_eq!(owner(&Pool::new(PythonMemcached, vec![])?, "key"), None);
         assert_eq!(
             owner(&Pool::new(PythonMemcached, servers(&[3]))?, "key"),
@@ -189,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_the_callers_own_are_taken_as_they_are() -> Result<(), Error> {
+    fn a_callers_own_number_is_the_hash() -> Result<(), Error> {
         let pool = Pool::new(PythonMemcached, servers(&[1, 1, 1]))?;
         let id = pool.route_hash(KeyHash::from_raw(1_000_000_000_001));
         assert_eq!(id.and_then(|id| pool.nodes().name(id)), Some("2"));

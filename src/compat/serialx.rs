@@ -1,16 +1,16 @@
 //! serialx/hashring: a consistent hash for Go.
 //!
-//! Source: <https://github.com/serialx/hashring> at 22c0c7a; compared with it running.
+//! Source: <https://github.com/serialx/hashring> at 22c0c7a; compared with a running copy.
 //!
-//! | what | value |
+//! | name | value |
 //! |---|---|
 //! | points of a node | its weight, which is 1 for `New`: **one** point |
-//! | point i | MD5 of name + "-" + decimal i, as two signed little-endian words, the first one deciding |
-//! | owner | first point strictly after the key's MD5, past the last one the first |
+//! | point i | MD5 of name + "-" + decimal i, as two signed little-endian words; the first is compared first |
+//! | owner | first point strictly after the key's MD5; past the last point, the first one |
 //!
-//! A ring of one point a node is very uneven: of 50 nodes the largest had four times its part.
-//! Only the first word is compared here: the second would matter for two texts whose digests
-//! agree in their first eight bytes.
+//! A ring with one point for each node is very uneven: of 50 nodes, the largest had four times its
+//! share. Only the first word is compared here. The second would matter only for two digests with
+//! the same first eight bytes.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -32,12 +32,12 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, _: &Params) -> Result<Pool, Error> {
     Pool::new(Serialx, servers)
 }
 
-/// The ring of serialx/hashring, which has no options.
+/// The ring of serialx/hashring. It has no options.
 ///
 /// ```
 /// use hashroute::compat::{Pool, Server, serialx::Serialx};
@@ -51,7 +51,8 @@ pub fn pool(servers: Vec<Server>, _: &Params) -> Result<Pool, Error> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Serialx;
 
-/// The first word of a digest, moved so that signed order is unsigned order.
+/// Returns the first word of a digest, with the sign bit flipped: the library compares signed words,
+/// and this maps signed order to unsigned order.
 fn point(bytes: &[u8]) -> u64 {
     let digest: [u8; 16] = Md5::digest(bytes).into();
     let first = digest.iter().take(8).rev();
@@ -81,7 +82,7 @@ mod tests {
     use crate::{Node, Router};
 
     #[test]
-    fn a_key_that_is_a_point_goes_on() -> Result<(), Error> {
+    fn a_key_on_a_point_belongs_to_the_next_one() -> Result<(), Error> {
         let pool = Pool::new(Serialx, ["a", "b"].map(Server::new))?;
         assert_eq!(pool.route(b"a-0").map(Node::name), Some("b"));
         assert_eq!(pool.route(b"b-0").map(Node::name), Some("a"));
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn one_none_down_and_too_many() -> Result<(), Error> {
+    fn only_nodes_that_are_up_own_keys_and_too_many_points_are_refused() -> Result<(), Error> {
         assert!(Pool::new(Serialx, [])?.route(b"key").is_none());
         let pool = Pool::new(Serialx, [Server::new("a").down(), Server::new("b")])?;
         assert_eq!(pool.route(b"b-0").map(Node::name), Some("b"));

@@ -1,15 +1,15 @@
 //! stathat.com/c/consistent: a consistent hash for Go.
 //!
-//! Source: <https://github.com/stathat/consistent> at 30ea17e; compared with it running.
+//! Source: <https://github.com/stathat/consistent> at 30ea17e; compared with a running copy.
 //!
-//! | what | value |
+//! | name | value |
 //! |---|---|
 //! | points of a node | 20 |
 //! | point i | CRC-32 of decimal i + name (with `UseFnv`: FNV-1a, 32 bits) |
-//! | owner | first point strictly after the key's hash, past the last one the first |
+//! | owner | first point strictly after the key's hash; past the last point, the first one |
 //!
-//! The number stands **before** the name, so that node "1x" with 0 to 9 and node "x" with 1, 11
-//! and so on may share labels: of equal points, that of the node added last counts.
+//! The number comes **before** the name, so two nodes can share a label: "1" + "1x" is "11" + "x".
+//! Of equal points, the point of the last node added counts.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -21,7 +21,7 @@ use crate::{Error, HashFunction, NodeId, SystemHash};
 
 pub(super) const DIALECT: Scheme = Scheme::dialect(
     "stathat-consistent",
-    "stathat.com/c/consistent, a Go library: 20 CRC-32 points a node",
+    "stathat.com/c/consistent, a Go library: 20 CRC-32 points for each node",
     Origin::recorded("30ea17e (2019-09-19)"),
     |servers, params| boxed(pool(servers, params)),
 )
@@ -30,7 +30,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let default = Stathat::default();
     let stathat = Stathat {
@@ -59,7 +59,7 @@ const REPLICAS: Param = Param::new("replicas", "20", "NumberOfReplicas: points o
 pub struct Stathat {
     /// [`HashFunction::Crc32`], or [`HashFunction::Fnv1a32`] for `UseFnv`.
     pub hash: HashFunction,
-    /// Points of a node.
+    /// The number of points of a node.
     pub replicas: u32,
 }
 
@@ -100,9 +100,9 @@ mod tests {
     use super::*;
     use crate::Router;
 
-    /// "1" + "1x" is "11" + "x": the later node has the point.
+    /// "1" + "1x" is "11" + "x".
     #[test]
-    fn of_equal_points_the_last_counts() -> Result<(), Error> {
+    fn the_last_node_owns_a_shared_point() -> Result<(), Error> {
         let point = HashFunction::Crc32.value([0; 2], b"11x");
         for names in [["x", "1x"], ["1x", "x"]] {
             let pool = Pool::new(Stathat::default(), names.map(Server::new))?;
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_cannot_be() {
+    fn wrong_options_are_refused() {
         let refused = |stathat| Pool::new(stathat, [Server::new("a")]).is_err();
         let hash = HashFunction::Xxh64;
         assert!(refused(Stathat {

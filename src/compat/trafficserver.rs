@@ -1,23 +1,23 @@
 //! Apache Traffic Server: `round_robin=consistent_hash` of `parent.config`.
 //!
 //! Source: Traffic Server 9.2.9, `ParentConsistentHash.cc` and `ConsistentHash.cc`; compared with
-//! it running.
+//! a running copy.
 //!
-//! | what | value |
+//! | name | value |
 //! |---|---|
 //! | points of a parent | round(1024 x weight), in 32-bit floats |
-//! | point i | SipHash-2-4 with a key of zeros, of decimal i + "-" + name |
-//! | key | the same of "/" + path, and "?" + query unless `qstring=ignore` |
-//! | lookup | first point at or after the key, past the last one the first |
+//! | point i | SipHash-2-4, with a key of zeros, of decimal i + "-" + name |
+//! | key | the same hash of "/" + path, and "?" + query unless `qstring=ignore` |
+//! | lookup | first point at or after the key; past the last point, the first one |
 //!
-//! The name is the server's label, the text after `&` in `parent.config`; without one it is the
-//! host **without** the port. So all parents of one host have the same points, and the first
-//! that is listed takes everything, even while it is down: give them hash strings. Of points
-//! that are equal, the first inserted stays.
+//! The name is the server's label: the text after `&` in `parent.config`. Without it, the name is the
+//! host **without** the port. So all parents on one host have the same points. Of equal points the
+//! first one inserted stays, so the first parent in the list owns everything, even while it is down.
+//! Give such parents different hash strings.
 //!
-//! Keys are paths with their query as they were sent; what stands between `;` and `?` is not
-//! hashed (from source). Secondary parents are not modelled. The weights are fractions;
-//! [`weight_scale`](TrafficServer::weight_scale) says how many units here make 1.0 there.
+//! A key is a path with its query as it was sent. The text between `;` and `?` is not hashed (from the
+//! source). Secondary parents are not modelled. Weights are fractions:
+//! [`weight_scale`](TrafficServer::weight_scale) is the weight here that counts as 1.0 there.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -43,7 +43,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let default = TrafficServer::default();
     let trafficserver = TrafficServer {
@@ -56,10 +56,10 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
 const QUERY: Param = Param::new(
     "qstring",
     "consider",
-    "consider or ignore: whether the query is hashed",
+    "whether the query is hashed: consider or ignore",
 );
 
-/// Points of a parent of weight 1.0.
+/// The number of points of a parent with weight 1.0.
 const POINTS: f32 = 1024.0;
 
 /// Parent selection by consistent hash.
@@ -68,7 +68,7 @@ const POINTS: f32 = 1024.0;
 /// use hashroute::compat::{Pool, Server, trafficserver::TrafficServer};
 /// use hashroute::{Node, Router};
 ///
-/// // Without hash strings, two parents of one host are one.
+/// // Without hash strings, two parents on one host have the same points.
 /// let pool = Pool::new(TrafficServer::default(), ["10.0.0.1:80", "10.0.0.1:81"].map(Server::new))?;
 /// assert!((0..99).all(|i| pool.route(&[b'/', i]).map(Node::name) == Some("10.0.0.1:80")));
 /// # Ok::<(), hashroute::Error>(())
@@ -76,9 +76,9 @@ const POINTS: f32 = 1024.0;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TrafficServer {
-    /// Whether the query counts.
+    /// Whether the query is hashed.
     pub query: Query,
-    /// How many units of a server's weight make 1.0, at least 1.
+    /// The weight of a server that counts as 1.0, at least 1.
     pub weight_scale: u32,
 }
 
@@ -93,7 +93,7 @@ impl Default for TrafficServer {
 
 builder! { TrafficServer: with_query(query: Query), with_weight_scale(weight_scale: u32) }
 
-/// What `qstring` says about the query.
+/// The option `qstring`: whether the query is hashed.
 ///
 /// ```
 /// use hashroute::compat::trafficserver::Query;
@@ -103,10 +103,10 @@ builder! { TrafficServer: with_query(query: Query), with_weight_scale(weight_sca
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Query {
-    /// It is hashed with the path.
+    /// The path and the query are hashed.
     #[default]
     Consider,
-    /// The path is hashed alone.
+    /// Only the path is hashed.
     Ignore,
 }
 
@@ -123,16 +123,16 @@ impl FromStr for Query {
 }
 
 impl TrafficServer {
-    /// How many points a weight gives.
+    /// Returns the number of points for a weight.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "the real arithmetic, on numbers that are not negative"
+        reason = "the arithmetic of Traffic Server, on numbers from 0"
     )]
     fn count(&self, weight: u32) -> u64 {
         let points = POINTS * scaled(weight, self.weight_scale) as f32;
         let whole = points as u64;
-        // Half goes up; the difference is exact.
+        // Rounds half up; the difference is exact in f32.
         whole + u64::from(points - whole as f32 >= 0.5)
     }
 }
@@ -151,7 +151,8 @@ impl System for TrafficServer {
             let owner = (!server.is_down()).then_some(*id);
             points.extend(numbers.map(|i| (sip(&[format!("{i}-{name}").as_bytes()]), owner)));
         }
-        // One that is down keeps its points, also from those that have the same.
+        // A parent that is down keeps its points, so duplicates go first: a later parent with the
+        // same points does not get them. The next point takes over.
         points.sort_by_key(|(point, _)| *point);
         points.dedup_by_key(|(point, _)| *point);
         let up = points
@@ -176,7 +177,7 @@ impl System for TrafficServer {
     }
 }
 
-/// What is hashed for a parent: its hash string, or its host.
+/// Returns the hashed name of a parent: its hash string or its host.
 fn name(server: &Server) -> &str {
     match (server.own_label(), server.name().rsplit_once(':')) {
         (Some(label), _) => label,
@@ -193,7 +194,7 @@ fn sip(parts: &[&[u8]]) -> u64 {
     hasher.finish()
 }
 
-/// The index of the first `byte`.
+/// Returns the index of the first `byte`.
 fn position(byte: u8, bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|other| *other == byte)
 }
@@ -204,7 +205,7 @@ mod tests {
     use crate::{Node, Router};
 
     #[test]
-    fn points_of_fractions() {
+    fn a_weight_that_is_a_fraction_gives_rounded_points() {
         let of = |weight, weight_scale| {
             TrafficServer {
                 weight_scale,
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn names() {
+    fn a_name_is_the_hash_string_or_the_host() {
         let named = |text| name(&Server::new(text)).len();
         assert_eq!(
             ["host:80", "host", "host:http", "[::1]:80"].map(named),
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_of_a_path_is_hashed() -> Result<(), Error> {
+    fn a_path_is_hashed_without_its_parameters() -> Result<(), Error> {
         let pool = Pool::new(TrafficServer::default(), [Server::new("a")])?;
         let hash = |key: &[u8]| pool.hash_key(key);
         assert_eq!(hash(b"/a;b?c"), hash(b"/a?c"));
@@ -252,11 +253,11 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_that_is_down() -> Result<(), Error> {
+    fn a_parent_that_is_down_keeps_shared_points() -> Result<(), Error> {
         let pool = |servers: [Server; 2]| Pool::new(TrafficServer::default(), servers);
         let apart = pool([Server::new("a:80").down(), Server::new("b:80")])?;
         assert_eq!(apart.route(b"/x").map(Node::name), Some("b:80"));
-        // The first of one host has taken the points of the other.
+        // The first parent on a host owns the points of both.
         let together = pool([Server::new("a:80").down(), Server::new("a:81")])?;
         assert!(together.layout().is_empty() && together.route(b"/x").is_none());
         assert!(
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_cannot_be() {
+    fn wrong_options_are_refused() {
         let scale = |weight_scale| TrafficServer {
             weight_scale,
             ..TrafficServer::default()

@@ -1,19 +1,20 @@
-//! uhashring: the hash ring of Python programs.
+//! uhashring: a hash ring for Python.
 //!
-//! Source: uhashring 2.5, `ring_ketama.py`, `ring_meta.py`; compared with it running.
+//! Source: uhashring 2.5, `ring_ketama.py`, `ring_meta.py`; compared with a running copy.
 //!
 //! | ring | points | lookup |
 //! |---|---|---|
-//! | `ketama` | 4 of each MD5 of "name-i", 40 x nodes x weight // sum of the weights of them | first point strictly after the first word of the key's MD5 |
-//! | `default` | the MD5s of "name-i", 160 x weight | first point strictly after the key's MD5 |
+//! | `ketama` | 4 from each MD5 of "name-i"; 40 x nodes x weight // sum of the weights MD5s for each node | first point strictly after the first word of the key's MD5 |
+//! | `default` | the MD5 of "name-i"; 160 x weight points for each node | first point strictly after the key's MD5 |
 //!
-//! - Whole numbers throughout: no rounding surprises, so the ring is another than twemproxy's.
-//! - A key that hashes exactly to a point belongs to the next one: "name-0" is such a key.
-//! - Of equal points the node that was added later has it.
-//! - Keys are text in Python; `bytes` would be hashed as their `repr`, with `b'` before them.
-//! - The default ring's points have 128 bits. Here the upper 64 stand for them: two points would
-//!   have to agree in all of these for a key to go elsewhere.
-//! - It knows nothing of nodes that are down: they are left out, as if they had been removed.
+//! - All counts are integers, without rounding in floats, so the ring differs from twemproxy's.
+//! - A key that hashes exactly to a point belongs to the next point. Such a key is "name-0".
+//! - Of equal points, the point of the node added later counts.
+//! - Keys are `str` in Python. A key of type `bytes` would be hashed as its `repr`, with `b'` in
+//!   front.
+//! - Points of the default ring have 128 bits; here the upper 64 stand for them. Routes could differ
+//!   only if two points agreed in these 64 bits.
+//! - uhashring does not know nodes that are down: they are left out, as if they were removed.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -38,7 +39,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let ring = params.choice(RING.name, RingType::default())?;
     let vnodes = match params.get(VNODES.name, String::new())?.as_str() {
@@ -72,31 +73,22 @@ const VNODES: Param = Param::new(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Uhashring {
-    /// Which ring.
+    /// The kind of ring.
     pub ring: RingType,
-    /// The virtual nodes of each node.
+    /// The number of virtual nodes of each node.
     pub vnodes: u32,
 }
 
 impl Uhashring {
-    /// With as many virtual nodes as this ring has by default.
-    ///
-    /// ```
-    /// use hashroute::compat::uhashring::{RingType, Uhashring};
-    /// assert_eq!(Uhashring::new(RingType::Ketama).vnodes, 40);
-    /// ```
+    /// Builds the options of a ring with its default number of virtual nodes: 160, or 40 with
+    /// ketama.
     pub fn new(ring: RingType) -> Self {
         let vnodes = ring.vnodes();
         Self { ring, vnodes }
     }
 }
 
-/// `HashRing()`: the default ring, with 160 virtual nodes.
-///
-/// ```
-/// use hashroute::compat::uhashring::Uhashring;
-/// assert_eq!(Uhashring::default().vnodes, 160);
-/// ```
+/// The settings of `HashRing()`: the default ring, with 160 virtual nodes.
 impl Default for Uhashring {
     fn default() -> Self {
         Self::new(RingType::default())
@@ -105,7 +97,7 @@ impl Default for Uhashring {
 
 builder! { Uhashring: with_ring(ring: RingType), with_vnodes(vnodes: u32) }
 
-/// Which ring: `hash_fn`.
+/// The kind of ring: `hash_fn`.
 ///
 /// ```
 /// use hashroute::compat::uhashring::RingType;
@@ -115,7 +107,7 @@ builder! { Uhashring: with_ring(ring: RingType), with_vnodes(vnodes: u32) }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RingType {
-    /// The default.
+    /// The default ring.
     #[default]
     Default,
     /// `hash_fn="ketama"`.
@@ -144,7 +136,7 @@ impl FromStr for RingType {
 }
 
 impl Uhashring {
-    /// How many texts of each server are hashed.
+    /// Returns the number of hashed texts of each server.
     fn counts(self, up: &[&(NodeId, Server)]) -> Vec<u64> {
         let weight = |(_, server): &(NodeId, Server)| u64::from(server.weight());
         let total: u64 = up.iter().map(|server| weight(server)).sum();
@@ -170,7 +162,8 @@ impl System for Uhashring {
             .fold(0, |sum: u64, &count| sum.saturating_add(count));
         check_capacity(all.saturating_mul(each))?;
         let mut ketama = Ketama::default();
-        // Of equal points the first is kept, and the last is to be.
+        // In uhashring the last of equal points counts; `Layout::circle` keeps the first. Hence the
+        // reverse order.
         for ((id, server), count) in up.iter().zip(counts).rev() {
             let count = u32::try_from(count).unwrap_or(u32::MAX);
             let label = server.label();
@@ -199,12 +192,12 @@ impl System for Uhashring {
     }
 }
 
-/// The upper half of MD5 as one number, big-endian.
+/// Returns the upper half of the big-endian MD5 digest.
 fn md5(bytes: &[u8]) -> u64 {
     HashFunction::Md5.value([0; 2], bytes)
 }
 
-/// A ring has at most 2^32 points, so that counts fit.
+// Counts of points fit into u32: `check_capacity` allows at most `MAX_POINTS`.
 const _: () = assert!(OurRing::MAX_POINTS <= u32::MAX as u64);
 
 #[cfg(test)]
@@ -215,7 +208,7 @@ mod tests {
     use crate::{Change, Node, Router};
 
     #[test]
-    fn whole_numbers_round_down() -> Result<(), Error> {
+    fn counts_are_rounded_down_as_integers() -> Result<(), Error> {
         for (weights, points) in [
             (&[1; 25][..], 4000),
             (&[1; 61], 9760),
@@ -232,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_on_a_point_goes_to_the_next() -> Result<(), Error> {
+    fn a_key_on_a_point_belongs_to_the_next_one() -> Result<(), Error> {
         for ring in [RingType::Default, RingType::Ketama] {
             let system = Uhashring { ring, vnodes: 1 };
             let pool = Pool::new(system, ["a", "b"].map(Server::new))?;
@@ -258,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn down_none_and_too_many() -> Result<(), Error> {
+    fn nodes_that_are_down_are_left_out_and_too_many_points_are_refused() -> Result<(), Error> {
         let mut pool = Pool::new(Uhashring::default(), ["a", "b"].map(Server::new))?;
         pool.apply(&Change::reweight("a", 0))?;
         assert_eq!(pool.route(b"key").map(Node::name), Some("b"));
@@ -276,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn options() -> Result<(), Error> {
+    fn options_change_the_number_of_points_and_wrong_ones_are_refused() -> Result<(), Error> {
         let points = |params: &[(&str, &str)]| {
             let params = params
                 .iter()

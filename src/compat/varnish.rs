@@ -1,24 +1,27 @@
 //! Varnish: the shard director of its `directors` module.
 //!
-//! Source: Varnish Cache 7.1.1, `vmod/vmod_directors_shard_dir.c` and its neighbours; compared
-//! with it running.
+//! Source: Varnish Cache 7.1.1, `vmod/vmod_directors_shard_dir.c` and related files; compared with a
+//! running copy.
 //!
-//! | what | value |
+//! | name | value |
 //! |---|---|
-//! | points of a backend | floor(replicas x weight), a weight below 1 counting as 1 |
+//! | points of a backend | floor(replicas x weight); a weight below 1 counts as 1 |
 //! | point j | the last 4 bytes, little-endian, of SHA-256(ident + decimal j) |
-//! | key of `by=KEY`, `by=URL` | the same of the text |
+//! | key of `by=KEY`, `by=URL` | the same bytes of SHA-256(text) |
 //! | key of `by=HASH` | the first 4 bytes, big-endian, of SHA-256(URL NUL host NUL) |
 //! | key of `by=BLOB` | the first 4 bytes, big-endian |
 //! | lookup | first point at or after the key; past the last point, the **last** |
 //!
-//! The ident is the server's label: `ident=` of `.add_backend()`, or the backend's name in VCL.
-//! A second backend of one ident is left out, as in Varnish. The weights of Varnish are fractions;
-//! [`weight_scale`](Varnish::weight_scale) says how many units here make 1.0 there.
+//! The ident is the server's label: `ident=` of `.add_backend()`, or the backend's name in VCL. A
+//! second backend with the same ident is left out, as in Varnish. Weights in Varnish are fractions:
+//! [`weight_scale`](Varnish::weight_scale) is the weight here that counts as 1.0 there.
 //!
-//! Surprises: the circle does not wrap at its end, but the walk to another backend does, and
-//! the two ends of the digest are read in different byte orders. `rampup` and `warmup` send some
-//! keys elsewhere by chance and are not modelled; `healthy=CHOSEN`, the default, is.
+//! Surprises:
+//!
+//! - The circle does not wrap at its end, but the search for another backend does.
+//! - The two ends of the digest are read in different byte orders.
+//! - `rampup` and `warmup` send some keys elsewhere at random and are not modelled. The default
+//!   `healthy=CHOSEN` is modelled.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
@@ -44,7 +47,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let default = Varnish::default();
     let varnish = Varnish {
@@ -60,22 +63,26 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
 const BY: Param = Param::new(
     "by",
     "key",
-    "what keys are: key, url, hash (the URL of the builtin hash) or blob",
+    "the meaning of keys: key, url, hash (the URL of the builtin hash) or blob",
 );
 const HOST: Param = Param::new(
     "host",
     "",
-    "the Host header of the requests, which by=hash hashes as well",
+    "the Host header of the requests, which by=hash hashes, too",
 );
 const REPLICAS: Param = Param::new("replicas", "67", "points of a backend of weight 1");
 pub(super) const WEIGHT_SCALE: Param = Param::new(
     "weight-scale",
     "1",
-    "how many units of weight are 1.0: with 10, a weight of 15 is 1.5",
+    "the weight that counts as 1.0: with 10, a weight of 15 is 1.5",
 );
-const ALT: Param = Param::new("alt", "0", "take this many-th next backend, 0 to 64");
+const ALT: Param = Param::new(
+    "alt",
+    "0",
+    "the number of backends to skip, such as the number of retries: 0 to 64",
+);
 
-/// More is refused: it is a number of retries.
+/// The maximum `alt`, which is a number of retries.
 const MOST_ALT: u32 = 64;
 
 /// The shard director.
@@ -94,15 +101,16 @@ const MOST_ALT: u32 = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Varnish {
-    /// What the keys are.
+    /// The meaning of keys.
     pub by: By,
-    /// The Host header, hashed with [`By::Hash`] only.
+    /// The Host header, hashed only with [`By::Hash`].
     pub host: String,
-    /// Points of a backend of weight 1.0.
+    /// The number of points of a backend with weight 1.0.
     pub replicas: u32,
-    /// How many units of a server's weight make 1.0, at least 1.
+    /// The weight of a server that counts as 1.0, at least 1.
     pub weight_scale: u32,
-    /// The `alt` argument: 0 for the first choice, up to 64, and to the number of backends less 1.
+    /// The `alt` argument: the number of backends to skip, up to 64. Values above the number of
+    /// backends - 1 count as that.
     pub alt: u32,
 }
 
@@ -126,7 +134,7 @@ builder! { Varnish:
     with_alt(alt: u32),
 }
 
-/// What the `by` argument says that keys are.
+/// The `by` argument: the meaning of keys.
 ///
 /// ```
 /// use hashroute::compat::varnish::By;
@@ -139,11 +147,11 @@ pub enum By {
     /// The text given to `.key()`.
     #[default]
     Key,
-    /// The request's URL as it was sent.
+    /// The URL of the request, as it was sent.
     Url,
-    /// The request's URL, by the hash of the builtin `vcl_hash`: URL and Host header.
+    /// The URL of the request; the builtin `vcl_hash` hashes it with the Host header.
     Hash,
-    /// Bytes of which the first four count; fewer are the last of four.
+    /// Bytes: the first four are a big-endian number. Fewer bytes are its low bytes.
     Blob,
 }
 
@@ -175,11 +183,11 @@ impl Varnish {
         Ok(())
     }
 
-    /// How many points a weight gives.
+    /// Returns the number of points for a weight.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "C's conversion of a number that is not negative"
+        reason = "C's conversion of a number from 0"
     )]
     fn count(&self, weight: u32) -> u64 {
         let weight = scaled(weight, self.weight_scale).max(1.0);
@@ -187,7 +195,7 @@ impl Varnish {
     }
 }
 
-/// The fraction that a weight stands for: the double that is nearest to it, as of a literal.
+/// Returns the fraction that a weight stands for: the nearest double, which a literal would give.
 pub(super) fn scaled(weight: u32, scale: u32) -> f64 {
     f64::from(weight) / f64::from(scale)
 }
@@ -238,17 +246,18 @@ fn low(digest: [u8; 32]) -> u32 {
     u32::from_le_bytes([a, b, c, d])
 }
 
-/// The first four bytes; of fewer, the number they are.
+/// Returns the first four bytes as a big-endian number; fewer bytes are its low bytes.
 fn high(bytes: &[u8]) -> u32 {
     let first = bytes.iter().take(4);
     first.fold(0, |sum, &byte| sum << 8 | u32::from(byte))
 }
 
-/// Whom the keys of each point go to. Points that are down count among those that `alt` skips.
+/// Returns the points with the owner of their keys. A backend that is down counts among those that
+/// `alt` skips.
 fn owners(points: &[(u64, usize)], servers: &[(NodeId, Server)], alt: usize) -> Vec<(u64, NodeId)> {
     let mut ahead = Ahead::new(servers.len());
     let mut owners = Vec::with_capacity(points.len());
-    // Backwards and twice around: the first round tells the second what lies beyond the end.
+    // Backwards, twice around: in the second round, `ahead` also knows the points beyond the end.
     let twice = points.iter().rev().chain(points.iter().rev());
     for (steps, &(point, server)) in twice.enumerate() {
         ahead.meet(
@@ -265,7 +274,7 @@ fn owners(points: &[(u64, usize)], servers: &[(NodeId, Server)], alt: usize) -> 
     owners
 }
 
-/// Where each server is met next, going clockwise.
+/// The next point of each server in clockwise order.
 struct Ahead {
     at: Vec<Option<usize>>,
     all: BTreeSet<usize>,
@@ -292,7 +301,8 @@ impl Ahead {
         }
     }
 
-    /// The next one that is up, from the `alt`-th on; else the last one up before those skipped.
+    /// Returns the first server that is up after `alt` skipped ones; else the last server that is up
+    /// among the skipped ones.
     fn choice(&self, alt: usize) -> Option<usize> {
         let mut skipped = self.all.iter().skip(alt.saturating_sub(1));
         let last = *skipped.next()?;
@@ -303,7 +313,7 @@ impl Ahead {
         };
         let beyond = from.and_then(|from| self.up.range(from..).next());
         let before = || self.up.range(..last).next_back();
-        // Varnish fails where only the last one skipped is up; here it serves.
+        // If only the last skipped server is up, Varnish fails; here that server is the owner.
         let found = beyond.or_else(before).or_else(|| self.up.first_key_value());
         found.map(|(_, server)| *server)
     }
@@ -321,7 +331,7 @@ mod tests {
         (0..count).map(|i| Server::new(format!("b{i}"))).collect()
     }
 
-    /// The director's search, as its source does it: point by point from the key's.
+    /// Searches like the source of the director: point by point, from the key's.
     fn slow(points: &[(u64, usize)], down: &[usize], key: u64, alt: usize) -> Option<usize> {
         let first = points.iter().position(|(point, _)| *point >= key);
         let mut picked = Vec::new();
@@ -371,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_past_the_last_point_takes_the_last() -> Result<(), Error> {
+    fn a_key_past_the_last_point_belongs_to_it() -> Result<(), Error> {
         let pool = Pool::new(Varnish::default(), servers(3))?;
         let last = (0..3)
             .flat_map(|i| (0..67).map(move |j| (point(&format!("b{i}"), j), i)))
@@ -383,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn fractions_of_weights() {
+    fn a_weight_that_is_a_fraction_is_rounded_down() {
         let of = |weight, weight_scale| {
             Varnish {
                 weight_scale,
@@ -398,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn short_blobs() {
+    fn a_short_blob_is_a_small_number() {
         let varnish = Varnish {
             by: By::Blob,
             ..Varnish::default()
@@ -412,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn one_none_and_twins() -> Result<(), Error> {
+    fn the_first_of_two_equal_idents_owns_every_key() -> Result<(), Error> {
         assert_eq!(Pool::new(Varnish::default(), [])?.route(b"key"), None);
         let mut one = Pool::new(
             Varnish {
@@ -431,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_cannot_be() {
+    fn wrong_options_are_refused() {
         let refused = |varnish: Varnish| Pool::new(varnish, servers(2)).is_err();
         let default = Varnish::default;
         assert!(refused(Varnish {
@@ -455,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_backend_of_one_ident_has_no_points() -> Result<(), Error> {
+    fn a_second_backend_with_the_same_ident_has_no_points() -> Result<(), Error> {
         let twins = [("x", 1), ("y", 3)];
         let twins = twins.map(|(name, w)| Server::new(name).with_weight(w).with_label("same"));
         let twins = Pool::new(Varnish::default(), twins)?;
@@ -464,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn alt_ends_at_the_last_backend() -> Result<(), Error> {
+    fn alt_is_limited_by_the_number_of_backends() -> Result<(), Error> {
         let owners = |alt| {
             let varnish = Varnish {
                 alt,
@@ -480,14 +490,14 @@ mod tests {
     }
 
     #[test]
-    fn every_point_is_owned_by_the_only_one_up() -> Result<(), Error> {
+    fn the_only_backend_that_is_up_owns_every_point() -> Result<(), Error> {
         for alt in 0..2 {
             let varnish = Varnish {
                 alt,
                 ..Varnish::default()
             };
             let pool = Pool::new(varnish, [Server::new("b0"), Server::new("b1").down()])?;
-            // One more, from the last point to the end.
+            // One more arc, from the last point to the end.
             assert_eq!(pool.layout().len(), 2 * 67 + 1, "{alt}");
             assert_eq!(pool.route(b"key").map(Node::name), Some("b0"));
         }

@@ -1,20 +1,20 @@
-//! nginx: `hash KEY consistent` and `hash KEY` in an `upstream` block.
+//! nginx: `hash KEY consistent` and `hash KEY` of an `upstream` block.
 //!
-//! Source: nginx 1.22.1, `ngx_http_upstream_hash_module`; compared with it running.
+//! Source: nginx 1.22.1, `ngx_http_upstream_hash_module`; compared with a running copy.
 //!
 //! | method | points or cells | lookup |
 //! |---|---|---|
-//! | `consistent` | 160 x weight CRC-32 of `HOST NUL PORT` and the point before | first point at or after the key's CRC-32 |
-//! | `hash` | one per unit of weight, also of servers that are down | bits 16 to 30 of the key's CRC-32, modulo |
+//! | `consistent` | 160 x weight points for each server: CRC-32 of `HOST NUL PORT` and the previous point | first point at or after the key's CRC-32 |
+//! | `hash` | one cell for each unit of weight, also for servers that are down | bits 16 to 30 of the key's CRC-32, modulo the number of cells |
 //!
-//! A server's label is its text in the configuration, `HOST:PORT`; the text after the last colon
-//! is a port if it is all digits, and `unix:` is not hashed. The order of the servers matters to
-//! `hash` alone (and to equal points, of which the first listed stays).
-//!
-//! A server that is down is passed over: `consistent` looks at the next points, `hash` adds the
-//! hash of `1KEY`, `2KEY` and so on. After 21 servers that are down in a row, and for the empty
-//! key, nginx goes round robin, so such a key has no owner here, unless one server alone is up.
-//! Several addresses behind one server's text count as one here.
+//! - A server's label is its text in the configuration, `HOST:PORT`. The text after the last colon
+//!   is a port if it has only digits. A prefix `unix:` is not hashed.
+//! - The order of the servers matters only to `hash`, and to equal points: the first one stays.
+//! - A server that is down is skipped: `consistent` looks at the next points; `hash` adds the hash of
+//!   `1KEY`, `2KEY` and so on.
+//! - After 21 servers in a row that are down, and for the empty key, nginx balances round robin. Such
+//!   a key has no owner here, unless only one server is up.
+//! - A name with several addresses counts as one server here.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -43,7 +43,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let method = params.choice(METHOD.name, Method::default())?;
     Pool::new(Nginx { method }, servers)
@@ -75,7 +75,7 @@ pub struct Nginx {
 
 builder! { Nginx: with_method(method: Method) }
 
-/// How the `hash` directive places keys.
+/// The form of the `hash` directive.
 ///
 /// ```
 /// use hashroute::compat::nginx::Method;
@@ -104,10 +104,10 @@ impl FromStr for Method {
     }
 }
 
-/// Points for each unit of weight.
+/// The number of points for each unit of weight.
 const POINTS: u32 = 160;
 
-/// How many servers nginx looks at before it goes round robin.
+/// The number of servers that nginx tries before it balances round robin.
 const TRIES: u8 = 21;
 
 static CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
@@ -122,7 +122,7 @@ impl System for Nginx {
         check_capacity(total.sum::<u64>().saturating_mul(of_one.into()))?;
         let (down, up): (Vec<_>, Vec<_>) = servers.iter().partition(|(_, server)| server.is_down());
         if let [(only, _)] = up[..] {
-            // Hashed or not, failed or not, a key has nowhere else to go.
+            // With one server up, every key goes there, even the empty one.
             return Layout::cells(32, vec![*only]);
         }
         let down = down.iter().map(|(id, _)| *id).collect();
@@ -143,14 +143,14 @@ impl System for Nginx {
     }
 
     fn hash_id(&self, _: &[(NodeId, Server)], layout: &Layout) -> Option<SystemHash> {
-        // With one cell alone the empty key has a hash, and `method=hash` looks at the cells: not
-        // comparable.
+        // With one cell, the empty key has a hash, which it has not otherwise; with `method=hash`,
+        // the hash depends on the cells. Both are not comparable.
         let alone = self.method == Method::Consistent && layout.len() != 1;
         alone.then(|| SystemHash::new("nginx", ()))
     }
 }
 
-/// The sum of hashes at which a server is up.
+/// Returns the first sum of hashes whose cell has a server that is up.
 fn rehashed(key: &[u8], layout: &Layout) -> Option<u64> {
     let mut sum = 0;
     (0..TRIES).find_map(|round| {
@@ -166,7 +166,7 @@ fn rehashed(key: &[u8], layout: &Layout) -> Option<u64> {
 }
 
 fn cells(servers: &[(NodeId, Server)], down: Vec<NodeId>) -> Result<Layout, Error> {
-    // A sum of 21 hashes of 15 bits has up to 20.
+    // A sum of 21 hashes of 15 bits has up to 20 bits.
     let bits = if down.is_empty() { 15 } else { 20 };
     let cells = servers
         .iter()
@@ -178,7 +178,7 @@ fn circle(servers: &[(NodeId, Server)], mut down: Vec<NodeId>) -> Result<Layout,
     let mut points = Vec::new();
     for (id, server) in servers {
         let (host, port) = host_and_port(server.label());
-        // Checked before: at most 2^26.
+        // No overflow: the total is checked to be at most 2^26.
         let count = server.weight() as usize * POINTS as usize;
         points.extend(chain(host, port).take(count).map(|point| (point, *id)));
     }
@@ -189,13 +189,15 @@ fn circle(servers: &[(NodeId, Server)], mut down: Vec<NodeId>) -> Result<Layout,
     Ok(Layout::circle(32, Rule::AtOrAfter, points)?.without(down))
 }
 
-/// Give each point to the first server that is up, of it and the 20 points after it.
+/// Gives each point to the first server that is up among it and the 20 points after it. One pass
+/// backwards, so O(points).
 fn pass_over(points: &mut [(u64, NodeId)], down: &[NodeId]) {
     let is_down = |id: &NodeId| down.binary_search(id).is_ok();
     let Some(first) = points.iter().position(|(_, id)| !is_down(id)) else {
         return;
     };
-    // The next that is up, and how many points away it is, seen from before the first point.
+    // The next server that is up, and its distance in points. The circle wraps: after the last
+    // point comes the first one that is up.
     let mut next = (points[first].1, first);
     for (_, id) in points.iter_mut().rev() {
         next = if is_down(id) {
@@ -209,7 +211,7 @@ fn pass_over(points: &mut [(u64, NodeId)], down: &[NodeId]) {
     }
 }
 
-/// A server's text as nginx takes it apart.
+/// Splits a server's text into host and port as nginx does.
 fn host_and_port(text: &str) -> (&str, &str) {
     if let (Some(scheme), Some(path)) = (text.get(..5), text.get(5..)) {
         if scheme.eq_ignore_ascii_case("unix:") {
@@ -222,7 +224,7 @@ fn host_and_port(text: &str) -> (&str, &str) {
     }
 }
 
-/// The points of a server, each made of the one before; the first of 0.
+/// Returns the points of a server. Each is hashed from the previous one; the first from 0.
 pub(super) fn chain(host: &str, port: &str) -> impl Iterator<Item = u64> {
     let mut base = CRC32.digest();
     for part in [host.as_bytes(), &[0], port.as_bytes()] {
@@ -236,7 +238,7 @@ pub(super) fn chain(host: &str, port: &str) -> impl Iterator<Item = u64> {
     successors(next(&0), next).map(u64::from)
 }
 
-/// The CRC-32 of zlib of these, one after the other.
+/// Returns zlib's CRC-32 of the concatenated parts.
 pub(super) fn crc32(parts: &[&[u8]]) -> u32 {
     let mut digest = CRC32.digest();
     for part in parts {
@@ -245,7 +247,7 @@ pub(super) fn crc32(parts: &[&[u8]]) -> u32 {
     digest.finalize()
 }
 
-/// The 15 bits of a CRC-32 that `Cache::Memcached`, and what is compatible with it, hashes to.
+/// Returns the 15 bits of a CRC-32 that `Cache::Memcached` and compatible systems use.
 pub(super) fn middle(crc32: u32) -> u32 {
     crc32 >> 16 & 0x7fff
 }
@@ -279,7 +281,7 @@ mod tests {
     const METHODS: [Method; 2] = [Method::Consistent, Method::Hash];
 
     #[test]
-    fn texts_come_apart_as_in_nginx() {
+    fn a_text_is_split_into_host_and_port_as_in_nginx() {
         for (text, parts) in [
             ("10.0.0.1:80", ("10.0.0.1", "80")),
             ("10.0.0.1", ("10.0.0.1", "")),
@@ -296,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_is_made_of_the_one_before() {
+    fn a_point_is_hashed_from_the_previous_one() {
         let points: Vec<_> = chain("a", "80").take(2).collect();
         let first = crc32(&[b"a\x0080", &[0; 4]]);
         let second = crc32(&[b"a\x0080", &first.to_le_bytes()]);
@@ -304,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn no_server_or_none_up_own_nothing() {
+    fn without_a_server_that_is_up_no_key_has_an_owner() {
         for method in METHODS {
             assert_eq!(owner(&pool(method, vec![]), "key"), None);
             let down = servers(3).into_iter().map(Server::down).collect();
@@ -315,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_one_up_takes_every_key() {
+    fn the_only_server_that_is_up_owns_every_key() {
         for method in METHODS {
             let mut servers = servers(40);
             for server in &mut servers[1..] {
@@ -329,13 +331,13 @@ mod tests {
     }
 
     #[test]
-    fn the_empty_key_goes_round_robin() {
+    fn the_empty_key_has_no_owner() {
         for method in METHODS {
             assert_eq!(owner(&pool(method, servers(2)), ""), None);
         }
     }
 
-    /// As nginx does it: point after point, 21 of them.
+    /// Looks at 21 points, one after the other, as nginx does.
     fn slowly(points: &[(u64, usize)], key: &str, up: usize) -> Option<usize> {
         let hash = u64::from(crc32(&[key.as_bytes()]));
         let start = points.partition_point(|(point, _)| *point < hash);
@@ -344,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn past_21_points_of_servers_that_are_down_is_round_robin() {
+    fn a_key_has_no_owner_after_21_points_of_servers_that_are_down() {
         let mut servers = servers(30);
         for server in &mut servers[2..] {
             *server = server.clone().down();
@@ -364,7 +366,7 @@ mod tests {
             let name = expected.map(|at| servers[at].name());
             assert_eq!(owner(&pool, &key), name, "{key}");
         }
-        // (28/30)^21 = 23 % of them, by chance.
+        // Expected: (28/30)^21 = 23 % of 2000 keys.
         assert!((300..650).contains(&missed), "{missed}");
         let shares: f64 = shares(&pool).expect("a circle").iter().sum();
         assert!(
@@ -395,12 +397,12 @@ mod tests {
             assert_eq!(pool.hash_key(key.as_bytes()), hash);
         }
         assert!(once > 200 && twice > 100, "{once} {twice}");
-        // The gaps of the table are hashed again, so its hashes compare with no other's.
+        // Keys of gaps are hashed again, so hashes depend on the table.
         assert!(matches!(pool.hash_id(), crate::HashId::PerKey));
     }
 
     #[test]
-    fn of_a_power_of_two_cells_a_server_leaves_its_keys_to_one_other() {
+    fn with_8_cells_one_server_gets_all_keys_of_a_server_that_is_down() {
         let heirs = |count: usize| {
             let up = pool(Method::Hash, servers(count));
             let mut servers = servers(count);
@@ -444,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn fifteen_bits_cannot_reach_more_cells() {
+    fn fifteen_bits_reach_only_32768_cells() {
         let heavy = servers(2)
             .into_iter()
             .map(|server| server.with_weight(30_000));
@@ -455,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_makes_the_pool_anew() -> Result<(), Error> {
+    fn a_change_gives_the_pool_that_new_would_build() -> Result<(), Error> {
         for method in METHODS {
             let mut changed = pool(method, servers(4));
             changed.apply(&Change::reweight("10.0.0.2:80", 0))?;

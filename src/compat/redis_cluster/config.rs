@@ -1,4 +1,4 @@
-//! The text of `CLUSTER NODES`, which is also that of `nodes.conf`.
+//! Reads the text of `CLUSTER NODES` or `nodes.conf`.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -12,8 +12,8 @@ use crate::compat::config::{expected, wrong};
 use crate::registry::{Config, Scheme, Unknown};
 use crate::strategy::Params;
 
-/// The masters and their slots. One that has failed is down; slots that are moving are unknown,
-/// since either end may have their keys.
+/// Reads the masters and their slots. A failed master is down. Moving slots are reported as unknown,
+/// because either end may have their keys.
 pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, Error> {
     let mut config = Config {
         scheme: dialect,
@@ -35,7 +35,7 @@ pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, 
     Ok(vec![config])
 }
 
-/// The entry of a master's slots, if the line is one's.
+/// Reads a line; returns the entry of its slots if it is a master's.
 fn read_line(config: &mut Config, line: usize, text: &str) -> Result<Option<String>, Error> {
     let mut words = text.split_whitespace();
     let Some(id) = words.next() else {
@@ -95,7 +95,7 @@ vars currentEpoch 6 lastVoteEpoch 0
     }
 
     #[test]
-    fn the_example_of_the_manual() -> Result<(), Error> {
+    fn the_example_of_the_manual_is_read() -> Result<(), Error> {
         let config = read_text(TEXT)?;
         let names: Vec<_> = config.servers().iter().map(Server::name).collect();
         assert_eq!(
@@ -121,7 +121,7 @@ vars currentEpoch 6 lastVoteEpoch 0
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line() {
+    fn an_error_names_its_line() {
         for (text, start) in [
             ("", "line 1: no master"),
             ("a b master", "line 1: expected the eight"),

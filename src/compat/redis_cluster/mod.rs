@@ -1,22 +1,22 @@
 //! Redis Cluster: keys to slots, and slots to masters.
 //!
 //! Source: the Redis Cluster specification and `redis-cli.c` of Redis 7.0.15; slots compared with
-//! `CLUSTER KEYSLOT` of that version, shares from source.
+//! `CLUSTER KEYSLOT` of that version, shares written from the source.
 //!
-//! | what | value |
+//! | name | value |
 //! |---|---|
 //! | slot of a key | CRC-16/XMODEM, modulo 16384 |
-//! | what is hashed | what stands between the first `{` and the first `}` after it, if anything; else the whole key |
-//! | slots of masters | as the map says; without one, as `redis-cli --cluster create` deals them |
+//! | hashed part | the text between the first `{` and the next `}`, unless it is empty; else the whole key |
+//! | slots of masters | the map; without one, the ranges of `redis-cli --cluster create` |
 //!
 //! **The table of the running cluster decides**, not this computation: slots are moved one by one, and
-//! `CLUSTER NODES` tells where they are. Its text can be read here. Without it, the slots are
-//! dealt in ranges in the order of the masters as `redis-cli` lists them, which interleaves the
-//! hosts: the ends are 16384 / n added up in 32-bit floats and rounded, so that three masters
-//! get 0 to 5460, 5461 to 10922 and 10923 to 16383. Valkey does the same.
+//! `CLUSTER NODES` shows their owners. Give its text as the configuration. Without it, each master
+//! gets a range, in the order in which `redis-cli` lists them, which interleaves the hosts. The ends
+//! are sums of 16384 / n in 32-bit floats, rounded: three masters get 0 to 5460, 5461 to 10922 and
+//! 10923 to 16383. Valkey does the same.
 //!
-//! The slots of a master that is down, or of nobody, have no owner: no other may answer for them.
-//! There are no weights.
+//! Slots of a master that is down, and slots of no master, have no owner: no other master answers for
+//! them. There are no weights.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -47,7 +47,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let slots = params.choice(SLOTS.name, Slots::Even)?;
     if let Slots::Map(map) = &slots {
@@ -62,7 +62,7 @@ const SLOTS: Param = Param::new(
     "even, or the slots of each master: \"a=0-8191;b=8192-16382,16383\"",
 );
 
-/// How many there are.
+/// The number of slots.
 const COUNT: u16 = 16_384;
 
 /// A Redis Cluster.
@@ -80,13 +80,13 @@ const COUNT: u16 = 16_384;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RedisCluster {
-    /// Who has which slots.
+    /// The slots of the masters.
     pub slots: Slots,
 }
 
 builder! { RedisCluster: with_slots(slots: Slots) }
 
-/// Who has which slots.
+/// The slots of the masters.
 ///
 /// ```
 /// use hashroute::compat::redis_cluster::Slots;
@@ -98,10 +98,10 @@ builder! { RedisCluster: with_slots(slots: Slots) }
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Slots {
-    /// Dealt in the order of the masters, as `redis-cli --cluster create` does.
+    /// A range for each master, in their order, as `redis-cli --cluster create` assigns them.
     #[default]
     Even,
-    /// Those of each master, by its name. Slots of masters that are not there are nobody's.
+    /// The slots of each master, by its name. Slots of absent masters have no owner.
     Map(Vec<(Box<str>, Vec<RangeInclusive<u16>>)>),
 }
 
@@ -132,14 +132,14 @@ impl FromStr for Slots {
     }
 }
 
-/// `200`, or `0-99`.
+/// Reads `200` or `0-99`.
 fn range(text: &str) -> Option<RangeInclusive<u16>> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let (first, last) = (first.parse().ok()?, last.parse().ok()?);
     (first <= last && last < COUNT).then_some(first..=last)
 }
 
-/// The ranges that `redis-cli --cluster create` deals to so many masters.
+/// Returns the ranges that `redis-cli --cluster create` assigns to this number of masters.
 fn even(masters: usize) -> Vec<RangeInclusive<u16>> {
     let each = f32::from(COUNT) / masters as f32;
     let (mut first, mut cursor) = (0, 0.0_f32);
@@ -156,11 +156,11 @@ fn even(masters: usize) -> Vec<RangeInclusive<u16>> {
     (0..masters).map(deal).collect()
 }
 
-/// To the nearest whole number, half up.
+/// Rounds to the nearest integer, half up.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "from 0 to 16384, but for errors that do not matter"
+    reason = "from 0 to 16384, apart from rounding errors below 0, which become 0"
 )]
 fn rounded(number: f32) -> u16 {
     let whole = number as u16;
@@ -168,7 +168,7 @@ fn rounded(number: f32) -> u16 {
 }
 
 impl RedisCluster {
-    /// Each master's ranges, in the order of the servers.
+    /// Returns the ranges of each master, in the order of the servers.
     fn ranges(&self, servers: &[(NodeId, Server)]) -> Vec<Vec<RangeInclusive<u16>>> {
         let Slots::Map(map) = &self.slots else {
             return even(servers.len())
@@ -198,7 +198,7 @@ impl System for RedisCluster {
                 what: Limit::Masters,
                 wanted: servers.len() as u64,
                 limit: COUNT.into(),
-                advice: "a master needs a slot",
+                advice: "use fewer masters: each needs at least one slot",
             });
         }
         if let Slots::Map(map) = &self.slots {
@@ -210,7 +210,7 @@ impl System for RedisCluster {
             for slot in ranges.into_iter().flatten() {
                 let at = usize::from(slot);
                 if *taken.get(at).unwrap_or(&true) {
-                    let expected = format!("one master a slot, below {COUNT}");
+                    let expected = format!("a slot below {COUNT} that has only one master");
                     return Err(Error::parameter(SLOTS.name, slot, expected));
                 }
                 taken[at] = true;
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_nobody_has_is_refused() {
+    fn an_unknown_name_in_the_map_is_refused() {
         let build = |slots, names: &[&str]| {
             let params = Params::default().with("slots", slots);
             DIALECT.build(names.iter().copied().map(Server::new), &params)
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn dealt_as_redis_cli_does() {
+    fn even_ranges_equal_those_of_redis_cli() {
         assert_eq!(even(3), [0..=5460, 5461..=10922, 10923..=16383]);
         assert_eq!(even(1), [0..=16383]);
         let ends: Vec<_> = even(6).iter().map(|range| *range.end()).collect();
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_of_a_master_that_is_down_are_nobodys() -> Result<(), Error> {
+    fn slots_of_a_master_that_is_down_have_no_owner() -> Result<(), Error> {
         let mut pool = Pool::new(RedisCluster::default(), ["a", "b"].map(Server::new))?;
         assert_eq!(
             [0, 8191, 8192].map(|slot| owner(&pool, slot)),
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_decides() -> Result<(), Error> {
+    fn a_map_decides_the_owners() -> Result<(), Error> {
         let pool = |slots: &str, names: &[&str]| {
             let slots = slots.parse()?;
             Pool::new(
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_and_weights() -> Result<(), Error> {
+    fn weights_and_too_many_masters_are_refused() -> Result<(), Error> {
         assert!(
             Pool::new(RedisCluster::default(), [])?
                 .route(b"key")

@@ -1,4 +1,6 @@
-//! twemproxy's YAML: pools by name, each with its options and `servers`.
+//! Reads twemproxy's YAML: pools by name, each with its options and `servers`.
+//!
+//! Options are parsed to check them and then kept as text, because a spec needs the text.
 
 use alloc::vec::Vec;
 
@@ -11,7 +13,7 @@ use crate::registry::{Config, Scheme, Unknown};
 use crate::strategy::Params;
 use crate::{Error, HashTag};
 
-/// What no route depends on.
+/// Options that do not change any route.
 const OTHERS: [&str; 14] = [
     "listen",
     "timeout",
@@ -90,7 +92,7 @@ fn apply(config: &mut Config, Entry { line, key, value }: &Entry) -> Result<(), 
     })
 }
 
-/// `host:port:weight [name]` or `/path:weight [name]`, taken apart from its end.
+/// Reads `host:port:weight [name]` or `/path:weight [name]`, split from the end as in twemproxy.
 fn server(line: usize, text: &str) -> Result<Server, Error> {
     const FORM: &str = "host:port:weight [name] or /path:weight [name]";
     let malformed = || expected(line, "server", text, FORM);
@@ -106,7 +108,7 @@ fn server(line: usize, text: &str) -> Result<Server, Error> {
             return Err(expected(line, "port of server", text, "from 1 to 65535"));
         }
     }
-    // twemproxy reads digits into an int.
+    // twemproxy reads the weight into an `int`.
     let weight = number(weight).filter(|weight| (1..=0x7fff_ffff).contains(weight));
     let weight = weight.ok_or_else(|| expected(line, "weight of server", text, "at least 1"))?;
     let server = Server::new(address).with_weight(weight);

@@ -1,23 +1,23 @@
 //! twemproxy (nutcracker): the pools of its YAML configuration.
 //!
-//! Source: twemproxy 0.5.0, `nc_server.c`, `nc_conf.c`, `src/hashkit`; compared with it running.
+//! Source: twemproxy 0.5.0, `nc_server.c`, `nc_conf.c`, `src/hashkit`; compared with a running copy.
 //!
 //! | distribution | points or cells | lookup |
 //! |---|---|---|
-//! | `ketama` | 4 of each MD5 of "name-i", about 40 MD5s a server | first point at or after the key's hash |
-//! | `modula` | one for each unit of weight, in order of name | the key's hash, modulo |
-//! | `random` | | none: not a function of the key, so it is refused here |
+//! | `ketama` | 4 from each MD5 of "name-i"; about 40 MD5s for each server | first point at or after the key's hash |
+//! | `modula` | one cell for each unit of weight, sorted by name | the key's hash, modulo the number of cells |
+//! | `random` | | none: it is no function of the key, so it is refused |
 //!
-//! - The key's hash is the pool's `hash`, one of twelve ([`hashkit`](super::hashkit)), of what
-//!   stands between the two bytes of `hash_tag` if anything does. The empty key hashes to 0.
-//! - A server's label is the name after the blank; without one it is `host:port`, or `host`
-//!   alone at port 11211, and `path:` for a socket. Servers are put in order of their names,
-//!   shorter ones first.
-//! - A server that is down is one that `auto_eject_hosts` has ejected: it is left out, and what
-//!   the others have is computed anew. With `auto_eject_hosts: false` there is none.
-//! - How many MD5s a server has is rounded in f32: with 25, 47, 50, 55 or 61 equal servers each
+//! - The key's hash is the pool's `hash`, one of twelve ([`hashkit`](super::hashkit)). With a
+//!   `hash_tag`, only the part between its two bytes is hashed, unless it is empty. The empty key
+//!   hashes to 0.
+//! - A server's label is the name after the blank. Without one, it is `host:port`, only `host` at
+//!   port 11211, or `path:` for a socket. Servers are sorted by name, shorter names first.
+//! - A server that is down is one that `auto_eject_hosts` has ejected. It is left out, and the points
+//!   or cells of the others are computed again. With `auto_eject_hosts: false`, no server is down.
+//! - The number of MD5s of a server is rounded in f32: with 25, 47, 50, 55 or 61 equal servers, each
 //!   has 39, not 40.
-//! - Builds for x86-64 and for arm64 disagree on keys with bytes from 0x80 on: [`Char`].
+//! - Builds for x86-64 and arm64 differ for keys with bytes from 0x80 on: [`Char`].
 
 use alloc::vec::Vec;
 use core::str::FromStr;
@@ -44,7 +44,7 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
 /// Builds a pool of these servers, with options as text.
 ///
 /// # Errors
-/// [`Error::Parameter`] for an option whose value cannot be used, and as [`Pool::new`].
+/// [`Error::Parameter`] for a wrong value of an option; those of [`Pool::new`].
 pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     let hash = params.get(HASH.name, alloc::string::String::from(HASH.default))?;
     let twemproxy = Twemproxy {
@@ -59,7 +59,7 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
 const HASH: Param = Param::new(
     "hash",
     "fnv1a_64",
-    "the key's hash, by twemproxy's name of it",
+    "the key's hash, by its name in twemproxy",
 )
 .with_hashes(&["murmur", "md5"]);
 
@@ -69,7 +69,7 @@ const DISTRIBUTION: Param =
 const HASH_TAG: Param = Param::new(
     "hash_tag",
     "",
-    "two bytes, such as {}: what stands between them is hashed",
+    "two bytes, such as {}: only the part between them is hashed",
 );
 
 /// A pool of twemproxy.
@@ -88,22 +88,17 @@ const HASH_TAG: Param = Param::new(
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Twemproxy {
-    /// The key's hash.
+    /// The hash function of keys.
     pub hash: Function,
-    /// How servers are placed.
+    /// The mapping from hashes to servers.
     pub distribution: Distribution,
-    /// Which part of a key is hashed.
+    /// The two bytes around the hashed part of a key.
     pub hash_tag: Option<HashTag>,
-    /// How the build reads bytes.
+    /// The signedness of `char` in the build.
     pub char: Char,
 }
 
-/// As a pool that says nothing of it: `fnv1a_64`, `ketama`, no hash tag; on x86-64.
-///
-/// ```
-/// use hashroute::compat::{hashkit::Function, twemproxy::Twemproxy};
-/// assert_eq!(Twemproxy::default().hash, Function::Fnv1a64);
-/// ```
+/// The defaults of a pool: `fnv1a_64`, `ketama`, no hash tag; on x86-64.
 impl Default for Twemproxy {
     fn default() -> Self {
         Self {
@@ -122,7 +117,7 @@ builder! { Twemproxy:
     with_char(char: Char),
 }
 
-/// How a pool distributes keys.
+/// The mapping from hashes to servers.
 ///
 /// ```
 /// use hashroute::compat::twemproxy::Distribution;
@@ -182,7 +177,7 @@ impl System for Twemproxy {
     }
 }
 
-/// A server by what twemproxy calls its name.
+/// A server with its name in twemproxy.
 struct Named {
     name: alloc::string::String,
     id: NodeId,
@@ -190,7 +185,7 @@ struct Named {
     down: bool,
 }
 
-/// The servers by name, of which each must have its own.
+/// Sorts the servers by name, and refuses equal names.
 fn in_order(servers: &[(NodeId, Server)]) -> Result<Vec<Named>, Error> {
     let mut by_name: Vec<_> = servers
         .iter()
@@ -212,14 +207,15 @@ fn in_order(servers: &[(NodeId, Server)]) -> Result<Vec<Named>, Error> {
     Ok(by_name)
 }
 
-/// The name after the blank, or what twemproxy makes of the address: of a socket's, the path
-/// with the colon after it.
+/// Returns the name of a server: the label, or the name that twemproxy derives from the address. For
+/// a socket, that is the path with the colon after it.
 fn name(server: &Server) -> alloc::string::String {
     let address = server.name();
     match server.own_label() {
         Some(label) => label.into(),
         None if address.starts_with('/') => alloc::format!("{address}:"),
-        // Of the port the number counts, zeros before it or not; else the text stands in the name.
+        // twemproxy compares the port as a number, so 011211 is the default port, too. Any other
+        // port stays in the name as written.
         None => match address.rsplit_once(':') {
             Some((host, port)) if is_default(port) => host.into(),
             _ => address.into(),
@@ -251,7 +247,7 @@ fn modula(up: &[Named]) -> Result<Layout, Error> {
     Layout::cells(32, cells.collect())
 }
 
-/// twemproxy sums in 32 bits.
+/// Returns the sum of the weights; refuses one that overflows 32 bits, in which twemproxy sums.
 fn total(up: &[Named]) -> Result<u64, Error> {
     let total = up.iter().map(|server| u64::from(server.weight)).sum();
     if total > u64::from(u32::MAX) {
@@ -265,8 +261,8 @@ fn total(up: &[Named]) -> Result<u64, Error> {
     Ok(total)
 }
 
-/// twemproxy writes "name-i" into 86 bytes with the NUL, and hashes what lies behind them when
-/// that is longer.
+/// Refuses a name that is too long: twemproxy writes "name-i" and a NUL into 86 bytes. If the text
+/// is longer, it hashes memory beyond that buffer.
 fn check_length(name: &str, hashes: u32) -> Result<(), Error> {
     let digits = hashes.saturating_sub(1).checked_ilog10().unwrap_or(0) + 1;
     let length = name.len() as u64 + 1 + u64::from(digits);
@@ -274,7 +270,7 @@ fn check_length(name: &str, hashes: u32) -> Result<(), Error> {
         return Err(Error::parameter(
             "name",
             name,
-            "a name that with -i after it has at most 85 bytes: twemproxy reads beyond its buffer",
+            "at most 85 bytes with -i after the name: twemproxy reads beyond its buffer",
         ));
     }
     Ok(())

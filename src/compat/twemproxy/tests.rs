@@ -23,7 +23,7 @@ fn owners(pool: &Pool) -> Vec<Option<String>> {
 }
 
 #[test]
-fn one_that_is_ejected_is_as_one_that_is_not_there() -> Result<(), Error> {
+fn a_server_that_is_down_is_left_out() -> Result<(), Error> {
     for distribution in [Distribution::Ketama, Distribution::Modula] {
         let twemproxy = Twemproxy {
             distribution,
@@ -47,11 +47,11 @@ fn one_that_is_ejected_is_as_one_that_is_not_there() -> Result<(), Error> {
 }
 
 #[test]
-fn slots_are_in_order_of_name_shorter_first() -> Result<(), Error> {
+fn cells_are_sorted_by_name_shorter_names_first() -> Result<(), Error> {
     let servers = [("1", "bb"), ("2", "ba"), ("3", "c")]
         .map(|(address, name)| Server::new(address).with_weight(2).with_label(name));
     let pool = Pool::new(modula(), servers)?;
-    // The empty key hashes to 0 without a call of the function.
+    // The empty key hashes to 0; twemproxy does not call the function.
     assert_eq!(owner(&pool, "").as_deref(), Some("3"));
     let cell = |hash| {
         let id = pool.route_hash(crate::KeyHash::from_raw(hash));
@@ -76,7 +76,7 @@ fn the_empty_key_is_not_hashed_and_others_are() -> Result<(), Error> {
 }
 
 #[test]
-fn names_that_twemproxy_makes_of_addresses() {
+fn a_name_is_derived_from_the_address_as_in_twemproxy() {
     for (address, made) in [
         ("10.0.0.1:11211", "10.0.0.1"),
         ("10.0.0.1:11212", "10.0.0.1:11212"),
@@ -91,7 +91,7 @@ fn names_that_twemproxy_makes_of_addresses() {
 }
 
 #[test]
-fn pools_that_cannot_be() {
+fn wrong_pools_are_refused() {
     let same = ["a:1", "b:1"].map(|address| Server::new(address).with_label("x"));
     assert!(Pool::new(Twemproxy::default(), same).is_err());
     let host = ["h:11211", "h"].map(Server::new);
@@ -108,7 +108,7 @@ fn pools_that_cannot_be() {
 }
 
 #[test]
-fn options_say_what_would_be_right() {
+fn a_wrong_option_names_the_right_values() {
     let refusal = |name: &str, value: &str| {
         let params = Params::default().with(name, value);
         let pool =
@@ -154,7 +154,7 @@ beta:
     }
 
     #[test]
-    fn pools_with_their_options_and_servers() -> Result<(), Error> {
+    fn pools_are_read_with_options_and_servers() -> Result<(), Error> {
         let pools = read(FILE)?;
         let [alpha, beta] = pools.as_slice() else {
             return Err(Error::EmptyName);
@@ -199,7 +199,7 @@ beta:
     }
 
     #[test]
-    fn what_is_wrong_and_where() {
+    fn an_error_names_its_line() {
         let pool = |line: &str| format!("a:\n  {line}\n  servers:\n    - h:1:1\n");
         for (text, start) in [
             (

@@ -1,4 +1,4 @@
-//! The `upstream` blocks of an nginx configuration.
+//! Reads the `upstream` blocks of an nginx configuration.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -18,7 +18,7 @@ mod statement;
 
 use statement::{End, Statement, Statements};
 
-/// Directives that send requests by other rules than the key's hash.
+/// Directives that route by other rules than the key's hash.
 const OTHERWISE: &[&str] = &[
     "balancer_by_lua_block",
     "balancer_by_lua_file",
@@ -35,7 +35,7 @@ const OTHERWISE: &[&str] = &[
     "sticky_cookie_insert",
 ];
 
-/// Directives that change no route.
+/// Directives that do not change any route.
 const IRRELEVANT: &[&str] = &[
     "keepalive",
     "keepalive_requests",
@@ -48,7 +48,7 @@ const IRRELEVANT: &[&str] = &[
     "zone",
 ];
 
-/// Every upstream of the file, itself in order, whether it stands alone or in `http` or `stream`.
+/// Reads all upstreams of a file, in its order, at the top level or in `http` or `stream`.
 pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, Error> {
     let mut statements = Statements::new(text);
     let (mut configs, mut open) = (Vec::new(), Vec::<String>::new());
@@ -82,7 +82,7 @@ fn unclosed(statement: &Statement) -> Error {
     wrong(statement.line, "the file ends in a block: expected }")
 }
 
-/// What is known of an upstream so far.
+/// An upstream under construction.
 struct Upstream {
     line: usize,
     name: String,
@@ -90,7 +90,7 @@ struct Upstream {
     servers: Vec<Server>,
     names: BTreeSet<String>,
     unknown: Vec<Unknown>,
-    /// The first that is wrong and leaves the rest of the file readable.
+    /// The first error that leaves the rest of the file readable.
     error: Option<Error>,
 }
 
@@ -115,7 +115,7 @@ impl Upstream {
                 End::File => return Err(unclosed(&statement)),
                 End::Close if depth == 0 => return Ok(upstream),
                 End::Close => depth -= 1,
-                // What stands in a block that is not known is not looked at.
+                // Blocks inside an upstream are unknown; their directives are skipped.
                 End::Open | End::Directive if depth == 0 => {
                     let taken = upstream.take(&statement);
                     upstream.error = upstream.error.or(taken.err());
@@ -131,7 +131,7 @@ impl Upstream {
             "server" => self.server(statement),
             "hash" => self.hash(statement),
             name if OTHERWISE.contains(&name) => {
-                let reason = format!("{name} decides routes otherwise than by hash KEY");
+                let reason = format!("{name} decides routes in another way than hash KEY");
                 Err(wrong(statement.line, reason))
             }
             name if IRRELEVANT.contains(&name) => Ok(()),
@@ -144,7 +144,7 @@ impl Upstream {
 
     fn hash(&mut self, statement: &Statement) -> Result<(), Error> {
         if self.method.is_some() {
-            return Err(wrong(statement.line, "hash stands here already"));
+            return Err(wrong(statement.line, "hash is given twice"));
         }
         self.method = match &statement.words[1..] {
             [_] => Some(Method::Hash),
@@ -162,7 +162,7 @@ impl Upstream {
             return Err(wrong(statement.line, "server: expected an address"));
         };
         if self.names.contains(address) {
-            let reason = format!("{address} is listed twice: nginx would take turns");
+            let reason = format!("{address} is listed twice: nginx would alternate");
             return Err(wrong(statement.line, reason));
         }
         let (mut weight, mut down, mut backup) = (1, false, false);
@@ -173,7 +173,7 @@ impl Upstream {
                 ("backup", "") => backup = true,
                 ("max_conns" | "max_fails" | "fail_timeout" | "resolve", _) => {}
                 ("drain" | "route" | "service" | "slow_start", _) => {
-                    let reason = format!("{parameter} decides routes otherwise than by hash KEY");
+                    let reason = format!("{parameter} decides routes in another way than hash KEY");
                     return Err(wrong(statement.line, reason));
                 }
                 _ => self.report(statement, parameter),
@@ -188,7 +188,7 @@ impl Upstream {
         Ok(())
     }
 
-    /// A server that gets requests only when no other does is none of those that are hashed to.
+    /// Leaves out a backup server: it gets no keys by hash.
     fn backup(&self, statement: &Statement) -> Result<(), Error> {
         match self.method {
             None => Ok(()),
@@ -217,7 +217,7 @@ impl Upstream {
             return Err(error);
         }
         let Some(method) = self.method else {
-            let reason = format!("upstream {} has no hash directive: round robin", self.name);
+            let reason = format!("upstream {} has no hash directive", self.name);
             return Err(wrong(self.line, reason));
         };
         if self.servers.is_empty() {
@@ -241,12 +241,13 @@ impl Upstream {
         })
     }
 
-    /// Without `consistent`, a name's weight counts once for each of its addresses.
+    /// Reports names among the servers: without `consistent`, nginx counts the weight once for each
+    /// address of a name, and the file does not tell their number.
     fn report_names(&mut self) {
         let names = self.servers.iter().filter(|server| is_name(server.name()));
         self.unknown.extend(names.map(|server| Unknown {
             line: self.line,
-            text: format!("how many addresses {} has: taken for one", server.name()).into(),
+            text: format!("the addresses of {}: counted as one", server.name()).into(),
         }));
     }
 }
@@ -256,13 +257,13 @@ fn weight(statement: &Statement, value: &str) -> Result<u32, Error> {
     match value.parse() {
         Ok(weight) if digits && weight > 0 => Ok(weight),
         _ => {
-            let right = "a whole number from 1 on";
+            let right = "a whole number from 1";
             Err(expected(statement.line, "weight", value, right))
         }
     }
 }
 
-/// Whether a server's text is for the resolver to look up.
+/// Returns whether a server's text is a name that a resolver looks up.
 fn is_name(text: &str) -> bool {
     let (host, _) = host_and_port(text);
     let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -353,13 +354,13 @@ mod tests {
         let names: Vec<_> = configs.iter().map(Config::name).collect();
         assert_eq!(names, ["round", "sticky", "least", "twice", "good"]);
         assert_eq!(configs[4].servers().len(), 2);
-        // What breaks the file is told at once.
+        // An error that breaks the structure of the file fails the whole file.
         assert!(parse("upstream a { hash $uri; server a; }\nupstream b {").is_err());
         Ok(())
     }
 
     #[test]
-    fn no_mutilated_file_makes_it_panic() {
+    fn a_mutilated_file_does_not_panic() {
         let text = "http { # ü\nupstream 'a' { hash \"$x\" consistent; server \\b:1 weight=2; } }";
         assert!(parse(text).is_ok());
         for (at, _) in text.char_indices() {
@@ -377,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_an_unknown_number_of_addresses() -> Result<(), Error> {
+    fn names_are_reported_without_consistent() -> Result<(), Error> {
         let text = |method| {
             format!("upstream a {{ hash $uri {method}; server cache:80; server 10.0.0.1:80; }}")
         };
@@ -391,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_is_refused_with_its_line() {
+    fn an_error_names_its_line() {
         let inside = |text| format!("upstream a {{\n{text}\n}}");
         for (text, line) in [
             (inside("hash $uri; server a;\nleast_conn;"), 3),

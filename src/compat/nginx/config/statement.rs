@@ -1,4 +1,4 @@
-//! The words of an nginx configuration.
+//! Splits an nginx configuration into statements.
 //!
 //! Source: <https://nginx.org/en/docs/beginners_guide.html#conf_structure>, and nginx 1.22.1,
 //! `ngx_conf_file.c`, for quotes and escapes.
@@ -11,29 +11,29 @@ use core::str::Chars;
 use crate::Error;
 use crate::compat::config::wrong;
 
-/// Words up to what ends them.
+/// The words of a statement and its end.
 pub(super) struct Statement {
-    /// Where it ends.
+    /// The line where it ends.
     pub(super) line: usize,
     pub(super) words: Vec<String>,
     pub(super) end: End,
 }
 
-/// What ends a statement.
+/// The end of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// A semicolon.
     Directive,
     /// A brace that opens a block.
     Open,
-    /// A brace that closes one; there are no words.
+    /// A brace that closes a block; there are no words.
     Close,
     /// The end of the file; there are no words.
     File,
 }
 
 impl Statement {
-    /// The first word, if there is any.
+    /// Returns the first word, or an empty text without words.
     pub(super) fn name(&self) -> &str {
         self.words.first().map_or("", String::as_str)
     }
@@ -101,15 +101,15 @@ impl<'a> Statements<'a> {
         }
     }
 
-    /// A word without quotes at its start. Inside it, quotes and closing braces are characters,
-    /// and so is a brace that follows a dollar sign.
+    /// Reads a word without a quote at its start. Inside it, quotes, closing braces, and an opening
+    /// brace after a dollar sign are ordinary characters.
     fn word(&mut self) -> String {
         let (mut word, mut variable) = (String::new(), false);
         while let Some(next) = self.chars.peek().copied() {
             if is_space(next) || next == ';' || (next == '{' && !variable) {
                 break;
             }
-            // As in nginx, a dollar sign makes characters of all braces right after it.
+            // As in nginx, all opening braces right after a dollar sign are ordinary characters.
             variable = matches!(next, '$' | '{');
             self.take();
             self.push(&mut word, next);
@@ -122,7 +122,7 @@ impl<'a> Statements<'a> {
         self.take();
         loop {
             match self.take() {
-                None => return Err(wrong(start, "the quotes that open here are not closed")),
+                None => return Err(wrong(start, "a quote that is not closed")),
                 Some(next) if next == quote => break,
                 Some(next) => self.push(&mut word, next),
             }
@@ -134,7 +134,7 @@ impl<'a> Statements<'a> {
         }
     }
 
-    /// A character, or what it and the next stand for if it is a backslash.
+    /// Adds a character to a word, or the meaning of a backslash and the next character.
     fn push(&mut self, word: &mut String, next: char) {
         if next != '\\' {
             word.push(next);
@@ -170,7 +170,7 @@ mod tests {
 
     use super::*;
 
-    /// One statement a line: its line, its words, its end.
+    /// Writes each statement as its line, words and end.
     fn all(text: &str) -> Result<Vec<String>, Error> {
         let mut statements = Statements::new(text);
         let mut lines = Vec::new();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_those_of_nginx() -> Result<(), Error> {
+    fn words_are_split_as_in_nginx() -> Result<(), Error> {
         let text = concat!(
             "a b\n c;# d ; {\n",
             r#"e "f ; {g" 'h "i"' j"k}#l;"#,
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_says_where() {
+    fn an_unfinished_statement_names_its_line() {
         for (text, line) in [
             ("a\nb", "line 2"),
             ("a;\n;", "line 2"),
@@ -222,13 +222,13 @@ mod tests {
     }
 
     #[test]
-    fn a_backslash_at_the_end_is_itself() {
+    fn a_backslash_at_the_end_of_a_word_is_kept() {
         assert!(all("a\\").is_err());
         assert_eq!(all("a\\ ;"), Ok([String::from("1 a\\  Directive")].into()));
     }
 
     #[test]
-    fn all_braces_right_after_a_dollar_sign_are_characters() {
+    fn all_braces_right_after_a_dollar_sign_belong_to_the_word() {
         let words = all("a ${{b c;");
         assert_eq!(words, Ok([String::from("1 a|${{b|c Directive")].into()));
     }
