@@ -41,6 +41,9 @@ fn main() -> ExitCode {
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
             let _ = writeln!(io::stderr(), "error: {failure}");
+            if let Some(hint) = failure.hint() {
+                let _ = writeln!(io::stderr(), "hint: {hint}");
+            }
             ExitCode::from(failure.code())
         }
     }

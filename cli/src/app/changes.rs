@@ -3,16 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use hashroute::{Change, Error, Node, Nodes};
+use hashroute::{Change, Node, Nodes};
 
-use crate::failure::Failure;
+use crate::failure::{Asked, Failure};
 
 /// Refuse what no strategy could do, with the option that asks for it.
 pub(crate) fn check(nodes: &[Node], changes: &[Change]) -> Result<(), Failure> {
     let mut nodes = Nodes::new(nodes.iter().cloned())?;
     for change in changes {
-        let wrong = |error: Error| Failure::Input(format!("--{change}: {error}"));
-        nodes.apply(change).map_err(wrong)?;
+        let refused = |error| Asked::At(format!("--{change}")).refused(error);
+        nodes.apply(change).map_err(refused)?;
     }
     Ok(())
 }

@@ -41,7 +41,7 @@ impl Setting {
         changes::check(&nodes, core::slice::from_ref(&add))?;
         changes::check(&nodes, core::slice::from_ref(&remove))?;
         let reading = Progress::start(quiet, "reading keys");
-        let keys = keys::read(&args.keys)?;
+        let keys = keys::Source::of(&args.keys)?.read()?;
         drop(reading);
         Ok(Self {
             choices,

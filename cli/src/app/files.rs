@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hashroute::{Router, Spec};
 
-use crate::failure::Failure;
+use crate::failure::{Asked, Failure};
 
 /// The text of a file or of standard input (-), up to one byte more than `most`, so that its
 /// reader says what is too much. `option` is what named it, `expected` what should be in it.
@@ -16,15 +16,13 @@ pub(crate) fn read(
     most: usize,
     expected: &str,
 ) -> Result<String, Failure> {
-    let wrong = |problem: String| Failure::Input(format!("{option} {}: {problem}", path.display()));
-    let bytes = read_bytes(path, most).map_err(|error| wrong(error.to_string()))?;
+    let bytes = read_bytes(path, most).map_err(|error| Failure::file(option, path, error))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let lines = before.split(|byte| *byte == b'\n');
-        wrong(format!(
-            "line {} is not UTF-8: expected {expected}",
-            lines.count()
-        ))
+        let line = lines.count();
+        let wrong = format!("line {line} is not UTF-8: expected {expected}");
+        Failure::file(option, path, wrong)
     })?;
     Ok(text.trim_start_matches('\u{feff}').to_owned())
 }
@@ -48,6 +46,5 @@ pub(crate) fn read_spec(path: &Path, option: &str) -> Result<Spec, Failure> {
 /// The same with its router.
 pub(crate) fn read_router(path: &Path, option: &str) -> Result<(Spec, Box<dyn Router>), Failure> {
     let text = read(path, option, Spec::MAX_TEXT, "a spec in TOML or JSON")?;
-    Spec::read(&text)
-        .map_err(|error| Failure::Input(format!("{option} {}: {error}", path.display())))
+    Spec::read(&text).map_err(|error| Asked::file(option, path).refused(error))
 }

@@ -13,25 +13,33 @@ use hashroute_harness::stream::{self, BadLines, Consumer, KeySource, Reading};
 use hashroute_harness::{DumpFormat, DumpSource, InputError, Keys, text::printable};
 
 use crate::args::KeyArgs;
-use crate::failure::Failure;
+use crate::failure::{Asked, Failure};
 use crate::progress::{Progress, Size};
 
 const DEFAULT_TEMPLATE: &str = "user:{i}";
 const DEFAULT_RANGE: Range<u64> = 0..1_000_000;
 
-/// The most keys that a template makes at once: a few gigabytes of them.
+/// The most keys that a template makes in memory: a few gigabytes.
 const MAX_KEYS: u64 = 100_000_000;
-/// The most that it makes in batches: what takes a day.
+/// The most keys that a template makes in batches: about a day of work.
 const MAX_STREAMED: u64 = 1 << 40;
 
-/// How many limits of lists are told one by one.
+/// The most notes about incomplete lists of keys that are printed one by one.
 const TOLD: usize = 5;
 
-/// What keys are read from.
+/// A buffered input.
 pub(crate) type Input = BufReader<Box<dyn Read>>;
 
-/// Where keys come from.
-enum Source<'a> {
+/// Where keys come from, read once from the options.
+#[derive(Clone, Debug)]
+pub(crate) struct Source<'a> {
+    from: Origin<'a>,
+    /// Whether the first line that cannot be read is an error.
+    strict: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Origin<'a> {
     Lines(&'a Path),
     Csv(&'a Path),
     Json(&'a Path),
@@ -40,46 +48,144 @@ enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn of(args: &'a KeyArgs) -> Result<Self, Failure> {
-        let template = args.template.as_deref().unwrap_or(DEFAULT_TEMPLATE);
-        if let Some((format, path)) = dump(args) {
-            return Ok(Self::Dump(format, path));
-        }
-        Ok(match (&args.keys, &args.csv, &args.jsonl) {
-            (Some(path), _, _) => Self::Lines(path),
-            (_, Some(path), _) => Self::Csv(path),
-            (_, _, Some(path)) => Self::Json(path),
-            _ => Self::Template(
-                template,
+    /// Reads the options.
+    pub(crate) fn of(args: &'a KeyArgs) -> Result<Self, Failure> {
+        let strict = args.strict;
+        let from = match (&args.keys, &args.csv, &args.jsonl, dump(args)) {
+            (_, _, _, Some((format, path))) => Origin::Dump(format, path),
+            (Some(path), ..) => Origin::Lines(path),
+            (_, Some(path), ..) => Origin::Csv(path),
+            (_, _, Some(path), _) => Origin::Json(path),
+            _ => Origin::Template(
+                args.template.as_deref().unwrap_or(DEFAULT_TEMPLATE),
                 args.range.as_deref().map_or(Ok(DEFAULT_RANGE), range)?,
             ),
+        };
+        Ok(Self { from, strict })
+    }
+
+    /// Makes a source of a CSV file.
+    pub(crate) fn csv(path: &'a Path) -> Self {
+        Self {
+            from: Origin::Csv(path),
+            strict: false,
+        }
+    }
+
+    /// Returns the template and its range, if keys come from one.
+    pub(crate) fn template(&self) -> Option<(&'a str, Range<u64>)> {
+        match &self.from {
+            Origin::Template(template, range) => Some((template, range.clone())),
+            _ => None,
+        }
+    }
+
+    /// Returns the option and its value, as they are typed.
+    pub(crate) fn named(&self) -> String {
+        match &self.from {
+            Origin::Lines(path) => format!("--keys {}", path.display()),
+            Origin::Csv(path) => format!("--csv {}", path.display()),
+            Origin::Json(path) => format!("--jsonl {}", path.display()),
+            Origin::Dump(format, path) => format!("--{format} {}", path.display()),
+            Origin::Template(template, _) => format!("--template '{template}'"),
+        }
+    }
+
+    /// Returns the file that keys come from, if they come from one.
+    pub(crate) fn path(&self) -> Option<&'a Path> {
+        match &self.from {
+            Origin::Lines(path)
+            | Origin::Csv(path)
+            | Origin::Json(path)
+            | Origin::Dump(_, path) => Some(path),
+            Origin::Template(..) => None,
+        }
+    }
+
+    /// Reads all keys, at least one.
+    pub(crate) fn read(&self) -> Result<Keys, Failure> {
+        Ok(self.read_all()?.0)
+    }
+
+    /// Reads all keys, at least one; returns what else was read, too.
+    pub(crate) fn read_all(&self) -> Result<(Keys, Counted), Failure> {
+        if let Origin::Template(template, range) = &self.from {
+            check_count(range, MAX_KEYS)?;
+            let keys = Keys::template(template, range.clone());
+            let keys = keys.map_err(|error| self.refused(error))?;
+            return Ok((keys, Counted::default()));
+        }
+        let mut keys = Keys::default();
+        let read = self.stream(&mut |batch| Ok(keys.append(batch)?))?;
+        Ok((keys, read))
+    }
+
+    /// Reads all keys, at least one, in order, a batch at a time: they need not fit into memory.
+    pub(crate) fn stream(
+        &self,
+        take: &mut dyn FnMut(&Keys) -> Result<(), Failure>,
+    ) -> Result<Counted, Failure> {
+        let list = OnceCell::new();
+        let mut batches = self.open(&list, |input| input)?;
+        let (mut none, mut bad) = (true, BadLines::default());
+        while let Some(keys) = batches
+            .next_keys(&mut bad)
+            .map_err(|error| self.wrong(&error))?
+        {
+            if self.strict {
+                self.tell(&bad)?;
+            }
+            none &= keys.is_empty();
+            take(&keys)?;
+        }
+        drop(batches);
+        self.tell(&bad)?;
+        let list = list.into_inner();
+        self.tell_limits(list.as_ref());
+        if none {
+            return Err(self.empty());
+        }
+        Ok(Counted {
+            unreadable: bad.count,
+            source: list,
         })
     }
 
-    /// As it stands on the command line.
-    fn named(&self) -> String {
-        match self {
-            Self::Lines(path) => format!("--keys {}", path.display()),
-            Self::Csv(path) => format!("--csv {}", path.display()),
-            Self::Json(path) => format!("--jsonl {}", path.display()),
-            Self::Dump(format, path) => format!("--{format} {}", path.display()),
-            Self::Template(template, _) => format!("--template '{template}'"),
+    /// Lets copies of `consumer` count all keys on every core. Memory does not grow with the number of keys.
+    pub(crate) fn count<C: Consumer>(
+        &self,
+        consumer: &C,
+        how: Counting,
+    ) -> Result<(C, Counted), Failure> {
+        let progress = Progress::reading(how.quiet, self.size());
+        let list = OnceCell::new();
+        let batches = self.open(&list, |input| progress.wrap(input))?;
+        let count = |keys| progress.add_keys(keys);
+        let reading = Reading::default()
+            .with_threads(how.in_order.then_some(NonZero::<usize>::MIN))
+            .with_strict(self.strict)
+            .with_progress(&count);
+        let (found, bad) =
+            stream::read(batches, consumer, &reading).map_err(|error| self.wrong(&error))?;
+        let none = progress.keys() == 0;
+        drop(progress);
+        self.tell(&bad)?;
+        let list = list.into_inner();
+        self.tell_limits(list.as_ref());
+        if none && !how.may_be_empty {
+            return Err(self.empty());
         }
+        let counted = Counted {
+            unreadable: bad.count,
+            source: list,
+        };
+        Ok((found, counted))
     }
 
-    fn path(&self) -> Option<&'a Path> {
-        match self {
-            Self::Lines(path) | Self::Csv(path) | Self::Json(path) | Self::Dump(_, path) => {
-                Some(path)
-            }
-            Self::Template(..) => None,
-        }
-    }
-
-    /// How much there is to read.
+    /// Returns how much there is to read, for the progress bar.
     fn size(&self) -> Size {
-        match self {
-            Self::Template(_, range) => Size::Keys(range.end - range.start),
+        match &self.from {
+            Origin::Template(_, range) => Size::Keys(range.end - range.start),
             _ => self
                 .path()
                 .map_or(Size::Unknown, |path| match fs::metadata(path) {
@@ -89,8 +195,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The keys in batches; `wrap` is put around the input, and what a list of keys says of itself
-    /// is in `list` at its end.
+    /// Opens the keys in batches. `wrap` is put around the input; at the end of a list of keys,
+    /// `list` holds what the list says about itself.
     fn open<'s>(
         &self,
         list: &'s OnceCell<DumpSource>,
@@ -100,32 +206,32 @@ impl<'a> Source<'a> {
             let input = refuse_gzip(wrap(open_raw(path)?), &self.named())?;
             Ok::<_, InputError>(input)
         };
-        let source = match self {
-            Self::Lines(path) => open(path).map(KeySource::lines),
-            Self::Json(path) => open(path).map(KeySource::jsonl),
-            Self::Csv(path) => open(path).and_then(KeySource::csv),
-            Self::Dump(format, path) => open(path).map(|input| {
+        let source = match &self.from {
+            Origin::Lines(path) => open(path).map(KeySource::lines),
+            Origin::Json(path) => open(path).map(KeySource::jsonl),
+            Origin::Csv(path) => open(path).and_then(KeySource::csv),
+            Origin::Dump(format, path) => open(path).map(|input| {
                 // A text ends once.
                 KeySource::dump(*format, input, |end| drop(list.set(end)))
             }),
-            Self::Template(template, range) => {
+            Origin::Template(template, range) => {
                 check_count(range, MAX_STREAMED)?;
                 return KeySource::template(template, range.clone())
-                    .map_err(|error| about_template(template, error));
+                    .map_err(|error| self.refused(error));
             }
         };
         source.map_err(|error| self.wrong(&error))
     }
 
-    /// Tell of lines that were passed over, or refuse the first.
-    fn tell(&self, bad: &BadLines, strict: bool) -> Result<(), Failure> {
+    /// Reports lines that were passed over, or with `--strict` refuses the first.
+    fn tell(&self, bad: &BadLines) -> Result<(), Failure> {
         let name = self.named();
         let lines = || {
             bad.first
                 .iter()
                 .map(|bad| format!("line {}: {}", bad.line, bad.problem))
         };
-        if let Some(line) = lines().next().filter(|_| strict) {
+        if let Some(line) = lines().next().filter(|_| self.strict) {
             return Err(Failure::Input(format!("{name}: {line}")));
         }
         let more = bad.count - bad.first.len() as u64;
@@ -142,7 +248,7 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Tell what a list of keys does not hold.
+    /// Prints what a list of keys leaves out.
     fn tell_limits(&self, list: Option<&DumpSource>) {
         let limits = list.iter().flat_map(|list| &list.limits);
         limits.for_each(|limit| note(&format!("{}: {limit}", self.named())));
@@ -150,6 +256,10 @@ impl<'a> Source<'a> {
 
     fn wrong(&self, error: &InputError) -> Failure {
         Failure::Input(format!("{}: {error}", self.named()))
+    }
+
+    fn refused(&self, error: Error) -> Failure {
+        Asked::Option(self.named()).refused(error)
     }
 
     fn empty(&self) -> Failure {
@@ -163,7 +273,7 @@ fn note(text: &str) {
     let _ = writeln!(io::stderr(), "note: {}", printable(text));
 }
 
-/// Tell what lists of keys do not hold that parts were counted from.
+/// Prints what the lists of keys leave out from which parts were counted.
 pub(crate) fn tell_limits_of_parts(lists: &[DumpSource]) {
     let limits = lists.iter().flat_map(|list| {
         let format = list.format;
@@ -178,33 +288,7 @@ pub(crate) fn tell_limits_of_parts(lists: &[DumpSource]) {
     }
 }
 
-/// Whether an option says where keys come from.
-pub(crate) fn are_given(args: &KeyArgs) -> bool {
-    args.template.is_some()
-        || args.range.is_some()
-        || args.keys.is_some()
-        || args.csv.is_some()
-        || args.jsonl.is_some()
-        || dump(args).is_some()
-}
-
-/// Where keys come from, as it stands on the command line, and the template with its range.
-pub(crate) struct Origin {
-    pub(crate) from: String,
-    pub(crate) template: Option<(String, Range<u64>)>,
-}
-
-pub(crate) fn origin(args: &KeyArgs) -> Result<Origin, Failure> {
-    let source = Source::of(args)?;
-    let template = match &source {
-        Source::Template(template, range) => Some(((*template).to_owned(), range.clone())),
-        _ => None,
-    };
-    let from = source.named();
-    Ok(Origin { from, template })
-}
-
-/// What `redis-cli` or memcached printed, if that is where keys come from.
+/// Returns the output of `redis-cli` or memcached, if keys come from one.
 fn dump(args: &KeyArgs) -> Option<(DumpFormat, &Path)> {
     let dump = &args.dump;
     let files = [
@@ -220,35 +304,6 @@ fn dump(args: &KeyArgs) -> Option<(DumpFormat, &Path)> {
     given.next()
 }
 
-/// The file that keys come from, if they do from one.
-pub(crate) fn file(args: &KeyArgs) -> Result<Option<&Path>, Failure> {
-    Ok(Source::of(args)?.path())
-}
-
-/// Where the keys come from, as it stands on the command line.
-pub(crate) fn named(args: &KeyArgs) -> Result<String, Failure> {
-    Ok(Source::of(args)?.named())
-}
-
-/// All keys, at least one.
-pub(crate) fn read(args: &KeyArgs) -> Result<Keys, Failure> {
-    Ok(read_all(args)?.0)
-}
-
-/// All keys, at least one, and what else was read.
-pub(crate) fn read_all(args: &KeyArgs) -> Result<(Keys, Counted), Failure> {
-    let source = Source::of(args)?;
-    if let Source::Template(template, range) = &source {
-        check_count(range, MAX_KEYS)?;
-        let keys = Keys::template(template, range.clone());
-        let keys = keys.map_err(|error| about_template(template, error))?;
-        return Ok((keys, Counted::default()));
-    }
-    let mut keys = Keys::default();
-    let read = stream(args, &mut |batch| Ok(keys.append(batch)?))?;
-    Ok((keys, read))
-}
-
 fn check_count(range: &Range<u64>, most: u64) -> Result<(), Failure> {
     let Range { start, end } = range;
     match end - start {
@@ -259,50 +314,18 @@ fn check_count(range: &Range<u64>, most: u64) -> Result<(), Failure> {
     }
 }
 
-/// All keys, at least one, in order, a batch at a time, so that they need not fit into memory.
-pub(crate) fn stream(
-    args: &KeyArgs,
-    take: &mut dyn FnMut(&Keys) -> Result<(), Failure>,
-) -> Result<Counted, Failure> {
-    let source = Source::of(args)?;
-    let list = OnceCell::new();
-    let mut batches = source.open(&list, |input| input)?;
-    let (mut none, mut bad) = (true, BadLines::default());
-    while let Some(keys) = batches
-        .next_keys(&mut bad)
-        .map_err(|error| source.wrong(&error))?
-    {
-        if args.strict {
-            source.tell(&bad, true)?;
-        }
-        none &= keys.is_empty();
-        take(&keys)?;
-    }
-    drop(batches);
-    source.tell(&bad, args.strict)?;
-    let list = list.into_inner();
-    source.tell_limits(list.as_ref());
-    if none {
-        return Err(source.empty());
-    }
-    Ok(Counted {
-        unreadable: bad.count,
-        source: list,
-    })
-}
-
-/// How to count keys.
+/// How keys are counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counting {
-    /// By one thread, in their order.
+    /// One thread counts, in the order of the keys.
     pub(crate) in_order: bool,
-    /// Whether none at all is an answer too.
+    /// No key at all is an answer, too.
     pub(crate) may_be_empty: bool,
     pub(crate) quiet: bool,
 }
 
 impl Counting {
-    /// Of at least one key, in order where this router needs that.
+    /// Counts at least one key, in order where the router keeps loads.
     pub(crate) fn of(router: &dyn Router, quiet: bool) -> Self {
         Self {
             in_order: router.loads().is_some(),
@@ -312,56 +335,16 @@ impl Counting {
     }
 }
 
-/// What was read, the keys aside.
+/// What was read besides the keys.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
-    /// How many lines were passed over.
+    /// The number of lines that were passed over.
     pub(crate) unreadable: u64,
-    /// What a list of keys says of itself.
+    /// What a list of keys says about itself.
     pub(crate) source: Option<DumpSource>,
 }
 
-/// Let copies of `consumer` count all keys on every core. Memory does not grow with the keys.
-pub(crate) fn count<C: Consumer>(
-    args: &KeyArgs,
-    consumer: &C,
-    how: Counting,
-) -> Result<(C, Counted), Failure> {
-    let source = Source::of(args)?;
-    let progress = Progress::reading(how.quiet, source.size());
-    let list = OnceCell::new();
-    let batches = source.open(&list, |input| progress.wrap(input))?;
-    let count = |keys| progress.add_keys(keys);
-    let reading = Reading::default()
-        .with_threads(how.in_order.then_some(NonZero::<usize>::MIN))
-        .with_strict(args.strict)
-        .with_progress(&count);
-    let (found, bad) =
-        stream::read(batches, consumer, &reading).map_err(|error| source.wrong(&error))?;
-    let none = progress.keys() == 0;
-    drop(progress);
-    source.tell(&bad, false)?;
-    let list = list.into_inner();
-    source.tell_limits(list.as_ref());
-    if none && !how.may_be_empty {
-        return Err(source.empty());
-    }
-    let counted = Counted {
-        unreadable: bad.count,
-        source: list,
-    };
-    Ok((found, counted))
-}
-
-fn about_template(template: &str, error: Error) -> Failure {
-    match error {
-        Error::Parameter { expected, .. } => {
-            Failure::Input(format!("--template '{template}': expected {expected}"))
-        }
-        other => Failure::Input(format!("--template '{template}': {other}")),
-    }
-}
-
+/// Opens a file, or standard input (-).
 pub(crate) fn open(path: &Path) -> io::Result<Input> {
     Ok(BufReader::with_capacity(1 << 16, open_raw(path)?))
 }
@@ -374,7 +357,7 @@ fn open_raw(path: &Path) -> io::Result<Box<dyn Read>> {
     })
 }
 
-/// Refuse what would be counted as keys, but is compressed.
+/// Refuses compressed input, whose bytes would be counted as keys.
 fn refuse_gzip(input: Box<dyn Read>, named: &str) -> io::Result<Box<dyn Read>> {
     let mut input = BufReader::with_capacity(1 << 16, input);
     if input.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
@@ -386,7 +369,7 @@ fn refuse_gzip(input: Box<dyn Read>, named: &str) -> io::Result<Box<dyn Read>> {
     Ok(Box::new(input))
 }
 
-/// `A..B` with A below B.
+/// Reads `A..B` with A below B.
 fn range(text: &str) -> Result<Range<u64>, Failure> {
     let bounds = text
         .split_once("..")

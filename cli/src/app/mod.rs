@@ -11,7 +11,7 @@ pub(crate) mod moves;
 pub(crate) mod nodes;
 pub(crate) mod partial;
 pub(crate) mod ranges;
-pub(crate) mod setups;
+pub(crate) mod setup;
 pub(crate) mod skew;
 pub(crate) mod slot_table;
 pub(crate) mod strategy;

@@ -29,7 +29,7 @@ pub(crate) fn measure(args: &MoveArgs, quiet: bool) -> Result<Moves, Failure> {
     )?;
     let before = choice.build(&nodes)?;
     let progress = Progress::start(quiet, "reading keys");
-    let keys = keys::read(&args.keys)?;
+    let keys = keys::Source::of(&args.keys)?.read()?;
     progress.message("placing keys");
     let before = Assignment::of(&*before, &keys);
     let after = Assignment::of(&*choice.after(&nodes, &changes)?, &keys);

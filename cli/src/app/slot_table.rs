@@ -5,11 +5,11 @@ use std::path::Path;
 use hashroute::redis::{SlotRule, Table};
 
 use super::files;
-use crate::failure::Failure;
+use crate::failure::{Asked, Failure};
 
 /// The table in a file, or on standard input.
 pub(crate) fn read(path: &Path) -> Result<Table, Failure> {
     let text = files::read(path, "TABLE", Table::MAX_TEXT, "what a server printed")?;
     Table::from_text(&text, SlotRule::REDIS)
-        .map_err(|error| Failure::Input(format!("TABLE {}: {error}", path.display())))
+        .map_err(|error| Asked::file("TABLE", path).refused(error))
 }

@@ -8,8 +8,11 @@ use hashroute::{
 
 use super::{config, files, nodes};
 use crate::args::{NodeArgs, StrategyArgs, TuningArgs};
-use crate::failure::Failure;
+use crate::failure::{Asked, Failure};
 use crate::units;
+
+/// The option that sets parameters.
+const SET: &str = "--set";
 
 /// What routes: a row with its parameters, and the members where a configuration or a spec brings
 /// them.
@@ -18,6 +21,8 @@ pub(crate) struct Choice {
     pub(crate) scheme: &'static Scheme,
     params: Params,
     own: Option<Box<Spec>>,
+    /// The option that sets parameters, for errors about them.
+    set_by: &'static str,
 }
 
 impl Choice {
@@ -39,7 +44,7 @@ impl Choice {
             ));
         }
         let config = config::read(choice.scheme, path, nodes.pool.as_deref())?;
-        let spec = Spec::of_setup(config.setup()?).map_err(|error| choice.refusal(&error))?;
+        let spec = Spec::of_setup(config.setup()?).map_err(|error| choice.refusal(error))?;
         Ok(Self::of_spec(spec.0))
     }
 
@@ -49,6 +54,7 @@ impl Choice {
             scheme: spec.scheme(),
             params: spec.params(),
             own: Some(Box::new(spec)),
+            set_by: SET,
         };
         (choice, nodes)
     }
@@ -71,6 +77,15 @@ impl Choice {
             scheme,
             params,
             own: None,
+            set_by: SET,
+        }
+    }
+
+    /// Sets the option that errors about parameters name.
+    pub(crate) fn set_by(self, option: &'static str) -> Self {
+        Self {
+            set_by: option,
+            ..self
         }
     }
 
@@ -93,7 +108,7 @@ impl Choice {
     pub(crate) fn build(&self, nodes: &[Node]) -> Result<Box<dyn Router>, Failure> {
         self.setup(nodes)
             .build()
-            .map_err(|error| self.refusal(&error))
+            .map_err(|error| self.refusal(error))
     }
 
     /// The router after these changes.
@@ -102,7 +117,7 @@ impl Choice {
         nodes: &[Node],
         changes: &[Change],
     ) -> Result<Box<dyn Router>, Failure> {
-        let refused = |error| self.refusal(&error);
+        let refused = |error| self.refusal(error);
         let mut router = self.setup(nodes).build().map_err(refused)?;
         for change in changes {
             router.apply(change).map_err(refused)?;
@@ -123,7 +138,7 @@ impl Choice {
         let own = match &self.own {
             Some(spec) if self.for_any_nodes().is_none() => {
                 let spec = spec.with_params(&params);
-                Some(Box::new(spec.map_err(|error| self.refusal(&error))?))
+                Some(Box::new(spec.map_err(|error| self.refusal(error))?))
             }
             _ => None,
         };
@@ -131,6 +146,7 @@ impl Choice {
             scheme: self.scheme,
             params,
             own,
+            set_by: self.set_by,
         })
     }
 
@@ -145,20 +161,16 @@ impl Choice {
             return Ok((**spec).clone());
         }
         let spec = Spec::new(self.scheme, nodes.iter().cloned(), &self.params);
-        spec.map_err(|error| self.refusal(&error))
+        spec.map_err(|error| self.refusal(error))
     }
 
-    /// The error with the option that caused it.
-    pub(crate) fn refusal(&self, error: &Error) -> Failure {
-        Failure::Input(match error {
-            Error::Parameter {
-                name,
-                value,
-                expected,
-            } => format!("--set {name}={value}: expected {expected}"),
-            Error::TableSize { size, .. } => format!("--set table-size={size}: {error}"),
-            other => format!("{}: {other}", self.scheme.title()),
-        })
+    /// Names the option that caused an error, or else the strategy.
+    pub(crate) fn refusal(&self, error: Error) -> Failure {
+        let asked = Asked::Set {
+            option: self.set_by,
+            title: self.scheme.title(),
+        };
+        asked.refused(error)
     }
 
     /// The label of a server of the configuration, where it is not its name.
@@ -232,7 +244,7 @@ pub(crate) fn choose(
     schemes: &[&'static Scheme],
     args: &TuningArgs,
 ) -> Result<Vec<Choice>, Failure> {
-    let settings = settings(schemes, &args.set)?;
+    let settings = settings(schemes, SET, &args.set)?;
     let base = hasher(args)?.map_or_else(Params::default, |hasher| {
         Params::default().with_hasher(hasher)
     });
@@ -248,10 +260,11 @@ pub(crate) fn choose(
 
 pub(crate) fn settings<'a>(
     schemes: &[&Scheme],
+    option: &str,
     set: &'a [String],
 ) -> Result<Vec<(&'a str, &'a str)>, Failure> {
     let setting = |text: &'a String| {
-        let wrong = |reason: String| Failure::Input(format!("--set {text}: {reason}"));
+        let wrong = |reason: String| Failure::Input(format!("{option} {text}: {reason}"));
         let (name, value) = text
             .split_once('=')
             .ok_or_else(|| wrong("no '=': expected KEY=VALUE, such as points=160".into()))?;
@@ -303,29 +316,22 @@ fn hasher(args: &TuningArgs) -> Result<Option<KeyHasher>, Failure> {
     let function = hash.as_deref().map_or(Ok(HashFunction::Xxh3), str::parse)?;
     let mut hasher = KeyHasher::new(function);
     if let Some(text) = hash_seed {
-        hasher = hasher.with_seed(seed(text)?).map_err(about_hash)?;
+        hasher = hasher
+            .with_seed(seed(text)?)
+            .map_err(|error| Asked::Named.refused(error))?;
     }
     if let Some(text) = hash_key {
         hasher = hasher
             .with_key(key_bytes("--hash-key", text)?)
-            .map_err(about_hash)?;
+            .map_err(|error| Asked::Named.refused(error))?;
     }
     if let Some(text) = hash_tag {
-        hasher = hasher.with_tag(text.parse::<HashTag>().map_err(about_hash)?);
+        hasher = hasher.with_tag(
+            text.parse::<HashTag>()
+                .map_err(|error| Asked::Named.refused(error))?,
+        );
     }
     Ok(Some(hasher))
-}
-
-/// The error with the option that caused it, which bears the name of the parameter.
-fn about_hash(error: Error) -> Failure {
-    match error {
-        Error::Parameter {
-            name,
-            value,
-            expected,
-        } => Failure::Input(format!("--{name} {value}: expected {expected}")),
-        other => other.into(),
-    }
 }
 
 fn seed(text: &str) -> Result<u64, Failure> {

@@ -1,6 +1,6 @@
 //! Where keys come from.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -66,11 +66,23 @@ pub(crate) struct DumpArgs {
 }
 
 impl KeyArgs {
-    /// As if this file had been given.
-    pub(crate) fn csv(path: &Path) -> Self {
-        Self {
-            csv: Some(path.to_owned()),
-            ..Self::default()
-        }
+    /// Returns whether an option says where keys come from.
+    pub(crate) fn is_given(&self) -> bool {
+        let Self {
+            keys, csv, jsonl, ..
+        } = self;
+        let dump = &self.dump;
+        let files = [
+            keys,
+            csv,
+            jsonl,
+            &dump.bigkeys,
+            &dump.memkeys,
+            &dump.keystats,
+            &dump.scan,
+            &dump.metadump,
+        ];
+        let is_template = self.template.is_some() || self.range.is_some();
+        is_template || files.into_iter().any(Option::is_some)
     }
 }

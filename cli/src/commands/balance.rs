@@ -4,7 +4,7 @@ use clap::Args;
 use hashroute_harness::stream::Counter;
 
 use crate::app::balance::finish;
-use crate::app::keys::{self, Counting};
+use crate::app::keys::{Counting, Source};
 use crate::app::partial;
 use crate::app::strategy::Choice;
 use crate::args::{KeyArgs, NodeArgs, OutputArgs, PartialArgs, StrategyArgs};
@@ -33,7 +33,8 @@ Examples:
   hashroute balance --strategy modulo --hash crc32 --template 'metric:{i}' --range 0..1000";
 
 pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
-    partial::check(args.partial.partial.as_ref(), keys::file(&args.keys)?)?;
+    let source = Source::of(&args.keys)?;
+    partial::check(args.partial.partial.as_ref(), source.path())?;
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let router = choice.build(&nodes)?;
     let name = choice.name();
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
         may_be_empty: args.partial.partial.is_some(),
         quiet: args.output.quiet,
     };
-    let (counter, read) = keys::count(&args.keys, &counter, counting)?;
+    let (counter, read) = source.count(&counter, counting)?;
     let mut tally = counter.into_tally();
     tally.add_unreadable(read.unreadable);
     if let Some(list) = read.source {

@@ -1,12 +1,12 @@
 //! `diff`: what has to move between two set-ups.
 
 use clap::Args;
-use hashroute::{Basis, Diff, Flow, MovedRange, diff, diff_keys};
+use hashroute::{Basis, Diff, Flow, MovedRange, Router, diff, diff_keys};
 use serde_json::{Value, json};
 
-use crate::app::keys;
+use crate::app::keys::Source;
 use crate::app::ranges::{hex, node, position};
-use crate::app::setups::Setups;
+use crate::app::setup::SetUp;
 use crate::args::{KeyArgs, NodeArgs, OutputArgs, StrategyArgs, TargetArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Field, Report, Table};
@@ -45,12 +45,19 @@ Examples:
   hashroute diff --dialect twemproxy --nodes-file now.csv --to-strategy ring --keys keys.txt";
 
 pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
-    let Setups { old, new, words } = Setups::read(&args.strategy, &args.nodes, &args.target)?;
+    let before = SetUp::read(&args.strategy, &args.nodes)?;
+    let (after, words) = before.with(&args.target)?;
+    let diff = answer(args, &*before.router, &*after.router)?;
+    report(&diff, &words, args.ranges)?.print(args.output.format)
+}
+
+/// Compares two routers: by the keys that the options give, else by what they are made of.
+fn answer(args: &DiffArgs, before: &dyn Router, after: &dyn Router) -> Result<Diff, Failure> {
     let progress = Progress::start(args.output.quiet, "comparing");
-    let diff = if keys::are_given(&args.keys) {
-        diff_keys(&*old, &*new, keys::read(&args.keys)?.iter())?
+    let diff = if args.keys.is_given() {
+        diff_keys(before, after, Source::of(&args.keys)?.read()?.iter())?
     } else {
-        diff(&*old, &*new)?
+        diff(before, after)?
     };
     drop(progress);
     if args.ranges && diff.basis() != Basis::Hashes {
@@ -58,7 +65,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
             "--ranges: only hashes have ranges, of ring and maglev, or of slots and modulo, with one hash function for both and no keys given",
         ));
     }
-    report(&diff, &words, args.ranges)?.print(args.output.format)
+    Ok(diff)
 }
 
 fn report(diff: &Diff, words: &str, ranges: bool) -> Result<Report, Failure> {

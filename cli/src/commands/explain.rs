@@ -53,8 +53,8 @@ Examples:
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let router = choice.build(&nodes)?;
-    if keys::are_given(&args.keys) {
-        for key in &keys::read(&args.keys)? {
+    if args.keys.is_given() {
+        for key in &keys::Source::of(&args.keys)?.read()? {
             assign(&*router, key);
         }
     }

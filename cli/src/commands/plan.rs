@@ -8,9 +8,9 @@ use hashroute::plan::{Budget, Plan, PlannedRange, Replicas, Step, Transfer};
 use serde_json::{Value, json};
 
 use crate::app::ranges::{hex, position};
-use crate::app::setups::Setups;
+use crate::app::setup::SetUp;
 use crate::args::{NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs, TargetArgs};
-use crate::failure::Failure;
+use crate::failure::{Asked, Failure};
 use crate::output::{Cell, Field, Report, Table};
 use crate::progress::Progress;
 use crate::units;
@@ -63,7 +63,8 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
-    let Setups { old, new, words } = Setups::read(&args.strategy, &args.nodes, &args.target)?;
+    let before = SetUp::read(&args.strategy, &args.nodes)?;
+    let (after, words) = before.with(&args.target)?;
     let replicas = Replicas::new(
         args.replicas.replicas.unwrap_or(1) as usize,
         args.replicas.spread.into(),
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         .with_node_in(args.max_in)
         .with_node_out(args.max_out);
     let progress = Progress::start(args.output.quiet, "planning");
-    let plan = Plan::new(&*old, &*new, replicas, budget).map_err(|error| refusal(&error))?;
+    let plan = Plan::new(&*before.router, &*after.router, replicas, budget).map_err(refusal)?;
     drop(progress);
     let steps: Vec<_> = (1..).zip(plan.steps()).collect();
     let shown = match args.step {
@@ -91,23 +92,18 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     report(&plan, shown, &words, args.step.is_some())?.print(args.output.format)
 }
 
-/// The error with the option that caused it.
-fn refusal(error: &Error) -> Failure {
-    let Error::Parameter {
-        name,
-        value,
-        expected,
-    } = error
-    else {
-        return Failure::Input(error.to_string());
+/// Names the option that caused the error.
+fn refusal(error: Error) -> Failure {
+    let option = match &error {
+        Error::Parameter { name, .. } => match &**name {
+            "step" => "--max-step",
+            "node_in" => "--max-in",
+            "node_out" => "--max-out",
+            _ => "--replicas",
+        },
+        _ => return error.into(),
     };
-    let option = match &**name {
-        "step" => "--max-step",
-        "node_in" => "--max-in",
-        "node_out" => "--max-out",
-        _ => "--replicas",
-    };
-    Failure::Input(format!("{option} {value}: expected {expected}"))
+    Asked::Value(option).refused(error)
 }
 
 type Numbered<'a> = (usize, Step<'a>);

@@ -8,7 +8,7 @@ use hashroute::{NodeId, Router, Spread};
 use hashroute_harness::{Keys, assign, text::printable};
 use serde_json::json;
 
-use crate::app::keys;
+use crate::app::keys::Source;
 use crate::app::strategy::{Choice, replicas};
 use crate::args::{KEY_SOURCES, KeyArgs, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs};
 use crate::failure::Failure;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
     let router = choice.build(&nodes)?;
     let mut lines = Routes::new(&*router, &args.replicas, args.output.format);
     if args.key.is_empty() {
-        keys::stream(&args.keys, &mut |keys| lines.write(keys))?;
+        Source::of(&args.keys)?.stream(&mut |keys| lines.write(keys))?;
         return Ok(());
     }
     let mut keys = Keys::default();

@@ -10,7 +10,7 @@ use hashroute_harness::skew::{
 };
 use hashroute_harness::stream;
 
-use crate::app::keys::{self, Counting};
+use crate::app::keys::{self, Counting, Source};
 use crate::app::partial;
 use crate::app::skew::{notes, refuse_none};
 use crate::app::strategy::Choice;
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
     let progress = Progress::start(args.output.quiet, "looking for what is uneven");
     let skew = diagnosis
         .judge(&evidence)
-        .map_err(|error| choice.refusal(&error))?;
+        .map_err(|error| choice.refusal(error))?;
     drop(progress);
     refuse_none(&skew, &choice)?;
     report(&skew, &choice)?.print(args.output.format)
@@ -74,12 +74,13 @@ pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
 /// What is known of the keys; nothing where it was written only.
 fn gather(args: &SkewArgs, name: &str, router: &dyn Router) -> Result<Option<Evidence>, Failure> {
     let PartsArgs { partial, parts } = &args.parts;
-    partial::check(partial.as_ref(), keys::file(&args.keys)?)?;
+    let source = Source::of(&args.keys)?;
+    partial::check(partial.as_ref(), source.path())?;
     let part = if parts.is_empty() {
         if partial.is_some() {
             stream::CountSetup::new(name, router)?; // refused before all keys are read
         }
-        read(args, router)?
+        read(&source, args, router)?
     } else {
         merged(parts, &stream::CountSetup::new(name, router)?, router)?
     };
@@ -97,12 +98,12 @@ fn gather(args: &SkewArgs, name: &str, router: &dyn Router) -> Result<Option<Evi
     Ok(Some(part.evidence).filter(|_| !written && !empty))
 }
 
-fn read(args: &SkewArgs, router: &dyn Router) -> Result<Part, Failure> {
+fn read(source: &Source, args: &SkewArgs, router: &dyn Router) -> Result<Part, Failure> {
     let counting = Counting {
         may_be_empty: args.parts.partial.is_some(),
         ..Counting::of(router, args.output.quiet)
     };
-    let (gatherer, read) = keys::count(&args.keys, &Gatherer::new(router), counting)?;
+    let (gatherer, read) = source.count(&Gatherer::new(router), counting)?;
     let mut evidence = gatherer.into_evidence();
     evidence.add_unreadable(read.unreadable);
     Ok(Part::from(evidence).with_sources(Vec::from_iter(read.source)))

@@ -232,7 +232,7 @@ fn write(args: &WriteArgs) -> Result<(), Failure> {
                 what: Limit::Epochs,
                 ..
             } => Failure::Input(format!("--spec: {error}")),
-            _ => choice.refusal(&error),
+            _ => choice.refusal(error),
         })?;
     }
     if let Some(epoch) = args.epoch {

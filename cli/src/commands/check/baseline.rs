@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::args::CheckArgs;
-use crate::app::keys;
+use crate::app::keys::Source;
 use crate::app::strategy::Choice;
 use crate::args::{StrategyArgs, TuningArgs};
 use crate::failure::Failure;
@@ -69,11 +69,10 @@ pub(super) struct KeySource {
     fingerprint: String,
 }
 
-pub(super) fn set_up(args: &CheckArgs, read: &Fingerprint) -> Result<SetUp, Failure> {
+pub(super) fn set_up(args: &CheckArgs, source: &Source, read: &Fingerprint) -> SetUp {
     let tuning = &args.strategy.tuning;
-    let keys::Origin { from, template } = keys::origin(&args.keys)?;
-    let (template, range) = template.unzip();
-    Ok(SetUp {
+    let (template, range) = source.template().unzip();
+    SetUp {
         strategy: args.strategy.strategy.clone(),
         dialect: tuning.dialect.clone(),
         config: args.nodes.config.clone(),
@@ -85,13 +84,13 @@ pub(super) fn set_up(args: &CheckArgs, read: &Fingerprint) -> Result<SetUp, Fail
         hash_tag: tuning.hash_tag.clone(),
         has_hash_key: tuning.hash_key.is_some(),
         keys: KeySource {
-            from,
-            template,
+            from: source.named(),
+            template: template.map(str::to_owned),
             range: range.map(|range| (range.start, range.end)),
             count: read.keys,
             fingerprint: format!("{:016x}", read.sum),
         },
-    })
+    }
 }
 
 /// Which keys there are, how often, and what they carry: their number, and the sum of their hashes

@@ -15,7 +15,7 @@ pub(super) use self::args::CheckArgs;
 use self::baseline::{Baseline, Fingerprint, SetUp};
 use self::compare::{Comparison, Now};
 use self::limits::{Check, Limit};
-use crate::app::keys::{self, Counted, Counting};
+use crate::app::keys::{Counted, Counting, Source};
 use crate::app::nodes;
 use crate::app::strategy::Choice;
 use crate::failure::Failure;
@@ -70,9 +70,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     limits::refuse_none(args, &limits)?;
     let before = args.baseline.as_deref().map(baseline::read).transpose()?;
     let (choice, sets) = sets(args)?;
+    let source = Source::of(&args.keys)?;
     let (set_up, findings) = match (sets.as_slice(), &before) {
-        ([nodes], None) => streamed(args, &limits, &choice, nodes)?,
-        _ => in_memory(args, &limits, &choice, &sets, before.as_ref())?,
+        ([nodes], None) => streamed(args, &source, &limits, &choice, nodes)?,
+        _ => in_memory(args, &source, &limits, &choice, &sets, before.as_ref())?,
     };
     let baseline = Baseline::new(set_up, sets, &findings.balances);
     finish(args, &baseline, &findings)
@@ -81,6 +82,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
 /// One set of nodes by itself: any number of keys.
 fn streamed(
     args: &CheckArgs,
+    source: &Source,
     limits: &[Limit],
     choice: &Choice,
     nodes: &[Node],
@@ -91,18 +93,19 @@ fn streamed(
         Counter::in_order(&choice.name(), &*router),
     );
     let counting = Counting::of(&*router, args.output.quiet);
-    let ((keys, counter), read) = keys::count(&args.keys, &consumer, counting)?;
+    let ((keys, counter), read) = source.count(&consumer, counting)?;
     let progress = Progress::start(args.output.quiet, "judging the balance");
     let balance = counter.into_tally().balance()?;
     drop(progress);
     let mut findings = Findings::of(read, None);
     findings.add(args, limits, choice, balance)?;
-    Ok((baseline::set_up(args, &keys)?, findings))
+    Ok((baseline::set_up(args, source, &keys), findings))
 }
 
 /// Several sets of nodes, or what moved: that takes all keys more than once.
 fn in_memory(
     args: &CheckArgs,
+    source: &Source,
     limits: &[Limit],
     choice: &Choice,
     sets: &[Vec<Node>],
@@ -110,10 +113,10 @@ fn in_memory(
 ) -> Result<(SetUp, Findings), Failure> {
     let progress = Progress::steps(args.output.quiet, sets.len());
     progress.message("reading keys");
-    let (keys, read) = keys::read_all(&args.keys)?;
+    let (keys, read) = source.read_all()?;
     let mut fingerprint = Fingerprint::default();
     fingerprint.add(&keys);
-    let set_up = baseline::set_up(args, &fingerprint)?;
+    let set_up = baseline::set_up(args, source, &fingerprint);
     let comparison = before.map(|before| Comparison::new(before, &set_up));
     let mut findings = Findings::of(read, comparison);
     for (done, set) in sets.iter().enumerate() {

@@ -5,17 +5,19 @@ use hashroute_harness::skew::Diagnosis;
 
 use super::args::CountsCommand;
 use super::out;
+use crate::app::keys::Source;
+use crate::app::nodes;
 use crate::app::strategy::Choice;
-use crate::app::{keys, nodes};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::units;
 
 pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;
+    let source = Source::of(&args.keys)?;
     let (choice, _) = Choice::read(&args.strategy, &args.nodes)?;
     let progress = Progress::start(args.picture.quiet, "reading keys");
-    let keys = keys::read(&args.keys)?;
+    let keys = source.read()?;
     progress.message("placing keys");
     let counts = &args.node_counts;
     let first = nodes::counted(counts.numbers.first().copied().unwrap_or(1));
@@ -23,7 +25,7 @@ pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
     let diagnosis = Diagnosis::new(&setup).with_node_counts(&counts.numbers);
     let skew = diagnosis.analyse(&keys);
     let rows = skew
-        .map_err(|error| choice.refusal(&error))?
+        .map_err(|error| choice.refusal(error))?
         .node_counts
         .rows;
     // Of a number that the strategy refuses there is no row.
@@ -35,6 +37,6 @@ pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
     drop(progress);
     let points: Vec<_> = rows.iter().map(CountPoint::from).collect();
     let (way, number) = (choice.name(), units::counted(keys.len() as u64, "key"));
-    let what = format!("{way}, {number}, {}", keys::named(&args.keys)?);
+    let what = format!("{way}, {number}, {}", source.named());
     out::write(&plot::counts(&what, &points), &args.picture)
 }

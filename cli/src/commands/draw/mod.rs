@@ -9,7 +9,7 @@ use hashroute_harness::{self, Assignment, Measure, balance};
 
 pub(super) use self::args::DrawArgs;
 use self::args::{BalanceCommand, DrawCommand, RemapCommand, RingCommand, SlotsCommand};
-use crate::app::keys;
+use crate::app::keys::Source;
 use crate::app::strategy::Choice;
 use crate::app::{moves, slot_table};
 use crate::args::Measure as By;
@@ -33,7 +33,7 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
     crate::app::changes::check(&nodes, &changes)?;
     let router = choice.build(&nodes)?;
     let progress = Progress::start(args.picture.quiet, "reading keys");
-    let keys = keys::read(&args.keys)?;
+    let keys = Source::of(&args.keys)?.read()?;
     progress.message("placing keys");
     let before = Assignment::of(&*router, &keys);
     let moved = if changes.is_empty() {
@@ -55,7 +55,7 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
     }
     let picture = plot::ring(&scene);
     drop(progress);
-    let picture = picture.map_err(|error| choice.refusal(&error))?;
+    let picture = picture.map_err(|error| choice.refusal(error))?;
     out::write(&picture, &args.picture)
 }
 
@@ -64,7 +64,7 @@ fn bars(args: &BalanceCommand) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let router = choice.build(&nodes)?;
     let progress = Progress::start(args.picture.quiet, "reading keys");
-    let keys = keys::read(&args.keys)?;
+    let keys = Source::of(&args.keys)?.read()?;
     progress.message("placing keys");
     let assignment = Assignment::of(&*router, &keys);
     let balance = balance(&choice.name(), &*router, &keys, &assignment);

@@ -13,7 +13,7 @@ use super::page::{Gallery, Page, Section, command};
 use super::shell::Shell;
 use super::table::{Line, lines, table};
 use crate::app::figures::{cv, max_over_mean};
-use crate::app::keys;
+use crate::app::keys::Source;
 use crate::app::skew::{notes, refuse_none};
 use crate::app::strategy::Choice;
 use crate::args::StrategyArgs;
@@ -29,17 +29,18 @@ const WORST: usize = 20;
 
 pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
     let strategy = args.strategy()?;
+    let source = Source::of(&args.contest.keys)?;
     let (choice, nodes) = Choice::read(&strategy, &args.contest.nodes)?;
     let router = choice.build(&nodes)?;
     let progress = Progress::start(args.page.quiet, "reading keys");
-    let keys = keys::read(&args.contest.keys)?;
+    let keys = source.read()?;
     progress.message("looking for what is uneven");
     let setup = choice.setup(&nodes);
     let counts = args.node_counts.as_ref();
     let diagnosis =
         Diagnosis::new(&setup).with_node_counts(counts.map_or(&[], |counts| &counts.numbers));
     let skew = diagnosis.analyse(&keys);
-    let skew = skew.map_err(|error| choice.refusal(&error))?;
+    let skew = skew.map_err(|error| choice.refusal(error))?;
     refuse_none(&skew, &choice)?;
     let assignment = Assignment::of(&*router, &keys);
     let balance = balance(&choice.name(), &*router, &keys, &assignment);
@@ -63,7 +64,7 @@ pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
         lead: vec![format!(
             "{} from {}, hashed by {}.",
             units::counted(skew.keys, "key"),
-            keys::named(&args.contest.keys)?,
+            source.named(),
             skew.hash
         )],
         sections: view.sections(&choice, &*router, &keys),

@@ -11,8 +11,8 @@ use hashroute_harness::Keys;
 use serde_json::{Value, json};
 
 use super::measure::{amounts, name};
-use crate::app::keys;
-use crate::args::{KeyArgs, Measure, OutputArgs};
+use crate::app::keys::{self, Source};
+use crate::args::{Measure, OutputArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
@@ -150,8 +150,7 @@ impl Found {
     }
 
     fn read_csv(&mut self, path: &Path) -> Result<(), Failure> {
-        let source = KeyArgs::csv(path);
-        keys::stream(&source, &mut |keys| {
+        Source::csv(path).stream(&mut |keys| {
             self.lines += keys.len() as u64;
             self.keys += keys.len() as u64;
             for measure in [Measure::Keys, Measure::Bytes, Measure::Requests] {

@@ -9,7 +9,7 @@ use hashroute_harness::Keys;
 use serde_json::{Map, Value};
 
 use super::table::{self, Names};
-use crate::app::keys;
+use crate::app::keys::Source;
 use crate::args::{KEY_SOURCES, KeyArgs, OutputArgs};
 use crate::failure::Failure;
 use crate::key_text;
@@ -49,13 +49,13 @@ pub(crate) fn run(args: &KeyCommand) -> Result<(), Failure> {
 }
 
 fn all(args: &KeyCommand) -> Result<Keys, Failure> {
-    if args.key.is_empty() && !keys::are_given(&args.keys) {
+    if args.key.is_empty() && !args.keys.is_given() {
         return Err(Failure::input(
             "no keys: expected KEY, --keys, --csv, --jsonl, --template or --range",
         ));
     }
     if args.key.is_empty() {
-        return keys::read(&args.keys);
+        return Source::of(&args.keys)?.read();
     }
     let mut keys = Keys::default();
     args.key
