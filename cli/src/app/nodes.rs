@@ -1,13 +1,14 @@
 //! The nodes: from a list, a count or a file.
 
+use core::fmt;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use hashroute::Node;
 use hashroute_harness::{InputError, Rows};
-use serde::Deserialize;
-use serde_json::json;
+use serde::de::{self, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::args::{NodeArgs, WEIGHTS, parse_node};
 use crate::failure::Failure;
@@ -52,8 +53,7 @@ fn from_list(list: &str) -> Result<Vec<Node>, Failure> {
 
 /// The nodes of a file, by its extension; `option` is what named it.
 pub(crate) fn from_file(path: &Path, option: &str) -> Result<Vec<Node>, Failure> {
-    let nodes = parse_file(path);
-    nodes.map_err(|reason| Failure::Input(format!("{option} {}: {reason}", path.display())))
+    parse_file(path).map_err(|wrong| Failure::file(option, path, wrong))
 }
 
 fn parse_file(path: &Path) -> Result<Vec<Node>, String> {
@@ -114,9 +114,77 @@ fn csv_node(row: &Rows<&[u8]>) -> Result<Node, String> {
             .parse::<u32>()
             .map_err(|_| format!("weight \"{text}\" is not {WEIGHTS}"))?,
     };
-    // By way of serde, since a rack may stand in the file without a zone.
-    let node = json!({ "name": name, "weight": weight, "zone": field(2), "rack": field(3) });
-    serde_json::from_value(node).map_err(|error| error.to_string())
+    let row = Row {
+        name: name.into(),
+        weight: Weight(weight),
+        zone: field(2).map(Into::into),
+        rack: field(3).map(Into::into),
+    };
+    Ok(row.into())
+}
+
+/// A node in a file. The words after `expecting` stand in the messages of the parsers.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "objects with a name")]
+struct Row {
+    name: String,
+    #[serde(default)]
+    weight: Weight,
+    zone: Option<String>,
+    rack: Option<String>,
+}
+
+impl From<Row> for Node {
+    fn from(row: Row) -> Self {
+        let node = Self::new(row.name).with_weight(row.weight.0);
+        match (row.zone, row.rack) {
+            (Some(zone), Some(rack)) => node.with_location(zone, rack),
+            (Some(zone), None) => node.with_zone(zone),
+            (None, Some(rack)) => node.with_rack(rack),
+            (None, None) => node,
+        }
+    }
+}
+
+/// A weight in a file, 1 where it is missing.
+struct Weight(u32);
+
+impl Default for Weight {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+impl<'de> Deserialize<'de> for Weight {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_u32(WeightVisitor)
+    }
+}
+
+struct WeightVisitor;
+
+impl Visitor<'_> for WeightVisitor {
+    type Value = Weight;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(WEIGHTS)
+    }
+
+    fn visit_u64<E: de::Error>(self, weight: u64) -> Result<Weight, E> {
+        let found = Unexpected::Unsigned(weight);
+        let weight = u32::try_from(weight);
+        weight
+            .map(Weight)
+            .map_err(|_| E::invalid_value(found, &self))
+    }
+
+    fn visit_i64<E: de::Error>(self, weight: i64) -> Result<Weight, E> {
+        let found = Unexpected::Signed(weight);
+        let weight = u32::try_from(weight);
+        weight
+            .map(Weight)
+            .map_err(|_| E::invalid_value(found, &self))
+    }
 }
 
 fn from_json(text: &str) -> Result<Vec<Node>, String> {
@@ -126,32 +194,27 @@ fn from_json(text: &str) -> Result<Vec<Node>, String> {
                 .into(),
         );
     }
-    serde_json::from_str(text).map_err(|error| in_words(&error.to_string()))
+    let rows: Vec<Row> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    Ok(rows.into_iter().map(Node::from).collect())
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TomlFile {
-    node: Vec<Node>,
+    #[serde(default)]
+    node: Vec<Row>,
 }
 
 fn from_toml(text: &str) -> Result<Vec<Node>, String> {
-    let file: TomlFile = toml::from_str(text).map_err(|error| match error.message() {
-        "missing field `node`" => "no nodes: expected [[node]] tables, each with a name".into(),
-        message => {
-            let start = error.span().map_or(0, |span| span.start);
-            let line = text[..start].split('\n').count();
-            format!("line {line}: {}", in_words(message))
-        }
+    let file: TomlFile = toml::from_str(text).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start);
+        let line = text[..start].split('\n').count();
+        format!("line {line}: {}", error.message())
     })?;
-    Ok(file.node)
-}
-
-/// What a parser says, with the types that hold nodes and weights in words.
-fn in_words(message: &str) -> String {
-    message
-        .replace("expected u32", &format!("expected {WEIGHTS}"))
-        .replace("expected struct Node", "expected objects with a name")
+    if file.node.is_empty() {
+        return Err("no nodes: expected [[node]] tables, each with a name".into());
+    }
+    Ok(file.node.into_iter().map(Node::from).collect())
 }
 
 fn distinct(nodes: &[Node]) -> Result<(), String> {
