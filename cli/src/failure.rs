@@ -12,10 +12,10 @@ use hashroute_harness::text::printable;
 pub(crate) enum Failure {
     /// What is wrong and what would be right.
     Input(String),
-    /// The same, with what to try next on a line of its own.
+    /// Another failure, and what to try next on a line of its own.
     Hinted {
-        /// What is wrong and what would be right.
-        message: String,
+        /// The failure itself.
+        failure: Box<Failure>,
         /// What to try next.
         hint: String,
     },
@@ -111,9 +111,12 @@ impl Failure {
 
     /// Adds what to try next, if there is something.
     pub(crate) fn with_hint(self, hint: Option<String>) -> Self {
-        match (self, hint) {
-            (Self::Input(message), Some(hint)) => Self::Hinted { message, hint },
-            (other, _) => other,
+        match hint {
+            Some(hint) => Self::Hinted {
+                failure: Box::new(self),
+                hint,
+            },
+            None => self,
         }
     }
 
@@ -129,7 +132,8 @@ impl Failure {
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Check(_) => 1,
-            Self::Input(_) | Self::Hinted { .. } | Self::Refused(..) | Self::Output(_) => 2,
+            Self::Hinted { failure, .. } => failure.code(),
+            Self::Input(_) | Self::Refused(..) | Self::Output(_) => 2,
         }
     }
 
@@ -143,9 +147,8 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Input(message) | Self::Hinted { message, .. } | Self::Check(message) => {
-                f.write_str(&printable(message))
-            }
+            Self::Input(message) | Self::Check(message) => f.write_str(&printable(message)),
+            Self::Hinted { failure, .. } => failure.fmt(f),
             Self::Refused(asked, error) => {
                 let mut message = String::new();
                 asked.write(&mut message, error)?;

@@ -3,16 +3,25 @@
 
 use std::collections::BTreeMap;
 
-use hashroute::{Change, Node, Nodes};
+use hashroute::{Change, Error, Node, Nodes};
 
+use super::nearest;
 use crate::failure::{Asked, Failure};
 
 /// Refuse what no strategy could do, with the option that asks for it.
 pub(crate) fn check(nodes: &[Node], changes: &[Change]) -> Result<(), Failure> {
     let mut nodes = Nodes::new(nodes.iter().cloned())?;
     for change in changes {
-        let refused = |error| Asked::At(format!("--{change}")).refused(error);
-        nodes.apply(change).map_err(refused)?;
+        if let Err(error) = nodes.apply(change) {
+            let hint = match &error {
+                Error::UnknownNode { name } => {
+                    nearest::hint(name, nodes.iter().map(|(_, node)| node.name()))
+                }
+                _ => None,
+            };
+            let refused = Asked::At(format!("--{change}")).refused(error);
+            return Err(refused.with_hint(hint));
+        }
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use hashroute::registry::{Config, Scheme};
 use hashroute_harness::text::printable;
 
+use super::nearest;
 use crate::failure::Failure;
 
 /// The pool of this name, or the only one. What the file says and nobody here knows is told.
@@ -22,7 +23,7 @@ pub(crate) fn read(
     let pools = dialect
         .read(&text)
         .map_err(|error| wrong(error.to_string()))?;
-    let config = choose(pools, pool).map_err(wrong)?;
+    let config = choose(pools, pool).map_err(|(reason, hint)| wrong(reason).with_hint(hint))?;
     if let Some(error) = config.error() {
         return Err(wrong(error.to_string()));
     }
@@ -51,22 +52,25 @@ fn replaced(config: &Config) -> Option<&str> {
     texts.find(bad).or(Some(config.name()).filter(bad))
 }
 
-fn choose(pools: Vec<Config>, pool: Option<&str>) -> Result<Config, String> {
+/// Returns the pool of this name, or the only one; else why not, and the nearest name.
+fn choose(pools: Vec<Config>, pool: Option<&str>) -> Result<Config, (String, Option<String>)> {
     let names: Vec<_> = pools
         .iter()
         .map(|config| config.name().to_owned())
         .collect();
+    let hint = pool.and_then(|pool| nearest::hint(pool, names.iter().map(String::as_str)));
     let names = names.join(", ");
     let mut fitting = pools
         .into_iter()
         .filter(|config| pool.is_none_or(|name| config.name() == name));
-    match (fitting.next(), fitting.next(), pool) {
-        (Some(config), None, _) => Ok(config),
-        (None, _, None) => Err("no pool in it".into()),
-        (None, _, Some(name)) => Err(format!("no pool {name:?}: expected one of: {names}")),
-        (Some(_), Some(_), None) => Err(format!(
-            "several pools: expected --pool with one of: {names}"
-        )),
-        (Some(_), Some(_), Some(name)) => Err(format!("several pools are called {name:?}")),
-    }
+    let wrong = match (fitting.next(), fitting.next(), pool) {
+        (Some(config), None, _) => return Ok(config),
+        (None, _, None) => "no pool in it: expected one at least".into(),
+        (None, _, Some(name)) => {
+            return Err((format!("no pool {name:?}: expected one of: {names}"), hint));
+        }
+        (Some(_), Some(_), None) => format!("several pools: expected --pool with one of: {names}"),
+        (Some(_), Some(_), Some(name)) => format!("several pools are called {name:?}"),
+    };
+    Err((wrong, None))
 }

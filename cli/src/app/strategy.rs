@@ -6,7 +6,7 @@ use hashroute::{
     Spec, Spread, compat, strategy,
 };
 
-use super::{config, files, nodes};
+use super::{config, files, nearest, nodes};
 use crate::args::{NodeArgs, StrategyArgs, TuningArgs};
 use crate::failure::{Asked, Failure};
 use crate::units;
@@ -271,10 +271,10 @@ pub(crate) fn settings<'a>(
         if schemes.iter().any(|scheme| knows(scheme, name)) {
             return Ok((name, value));
         }
-        Err(wrong(format!(
-            "unknown parameter \"{name}\": {}",
-            known(schemes)
-        )))
+        let params = schemes.iter().flat_map(|scheme| scheme.params);
+        let hint = nearest::hint(name, params.map(|param| param.name));
+        let wrong = wrong(format!("unknown parameter \"{name}\": {}", known(schemes)));
+        Err(wrong.with_hint(hint))
     };
     set.iter().map(setting).collect()
 }

@@ -95,7 +95,9 @@ route --nodes-file DIR/nodes.yaml k => .yaml | .csv, .json or .toml
 route --nodes-file DIR/nodes k => no extension | .csv, .json or .toml
 # Strategy and hash.
 route --strategy rign k => rign | ring | rendezvous
-route --set pionts=1 k => --set | pionts | points
+route --set pionts=1 k => --set | pionts | points | hint: did you mean points?
+remap --nodes alpha,beta --remove alhpa => --remove alhpa | hint: did you mean alpha?
+diff --count 3 --to-set pionts=1 => --to-set pionts=1 | hint: did you mean points?
 route --set points k => --set points | '='
 route --set points=0 k => --set points=0 | at least 1
 route --set points=many k => --set points=many | number
