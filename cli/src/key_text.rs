@@ -1,9 +1,9 @@
-//! Keys, which are bytes, as text.
+//! Keys, which are bytes, written as text.
 
 use hashroute_harness::text::printable;
 use serde_json::{Value, json};
 
-/// The field for a key in JSON: `key` for text, `hex` for other bytes.
+/// Returns the JSON field of a key and its value: `key` for text, `hex` for other bytes.
 pub(crate) fn field(key: &[u8]) -> (&'static str, String) {
     match core::str::from_utf8(key) {
         Ok(text) => ("key", text.to_owned()),
@@ -11,7 +11,7 @@ pub(crate) fn field(key: &[u8]) -> (&'static str, String) {
     }
 }
 
-/// The key as a JSON value: a string, or `{"hex": ...}`, as JSON lines of keys have it.
+/// Returns a key as a JSON value: a string, or `{"hex": ...}` as `--jsonl` reads it.
 pub(crate) fn json(key: &[u8]) -> Value {
     match field(key) {
         ("key", text) => Value::String(text),
@@ -28,7 +28,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// The key on one line: text as it is, what is no text as escapes.
+/// Returns a key on one line: text unchanged, other bytes escaped.
 pub(crate) fn shown(key: &[u8]) -> String {
     match core::str::from_utf8(key) {
         Ok(text) => printable(text),

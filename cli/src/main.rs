@@ -1,4 +1,4 @@
-//! The command line: given a key and a set of nodes, which node?
+//! The command line of hashroute: given a key and a set of nodes, which node?
 
 mod app;
 mod args;
@@ -17,7 +17,7 @@ use hashroute_harness::text::printable;
 
 use crate::commands::Cli;
 
-/// Help as it is; an error without what its arguments could do to a terminal.
+/// Prints help unchanged, and an error with control characters escaped: arguments may hold any.
 fn tell(error: &clap::Error) -> io::Result<()> {
     if !error.use_stderr() {
         return error.print();
@@ -31,7 +31,8 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version come this way too; who closed the pipe wants no more of them.
+            // Help and version come this way, too. If the pipe is closed, nobody wants to read
+            // them.
             let _ = tell(&error);
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }

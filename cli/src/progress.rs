@@ -1,4 +1,4 @@
-//! Signs of life on a terminal, for work that lasts.
+//! Progress on a terminal, for work that takes more than a second.
 
 use core::fmt::Write;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -12,12 +12,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::units;
 
-/// How long work goes on before anything shows.
+/// The time before anything is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often a spinner turns.
+/// The time between two turns of a spinner.
 const TURN: Duration = Duration::from_millis(100);
 
-/// How much there is to read.
+/// The amount of input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Size {
     Bytes(u64),
@@ -25,22 +25,22 @@ pub(crate) enum Size {
     Unknown,
 }
 
-/// What is shown until it is dropped: on standard error, when that is
-/// a terminal, the work goes on for over a second and nobody wants quiet.
+/// A progress bar or spinner, shown until it is dropped. It appears on standard error if that is a
+/// terminal, the work takes more than a second, and `--quiet` is not given.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// Keys read so far.
+    /// The number of keys read so far.
     keys: Arc<AtomicU64>,
     /// What the bar counts.
     size: Size,
-    /// Dropped to say that the work is done.
+    /// Dropping it tells the waiting thread that the work is done.
     working: Option<Sender<()>>,
     waiter: Option<JoinHandle<()>>,
 }
 
 impl Progress {
-    /// A spinner that turns by itself.
+    /// Starts a spinner that turns by itself.
     pub(crate) fn start(quiet: bool, what: &'static str) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
             .with_style(ProgressStyle::default_spinner())
@@ -48,8 +48,8 @@ impl Progress {
         Self::patient(bar, quiet, true)
     }
 
-    /// A bar, or a spinner where nobody knows how much there is, with the rate at which keys are
-    /// read and the time left.
+    /// Starts a bar with the rate of reading and the time left; a spinner if the amount of input is
+    /// unknown.
     pub(crate) fn reading(quiet: bool, size: Size) -> Self {
         let (all, template) = match size {
             Size::Bytes(all) | Size::Keys(all) => (
@@ -64,7 +64,7 @@ impl Progress {
         let rate = move |state: &ProgressState, out: &mut dyn Write| {
             let keys = counter.load(Ordering::Relaxed);
             let rate = keys as f64 / state.elapsed().as_secs_f64().max(0.001);
-            // What draws has nobody to tell.
+            // A failed write has no one to report to.
             let _ = write!(
                 out,
                 "{}, {} a second",
@@ -81,7 +81,7 @@ impl Progress {
         progress
     }
 
-    /// An input that moves the bar, if that counts bytes.
+    /// Wraps an input so that reading moves a bar that counts bytes.
     pub(crate) fn wrap(&self, input: Box<dyn Read>) -> Box<dyn Read> {
         match self.size {
             Size::Bytes(_) => Box::new(self.bar.wrap_read(input)),
@@ -89,7 +89,7 @@ impl Progress {
         }
     }
 
-    /// So many more keys are read.
+    /// Adds keys that were read.
     pub(crate) fn add_keys(&self, keys: u64) {
         self.keys.fetch_add(keys, Ordering::Relaxed);
         if matches!(self.size, Size::Keys(_)) {
@@ -97,15 +97,16 @@ impl Progress {
         }
     }
 
-    /// How many keys are read.
+    /// Returns the number of keys read so far.
     pub(crate) fn keys(&self) -> u64 {
         self.keys.load(Ordering::Relaxed)
     }
 
-    /// A bar of `all` steps. It moves with the steps alone, since what runs between them is timed.
+    /// Starts a bar of `all` steps. It is drawn only at steps, because redrawing would disturb the
+    /// times that are measured between them.
     pub(crate) fn steps(quiet: bool, all: usize) -> Self {
         let bar = ProgressBar::with_draw_target(Some(all as u64), ProgressDrawTarget::hidden());
-        // The template is a constant; were it wrong, the plain style would do.
+        // The template is a constant; if it were wrong, the default style would do.
         let bar = match ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} ({elapsed})") {
             Ok(style) => bar.with_style(style),
             Err(_) => bar,
@@ -121,7 +122,7 @@ impl Progress {
         let shown = bar.clone();
         let waiter = thread::spawn(move || {
             if done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                // It draws nothing on what is no terminal.
+                // The target draws nothing if standard error is not a terminal.
                 shown.set_draw_target(ProgressDrawTarget::stderr());
                 if turning {
                     shown.enable_steady_tick(TURN);
@@ -143,12 +144,12 @@ impl Progress {
         }
     }
 
-    /// What comes now.
+    /// Sets the text of a spinner.
     pub(crate) fn message(&self, what: &'static str) {
         self.bar.set_message(what);
     }
 
-    /// This many steps are done, and what comes now.
+    /// Sets the number of steps done, and the name of the next one.
     pub(crate) fn step(&self, done: usize, next: String) {
         self.bar.set_message(next);
         self.bar.set_position(done as u64);
@@ -159,7 +160,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         drop(self.working.take());
         if let Some(waiter) = self.waiter.take() {
-            // It cannot panic; if it did, there would be nothing to clean up.
+            // The thread cannot panic; if it did, there would be nothing to clean up.
             let _ = waiter.join();
         }
         self.bar.finish_and_clear();

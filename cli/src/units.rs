@@ -1,10 +1,10 @@
-//! Figures as people read them.
+//! Numbers formatted for people.
 
 pub(crate) use hashroute_harness::text::{
     chance, count, counted, percent, ratio, rounded, short_duration, short_size, significant, size,
 };
 
-/// A sentence on lines that were passed over, if there are any.
+/// Returns a sentence about lines that were skipped, if there are any.
 pub(crate) fn unreadable(lines: u64) -> Option<String> {
     (lines > 0).then(|| {
         let lines = counted(lines, "line");

@@ -1,4 +1,4 @@
-//! What a tally of keys comes to.
+//! The report of a balance, which `balance` and `merge` print.
 
 use hashroute::registry::Scheme;
 use hashroute_harness::stream::Tally;
@@ -12,11 +12,11 @@ use crate::output::{Cell, Column, Field, Report, Table};
 use crate::progress::Progress;
 use crate::units;
 
-/// Up to this many nodes people see all, else the most and the least loaded.
+/// The most nodes that people see; of more, they see the most and the least loaded.
 const ALL: usize = 50;
 const SOME: usize = 10;
 
-/// Write the counts where that is asked for, and the report.
+/// Writes the counts if `--partial` asks for them, and prints the report.
 pub(crate) fn finish(
     tally: &Tally,
     partial: &PartialArgs,
@@ -33,7 +33,8 @@ pub(crate) fn finish(
     report(&balance, tally.sources())?.print(output.format)
 }
 
-/// The figures, and what a list of keys says of itself; several where they were merged.
+/// The answer for programs: the figures, and what the lists of keys say about themselves. One list
+/// is `source`; several, after a merge, are `sources`.
 #[derive(Serialize)]
 struct Answer<'a> {
     #[serde(flatten)]
@@ -74,7 +75,7 @@ fn report(balance: &Balance, sources: &[DumpSource]) -> Result<Report, Failure> 
     Ok(report.with_text(notes(balance)))
 }
 
-/// What the figures mean, and what is the matter.
+/// Explains the figures and states the verdict.
 fn notes(balance: &Balance) -> Vec<String> {
     let mut notes = Vec::new();
     let mut weights = balance
@@ -88,7 +89,7 @@ fn notes(balance: &Balance) -> Vec<String> {
             .push("Weights differ: least, mean and most are for a node of the mean weight.".into());
     }
     if balance.unplaced > 0 {
-        // Counts of parts know the name alone.
+        // A file of counts stores only the name of the strategy.
         let is_dialect = hashroute::scheme(&balance.strategy).is_ok_and(Scheme::is_dialect);
         notes.push(strategy::unplaced(
             is_dialect,
@@ -113,7 +114,7 @@ fn notes(balance: &Balance) -> Vec<String> {
     notes
 }
 
-/// Which figures are estimates, and how good they are.
+/// Says which figures are estimates, and their standard errors.
 fn estimates(balance: &Balance, errors: &Estimated) -> String {
     format!(
         "What nodes hold is exact. Of the keys, estimates: {} distinct (standard error {}), what \
@@ -125,7 +126,7 @@ fn estimates(balance: &Balance, errors: &Estimated) -> String {
     )
 }
 
-/// The nodes that hold most and least for their weight, at ties in order of name.
+/// Returns the nodes that hold most and least for their weight.
 fn extremes(mut nodes: Vec<&NodeBalance>) -> (Vec<&NodeBalance>, Vec<&NodeBalance>) {
     nodes.retain(|node| node.weight > 0 || node.keys > 0);
     nodes.sort_by(|a, b| of_fair(b).total_cmp(&of_fair(a)));
@@ -134,7 +135,7 @@ fn extremes(mut nodes: Vec<&NodeBalance>) -> (Vec<&NodeBalance>, Vec<&NodeBalanc
     (most, least)
 }
 
-/// A node's share over its fair share.
+/// Returns the share of a node divided by its fair share.
 fn of_fair(node: &NodeBalance) -> f64 {
     if node.fair_share > 0.0 {
         node.share / node.fair_share
@@ -191,7 +192,7 @@ fn node_table(balance: &Balance, nodes: &[&NodeBalance]) -> Table {
     Table::of(fields, nodes)
 }
 
-/// The figures of each measure with what chance alone gives beside them.
+/// Builds the table of figures: two columns per measure, its value and what chance alone gives.
 fn figure_table(balance: &Balance) -> Table {
     let measures = [
         ("keys", Some(&balance.figures)),
@@ -208,7 +209,7 @@ fn figure_table(balance: &Balance) -> Table {
         let lines = figure_lines(figures, name == "bytes");
         rows.resize_with(lines.len(), Vec::new);
         for (row, [figure, value, chance]) in rows.iter_mut().zip(lines) {
-            // The first measure brings the names, which are those of all.
+            // All measures have the same lines, so the first one provides their names.
             row.extend(row.is_empty().then(|| Cell::text(figure)));
             row.extend([value, chance].map(Cell::text));
         }
@@ -216,7 +217,7 @@ fn figure_table(balance: &Balance) -> Table {
     Table::new(columns).with_rows(rows)
 }
 
-/// Name, value and what chance alone gives.
+/// Returns lines of name, value, and what chance alone gives.
 fn figure_lines(figures: &Figures, bytes: bool) -> Vec<[String; 3]> {
     let mut lines = amounts(figures, if bytes { units::size } else { units::rounded });
     lines.extend(ratios(figures));

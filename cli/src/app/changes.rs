@@ -1,5 +1,4 @@
-//! Changes of membership: in the order in which they stand on the command line, or from one list
-//! of nodes to another.
+//! Changes of the nodes: checked, applied to a list, and derived from two lists.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +7,7 @@ use hashroute::{Change, Error, Node, Nodes};
 use super::nearest;
 use crate::failure::{Asked, Failure};
 
-/// Refuse what no strategy could do, with the option that asks for it.
+/// Refuses changes that no strategy could make, and names the option that asks for them.
 pub(crate) fn check(nodes: &[Node], changes: &[Change]) -> Result<(), Failure> {
     let mut nodes = Nodes::new(nodes.iter().cloned())?;
     for change in changes {
@@ -26,9 +25,9 @@ pub(crate) fn check(nodes: &[Node], changes: &[Change]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// From one list of nodes to another: who leaves, the last first, so that strategies which let
-/// only the last go can follow; then other weights; then who joins, in order. A node that only
-/// stands elsewhere keeps its keys and is not changed.
+/// Returns the changes from one list of nodes to another: first nodes that leave, then weights,
+/// then nodes that join. The last node leaves first, for strategies that can only remove the last.
+/// A node with only another zone or rack is not changed.
 pub(crate) fn between(before: &[Node], after: &[Node]) -> Vec<Change> {
     let by_name = |nodes: &[Node]| {
         nodes
@@ -54,7 +53,7 @@ pub(crate) fn between(before: &[Node], after: &[Node]) -> Vec<Change> {
         .collect()
 }
 
-/// The nodes in their order after changes that can be made.
+/// Returns the nodes, in order, after changes that [`check`] accepted.
 pub(crate) fn after(mut nodes: Vec<Node>, changes: &[Change]) -> Vec<Node> {
     for change in changes {
         match change {
@@ -71,7 +70,7 @@ pub(crate) fn after(mut nodes: Vec<Node>, changes: &[Change]) -> Vec<Node> {
     nodes
 }
 
-/// What of the second list is no change of a member, in words: other locations and another order.
+/// Says in words what else differs in the second list: zones and racks, and with `order` the order.
 pub(crate) fn beside(
     before: &[Node],
     changes: &[Change],
@@ -101,7 +100,7 @@ pub(crate) fn beside(
         .collect()
 }
 
-/// Say on standard error what of the second list is not looked at.
+/// Notes on standard error what else differs in the second list and does not count.
 pub(crate) fn note_unseen(beside: &[String]) {
     const SHOWN: usize = 5;
     if beside.is_empty() {

@@ -1,4 +1,4 @@
-//! The configuration file of a real system.
+//! Configuration files of real systems.
 
 use std::borrow::Cow;
 use std::fs;
@@ -10,7 +10,7 @@ use hashroute_harness::text::printable;
 use super::nearest;
 use crate::failure::Failure;
 
-/// The pool of this name, or the only one. What the file says and nobody here knows is told.
+/// Reads the pool of this name, or the only one. Notes lines that hashroute does not know.
 pub(crate) fn read(
     dialect: &'static Scheme,
     path: &Path,
@@ -18,7 +18,7 @@ pub(crate) fn read(
 ) -> Result<Config, Failure> {
     let wrong = |reason: String| Failure::Input(format!("--config {}: {reason}", path.display()));
     let bytes = fs::read(path).map_err(|error| wrong(error.to_string()))?;
-    // Comments are in whatever encoding, and no reason to refuse the rest.
+    // Comments may be in any encoding; that is no reason to refuse the file.
     let text = String::from_utf8_lossy(&bytes);
     let pools = dialect
         .read(&text)
@@ -44,7 +44,7 @@ pub(crate) fn read(
     Ok(config)
 }
 
-/// What of a pool stands in the file in bytes that are not UTF-8.
+/// Returns a name in the pool that is not UTF-8 in the file, if there is one.
 fn replaced(config: &Config) -> Option<&str> {
     let servers = config.servers().iter();
     let mut texts = servers.flat_map(|server| [server.name(), server.label()]);
@@ -52,7 +52,7 @@ fn replaced(config: &Config) -> Option<&str> {
     texts.find(bad).or(Some(config.name()).filter(bad))
 }
 
-/// Returns the pool of this name, or the only one; else why not, and the nearest name.
+/// Returns the pool of this name, or the only one. An error has a reason and, if possible, a hint.
 fn choose(pools: Vec<Config>, pool: Option<&str>) -> Result<Config, (String, Option<String>)> {
     let names: Vec<_> = pools
         .iter()

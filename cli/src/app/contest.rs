@@ -1,4 +1,4 @@
-//! Strategies on the same keys and the same change of nodes.
+//! Comparisons: several strategies on the same keys and the same changes of the nodes.
 
 use alloc_counter::{AllocCounterSystem, count_alloc};
 use hashroute::registry::Scheme;
@@ -12,11 +12,11 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::units;
 
-/// Counts the allocations of each thread, so that `compare` can say how many a lookup makes.
+/// Counts the allocations of each thread, so that `compare` can report how many a lookup makes.
 #[global_allocator]
 static ALLOCATOR: AllocCounterSystem = AllocCounterSystem;
 
-/// Who is compared, on what.
+/// The strategies to compare, with the nodes, changes and keys they are compared on.
 pub(crate) struct Setting {
     pub(crate) choices: Vec<Choice>,
     pub(crate) nodes: Vec<Node>,
@@ -30,7 +30,8 @@ impl Setting {
         let schemes = schemes(args)?;
         tell_of_hash(&schemes, &args.tuning)?;
         let choices = choose(&schemes, &args.tuning)?;
-        // Parameters that cannot work are wrong for any nodes; what a strategy refuses of these is told in its row.
+        // Built without nodes, a strategy refuses only its parameters: that is an error. If it
+        // refuses these nodes later, its row says so.
         choices
             .iter()
             .try_for_each(|choice| choice.build(&[]).map(drop))?;
@@ -72,7 +73,7 @@ fn allocations(run: &mut dyn FnMut()) -> u64 {
     allocations as u64
 }
 
-/// The rows of these names, strategies and dialects alike; without names all strategies.
+/// Returns the strategies and dialects of the names given, or all strategies.
 fn schemes(args: &ContestArgs) -> Result<Vec<&'static Scheme>, Failure> {
     let dialect = args.tuning.dialect.iter().map(|name| compat::find(name));
     let named = args.strategy.iter().map(|name| scheme(name));
@@ -84,7 +85,7 @@ fn schemes(args: &ContestArgs) -> Result<Vec<&'static Scheme>, Failure> {
     })
 }
 
-/// A dialect hashes as its system does, whatever hash is asked for.
+/// Notes that dialects ignore the option for the key hash; refuses it if there are only dialects.
 fn tell_of_hash(schemes: &[&Scheme], args: &TuningArgs) -> Result<(), Failure> {
     let dialects: Vec<_> = schemes.iter().filter(|row| row.is_dialect()).collect();
     let Some(option) = args.hash_option().filter(|_| !dialects.is_empty()) else {
@@ -103,7 +104,7 @@ fn tell_of_hash(schemes: &[&Scheme], args: &TuningArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A node that is not there yet: `node-N` of N, mostly.
+/// Returns a new node with a free name: `node-N` for N nodes, or the next free number.
 fn next(nodes: &[Node]) -> Result<Node, Failure> {
     let table = Nodes::new(nodes.iter().cloned())?;
     let mut names = (nodes.len()..).map(|i| format!("node-{i}"));

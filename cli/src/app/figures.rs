@@ -1,4 +1,4 @@
-//! Figures that several commands show: each with its name in JSON and the field that it reads.
+//! Figures that several commands show. Each has its name in JSON and reads its value from a result.
 
 use hashroute_harness::{Figures, Remap};
 

@@ -1,4 +1,4 @@
-//! Texts that are read whole: tables that servers printed, specs.
+//! Texts read as a whole: tables that servers print, and specs.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,8 +8,10 @@ use hashroute::{Router, Spec};
 
 use crate::failure::{Asked, Failure};
 
-/// The text of a file or of standard input (-), up to one byte more than `most`, so that its
-/// reader says what is too much. `option` is what named it, `expected` what should be in it.
+/// Reads the text of a file or of standard input (-).
+///
+/// At most `most` + 1 bytes are read, so that the parser of the text can report a text that is too
+/// long. Errors name `option` and what was `expected` in the file.
 pub(crate) fn read(
     path: &Path,
     option: &str,
@@ -38,12 +40,12 @@ fn read_bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The spec in a file, or on standard input.
+/// Reads a spec from a file or from standard input (-).
 pub(crate) fn read_spec(path: &Path, option: &str) -> Result<Spec, Failure> {
     Ok(read_router(path, option)?.0)
 }
 
-/// The same with its router.
+/// Reads a spec and builds its router.
 pub(crate) fn read_router(path: &Path, option: &str) -> Result<(Spec, Box<dyn Router>), Failure> {
     let text = read(path, option, Spec::MAX_TEXT, "a spec in TOML or JSON")?;
     Spec::read(&text).map_err(|error| Asked::file(option, path).refused(error))

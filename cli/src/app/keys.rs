@@ -1,4 +1,4 @@
-//! The keys: from a file, standard input or a template; all at once, or a batch at a time.
+//! The source of keys: a file, standard input or a template, read as a whole or in batches.
 
 use core::cell::OnceCell;
 use core::num::NonZero;
@@ -30,11 +30,11 @@ const TOLD: usize = 5;
 /// A buffered input.
 pub(crate) type Input = BufReader<Box<dyn Read>>;
 
-/// Where keys come from, read once from the options.
+/// Where keys come from. Made once from the options, then passed on.
 #[derive(Clone, Debug)]
 pub(crate) struct Source<'a> {
     from: Origin<'a>,
-    /// Whether the first line that cannot be read is an error.
+    /// Whether a line that cannot be read is an error.
     strict: bool,
 }
 
@@ -48,7 +48,7 @@ enum Origin<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Reads the options.
+    /// Reads the source from the options.
     pub(crate) fn of(args: &'a KeyArgs) -> Result<Self, Failure> {
         let strict = args.strict;
         let from = match (&args.keys, &args.csv, &args.jsonl, dump(args)) {
@@ -80,7 +80,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the option and its value, as they are typed.
+    /// Returns the option and its value as they are typed, for messages.
     pub(crate) fn named(&self) -> String {
         match &self.from {
             Origin::Lines(path) => format!("--keys {}", path.display()),
@@ -107,7 +107,7 @@ impl<'a> Source<'a> {
         Ok(self.read_all()?.0)
     }
 
-    /// Reads all keys, at least one; returns what else was read, too.
+    /// Reads all keys, at least one, and returns what was read besides them.
     pub(crate) fn read_all(&self) -> Result<(Keys, Counted), Failure> {
         if let Origin::Template(template, range) = &self.from {
             check_count(range, MAX_KEYS)?;
@@ -120,7 +120,8 @@ impl<'a> Source<'a> {
         Ok((keys, read))
     }
 
-    /// Reads all keys, at least one, in order, a batch at a time: they need not fit into memory.
+    /// Reads all keys, at least one, in order and in batches, so that they need not fit into
+    /// memory.
     pub(crate) fn stream(
         &self,
         take: &mut dyn FnMut(&Keys) -> Result<(), Failure>,
@@ -151,7 +152,8 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Lets copies of `consumer` count all keys on every core. Memory does not grow with the number of keys.
+    /// Lets one copy of `consumer` per core count the keys, and merges them. Memory does not grow
+    /// with the number of keys.
     pub(crate) fn count<C: Consumer>(
         &self,
         consumer: &C,
@@ -195,7 +197,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Opens the keys in batches. `wrap` is put around the input; at the end of a list of keys,
+    /// Opens the keys in batches. The input goes through `wrap`. At the end of a list of keys,
     /// `list` holds what the list says about itself.
     fn open<'s>(
         &self,
@@ -211,7 +213,7 @@ impl<'a> Source<'a> {
             Origin::Json(path) => open(path).map(KeySource::jsonl),
             Origin::Csv(path) => open(path).and_then(KeySource::csv),
             Origin::Dump(format, path) => open(path).map(|input| {
-                // A text ends once.
+                // The cell is empty: a text ends once.
                 KeySource::dump(*format, input, |end| drop(list.set(end)))
             }),
             Origin::Template(template, range) => {
@@ -238,7 +240,7 @@ impl<'a> Source<'a> {
         let more =
             (more > 0).then(|| format!("{more} more such lines (--strict makes them an error)"));
         for line in lines().chain(more) {
-            // Standard error may be closed; there is no other place to say so.
+            // Standard error may be closed; there is no other place for the message.
             let _ = writeln!(
                 io::stderr(),
                 "passed over: {}",
@@ -269,11 +271,11 @@ impl<'a> Source<'a> {
 }
 
 fn note(text: &str) {
-    // Standard error may be closed; there is no other place to say so.
+    // Standard error may be closed; there is no other place for the message.
     let _ = writeln!(io::stderr(), "note: {}", printable(text));
 }
 
-/// Prints what the lists of keys leave out from which parts were counted.
+/// Prints what the lists of keys behind counted parts leave out.
 pub(crate) fn tell_limits_of_parts(lists: &[DumpSource]) {
     let limits = lists.iter().flat_map(|list| {
         let format = list.format;
@@ -319,7 +321,7 @@ fn check_count(range: &Range<u64>, most: u64) -> Result<(), Failure> {
 pub(crate) struct Counting {
     /// One thread counts, in the order of the keys.
     pub(crate) in_order: bool,
-    /// No key at all is an answer, too.
+    /// Zero keys are an answer and no error.
     pub(crate) may_be_empty: bool,
     pub(crate) quiet: bool,
 }

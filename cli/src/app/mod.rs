@@ -1,4 +1,4 @@
-//! What several commands do: read their input, set up what routes, say what came of it.
+//! Work that several commands share: reading input, setting up what routes, reporting results.
 
 pub(crate) mod balance;
 pub(crate) mod changes;

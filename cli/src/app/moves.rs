@@ -1,4 +1,4 @@
-//! Which keys move when the nodes change.
+//! The measurement of keys that move when the nodes change, for `remap` and `draw remap`.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::args::{ChangeArgs, MoveArgs};
 use crate::failure::Failure;
 use crate::progress::Progress;
 
-/// What moves, and by which change of what.
+/// The keys that move, with the set-up and the changes that move them.
 pub(crate) struct Moves {
     pub(crate) choice: Choice,
     nodes: Vec<Node>,
@@ -43,7 +43,7 @@ pub(crate) fn measure(args: &MoveArgs, quiet: bool) -> Result<Moves, Failure> {
 }
 
 impl Moves {
-    /// Whether a node has weight after the changes.
+    /// Returns whether any node has weight after the changes.
     pub(crate) fn any_weight(&self) -> bool {
         let nodes = Nodes::new(self.nodes.iter().cloned()).and_then(|mut nodes| {
             let mut changes = self.changes.iter();
@@ -54,7 +54,7 @@ impl Moves {
     }
 }
 
-/// What is to happen to the nodes, if it can.
+/// Reads the changes of the nodes, and checks them.
 fn changes(
     choice: &Choice,
     nodes: &[Node],

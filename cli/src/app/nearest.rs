@@ -1,10 +1,9 @@
-//! The valid name that a mistyped one was probably meant to be.
+//! Suggestions for mistyped names.
 
-/// How alike two names must be, from 0 to 1, to suggest one for the other: as clap has it for
-/// options.
+/// The least similarity, from 0 to 1, to suggest a name; clap uses the same for options.
 const ALIKE: f64 = 0.7;
 
-/// Suggests the name that is most like `typed`, if one is alike enough.
+/// Suggests the name that is most similar to `typed`, if one is similar enough.
 pub(crate) fn hint<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let alike = names
         .into_iter()

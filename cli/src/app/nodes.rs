@@ -1,4 +1,4 @@
-//! The nodes: from a list, a count or a file.
+//! The nodes, read from a list, a count or a file.
 
 use core::fmt;
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 const DEFAULT_COUNT: u32 = 10;
 const COLUMNS: [&str; 4] = ["name", "weight", "zone", "rack"];
 
-/// The nodes that the options ask for, in their order; ten when they ask for none.
+/// Returns the nodes that the options ask for, in order; ten nodes by default.
 pub(crate) fn read(args: &NodeArgs) -> Result<Vec<Node>, Failure> {
     if let Some(list) = &args.nodes {
         from_list(list)
@@ -27,7 +27,7 @@ pub(crate) fn read(args: &NodeArgs) -> Result<Vec<Node>, Failure> {
     }
 }
 
-/// `node-0`, `node-1`, ...
+/// Returns `count` nodes named `node-0`, `node-1` and so on.
 pub(crate) fn counted(count: usize) -> Vec<Node> {
     (0..count).map(|i| Node::new(format!("node-{i}"))).collect()
 }
@@ -51,7 +51,7 @@ fn from_list(list: &str) -> Result<Vec<Node>, Failure> {
     Ok(nodes)
 }
 
-/// The nodes of a file, by its extension; `option` is what named it.
+/// Reads the nodes of a file whose extension tells the format. Errors name `option`.
 pub(crate) fn from_file(path: &Path, option: &str) -> Result<Vec<Node>, Failure> {
     parse_file(path).map_err(|wrong| Failure::file(option, path, wrong))
 }
@@ -123,7 +123,7 @@ fn csv_node(row: &Rows<&[u8]>) -> Result<Node, String> {
     Ok(row.into())
 }
 
-/// A node in a file. The words after `expecting` stand in the messages of the parsers.
+/// A node in a file. Parsers put the words of `expecting` into their messages.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "objects with a name")]
 struct Row {
@@ -146,7 +146,7 @@ impl From<Row> for Node {
     }
 }
 
-/// A weight in a file, 1 where it is missing.
+/// The weight of a node in a file; 1 if it is missing.
 struct Weight(u32);
 
 impl Default for Weight {

@@ -1,4 +1,4 @@
-//! Counts in files, for `merge`.
+//! Files of counts, which `--partial` writes, and which `merge` and `skew --parts` read.
 
 use core::fmt::Display;
 use std::fs;
@@ -12,8 +12,8 @@ use super::keys::{self, Input};
 use crate::failure::Failure;
 use crate::output;
 
-/// Refuse what cannot be written before all keys are read, and what they are read from. Nothing is
-/// made or changed.
+/// Refuses a file that cannot be written, or that the keys come from, before all keys are read.
+/// Creates and changes nothing.
 pub(crate) fn check(path: Option<&PathBuf>, keys: Option<&Path>) -> Result<(), Failure> {
     let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
         return Ok(());
@@ -32,7 +32,7 @@ fn refused(path: &Path, error: &io::Error) -> Failure {
     Failure::Input(format!("--partial {}: {error}", path.display()))
 }
 
-/// What all files hold, each at least one; `add` takes one more.
+/// Reads everything in all files and passes it to `add`. A file without any content is an error.
 pub(crate) fn read_all<T, I: Iterator<Item = Result<T, InputError>>>(
     files: &[PathBuf],
     option: &str,
@@ -54,7 +54,7 @@ pub(crate) fn read_all<T, I: Iterator<Item = Result<T, InputError>>>(
     Ok(())
 }
 
-/// Write counts. Whether that was to standard output, so that nothing else may follow.
+/// Writes counts. Returns whether they went to standard output, where nothing else may follow.
 pub(crate) fn write(
     path: &Path,
     counts: impl Fn(&mut dyn Write) -> io::Result<()>,

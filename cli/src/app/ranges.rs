@@ -1,9 +1,9 @@
-//! Where a range of hashes begins and ends.
+//! Ends of hash ranges and of flows, as `diff` and `plan` show them.
 
 use crate::output::Cell;
 use crate::units;
 
-/// A hash in hexadecimal digits, a cell as a number.
+/// Shows a hash in hexadecimal; with a modulus, shows the remainder as a number.
 pub(crate) fn position(at: u64, modulus: Option<u64>) -> Cell {
     let shown = match modulus {
         None => hex(at),
@@ -12,7 +12,8 @@ pub(crate) fn position(at: u64, modulus: Option<u64>) -> Cell {
     Cell::new(at, shown)
 }
 
-/// As text, which no reader of JSON rounds.
+/// Returns a hash as 16 hexadecimal digits. JSON holds it as text, because many readers round large
+/// numbers.
 pub(crate) fn hex(at: u64) -> String {
     format!("{at:016x}")
 }

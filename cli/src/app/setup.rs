@@ -1,4 +1,4 @@
-//! A whole set-up, strategy and nodes, and another one that differs from it.
+//! Set-ups before and after a change, for `diff` and `plan`.
 
 use hashroute::hash::Secret;
 use hashroute::strategy::Params;
@@ -10,7 +10,7 @@ use super::strategy::{Choice, key_bytes, settings};
 use crate::args::{NodeArgs, StrategyArgs, TargetArgs};
 use crate::failure::Failure;
 
-/// What routes, over which nodes.
+/// A strategy or dialect with its nodes, and its router.
 #[derive(Debug)]
 pub(crate) struct SetUp {
     choice: Choice,
@@ -30,8 +30,8 @@ impl SetUp {
         })
     }
 
-    /// Builds the set-up afterwards, and says in words what differs. What `target` does not
-    /// mention stays as it is.
+    /// Builds the set-up after the change, and describes the difference in words. What `target`
+    /// does not mention stays as it is.
     pub(crate) fn with(&self, target: &TargetArgs) -> Result<(Self, String), Failure> {
         let members = Members::read(self, target)?;
         let other = self.other(target)?;
@@ -47,7 +47,7 @@ impl SetUp {
             words.extend(beside);
             choice.build(&nodes)?
         } else {
-            // It has members of its own, or no list says more than the changes do.
+            // A choice with nodes of its own takes the changes, and ignores what else a list says.
             changes::note_unseen(&beside);
             choice.after(&self.nodes, &members.changes)?
         };
@@ -62,7 +62,7 @@ impl SetUp {
         Ok((after, words.join(", ")))
     }
 
-    /// Returns what routes afterwards if that is built anew; `None` if the same router takes the
+    /// Returns the choice for a router that is built anew; `None` if the old router takes the
     /// changes.
     fn other(&self, target: &TargetArgs) -> Result<Option<Choice>, Failure> {
         if target.is_other_setup() {
@@ -72,8 +72,8 @@ impl SetUp {
         Ok(list.and_then(|_| self.choice.for_any_nodes()))
     }
 
-    /// Chooses the strategy, dialect, parameters and hash of `target`; what it does not mention
-    /// stays, whether options, a spec or a configuration said it.
+    /// Applies the strategy, dialect, parameters and hash of `target`. Everything else stays,
+    /// whether it came from options, a spec or a configuration.
     fn retuned(&self, target: &TargetArgs) -> Result<Choice, Failure> {
         let before = &self.choice;
         let scheme = match (&target.to_strategy, &target.to_dialect) {
@@ -111,16 +111,16 @@ impl SetUp {
     }
 }
 
-/// How the nodes change.
+/// The change of the nodes.
 #[derive(Debug)]
 struct Members {
     changes: Vec<Change>,
-    /// The nodes afterwards, where a file lists them.
+    /// The nodes after the change, if a file lists them.
     list: Option<Vec<Node>>,
 }
 
 impl Members {
-    /// Reads the changes of the nodes; refuses a target that changes nothing.
+    /// Reads the changes of the nodes. A target that changes nothing is an error.
     fn read(before: &SetUp, target: &TargetArgs) -> Result<Self, Failure> {
         let list = target.to_nodes_file.as_ref();
         let list = list.map(|path| nodes::from_file(path, "--to-nodes-file"));
@@ -138,7 +138,7 @@ impl Members {
         Ok(Self { changes, list })
     }
 
-    /// Returns in words what the list says besides members and weights.
+    /// Says in words what the list changes besides members and weights.
     fn beside(&self, before: &SetUp, after: &Choice) -> Vec<String> {
         let order = after.scheme.minds_order();
         let beside = |list| changes::beside(&before.nodes, &self.changes, list, order);
@@ -151,8 +151,8 @@ impl Members {
     }
 }
 
-/// Returns the hash of this name. With `key` that is its key; without it, the seed, key and tag
-/// from before stay as far as the hash takes them.
+/// Returns the hash of this name, with `key` if it is given. Otherwise the seed, key and tag from
+/// before stay, as far as the new hash takes them.
 fn hasher_after(
     before: Option<&KeyHasher>,
     name: &str,
@@ -176,7 +176,7 @@ fn hasher_after(
     })
 }
 
-/// Returns the hash with what it can keep from before, and notes what it cannot.
+/// Returns the hash with the seed, key and tag that it can keep, and notes what it cannot keep.
 fn kept(before: &KeyHasher, function: HashFunction) -> Result<KeyHasher, Failure> {
     let name = function.name();
     let needs_key = function.secret() == Secret::Key128;
@@ -206,7 +206,7 @@ fn kept(before: &KeyHasher, function: HashFunction) -> Result<KeyHasher, Failure
     Ok(after)
 }
 
-/// Returns the second set-up in words.
+/// Describes the strategy, parameters and hash after the change.
 fn in_words(other: &Choice, target: &TargetArgs) -> String {
     let mut words = vec![other.scheme.title()];
     words.extend(target.to_set.iter().cloned());

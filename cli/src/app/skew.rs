@@ -1,4 +1,4 @@
-//! What is said of a diagnosis on paper and on a page.
+//! Texts about a diagnosis, which `skew` and `report --skew` show.
 
 use hashroute_harness::skew::Skew;
 
@@ -6,7 +6,7 @@ use super::strategy::Choice;
 use crate::failure::Failure;
 use crate::units;
 
-/// Refuse to call nothing even.
+/// Refuses a diagnosis in which no key has a node: an empty result is not even.
 pub(crate) fn refuse_none(skew: &Skew, choice: &Choice) -> Result<(), Failure> {
     if skew.unplaced < skew.keys {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What a server printed of its slots.
+//! Slot tables, as servers print them.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use hashroute::redis::{SlotRule, Table};
 use super::files;
 use crate::failure::{Asked, Failure};
 
-/// The table in a file, or on standard input.
+/// Reads a table from a file or from standard input (-).
 pub(crate) fn read(path: &Path) -> Result<Table, Failure> {
     let text = files::read(path, "TABLE", Table::MAX_TEXT, "what a server printed")?;
     Table::from_text(&text, SlotRule::REDIS)

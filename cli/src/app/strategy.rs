@@ -1,4 +1,4 @@
-//! The strategy or dialect with its parameters and its key hash.
+//! The strategy or dialect that the options choose, with its parameters and its key hash.
 
 use hashroute::registry::{Agree, Params, Scheme, Setup};
 use hashroute::{
@@ -14,7 +14,7 @@ use crate::units;
 /// The option that sets parameters.
 const SET: &str = "--set";
 
-/// What routes: a row with its parameters, and the members where a configuration or a spec brings
+/// A strategy or dialect with its parameters, and with its nodes if a configuration or a spec lists
 /// them.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
@@ -26,7 +26,7 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// What routes, and the nodes.
+    /// Reads the choice and the nodes from the options.
     pub(crate) fn read(
         args: &StrategyArgs,
         nodes: &NodeArgs,
@@ -59,7 +59,7 @@ impl Choice {
         (choice, nodes)
     }
 
-    /// What routes, for nodes that come another way than from its configuration.
+    /// Reads the choice alone: the nodes come from elsewhere, and `--config` is ignored.
     pub(crate) fn of(args: &StrategyArgs) -> Result<Self, Failure> {
         let scheme = match &args.tuning.dialect {
             None => strategy::find(&args.strategy)?,
@@ -71,7 +71,7 @@ impl Choice {
             .ok_or_else(|| Failure::input("--strategy: no strategy"))
     }
 
-    /// This row with these parameters, over nodes that come another way.
+    /// Creates a choice without nodes of its own.
     pub(crate) fn new(scheme: &'static Scheme, params: Params) -> Self {
         Self {
             scheme,
@@ -97,7 +97,7 @@ impl Choice {
         &self.params
     }
 
-    /// All that decides routes: its own members, or else these nodes.
+    /// Returns everything that decides routes, with its own nodes or, if it has none, with `nodes`.
     pub(crate) fn setup(&self, nodes: &[Node]) -> Setup {
         match &self.own {
             Some(spec) => spec.setup().clone(),
@@ -111,7 +111,7 @@ impl Choice {
             .map_err(|error| self.refusal(error))
     }
 
-    /// The router after these changes.
+    /// Builds the router and applies the changes.
     pub(crate) fn after(
         &self,
         nodes: &[Node],
@@ -125,15 +125,15 @@ impl Choice {
         Ok(router)
     }
 
-    /// The same over any list of nodes; `None` where something beside the list decides: a table,
-    /// a history, or what a configuration says of its servers.
+    /// Returns the choice without its own nodes. `None` if more than the list of nodes decides
+    /// routes: a table, a history, or what a configuration says about its servers.
     pub(crate) fn for_any_nodes(&self) -> Option<Self> {
         let decides = matches!(self.scheme.agree(), Agree::Table | Agree::History)
             || (self.has_nodes() && self.scheme.is_dialect());
         (!decides).then(|| Self::new(self.scheme, self.params.clone()))
     }
 
-    /// The same with these parameters and this hash, and with all that is said of its nodes.
+    /// Replaces the parameters and the hash, and keeps what is known about its nodes.
     pub(crate) fn with_params(&self, params: Params) -> Result<Self, Failure> {
         let own = match &self.own {
             Some(spec) if self.for_any_nodes().is_none() => {
@@ -150,12 +150,12 @@ impl Choice {
         })
     }
 
-    /// Whether it brings its own nodes.
+    /// Returns whether it has nodes of its own.
     pub(crate) fn has_nodes(&self) -> bool {
         self.own.is_some()
     }
 
-    /// All of it as a spec, with these nodes unless it has its own.
+    /// Returns it as a spec, with its own nodes or, if it has none, with `nodes`.
     pub(crate) fn spec(&self, nodes: &[Node]) -> Result<Spec, Failure> {
         if let Some(spec) = &self.own {
             return Ok((**spec).clone());
@@ -164,7 +164,7 @@ impl Choice {
         spec.map_err(|error| self.refusal(error))
     }
 
-    /// Names the option that caused an error, or else the strategy.
+    /// Makes a failure that names the option that caused the error, or else the strategy.
     pub(crate) fn refusal(&self, error: Error) -> Failure {
         let asked = Asked::Set {
             option: self.set_by,
@@ -173,7 +173,7 @@ impl Choice {
         asked.refused(error)
     }
 
-    /// The label of a server of the configuration, where it is not its name.
+    /// Returns the label that the configuration gives a server, if it differs from the name.
     pub(crate) fn label(&self, name: &str) -> Option<&str> {
         let mut servers = self.servers().iter();
         let server = servers.find(|server| server.name() == name)?;
@@ -184,7 +184,7 @@ impl Choice {
         self.own.as_ref().map_or(&[], |spec| spec.servers())
     }
 
-    /// The changes with the names of servers that they call by their labels.
+    /// Replaces labels of servers in the changes by their names.
     pub(crate) fn resolve(&self, changes: &[Change]) -> Vec<Change> {
         let added = |name: &str| {
             let mut changes = changes.iter();
@@ -213,13 +213,13 @@ impl Choice {
             .collect()
     }
 
-    /// How many keys have no node, and why.
+    /// Says how many keys have no node, and why.
     pub(crate) fn unplaced(&self, keys: u64, weight: bool) -> String {
         unplaced(self.scheme.is_dialect(), keys, weight)
     }
 }
 
-/// How many keys have no node, and why.
+/// Says how many keys have no node, and why.
 pub(crate) fn unplaced(is_dialect: bool, keys: u64, weight: bool) -> String {
     let why = match is_dialect {
         _ if !weight => "no node has weight",
@@ -229,8 +229,8 @@ pub(crate) fn unplaced(is_dialect: bool, keys: u64, weight: bool) -> String {
     format!("{} went nowhere: {why}.", units::counted(keys, "key"))
 }
 
-/// The preference list of a key; empty when the key has no owner, though a router that is full
-/// still has an order of preference.
+/// Returns the replicas of a key. The list is empty if the key has no owner, even if the router,
+/// being full, still has an order of preference.
 pub(crate) fn replicas(router: &dyn Router, key: &[u8], n: u32, spread: Spread) -> NodeList {
     match router.owner(key) {
         Some(_) => router.replicas(key, n as usize, spread),
@@ -238,8 +238,8 @@ pub(crate) fn replicas(router: &dyn Router, key: &[u8], n: u32, spread: Spread) 
     }
 }
 
-/// Each of the rows with those parameters that it knows; each parameter must be known to one of
-/// them.
+/// Returns a choice for each strategy, with the parameters that it knows. Each parameter must be
+/// known to at least one of them.
 pub(crate) fn choose(
     schemes: &[&'static Scheme],
     args: &TuningArgs,
@@ -283,7 +283,7 @@ fn knows(scheme: &Scheme, name: &str) -> bool {
     scheme.params.iter().any(|param| param.name == name)
 }
 
-/// "expected points (ring); load, cap, points (bounded)".
+/// Lists the known parameters: "expected points (ring); load, cap, points (bounded)".
 fn known(schemes: &[&Scheme]) -> String {
     let with_params = schemes.iter().filter(|scheme| !scheme.params.is_empty());
     let list = |scheme: &&Scheme| {
@@ -298,7 +298,7 @@ fn known(schemes: &[&Scheme]) -> String {
     }
 }
 
-/// The key hash, when an option says anything about it.
+/// Reads the key hash, if any option sets it.
 fn hasher(args: &TuningArgs) -> Result<Option<KeyHasher>, Failure> {
     let TuningArgs {
         hash,
@@ -346,7 +346,8 @@ fn seed(text: &str) -> Result<u64, Failure> {
     })
 }
 
-/// The message does not show the key: it may be nearly right, and logs are read by many.
+/// Parses a secret key. The message does not show the text: it may be almost the right key, and
+/// many people read logs.
 pub(crate) fn key_bytes(option: &str, text: &str) -> Result<[u8; 16], Failure> {
     let is_hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let number = if is_hex {

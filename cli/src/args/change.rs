@@ -1,4 +1,4 @@
-//! What changes: the nodes, or more of the set-up.
+//! Options for changes: of the nodes, or of the whole set-up.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,20 +11,21 @@ use super::keys::KeyArgs;
 use super::nodes::{self, NodeArgs};
 use super::strategy::{StrategyArgs, dialect_names, hash_names, strategy_names};
 
-/// What `--add`, `--remove` and `--reweight` ask for, in order across the three.
+/// The changes that `--add`, `--remove` and `--reweight` ask for, in the order in which they are
+/// typed.
 #[derive(Debug)]
 pub(crate) struct ChangeArgs(pub(crate) Vec<Change>);
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Change")]
 struct Options {
-    /// A node joins (repeatable)
+    /// Add a node (repeatable)
     #[arg(long, value_name = "NAME[=W]", value_parser = nodes::parse)]
     add: Vec<Node>,
-    /// A node leaves (repeatable)
+    /// Remove a node (repeatable)
     #[arg(long, value_name = "NAME")]
     remove: Vec<String>,
-    /// A node gets another weight; 0 drains it (repeatable)
+    /// Give a node another weight; 0 drains it (repeatable)
     #[arg(long, value_name = "NAME=W", value_parser = reweight)]
     reweight: Vec<Node>,
 }
@@ -74,12 +75,12 @@ fn indexes<'a>(matches: &'a ArgMatches, option: &'static str) -> impl Iterator<I
     matches.indices_of(option).into_iter().flatten()
 }
 
-/// A change of nodes, and the keys that it may move.
+/// A change of the nodes, and the keys that it may move.
 #[derive(Debug, Args)]
 pub(crate) struct MoveArgs {
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
-    /// The nodes afterwards, members and weights alone: .csv, .json or .toml
+    /// The nodes after the change: a .csv, .json or .toml file; only names and weights count
     #[arg(long, value_name = "FILE", help_heading = "Change", conflicts_with_all = ["add", "remove", "reweight"])]
     pub(crate) to_nodes_file: Option<PathBuf>,
     #[command(flatten)]
@@ -90,31 +91,31 @@ pub(crate) struct MoveArgs {
     pub(crate) keys: KeyArgs,
 }
 
-/// What is different afterwards.
+/// What differs after the change.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Change")]
 pub(crate) struct TargetArgs {
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
-    /// The nodes afterwards, locations and order too: .csv, .json or .toml
+    /// The nodes after the change: a .csv, .json or .toml file; zones, racks and order count
     #[arg(long, value_name = "FILE", conflicts_with_all = ["add", "remove", "reweight"])]
     pub(crate) to_nodes_file: Option<PathBuf>,
-    /// The strategy afterwards [default: as before]
+    /// The strategy after the change [default: as before]
     #[arg(long, value_name = "NAME")]
     #[arg(value_parser = PossibleValuesParser::new(strategy_names()), hide_possible_values = true)]
     pub(crate) to_strategy: Option<String>,
-    /// The dialect afterwards [default: as before]
+    /// The dialect after the change [default: as before]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["to_strategy", "to_hash"])]
     #[arg(value_parser = PossibleValuesParser::new(dialect_names()), hide_possible_values = true)]
     pub(crate) to_dialect: Option<String>,
-    /// A parameter afterwards, such as points=200 (repeatable)
+    /// A parameter after the change, such as points=200 (repeatable)
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) to_set: Vec<String>,
-    /// The key hash afterwards, with the seed and tag from before [default: as before]
+    /// The key hash after the change; it keeps seed and tag [default: as before]
     #[arg(long, value_name = "NAME")]
     #[arg(value_parser = PossibleValuesParser::new(hash_names()), hide_possible_values = true)]
     pub(crate) to_hash: Option<String>,
-    /// Its secret key, for sip: 32 hexadecimal digits [default: as before]
+    /// The secret key of --to-hash, for sip: 32 hexadecimal digits [default: as before]
     #[arg(long, value_name = "HEX32", requires = "to_hash")]
     pub(crate) to_hash_key: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Who is compared, on what.
+//! Options for a comparison of several strategies.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -11,7 +11,7 @@ use super::strategy::{TuningArgs, scheme_names};
 pub(crate) struct ContestArgs {
     #[command(flatten)]
     pub(crate) nodes: NodeArgs,
-    /// Compare only these, dialects too (repeatable) [default: all `hashroute strategies`]
+    /// Compare only these strategies and dialects (repeatable) [default: all strategies]
     #[arg(
         long,
         value_name = "NAME",
@@ -22,10 +22,10 @@ pub(crate) struct ContestArgs {
     pub(crate) strategy: Vec<String>,
     #[command(flatten)]
     pub(crate) tuning: TuningArgs,
-    /// The node that joins [default: the next one, node-10 of 10]
+    /// The node to add [default: the next number, such as node-10 after 10 nodes]
     #[arg(long, value_name = "NAME[=W]", help_heading = "Change", value_parser = nodes::parse)]
     pub(crate) add: Option<hashroute::Node>,
-    /// The node that leaves [default: the last one given]
+    /// The node to remove [default: the last one]
     #[arg(long, value_name = "NAME", help_heading = "Change")]
     pub(crate) remove: Option<String>,
     #[command(flatten)]

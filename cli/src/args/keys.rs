@@ -1,4 +1,4 @@
-//! Where keys come from.
+//! Options for the source of the keys.
 
 use std::path::PathBuf;
 
@@ -22,45 +22,45 @@ const FILES: &[&str] = KEY_SOURCES.split_at(8).0;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Keys (default: --template 'user:{i}' --range 0..1000000)")]
 pub(crate) struct KeyArgs {
-    /// A file with a key a line; - is standard input
+    /// A file with one key per line; - is standard input
     #[arg(id = "keys_file", long = "keys", value_name = "FILE", group = "source")]
     pub(crate) keys: Option<PathBuf>,
-    /// A file whose first line has the columns key and, if known, size (bytes) and requests
+    /// A CSV file whose header names the columns: key, and optionally size (in bytes) and requests
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) csv: Option<PathBuf>,
-    /// A file with a JSON value a line: a string, or {"hex":"..."} for bytes
+    /// A file with one JSON value per line: a string, or {"hex":"..."} for bytes
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) jsonl: Option<PathBuf>,
-    /// Keys from a pattern: {i} is the number, {i:04} the same with zeros in front
+    /// Generate keys from a pattern: {i} is the number, {i:04} pads it with zeros
     #[arg(long, value_name = "TEXT", conflicts_with_all = FILES)]
     pub(crate) template: Option<String>,
-    /// The numbers of the template: from the first, up to but without the second
+    /// The numbers of the template: from A up to, but not including, B
     #[arg(long, value_name = "A..B", conflicts_with_all = FILES, allow_hyphen_values = true)]
     pub(crate) range: Option<String>,
-    /// Refuse lines that cannot be read; without it they are counted and told
+    /// Stop at a line that cannot be read; by default such lines are skipped and counted
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) dump: DumpArgs,
 }
 
-/// What `redis-cli` and memcached print of their keys.
+/// Lists of keys that `redis-cli` and memcached print.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Keys that are there already")]
 pub(crate) struct DumpArgs {
-    /// What redis-cli --bigkeys printed: the largest keys alone
+    /// The output of redis-cli --bigkeys: only the largest keys
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) bigkeys: Option<PathBuf>,
-    /// What redis-cli --memkeys printed: the largest keys alone, with their bytes
+    /// The output of redis-cli --memkeys: only the largest keys, with their bytes
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) memkeys: Option<PathBuf>,
-    /// What redis-cli --keystats printed: the largest keys alone, with their bytes, rounded
+    /// The output of redis-cli --keystats: only the largest keys, with rounded bytes
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) keystats: Option<PathBuf>,
-    /// What redis-cli --scan printed, or SCAN again and again, raw or numbered
+    /// The output of redis-cli --scan, or of repeated SCAN commands, raw or numbered
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) scan: Option<PathBuf>,
-    /// What memcached answered to `lru_crawler metadump all`: keys with their bytes
+    /// The answer of memcached to `lru_crawler metadump all`: keys with their bytes
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) metadump: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Options that several commands take: a file for each block of them.
+//! Options that several commands share: one file for each block of the help.
 
 mod change;
 mod contest;

@@ -1,4 +1,4 @@
-//! The nodes, as they are typed.
+//! Options for the nodes.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 use hashroute::Node;
 
-/// The most nodes that `--count` makes.
+/// The largest `--count`.
 pub(crate) const MAX_COUNT: u32 = 1_000_000;
 
-/// What a weight is.
+/// What messages say a weight must be.
 pub(crate) const WEIGHTS: &str = "a whole number from 0 to 4294967295";
 
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ pub(crate) struct NodeArgs {
     /// Names, each with an optional weight after its last '=': a,b=2,c
     #[arg(long, value_name = "LIST", group = "members")]
     pub(crate) nodes: Option<String>,
-    /// node-0 to node-(N-1), weight 1
+    /// Use N nodes of weight 1, named node-0 to node-(N-1)
     #[arg(
         long,
         value_name = "N",
@@ -27,13 +27,13 @@ pub(crate) struct NodeArgs {
     )]
     #[arg(value_parser = count)]
     pub(crate) count: Option<u32>,
-    /// A file of nodes: .csv (name,weight,zone,rack), .json (objects of these), .toml ([[node]])
+    /// A file of nodes: .csv (name,weight,zone,rack), .json (array of objects) or .toml ([[node]])
     #[arg(long, value_name = "FILE", group = "members")]
     pub(crate) nodes_file: Option<PathBuf>,
-    /// The configuration of the dialect's system itself: its servers and its options
+    /// The configuration file of the dialect's system, with its servers and options
     #[arg(long, value_name = "FILE", group = "members", requires = "dialect")]
     pub(crate) config: Option<PathBuf>,
-    /// Which pool of the configuration, where it has several
+    /// The pool to use, if the configuration has several
     #[arg(long, value_name = "NAME", requires = "config")]
     pub(crate) pool: Option<String>,
 }
@@ -46,18 +46,18 @@ fn count(text: &str) -> Result<u32, String> {
     count.ok_or_else(|| format!("expected a whole number from 1 to {MAX_COUNT}"))
 }
 
-/// Numbers of nodes, each once, in order.
+/// Distinct numbers of nodes in ascending order.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts {
-    /// As they were typed.
+    /// The list as it was typed.
     pub(crate) text: String,
     pub(crate) numbers: Vec<usize>,
 }
 
-/// The most numbers of nodes that are looked at in one run.
+/// The most numbers of nodes in one run.
 const MAX_COUNTS: usize = 4096;
 
-/// `8,16`, `2..=128`, `2..10,64`.
+/// Parses a list such as `8,16`, `2..=128` or `2..10,64`.
 pub(crate) fn counts(text: &str) -> Result<Counts, String> {
     let wrong =
         || format!("expected numbers of nodes from 1 to {MAX_COUNT}, such as 8,16 or 2..=128");
@@ -91,7 +91,7 @@ pub(crate) fn counts(text: &str) -> Result<Counts, String> {
     })
 }
 
-/// `name` or `name=weight`.
+/// Parses `name` or `name=weight`.
 pub(crate) fn parse(text: &str) -> Result<Node, String> {
     let Some((name, weight)) = text.rsplit_once('=') else {
         return named(text);

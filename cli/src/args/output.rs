@@ -1,4 +1,4 @@
-//! How the answer is written.
+//! Options for the output.
 
 use clap::Args;
 
@@ -7,10 +7,10 @@ use crate::output::Format;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// How the answer is written
+    /// The format of the answer
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub(crate) format: Format,
-    /// Show no progress
+    /// Do not show progress
     #[arg(long)]
     pub(crate) quiet: bool,
 }

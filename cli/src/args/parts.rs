@@ -1,4 +1,4 @@
-//! Counts of a part of the keys, in files.
+//! Options for results of a part of the keys, which `merge` and `skew --parts` add up.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use super::keys::KEY_SOURCES;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Counts")]
 pub(crate) struct PartialArgs {
-    /// Write the counts as well, for `hashroute merge`; - writes them in place of the report
+    /// Also write the counts, for `hashroute merge`; - writes them instead of the report
     #[arg(long, value_name = "FILE")]
     pub(crate) partial: Option<PathBuf>,
 }
@@ -17,10 +17,11 @@ pub(crate) struct PartialArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Parts of the keys")]
 pub(crate) struct PartsArgs {
-    /// Write what was found in these keys as well; - writes it in place of the report
+    /// Also write the evidence from these keys, for --parts; - writes it instead of the report
     #[arg(long, value_name = "FILE")]
     pub(crate) partial: Option<PathBuf>,
-    /// What --partial wrote with these nodes and strategy, in place of keys; - is standard input
+    /// Read files that --partial wrote for these nodes and strategy instead of keys; - is standard
+    /// input
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = KEY_SOURCES)]
     pub(crate) parts: Vec<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! How many nodes a key has, and how far apart they stand.
+//! Options for replicas.
 
 use clap::{Args, ValueEnum};
 use hashroute::Spread;
@@ -9,18 +9,18 @@ pub(crate) struct ReplicaArgs {
     /// List N distinct nodes for each key, the owner first
     #[arg(long, value_name = "N", value_parser = replicas, allow_negative_numbers = true)]
     pub(crate) replicas: Option<u32>,
-    /// How far apart these nodes should stand
+    /// Where the replicas should be
     #[arg(long, value_name = "HOW", default_value = "nodes")]
     pub(crate) spread: SpreadArg,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum SpreadArg {
-    /// Distinct nodes, wherever they stand
+    /// On distinct nodes, in any zone and rack
     Nodes,
-    /// Distinct racks first
+    /// On distinct racks first
     Racks,
-    /// Distinct zones first, then distinct racks
+    /// In distinct zones first, then on distinct racks
     Zones,
 }
 

@@ -1,4 +1,4 @@
-//! What a server printed of its cluster, and what of keys counts.
+//! Options for tables of a Redis Cluster, and for what is counted.
 
 use std::path::PathBuf;
 
@@ -6,17 +6,17 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(crate) struct TableArg {
-    /// What a server printed: CLUSTER NODES, SHARDS or SLOTS, or nodes.conf; - is standard input
+    /// The output of CLUSTER NODES, SHARDS or SLOTS, or a nodes.conf; - is standard input
     #[arg(value_name = "TABLE")]
     pub(crate) file: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Measure {
-    /// Each counts as one
+    /// The number of keys
     Keys,
-    /// Column size
+    /// The bytes they store, from the column size
     Bytes,
-    /// Column requests
+    /// The requests they get, from the column requests
     Requests,
 }

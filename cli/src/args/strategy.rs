@@ -1,4 +1,4 @@
-//! What routes: a strategy or a dialect, its parameters, its key hash.
+//! Options for what routes: a strategy or a dialect, its parameters, its key hash.
 
 use std::path::PathBuf;
 
@@ -9,18 +9,18 @@ use hashroute::{HashFunction, compat, scheme_name, schemes, strategy};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Strategy")]
 pub(crate) struct StrategyArgs {
-    /// How keys find nodes; `hashroute strategies` tells them apart
+    /// The strategy that routes; see `hashroute strategies`
     #[arg(long, value_name = "NAME", default_value = "ring")]
     #[arg(value_parser = PossibleValuesParser::new(strategy_names()), hide_possible_values = true)]
     pub(crate) strategy: String,
     #[command(flatten)]
     pub(crate) tuning: TuningArgs,
-    /// All that peers share, in place of nodes and strategy: a file of `hashroute spec write`
+    /// A file of `hashroute spec write`, which replaces the options for nodes and strategy
     #[arg(long, value_name = "FILE", conflicts_with_all = SPECIFIED)]
     pub(crate) spec: Option<PathBuf>,
 }
 
-/// What a spec says.
+/// The options that a spec replaces.
 pub(crate) const SPECIFIED: [&str; 8] = [
     "members",
     "strategy",
@@ -38,27 +38,27 @@ pub(crate) struct TuningArgs {
     /// A parameter of the strategy, such as points=160 (repeatable)
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The function that hashes keys [default: xxh3]; `hashroute hashes` tells them apart
+    /// The function that hashes keys [default: xxh3]; see `hashroute hashes`
     #[arg(long, value_name = "NAME")]
     #[arg(value_parser = PossibleValuesParser::new(hash_names()), hide_possible_values = true)]
     pub(crate) hash: Option<String>,
-    /// Its seed, for xxh and murmur: a number, decimal or 0x...
+    /// The seed of the hash, for xxh and murmur: decimal, or hexadecimal as 0x...
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) hash_seed: Option<String>,
-    /// Its secret key, for sip: 32 hexadecimal digits
+    /// The secret key of the hash, for sip: 32 hexadecimal digits
     #[arg(long, value_name = "HEX32")]
     pub(crate) hash_key: Option<String>,
-    /// Two characters: hash only what stands between the first such pair that is not empty
+    /// Two characters, such as {}: hash only the text between the first pair that is not empty
     #[arg(long, value_name = "PAIR")]
     pub(crate) hash_tag: Option<String>,
-    /// Route exactly as a real system does; `hashroute dialects` tells them apart
+    /// Route exactly as a real system does; see `hashroute dialects`
     #[arg(long, value_name = "NAME", conflicts_with_all = ["strategy", "hash", "hash_seed", "hash_key", "hash_tag"])]
     #[arg(value_parser = PossibleValuesParser::new(dialect_names()), hide_possible_values = true)]
     pub(crate) dialect: Option<String>,
 }
 
 impl TuningArgs {
-    /// The first option that says how keys are hashed.
+    /// Returns the first option given that sets the key hash.
     pub(crate) fn hash_option(&self) -> Option<&'static str> {
         let given = [
             (&self.hash, "--hash"),
@@ -71,8 +71,8 @@ impl TuningArgs {
     }
 }
 
-/// The names of all rows; `jump` is the strategy, `dialect:jump` the dialect.
-/// Each is also known by its kind and name.
+/// Returns the names of all strategies and dialects: `jump` is the strategy, `dialect:jump` the
+/// dialect. Each also has an alias with its kind and name.
 pub(super) fn scheme_names() -> impl Iterator<Item = PossibleValue> {
     schemes().map(|row| {
         let kind = if row.is_dialect() {
@@ -80,7 +80,7 @@ pub(super) fn scheme_names() -> impl Iterator<Item = PossibleValue> {
         } else {
             "strategy"
         };
-        // Made once, and needed until the program ends.
+        // Leaked on purpose: clap needs them until the program ends, and they are made once.
         let name: &'static str = scheme_name(row).leak();
         let full: &'static str = format!("{kind}:{}", row.name).leak();
         PossibleValue::new(name).alias(full)

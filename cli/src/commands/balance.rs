@@ -1,4 +1,4 @@
-//! `balance`: how the keys fall on the nodes.
+//! `balance`: how evenly the keys are distributed over the nodes.
 
 use clap::Args;
 use hashroute_harness::stream::Counter;
@@ -10,7 +10,7 @@ use crate::app::strategy::Choice;
 use crate::args::{KeyArgs, NodeArgs, OutputArgs, PartialArgs, StrategyArgs};
 use crate::failure::Failure;
 
-/// Say how evenly the keys fall on the nodes
+/// Measure how evenly the keys are distributed over the nodes
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BalanceArgs {

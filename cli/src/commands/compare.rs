@@ -1,4 +1,4 @@
-//! `compare`: every strategy on the same keys and the same change of nodes.
+//! `compare`: several strategies on the same keys and the same changes of the nodes.
 
 use clap::Args;
 use hashroute::registry::Scheme;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::output::{Cell, Field, Report, Table};
 use crate::units;
 
-/// Measure every strategy on the same keys and the same change of nodes
+/// Compare strategies on the same keys and the same changes: balance, moved keys, cost
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompareArgs {
@@ -84,7 +84,7 @@ fn measure_table(comparison: &Comparison, measure: Measure) -> Table {
     Table::of(fields, &comparison.rows)
 }
 
-/// Which measure is the most uneven, and with which strategies, when there are several.
+/// Says which measure is most uneven with which strategies, if there is more than one measure.
 fn matter(comparison: &Comparison) -> Option<String> {
     let keys_alone = |balance: &Balance| balance.bytes.is_none() && balance.requests.is_none();
     if balances(comparison).all(keys_alone) {
@@ -110,8 +110,8 @@ fn matter(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// Returns the columns of a comparison: those with a title are for people, those with a key are for
-/// programs. The foot is what an ideal router would show, from any row with all keys assigned.
+/// Returns the columns of a comparison. The foot shows what an ideal router would give; it comes
+/// from the first row in which all keys have a node.
 fn fields(comparison: &Comparison) -> Vec<Field<'static, Row>> {
     let mut rows = comparison.rows.iter();
     let ideal = rows.find(|row| {
@@ -192,7 +192,7 @@ fn evenness(
     })
 }
 
-/// Returns the columns of one change, under the titles of the ratio and of the excess.
+/// Returns the columns of one change. `ratio` and `excess` are the titles of those that people see.
 fn moves(
     which: &str,
     [ratio, excess]: [&'static str; 2],
@@ -233,7 +233,7 @@ fn of_ideal(remap: &Remap) -> Cell {
     }
 }
 
-/// Keys that a row gave no node: its figures are of the others.
+/// Notes the keys without a node; the figures of the row are about the others.
 fn unplaced(row: &Row) -> Option<String> {
     let balance = row
         .balance

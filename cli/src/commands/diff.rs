@@ -1,4 +1,4 @@
-//! `diff`: what has to move between two set-ups.
+//! `diff`: what moves between two set-ups.
 
 use clap::Args;
 use hashroute::{Basis, Diff, Flow, MovedRange, Router, diff, diff_keys};
@@ -13,16 +13,16 @@ use crate::output::{Cell, Column, Field, Report, Table};
 use crate::progress::Progress;
 use crate::units;
 
-/// How many rows people see.
+/// The most rows that people see.
 const SHOWN: usize = 20;
 
-/// Say what moves between two set-ups, which may differ in all: nodes, strategy, hash
+/// Show what moves between two set-ups, which may differ in nodes, strategy and hash
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DiffArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// List the ranges of hashes that move, in place of the flows
+    /// List the hash ranges that move instead of the flows
     #[arg(long, help_heading = "Output")]
     pub(crate) ranges: bool,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
     report(&diff, &words, args.ranges)?.print(args.output.format)
 }
 
-/// Compares two routers: by the keys that the options give, else by what they are made of.
+/// Compares two routers: on the keys that the options give, or else by their structure.
 fn answer(args: &DiffArgs, before: &dyn Router, after: &dyn Router) -> Result<Diff, Failure> {
     let progress = Progress::start(args.output.quiet, "comparing");
     let diff = if args.keys.is_given() {
@@ -96,7 +96,7 @@ fn report(diff: &Diff, words: &str, ranges: bool) -> Result<Report, Failure> {
     })
 }
 
-/// What the shares are of, in words.
+/// Says what the shares refer to, and how exact they are.
 fn basis(diff: &Diff) -> String {
     match diff.basis() {
         Basis::Hashes => {
@@ -145,7 +145,7 @@ fn flow_table(diff: &Diff, shown: usize) -> Table {
     Table::of(fields, diff.flows().take(shown))
 }
 
-/// Keys, where keys are counted.
+/// Returns the number of keys of a flow, if keys were counted.
 fn count(diff: &Diff, flow: &Flow) -> Option<u64> {
     let keys = u64::try_from(flow.count).ok();
     keys.filter(|_| diff.basis() != Basis::Hashes)

@@ -1,4 +1,4 @@
-//! `explain`: everything that leads from a key to its owner.
+//! `explain`: every step from a key to its owner.
 
 use std::ffi::OsString;
 
@@ -16,12 +16,12 @@ use crate::key_text;
 use crate::output::{Cell, Column, Report, Table};
 use crate::units;
 
-/// How many replicas are told unless `--replicas` says otherwise.
+/// The default number of replicas.
 const REPLICAS: u32 = 3;
-/// How many nodes of weight 0 are named.
+/// The most nodes of weight 0 that are named.
 const NAMED: usize = 10;
 
-/// Tell the whole way of a key, from its bytes to its node
+/// Explain every step from a key to its node: bytes, hash, point or slot, replicas
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExplainArgs {
@@ -34,7 +34,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) nodes: NodeArgs,
     #[command(flatten)]
     pub(crate) strategy: StrategyArgs,
-    /// Keys that are on the nodes already: they count where a strategy keeps loads
+    /// Keys that are already on the nodes, for strategies that keep loads
     #[command(flatten)]
     pub(crate) keys: KeyArgs,
     #[command(flatten)]
@@ -80,39 +80,39 @@ fn report(keys: &[Explained]) -> Result<Report, Failure> {
         .fold(report, |report, key| report.with_table(table(key))))
 }
 
-/// What happens to a key, in order.
+/// The steps of a key, in order.
 #[derive(Debug, Serialize)]
 struct Explained {
-    /// The key when it is text, else its bytes.
+    /// The key if it is text; otherwise `hex` has its bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hex: Option<String>,
     #[serde(skip)]
     bytes: Vec<u8>,
-    /// The part that is hashed; a dialect does not tell.
+    /// The part of the key that is hashed; unknown for a dialect.
     hashed: Option<Value>,
     hash: &'static str,
-    /// The function's own number; none where a system does not route the key by its bytes.
+    /// The value of the hash function; `None` if a system does not route the key by its bytes.
     value: Option<u64>,
     value_hex: Option<String>,
-    /// The number that the strategy routes by.
+    /// The number that the strategy routes by, after mixing.
     routed: Option<u64>,
     routed_hex: Option<String>,
     strategy: String,
     facts: Vec<Fact>,
     owner: Option<Node>,
-    /// What the system calls the owner, where that is not its name.
+    /// The name that the system gives the owner, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     owner_label: Option<String>,
-    /// Why nobody owns it, if nobody does.
+    /// Why the key has no owner, if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     nobody: Option<&'static str>,
     runner_up: Option<Node>,
     #[serde(skip)]
     runner_up_label: Option<String>,
     replicas: Vec<String>,
-    /// Nodes of weight 0, which own nothing.
+    /// The nodes of weight 0, which own nothing.
     drained: Vec<String>,
 }
 
@@ -128,7 +128,7 @@ impl Explained {
         let hasher = id.hasher();
         let mixed = router.hash_key(key);
         let nodes = router.nodes();
-        // A system's own hash may belong to nobody though there are nodes with weight.
+        // In a dialect a hash may have no owner even if there are nodes with weight.
         let refused = hasher.is_none() && nodes.weighted() > 0 && router.route(key).is_none();
         let value = hasher.map_or(mixed, |hasher| Some(hasher.raw(key)));
         let [value, placed] = [value, mixed].map(|hash| hash.map(KeyHash::get));
@@ -193,7 +193,7 @@ impl Explained {
         all.map(row).collect()
     }
 
-    /// Who holds the key, and who does not.
+    /// Returns the facts about owner, replicas and drained nodes.
     fn answer(&self) -> Vec<(&'static str, String)> {
         let nobody = || format!("nobody: {}", self.nobody.unwrap_or_default());
         let owner = described(self.owner.as_ref(), self.owner_label.as_deref());
@@ -210,7 +210,7 @@ impl Explained {
         facts
     }
 
-    /// From the bytes to the number that the strategy routes by.
+    /// Returns the facts from the bytes to the number that the strategy routes by.
     fn hashing(&self) -> Vec<(&'static str, String)> {
         let bytes = units::counted(self.bytes.len() as u64, "byte");
         let key = key_text::shown(&self.bytes);
@@ -244,7 +244,7 @@ impl Explained {
     }
 }
 
-/// "a (label), weight 2, zone z1, rack r1".
+/// Describes a node: "a (label), weight 2, zone z1, rack r1".
 fn described(node: Option<&Node>, label: Option<&str>) -> Option<String> {
     let node = node?;
     let label = label.map_or_else(String::new, |label| format!(" ({})", printable(label)));

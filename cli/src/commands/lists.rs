@@ -1,4 +1,4 @@
-//! `strategies`, `dialects` and `hashes`: what there is.
+//! `strategies`, `dialects` and `hashes`: the lists of what is available.
 
 use clap::Args;
 use hashroute::HashFunction;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::units;
 
-/// The number of nodes for which a bound on excess moves is told.
+/// The number of nodes for which the bound on excess moves is shown.
 const NODES: usize = 10;
 
 /// List the strategies: what they can do, what peers must share, their parameters
@@ -103,7 +103,7 @@ fn param_rows<'a>(owner: &'a str, params: &'a [Param]) -> impl Iterator<Item = V
     })
 }
 
-/// List the dialects of real systems: their versions, how each was proved, their options
+/// List the dialects of real systems: versions, how each was verified, options
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  hashroute dialects --format json")]
 pub(crate) struct DialectsArgs {

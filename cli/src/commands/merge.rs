@@ -1,4 +1,4 @@
-//! `merge`: the report of everything, from counts of its parts.
+//! `merge`: one report from the counts of several parts.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use crate::app::{keys, partial};
 use crate::args::{OutputArgs, PartialArgs};
 use crate::failure::Failure;
 
-/// Add up what `balance --partial` wrote: the report of one run over everything
+/// Add up files of `balance --partial` into one report
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MergeArgs {
-    /// Files that `--partial` wrote, or several of these one after the other; - is standard input
+    /// Files that `--partial` wrote, or several of them concatenated; - is standard input
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]

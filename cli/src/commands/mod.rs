@@ -1,6 +1,6 @@
-//! One file, or one folder, for each command: its options, its examples, what it does.
+//! The commands: one file or folder each, with its options, its examples and what it does.
 //!
-//! A new command is such a file and its line in [`Command`] and in [`run`].
+//! A new command is such a file, and its lines in [`Command`] and in [`run`].
 
 mod balance;
 mod check;

@@ -1,4 +1,4 @@
-//! `plan`: in which steps one set-up becomes the other.
+//! `plan`: the steps from one set-up to another.
 
 use std::collections::BTreeMap;
 
@@ -15,27 +15,27 @@ use crate::output::{Cell, Field, Report, Table};
 use crate::progress::Progress;
 use crate::units;
 
-/// How many rows people see of a table.
+/// The most rows of a table that people see.
 const SHOWN: usize = 30;
 
-/// Cut what moves into steps under a budget: who copies what to whom, who may delete it
+/// Plan a change in steps within a budget: which node copies what to which, and deletes it
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// The share of all keys that a step may move: 0.05, or 5%
+    /// The largest share of all keys that one step may move: 0.05 or 5%
     #[arg(long, value_name = "SHARE", default_value = "1", help_heading = "Budget", value_parser = share)]
     pub(crate) max_step: f64,
-    /// The share of all keys that a node may take in during a step
+    /// The largest share of all keys that a node may receive in one step
     #[arg(long, value_name = "SHARE", default_value = "1", help_heading = "Budget", value_parser = share)]
     pub(crate) max_in: f64,
-    /// The share of all keys that a node may copy to others during a step
+    /// The largest share of all keys that a node may send in one step
     #[arg(long, value_name = "SHARE", default_value = "1", help_heading = "Budget", value_parser = share)]
     pub(crate) max_out: f64,
     #[command(flatten)]
     pub(crate) replicas: ReplicaArgs,
-    /// Show this step alone, from 1, with its copies and ranges
+    /// Show only this step, counted from 1, with its copies and ranges
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub(crate) step: Option<usize>,
     #[command(flatten)]
@@ -52,7 +52,7 @@ Examples:
   hashroute plan --nodes-file now.toml --to-nodes-file next.toml --replicas 3 --spread zones
   hashroute plan --count 10 --to-strategy maglev --max-in 1% --step 1";
 
-/// A share of all keys, as a fraction or in percent.
+/// Parses a share of all keys, as a fraction or in percent.
 fn share(text: &str) -> Result<f64, String> {
     let share = match text.strip_suffix('%') {
         Some(percent) => percent.parse().map(|percent: f64| percent / 100.0),
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     report(&plan, shown, &words, args.step.is_some())?.print(args.output.format)
 }
 
-/// Names the option that caused the error.
+/// Makes a failure that names the option that caused the error.
 fn refusal(error: Error) -> Failure {
     let option = match &error {
         Error::Parameter { name, .. } => match &**name {
@@ -132,7 +132,7 @@ fn report(plan: &Plan, steps: &[Numbered], words: &str, detail: bool) -> Result<
     Ok(cut(report, table, step.ranges().len(), "ranges"))
 }
 
-/// The table, and how much of it people do not see.
+/// Adds the table, and a note if people do not see all of it.
 fn cut(report: Report, table: Table, all: usize, what: &str) -> Report {
     let report = report.with_table(table);
     if all <= SHOWN {
@@ -211,7 +211,7 @@ fn transfer_table(transfers: &[Transfer]) -> Table {
     Table::of(fields, transfers.iter().take(SHOWN))
 }
 
-/// A row for every range, with its copies as `from>to`.
+/// Builds the table of ranges, with their copies as `from>to`.
 fn range_table(plan: &Plan, steps: &[Numbered], shown: usize) -> Table {
     type Row<'a> = (usize, PlannedRange<'a>);
     let modulus = plan.modulus();

@@ -1,4 +1,4 @@
-//! `remap`: what moves when the nodes change.
+//! `remap`: the keys that move when the nodes change.
 
 use clap::Args;
 use hashroute::Change;
@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::output::{Cell, Column, Field, Report, Table};
 use crate::units;
 
-/// How many flows people see.
+/// The most flows that people see.
 const SHOWN: usize = 20;
 
-/// Say which keys move when nodes join, leave or change weight
+/// Measure which keys move when nodes join, leave or change weight
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RemapArgs {
@@ -112,7 +112,7 @@ fn verdict(remap: &Remap) -> String {
         ),
     };
     let called_for = remap.moved_share - remap.excess_share;
-    // Three standard errors: chance alone goes beyond them three times in a thousand.
+    // Chance alone exceeds three standard errors 3 times in 1,000.
     if (called_for - remap.ideal_share).abs() <= 3.0 * remap.noise_share {
         return vain;
     }

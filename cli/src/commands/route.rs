@@ -1,4 +1,4 @@
-//! `route`: where each key goes.
+//! `route`: the node of each key.
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, StdoutLock, Write};
@@ -15,11 +15,11 @@ use crate::failure::Failure;
 use crate::key_text;
 use crate::output::{self, Format};
 
-/// Say which node, or which N nodes, each key goes to
+/// Print the node, or the N nodes, of each key
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RouteArgs {
-    /// Keys to route, in place of those of a file or template
+    /// Keys to route, instead of keys from a file or template
     #[arg(value_name = "KEY", conflicts_with_all = KEY_SOURCES)]
     pub(crate) key: Vec<OsString>,
     #[command(flatten)]
@@ -59,17 +59,17 @@ pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
     lines.write(&keys)
 }
 
-/// A writer of a line a key.
+/// Writes one line per key.
 struct Routes<'a> {
     router: &'a dyn Router,
     replicas: u32,
     spread: Spread,
     out: Out,
-    /// Whether the header is written: not before there are keys, since reading them may fail.
+    /// Whether the header is written. It waits for the first keys, since reading them may fail.
     begun: bool,
 }
 
-/// Standard output, by what is written to it.
+/// Standard output in one of the formats.
 enum Out {
     Tabs(Stdout),
     Json(Stdout),
@@ -129,7 +129,7 @@ impl<'a> Routes<'a> {
         Ok(())
     }
 
-    /// How many nodes a line may have.
+    /// Returns the most nodes of a line.
     fn width(&self) -> usize {
         self.router
             .nodes()
@@ -138,7 +138,7 @@ impl<'a> Routes<'a> {
             .max(1)
     }
 
-    /// A line for each key, and out with them, since the next keys may be long in coming.
+    /// Writes a line for each key and flushes: the next keys may take long to arrive.
     fn write(&mut self, keys: &Keys) -> Result<(), Failure> {
         self.begin()?;
         keys.iter().try_for_each(|key| self.write_key(key))?;
@@ -182,7 +182,7 @@ impl<'a> Routes<'a> {
     }
 }
 
-/// The key as the bytes it is, and each name behind a tab; a tab alone when there is none.
+/// Writes the bytes of the key, then each name after a tab; only a tab if there is none.
 fn write_tabs<'a>(
     out: &mut dyn Write,
     key: &[u8],

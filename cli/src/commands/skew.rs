@@ -1,4 +1,4 @@
-//! `skew`: why the keys lie unevenly on the nodes.
+//! `skew`: why the balance is uneven.
 
 use std::path::PathBuf;
 
@@ -20,15 +20,15 @@ use crate::output::{Cell, Field, Report, Table};
 use crate::progress::Progress;
 use crate::units;
 
-/// How many remedies people see, and how many dangerous numbers of nodes.
+/// The most remedies, and the most dangerous numbers of nodes, that people see.
 const REMEDIES: usize = 10;
 const ROWS: usize = 10;
 
-/// Say why keys lie unevenly: is it real, which stage is at fault, what would help
+/// Explain an uneven balance: is it more than chance, which stage causes it, what would help
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SkewArgs {
-    /// Say which of these numbers of nodes are dangerous too: 8,16 or 2..=128
+    /// Also test which of these numbers of nodes are dangerous: 8,16 or 2..=128
     #[arg(long, value_name = "LIST", value_parser = counts)]
     pub(crate) node_counts: Option<Counts>,
     #[command(flatten)]
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
     report(&skew, &choice)?.print(args.output.format)
 }
 
-/// What is known of the keys; nothing where it was written only.
+/// Gathers the evidence from the keys; `None` if it was only written to a file.
 fn gather(args: &SkewArgs, name: &str, router: &dyn Router) -> Result<Option<Evidence>, Failure> {
     let PartsArgs { partial, parts } = &args.parts;
     let source = Source::of(&args.keys)?;
@@ -142,7 +142,7 @@ fn report(skew: &Skew, choice: &Choice) -> Result<Report, Failure> {
     Ok(report.with_text([notes(skew)]))
 }
 
-/// The dangerous numbers of nodes, or that there are none.
+/// Adds the dangerous numbers of nodes, or that there are none.
 fn with_counts(report: Report, skew: &Skew) -> Report {
     let counts = &skew.node_counts;
     let (Some(first), Some(last)) = (counts.rows.first(), counts.rows.last()) else {

@@ -1,4 +1,4 @@
-//! `spec`: what peers must share, written, checked, compared and in other forms.
+//! `spec`: files of everything that peers must share; writes, checks, compares and converts them.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::output::{self, Cell, Column, Format, Report, Table};
 use crate::units;
 
-/// What peers must share, in one file: write it, check it, tell whether two agree
+/// Write, check, compare and convert files of everything that peers must share
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SpecArgs {
@@ -35,13 +35,13 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 enum SpecCommand {
-    /// Say whether a spec can be used, and what it is
+    /// Check whether a spec can be used, and show what it holds
     Check(CheckArgs),
-    /// Print the fingerprint of each spec; the exit code is 1 when they differ
+    /// Print the fingerprint of each spec; exit with 1 if they differ
     Fingerprint(FingerprintArgs),
     /// Print a spec in another form
     Convert(ConvertArgs),
-    /// Print the spec of nodes and a strategy, or of another spec with changes
+    /// Print a spec made of nodes and a strategy, or of another spec with changes
     Write(Box<WriteArgs>),
 }
 
@@ -50,7 +50,7 @@ struct CheckArgs {
     /// A spec in TOML or JSON; - is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The fingerprint that it must have, or the exit code is 1
+    /// The expected fingerprint; exit with 1 if it differs
     #[arg(long, value_name = "HEX16", value_parser = fingerprint)]
     fingerprint: Option<u64>,
     #[command(flatten)]
@@ -71,7 +71,7 @@ struct ConvertArgs {
     /// A spec in TOML or JSON; - is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The form
+    /// The form to print
     #[arg(long, value_name = "FORM")]
     to: Form,
 }
@@ -80,10 +80,10 @@ struct ConvertArgs {
 struct WriteArgs {
     #[command(flatten)]
     changes: ChangeArgs,
-    /// The number of this state [default: 0 or that of --spec, and one more a change]
+    /// The epoch [default: 0 or the epoch of --spec, plus 1 for each change]
     #[arg(long, value_name = "N")]
     epoch: Option<u64>,
-    /// The form
+    /// The form to print
     #[arg(long, value_name = "FORM", default_value = "toml")]
     to: Form,
     #[command(flatten)]
@@ -94,13 +94,13 @@ struct WriteArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Form {
-    /// For people
+    /// For people to read and edit
     Toml,
-    /// The same fields
+    /// The same fields as JSON
     Json,
-    /// The nodes alone, as --nodes-file takes them: CSV
+    /// Only the nodes, as CSV for --nodes-file
     Nodes,
-    /// The bytes that the fingerprint is the hash of
+    /// The bytes that the fingerprint hashes
     Canonical,
 }
 
@@ -180,7 +180,7 @@ fn report(spec: &Spec, router: &dyn Router) -> Result<Report, Failure> {
     Ok(Report::new(&json, table.clone())?.with_table(table))
 }
 
-/// How many slots of a table are nobody's: written by hand, it may have gaps.
+/// Counts the slots of a table without an owner: a table written by hand may have gaps.
 fn unowned(spec: &Spec, router: &dyn Router) -> Result<Option<usize>, Failure> {
     let Some(table) = spec.scheme().table else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! One description of an answer, written as a table, JSON, CSV or Markdown.
+//! Reports: an answer described once, printed as a table, JSON, CSV or Markdown.
 
 mod cell;
 mod field;
@@ -17,22 +17,22 @@ pub(crate) use self::field::{Column, Field};
 pub(crate) use self::table::{Table, markdown_row};
 use crate::failure::Failure;
 
-/// How wide text is, and tables where there is no terminal to ask.
+/// The width of text, and of tables if standard output is not a terminal.
 const WIDTH: u16 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people
     Table,
-    /// Every field, numbers as numbers
+    /// All fields, with exact numbers
     Json,
     /// The main table, with a header
     Csv,
-    /// As the table, to paste into a document
+    /// Like table, to paste into a document
     Markdown,
 }
 
-/// A line in pieces of up to [`WIDTH`] characters, split between words where it can be.
+/// Wraps a line at [`WIDTH`] characters, between words if possible.
 fn wrapped(line: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut width = 0;
@@ -56,26 +56,27 @@ fn wrapped(line: &str) -> Vec<String> {
     lines
 }
 
-/// What people see, in order.
+/// A part of a report for people.
 #[derive(Debug)]
 enum Part {
-    /// Lines; control characters in them are shown as escapes.
+    /// Lines, with control characters escaped.
     Text(Vec<String>),
     Table(Table),
 }
 
-/// A whole answer.
+/// An answer in all its forms.
 #[derive(Debug)]
 pub(crate) struct Report {
     json: Vec<u8>,
-    /// For CSV.
+    /// The table that CSV prints.
     table: Table,
-    /// For people.
+    /// What people see, in order.
     parts: Vec<Part>,
 }
 
 impl Report {
-    /// The answer as JSON, its main table for CSV, and nothing for people yet.
+    /// Creates a report from the answer for JSON and the table for CSV, with nothing for people
+    /// yet.
     pub(crate) fn new(json: &impl Serialize, table: Table) -> Result<Self, Failure> {
         Ok(Self {
             json: serde_json::to_vec_pretty(json)?,
@@ -84,7 +85,7 @@ impl Report {
         })
     }
 
-    /// A report that is one table.
+    /// Creates a report that is one table in every form.
     pub(crate) fn of(table: Table) -> Result<Self, Failure> {
         Ok(Self::new(&table, table.clone())?.with_table(table))
     }
@@ -94,7 +95,7 @@ impl Report {
         self
     }
 
-    /// The same with these lines below, if there are any.
+    /// Adds lines for people, if there are any.
     pub(crate) fn with_text<L: AsRef<str>>(mut self, lines: impl IntoIterator<Item = L>) -> Self {
         let lines = lines.into_iter().map(|line| printable(line.as_ref()));
         let lines: Vec<_> = lines.collect();
@@ -124,7 +125,7 @@ impl Report {
                 writeln!(out)?;
             }
             match part {
-                // Two spaces keep the end of a line.
+                // In Markdown, two spaces at the end of a line keep the line break.
                 Part::Text(lines) if markdown => writeln!(out, "{}", lines.join("  \n"))?,
                 Part::Text(lines) => lines
                     .iter()
@@ -138,16 +139,18 @@ impl Report {
     }
 }
 
-/// Standard output, locked and buffered. Flush it, or what fails at the end goes unseen.
+/// Returns standard output, locked and buffered. The caller must flush it: dropping it hides
+/// errors.
 pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, io::stdout().lock())
 }
 
-/// Whether a file can be written, to say so before the work is done. Nothing is made or changed.
+/// Checks that a file can be written, so that a bad path fails before the work. Creates and changes
+/// nothing.
 pub(crate) fn check(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|path| !path.as_os_str().is_empty());
     match fs::metadata(path) {
-        // To open a pipe would end it for whoever reads.
+        // Opening and closing a pipe would end it for its reader.
         Ok(there) if there.is_file() || there.is_dir() => {
             OpenOptions::new().append(true).open(path).map(drop)
         }

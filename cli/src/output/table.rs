@@ -1,4 +1,4 @@
-//! Rows under columns, written as text, Markdown, CSV or JSON.
+//! Tables, written as text, Markdown, CSV or JSON.
 
 use core::borrow::Borrow;
 use std::io::{self, Write};
@@ -11,12 +11,12 @@ use serde_json::Value;
 use super::{Cell, Column, Field, WIDTH};
 use crate::failure::Failure;
 
-/// Columns and rows of the same length.
+/// A table: each row has a cell for each column.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
-    /// The last line for people; empty where there is none.
+    /// The last line for people; empty if there is none.
     foot: Vec<Cell>,
     tight: bool,
 }
@@ -54,7 +54,7 @@ impl Table {
         }
     }
 
-    /// The same with one space between columns in place of two.
+    /// Separates columns by one space instead of two.
     pub(crate) fn tight(self) -> Self {
         Self {
             tight: true,
@@ -79,7 +79,7 @@ impl Table {
             .filter(|column| !column.title.is_empty())
     }
 
-    /// Returns what people see: the rows, and the foot where there is one.
+    /// Returns the lines for people: the rows, then the foot if there is one.
     fn lines(&self) -> impl Iterator<Item = &[Cell]> {
         let foot = Some(self.foot.as_slice()).filter(|foot| !foot.is_empty());
         self.rows.iter().map(Vec::as_slice).chain(foot)
@@ -142,7 +142,7 @@ impl Table {
     }
 }
 
-/// An array of an object a row, the fields in the order of the columns.
+/// Writes an array with one object per row, its fields in the order of the columns.
 impl Serialize for Table {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.rows.iter().map(|row| Row(&self.columns, row)))

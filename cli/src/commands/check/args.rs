@@ -7,13 +7,13 @@ use hashroute_harness::Measure;
 
 use crate::args::{Counts, KeyArgs, NodeArgs, OutputArgs, StrategyArgs, counts};
 
-/// Hold the balance against thresholds and a baseline, for CI; exit 1 when one fails
+/// Check the balance against thresholds and a baseline, for CI; exit with 1 if a check fails
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(super) limits: LimitArgs,
-    /// What the limits are about (repeatable, or comma separated) [default: all that is known]
+    /// Apply the thresholds to these measures (repeatable) [default: all measures of the keys]
     #[arg(
         long,
         value_name = "MEASURE",
@@ -21,7 +21,7 @@ pub(crate) struct CheckArgs {
         help_heading = "Thresholds"
     )]
     pub(super) measure: Vec<MeasureArg>,
-    /// Check each of these numbers of nodes, node-0 and so on: 8,16 or 2..=128
+    /// Check each of these numbers of nodes, named node-0 and so on: 8,16 or 2..=128
     #[arg(
         long,
         value_name = "LIST",
@@ -29,13 +29,13 @@ pub(crate) struct CheckArgs {
     )]
     #[arg(value_parser = counts, conflicts_with_all = ["members", "spec"])]
     pub(super) node_counts: Option<Counts>,
-    /// Write the results as JUnit XML too
+    /// Also write the results as JUnit XML
     #[arg(long, value_name = "FILE", help_heading = "Output", value_parser = file)]
     pub(super) junit: Option<PathBuf>,
-    /// Show the difference of every figure, and the keys that moved, since this baseline
+    /// Show the figures that differ from this baseline, and the keys that moved since
     #[arg(long, value_name = "FILE", help_heading = "Baseline")]
     pub(super) baseline: Option<PathBuf>,
-    /// Write figures and set-up to this file, when all limits hold; the hash key is left out
+    /// Write figures and set-up, without the hash key, to this file if all checks hold
     #[arg(long, value_name = "FILE", help_heading = "Baseline")]
     pub(super) save_baseline: Option<PathBuf>,
     #[command(flatten)]
@@ -51,22 +51,22 @@ pub(crate) struct CheckArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Thresholds")]
 pub(super) struct LimitArgs {
-    /// The coefficient of variation, stddev / mean
+    /// The largest coefficient of variation, stddev / mean
     #[arg(long, value_name = "X", value_parser = amount, allow_negative_numbers = true)]
     pub(super) max_cv: Option<f64>,
-    /// The fullest node over the mean
+    /// The largest load of a node divided by the mean
     #[arg(long, value_name = "X", value_parser = amount, allow_negative_numbers = true)]
     pub(super) max_over_mean: Option<f64>,
-    /// Nodes with weight that hold nothing
+    /// The largest number of nodes that have weight but hold nothing
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) max_empty: Option<u64>,
-    /// The share that the N fullest nodes hold together: 0.2@3 or 20%@3 (repeatable)
+    /// The largest share of the N fullest nodes together: 0.2@3 or 20%@3 (repeatable)
     #[arg(long, value_name = "SHARE@N", value_parser = top, allow_negative_numbers = true)]
     pub(super) max_top: Vec<Top>,
-    /// Fail when chance alone is as uneven more rarely than this: 0.01 fails one even set in 100
+    /// The smallest p-value: with 0.01, one even set of keys in 100 fails
     #[arg(long, value_name = "P", value_parser = chance, allow_negative_numbers = true)]
     pub(super) significance: Option<f64>,
-    /// The share of keys whose node is another one than under the baseline
+    /// The largest share of keys that have another node than in the baseline
     #[arg(long, value_name = "SHARE", value_parser = share, requires = "baseline")]
     #[arg(allow_negative_numbers = true)]
     pub(super) max_moved: Option<f64>,
@@ -83,11 +83,11 @@ Examples:
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum MeasureArg {
-    /// Keys
+    /// The number of keys
     Keys,
-    /// The bytes that they store
+    /// The bytes that the keys store
     Bytes,
-    /// The requests that they get
+    /// The requests that the keys get
     Requests,
 }
 
@@ -101,7 +101,7 @@ impl From<MeasureArg> for Measure {
     }
 }
 
-/// The share of the so many fullest nodes.
+/// A limit for the share of the `n` fullest nodes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Top {
     pub(super) share: f64,
@@ -114,14 +114,14 @@ fn amount(text: &str) -> Result<f64, String> {
     amount.ok_or_else(|| "expected a number from 0 up".into())
 }
 
-/// A p that another one can be below.
+/// Parses a p-value that another one can be below.
 fn chance(text: &str) -> Result<f64, String> {
     let chance = share(text)?;
     let can_fail = Some(chance).filter(|chance| *chance > 0.0);
     can_fail.ok_or_else(|| "no p is below 0, so this never fails: expected more".into())
 }
 
-/// The table has standard output.
+/// Parses the name of a file; standard output is taken by the table.
 fn file(text: &str) -> Result<PathBuf, String> {
     match text {
         "-" => Err("standard output is taken by the figures: expected the name of a file".into()),

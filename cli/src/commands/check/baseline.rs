@@ -16,31 +16,31 @@ use crate::app::strategy::Choice;
 use crate::args::{StrategyArgs, TuningArgs};
 use crate::failure::Failure;
 
-/// The version of the file's form.
+/// The version of the file format.
 const VERSION: u32 = 1;
-/// The most bytes of a file: far more than 4,096 numbers of nodes take.
+/// The most bytes of a file; 4,096 numbers of nodes take far fewer.
 const MOST: u64 = 1 << 30;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Baseline {
-    /// Says what the file is, too.
+    /// The version. Its name in the file also identifies the file as a baseline.
     #[serde(rename = "hashroute_baseline")]
     version: u32,
     pub(super) set_up: SetUp,
     pub(super) results: Vec<Measured>,
 }
 
-/// The figures for one set of nodes.
+/// The figures of one set of nodes.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Measured {
-    /// In their order, which some strategies number them by.
+    /// The nodes in order: some strategies number them.
     pub(super) nodes: Vec<Node>,
     pub(super) balance: Balance,
 }
 
-/// The options that decided routes, as they were typed. A secret hash key is not among them.
+/// The options that decide routes, as they were typed, without a secret hash key.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SetUp {
@@ -57,7 +57,7 @@ pub(super) struct SetUp {
     pub(super) keys: KeySource,
 }
 
-/// Where the keys came from.
+/// The source of the keys.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct KeySource {
@@ -65,7 +65,7 @@ pub(super) struct KeySource {
     template: Option<String>,
     range: Option<(u64, u64)>,
     count: u64,
-    /// Of all keys in any order, in hexadecimal.
+    /// A hash of all keys, independent of their order, in hexadecimal.
     fingerprint: String,
 }
 
@@ -93,8 +93,8 @@ pub(super) fn set_up(args: &CheckArgs, source: &Source, read: &Fingerprint) -> S
     }
 }
 
-/// Which keys there are, how often, and what they carry: their number, and the sum of their hashes
-/// and of those of what each carries.
+/// Identifies a set of keys with their sizes and requests: the number of keys, and the sum of the
+/// hashes of each key and of what it carries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fingerprint {
     keys: u64,
@@ -171,8 +171,8 @@ impl Baseline {
             .map_err(|error| Failure::Input(format!("--save-baseline {}: {error}", path.display())))
     }
 
-    /// The result to compare one over so many nodes with: the only one of two, or that over as
-    /// many nodes.
+    /// Returns the result to compare with: the one for as many nodes, or if both sides have only
+    /// one result, that one.
     pub(super) fn beside(&self, nodes: usize, only: bool) -> Option<&Measured> {
         match self.results.as_slice() {
             [result] if only => Some(result),
@@ -182,7 +182,8 @@ impl Baseline {
 }
 
 impl SetUp {
-    /// What routed then, or why it cannot be built. A secret hash key is the one given now.
+    /// Returns the choice of the baseline, or why it cannot be built. A secret hash key comes from
+    /// the options of this run.
     pub(super) fn choice(&self, hash_key: Option<&String>) -> Result<Choice, String> {
         for (file, option) in [(&self.config, "--config"), (&self.spec, "--spec")] {
             if file.is_some() {
@@ -211,7 +212,8 @@ impl SetUp {
         Choice::of(&args).map_err(|error| error.to_string())
     }
 
-    /// The keys of then beside those of now, one by one; `None` where they are the same.
+    /// Returns the keys of the baseline, in the order of the keys of this run; `None` if they are
+    /// the same.
     pub(super) fn keys_before(&self, now: &Self, keys: &Keys) -> Result<Option<Keys>, String> {
         let (before, now) = (&self.keys, &now.keys);
         let (Some(template), Some((start, end))) = (&before.template, before.range) else {
@@ -231,7 +233,7 @@ impl SetUp {
         keys.map(Some).map_err(|error| error.to_string())
     }
 
-    /// What is set up in another way, in words.
+    /// Describes the options that differ.
     pub(super) fn changes(&self, now: &Self) -> Vec<String> {
         let option = |text: &Option<String>| text.clone().unwrap_or_else(|| "default".into());
         let file = |path: &Option<PathBuf>| option(&path.as_ref().map(|p| p.display().to_string()));

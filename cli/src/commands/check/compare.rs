@@ -1,4 +1,4 @@
-//! A baseline and now: every figure, and the keys that moved.
+//! The comparison with a baseline: all figures, and the keys that moved.
 
 use hashroute::Node;
 use hashroute_harness::{Assignment, Balance, Figures, Keys, Measure, Remap, remap};
@@ -11,30 +11,30 @@ use super::limits::{Check, measured};
 use crate::app::changes::between;
 use crate::failure::Failure;
 
-/// How many flows are kept for each number of nodes.
+/// The most flows that are kept for each number of nodes.
 const FLOWS: usize = 20;
 
-/// All that differs.
+/// Everything that differs from the baseline.
 #[derive(Debug, Serialize)]
 pub(super) struct Comparison {
-    /// What is set up in another way, in words.
+    /// The options that differ, in words.
     pub(super) changes: Vec<String>,
-    /// For each number of nodes that both have.
+    /// The differences for each number of nodes that both have.
     pub(super) results: Vec<Difference>,
-    /// The numbers of nodes that the baseline does not have.
+    /// The numbers of nodes without a result in the baseline.
     pub(super) missing: Vec<usize>,
     #[serde(skip)]
     now: SetUp,
 }
 
-/// What differs over one set of nodes.
+/// What differs for one set of nodes.
 #[derive(Debug, Serialize)]
 pub(super) struct Difference {
     pub(super) nodes: usize,
     /// How the nodes changed, in words.
     pub(super) changes: Vec<String>,
     pub(super) figures: Vec<FigureChange>,
-    /// What moved; none where it cannot be told.
+    /// The keys that moved; `None` if that is unknown.
     pub(super) moved: Option<Remap>,
     pub(super) moved_unknown: Option<String>,
 }
@@ -48,7 +48,7 @@ pub(super) struct FigureChange {
     pub(super) difference: f64,
 }
 
-/// What is measured now over one set of nodes.
+/// The measurement of this run for one set of nodes.
 pub(super) struct Now<'a> {
     pub(super) args: &'a CheckArgs,
     pub(super) nodes: &'a [Node],
@@ -67,7 +67,8 @@ impl Comparison {
         }
     }
 
-    /// Compares one set of nodes; gives the check of what moved, if there is a limit to it.
+    /// Compares one set of nodes. Returns the check of the keys that moved, if `--max-moved` is
+    /// given.
     pub(super) fn add(&mut self, before: &Baseline, now: &Now) -> Result<Option<Check>, Failure> {
         let only = now
             .args
@@ -103,7 +104,7 @@ impl Comparison {
         Ok(check)
     }
 
-    /// What moved from the set-up of then, or why that cannot be told.
+    /// Returns the keys that moved since the baseline, or why that is unknown.
     fn moved(&self, set_up: &SetUp, old: &Measured, now: &Now) -> Result<Remap, String> {
         let choice = set_up.choice(now.args.strategy.tuning.hash_key.as_ref())?;
         let router = choice.build(&old.nodes);
@@ -133,7 +134,7 @@ fn check(limit: f64, nodes: usize, remap: &Remap) -> Check {
     }
 }
 
-/// Every figure of the measures that both know.
+/// Compares every figure of the measures that both results have.
 fn differences(before: &Balance, now: &Balance) -> Result<Vec<FigureChange>, Failure> {
     let mut all = Vec::new();
     for (measure, after) in measured(now, &[])? {
@@ -156,7 +157,8 @@ fn differences(before: &Balance, now: &Balance) -> Result<Vec<FigureChange>, Fai
     Ok(all)
 }
 
-/// The figures by name, the noise aside; shares of the largest nodes as `top_1`, `top_2` and so on.
+/// Lists the figures by name, without noise; the shares of the largest nodes are `top_1`, `top_2`
+/// and so on.
 fn numbers(figures: &Figures) -> Result<Vec<(String, f64)>, Failure> {
     let Value::Object(fields) = serde_json::to_value(figures)? else {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! The checks as JUnit XML: a suite for each number of nodes, a case for each limit.
+//! The checks as JUnit XML: one suite per number of nodes, one case per check.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Thresholds, and the figures that are held against them.
+//! Thresholds, and the checks of figures against them.
 
 use hashroute_harness::{Balance, Figures, Measure};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::args::{CheckArgs, LimitArgs, Top};
 use crate::failure::Failure;
 
-/// What a figure may be.
+/// A limit for a figure.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Limit {
     MaxCv(f64),
@@ -16,29 +16,29 @@ pub(super) enum Limit {
     Significance(f64),
 }
 
-/// One figure against one limit.
+/// A figure checked against a limit.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Check {
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(super) nodes: usize,
     pub(super) measure: Measure,
-    /// The figure's name in the JSON of `balance`, or `top_3`, or `moved_share`.
+    /// The name of the figure in the JSON of `balance`, or a name such as `top_3` or `moved_share`.
     pub(super) figure: String,
     pub(super) value: f64,
     pub(super) limit: f64,
-    /// What chance alone is expected to give.
+    /// The value that chance alone gives on average.
     pub(super) by_chance: Option<f64>,
     pub(super) passed: bool,
 }
 
 impl Check {
-    /// How the value must stand to the limit.
+    /// Returns the relation that must hold between value and limit.
     pub(super) fn relation(&self) -> &'static str {
         if self.figure == "p_value" { ">=" } else { "<=" }
     }
 }
 
-/// The limits that are asked for, without the one on moves.
+/// Returns the limits that the options set, without the one for moved keys.
 pub(super) fn limits(args: &LimitArgs) -> Vec<Limit> {
     let single = [
         args.max_cv.map(Limit::MaxCv),
@@ -50,7 +50,7 @@ pub(super) fn limits(args: &LimitArgs) -> Vec<Limit> {
     single.into_iter().flatten().chain(tops).collect()
 }
 
-/// Refuse to check nothing.
+/// Refuses options that check nothing.
 pub(super) fn refuse_none(args: &CheckArgs, limits: &[Limit]) -> Result<(), Failure> {
     if !limits.is_empty() || args.limits.max_moved.is_some() || args.save_baseline.is_some() {
         return Ok(());
@@ -60,7 +60,7 @@ pub(super) fn refuse_none(args: &CheckArgs, limits: &[Limit]) -> Result<(), Fail
     ))
 }
 
-/// Every limit on every measure asked for.
+/// Checks every limit on every measure that the options ask for.
 pub(super) fn hold(
     balance: &Balance,
     measures: &[Measure],
@@ -77,7 +77,7 @@ pub(super) fn hold(
     Ok(checks)
 }
 
-/// The figures of the measures asked for, or of all that are known.
+/// Returns the figures of the measures asked for, or of all measures of the keys.
 pub(super) fn measured<'b>(
     balance: &'b Balance,
     measures: &[Measure],
@@ -136,7 +136,7 @@ impl Limit {
     }
 }
 
-/// The share that the n fullest nodes hold together.
+/// Returns the share that the `n` fullest nodes hold together.
 fn top(balance: &Balance, measure: Measure, n: usize) -> f64 {
     let weighted = balance.nodes.iter().filter(|node| node.weight > 0);
     let mut loads: Vec<u64> = weighted

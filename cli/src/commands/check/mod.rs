@@ -21,7 +21,7 @@ use crate::app::strategy::Choice;
 use crate::failure::Failure;
 use crate::progress::Progress;
 
-/// All that is known at the end.
+/// The results of all sets of nodes.
 #[derive(Debug)]
 struct Findings {
     balances: Vec<Balance>,
@@ -40,7 +40,7 @@ impl Findings {
         }
     }
 
-    /// One more balance, and what the limits make of it.
+    /// Adds a balance and checks it against the limits.
     fn add(
         &mut self,
         args: &CheckArgs,
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     finish(args, &baseline, &findings)
 }
 
-/// One set of nodes by itself: any number of keys.
+/// Checks a single set of nodes, with any number of keys.
 fn streamed(
     args: &CheckArgs,
     source: &Source,
@@ -102,7 +102,7 @@ fn streamed(
     Ok((baseline::set_up(args, source, &keys), findings))
 }
 
-/// Several sets of nodes, or what moved: that takes all keys more than once.
+/// Checks several sets of nodes, or a baseline: each needs all keys again, so they are in memory.
 fn in_memory(
     args: &CheckArgs,
     source: &Source,
@@ -126,7 +126,7 @@ fn in_memory(
     Ok((set_up, findings))
 }
 
-/// What routes, and each set of nodes to check.
+/// Reads the choice and the sets of nodes to check.
 fn sets(args: &CheckArgs) -> Result<(Choice, Vec<Vec<Node>>), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     Ok(match &args.node_counts {
@@ -155,7 +155,7 @@ fn measure(
     if let (Some(before), Some(comparison), Some(balance)) =
         (before, &mut findings.comparison, balance)
     {
-        // Another router, since one that keeps loads is full by now.
+        // A new router: one that keeps loads is full after the first count.
         let router = choice.build(nodes)?;
         let assignment = Assignment::of(&*router, keys);
         let now = Now {
@@ -170,7 +170,7 @@ fn measure(
     Ok(())
 }
 
-/// Writes what is asked for; a check that did not hold is told last.
+/// Writes files and the report, then fails if a check did not hold.
 fn finish(args: &CheckArgs, baseline: &Baseline, findings: &Findings) -> Result<(), Failure> {
     if let (Some(path), Some(balance)) = (&args.junit, findings.balances.first()) {
         junit::write(path, &balance.strategy, findings)?;

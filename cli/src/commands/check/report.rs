@@ -1,4 +1,4 @@
-//! What `check` says.
+//! The report of `check`.
 
 use hashroute_harness::DumpSource;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::output::{Cell, Field, Report, Table};
 use crate::units;
 
-/// How many checks people see; programs see all.
+/// The most checks that people see; programs see all.
 const SHOWN: usize = 50;
 
 /// The answer for programs.
@@ -20,9 +20,9 @@ struct Answer<'a> {
     failed: usize,
     strategy: &'a str,
     hash: &'a str,
-    /// Keys that no node took, over all numbers of nodes.
+    /// The keys without a node, summed over all numbers of nodes.
     unplaced: u64,
-    /// Lines that held no key that could be read.
+    /// The number of lines that could not be read.
     #[serde(skip_serializing_if = "is_zero")]
     unreadable: u64,
     checks: &'a [Check],
@@ -123,7 +123,8 @@ fn table<'a>(checks: impl Iterator<Item = &'a Check>) -> Table {
     Table::of(fields, checks)
 }
 
-/// Value and limit as people read them: rounded, but never so far that they look equal.
+/// Formats value and limit for people. The value is rounded unless it would then look equal to the
+/// limit.
 pub(super) fn shown(check: &Check) -> (String, String) {
     let Check { value, limit, .. } = *check;
     let (short, told) = (number(value), limit.to_string());
@@ -200,10 +201,10 @@ impl FigureChange {
     }
 }
 
-/// A figure of one number of nodes, before and after.
+/// A figure that changed, with the number of nodes.
 type Changed<'a> = (usize, &'a FigureChange);
 
-/// Builds the table of the figures that differ; programs see all.
+/// Builds the table of figures that changed.
 fn differences(comparison: &Comparison) -> Table {
     let fields = vec![
         Field::number("nodes", "nodes", |row: &Changed| Cell::count(row.0 as u64)),

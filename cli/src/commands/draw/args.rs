@@ -1,4 +1,4 @@
-//! The options of `draw`, as they are typed.
+//! The options of `draw`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::args::{
     ChangeArgs, Counts, KeyArgs, Measure, MoveArgs, NodeArgs, StrategyArgs, TableArg, counts,
 };
 
-/// Draw: a ring, bars of a balance, what moves, slots, node counts
+/// Draw a ring, a balance, moved keys, slots or numbers of nodes
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DrawArgs {
@@ -24,29 +24,29 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DrawCommand {
-    /// The hash ring: tokens, keys on their way, what a change takes, the figures beside
+    /// Draw a hash ring: its points, keys with their nodes, and what a change moves
     #[command(after_help = RING)]
     Ring(RingCommand),
-    /// Bars: what each node holds, beside what chance alone would do
+    /// Draw bars of what each node holds, next to what chance alone would give
     #[command(after_help = BALANCE)]
     Balance(BalanceCommand),
-    /// A matrix: what moves, from which node to which
+    /// Draw a matrix of the keys that move from each node to each other
     #[command(after_help = REMAP)]
     Remap(RemapCommand),
-    /// Who owns the slots of a Redis Cluster
+    /// Draw the owners of the slots of a Redis Cluster
     #[command(after_help = SLOTS)]
     Slots(SlotsCommand),
-    /// How even the keys fall on each number of nodes
+    /// Draw how even the keys are for each number of nodes
     #[command(after_help = COUNTS)]
     NodeCounts(CountsCommand),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RingCommand {
-    /// Keys to draw on their way to their nodes [default: the first of those counted]
+    /// Keys to draw with their nodes [default: the first of the keys counted]
     #[arg(value_name = "KEY")]
     pub(crate) key: Vec<OsString>,
-    /// How many of the keys counted to draw, where no KEY is named
+    /// The number of counted keys to draw if no KEY is given
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u8).range(0..=26))]
     pub(crate) shown: u8,
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub(crate) struct RingCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct BalanceCommand {
-    /// What of the keys counts
+    /// What to count
     #[arg(long, value_name = "WHAT", default_value = "keys")]
     pub(crate) by: Measure,
     #[command(flatten)]
@@ -94,7 +94,7 @@ pub(crate) struct SlotsCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct CountsCommand {
-    /// Numbers of nodes, node-0 and so on: 8,16 or 2..=128
+    /// The numbers of nodes, named node-0 and so on: 8,16 or 2..=128
     #[arg(long, value_name = "LIST", value_parser = counts, conflicts_with_all = ["members", "spec"])]
     pub(crate) node_counts: Counts,
     #[command(flatten)]
@@ -110,13 +110,13 @@ pub(crate) struct CountsCommand {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct PictureArgs {
-    /// Where the picture goes, by extension .svg or .png; - is SVG on standard output
+    /// The file to write, .svg or .png; - is SVG on standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) out: PathBuf,
-    /// Pixels of a PNG for each of the SVG's [default: 2]
+    /// The number of PNG pixels per SVG pixel [default: 2]
     #[arg(long, value_name = "X")]
     pub(crate) scale: Option<f32>,
-    /// Show no progress
+    /// Do not show progress
     #[arg(long)]
     pub(crate) quiet: bool,
 }

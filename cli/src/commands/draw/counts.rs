@@ -1,4 +1,4 @@
-//! `draw node-counts`: how even each number of nodes is.
+//! `draw node-counts`: how even the keys are for each number of nodes.
 
 use hashroute_harness::plot::{self, CountPoint};
 use hashroute_harness::skew::Diagnosis;
@@ -28,7 +28,7 @@ pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
         .map_err(|error| choice.refusal(error))?
         .node_counts
         .rows;
-    // Of a number that the strategy refuses there is no row.
+    // A number of nodes that the strategy refuses has no row; building it gives the reason.
     for &count in &counts.numbers {
         if rows.iter().all(|row| row.nodes != count as u64) {
             choice.build(&nodes::counted(count))?;

@@ -1,4 +1,4 @@
-//! Where pictures go.
+//! The output of pictures.
 
 use core::fmt::Display;
 use std::fs;
@@ -10,7 +10,7 @@ use super::args::PictureArgs;
 use crate::failure::Failure;
 use crate::output::{self, stdout};
 
-/// Pixels of a PNG for each of the SVG's, where nothing is said.
+/// The default number of PNG pixels per SVG pixel.
 const SCALE: f32 = 2.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ enum Kind {
     Png,
 }
 
-/// Refuse what cannot be written before the work is done.
+/// Refuses a file that cannot be written, before the work is done.
 pub(super) fn check(args: &PictureArgs) -> Result<(), Failure> {
     let kind = kind(args)?;
     match args.scale {

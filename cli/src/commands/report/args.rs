@@ -1,4 +1,4 @@
-//! The options of `report`, as they are typed.
+//! The options of `report`.
 
 use std::path::PathBuf;
 
@@ -7,20 +7,20 @@ use clap::Args;
 use crate::args::{ContestArgs, Counts, SPECIFIED, StrategyArgs, counts};
 use crate::failure::Failure;
 
-/// Write a page for the browser: a comparison, or with --skew why keys lie unevenly
+/// Write an HTML page: a comparison, or with --skew the reasons for an uneven balance
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ReportArgs {
-    /// Say why the keys lie unevenly with one strategy or dialect, in place of a comparison
+    /// Explain why the balance of one strategy or dialect is uneven, instead of comparing
     #[arg(long, conflicts_with_all = ["add", "remove", "costs"])]
     pub(crate) skew: bool,
-    /// With --skew, look at these numbers of nodes: 8,16 or 2..=128
+    /// With --skew, also test these numbers of nodes: 8,16 or 2..=128
     #[arg(long, value_name = "LIST", requires = "skew", value_parser = counts)]
     pub(crate) node_counts: Option<Counts>,
-    /// With --skew, all that peers share, in place of nodes and strategy
+    /// With --skew, a file of `hashroute spec write`, which replaces nodes and strategy
     #[arg(long, value_name = "FILE", requires = "skew", conflicts_with_all = SPECIFIED)]
     pub(crate) spec: Option<PathBuf>,
-    /// Measure times and memory too; the page is then another each time
+    /// Also measure times and memory; the page then differs from run to run
     #[arg(long)]
     pub(crate) costs: bool,
     #[command(flatten)]
@@ -32,10 +32,10 @@ pub(crate) struct ReportArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct PageArgs {
-    /// Where the page goes, a name that ends in .html; - is standard output
+    /// The file to write, with a name that ends in .html; - is standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) out: PathBuf,
-    /// Show no progress
+    /// Do not show progress
     #[arg(long)]
     pub(crate) quiet: bool,
 }
@@ -49,7 +49,7 @@ Examples:
   hashroute report --skew --strategy modulo --count 60 --keys keys.txt --out skew.html";
 
 impl ReportArgs {
-    /// What is analysed with `--skew`.
+    /// Returns the strategy that `--skew` analyses.
     pub(super) fn strategy(&self) -> Result<StrategyArgs, Failure> {
         let strategy = match self.contest.strategy.as_slice() {
             [] => "ring".into(),

@@ -21,9 +21,9 @@ use crate::failure::Failure;
 use crate::output::{Cell, Field};
 use crate::units;
 
-/// How many nodes of a strategy are listed; the JSON has all.
+/// The most nodes listed per strategy; the JSON has all.
 const LISTED: usize = 100;
-/// Keys of a ring that are drawn on their way.
+/// The number of keys drawn on a ring.
 const SHOWN: usize = 6;
 
 pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
@@ -78,7 +78,7 @@ impl View<'_> {
         table(caption, &rows, fields)
     }
 
-    /// The command that prints the tables.
+    /// Shows the command that prints these tables.
     fn printed(&self) -> Markup {
         command(&self.whole("compare").with("--format", Some("json")))
     }
@@ -170,7 +170,7 @@ impl View<'_> {
         }
     }
 
-    /// The ring, where the strategy is one.
+    /// Draws the ring, if the strategy is one.
     fn ring(&self, gallery: &mut Gallery, choice: &Choice, row: &Row) -> Markup {
         let (Some(balance), Some(remap)) = (&row.balance, &row.add) else {
             return Markup::default();
@@ -190,7 +190,7 @@ impl View<'_> {
         })
     }
 
-    /// A command about all strategies and both changes.
+    /// Returns a command about all strategies and both changes.
     fn whole(&self, command: &str) -> Shell {
         let args = &self.args.contest;
         let names = (!args.strategy.is_empty()).then(|| args.strategy.join(","));
@@ -207,7 +207,7 @@ impl View<'_> {
             .keys(&args.keys)
     }
 
-    /// A command about one strategy.
+    /// Returns a command about one strategy.
     fn one(&self, command: &str, choice: &Choice) -> Shell {
         let params = choice.scheme.params;
         let (strategy, dialect) = if choice.scheme.is_dialect() {

@@ -1,4 +1,4 @@
-//! `report`: a page for the browser, of a comparison or of why keys lie unevenly.
+//! `report`: an HTML page of a comparison, or of the reasons for an uneven balance.
 
 mod args;
 mod compare;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
     write(&page, &args.page.out)
 }
 
-/// Refuse what cannot be written before the work is done.
+/// Refuses a file that cannot be written, before the work is done.
 fn check(args: &PageArgs) -> Result<(), Failure> {
     let extension = args.out.extension().map(OsStr::to_ascii_lowercase);
     if args.out.as_os_str() == "-" {

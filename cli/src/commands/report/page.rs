@@ -1,4 +1,4 @@
-//! A page that stands alone: its style inside, no script to run, nothing to fetch.
+//! An HTML page in one file: it includes its style, runs no script and loads nothing.
 
 use hashroute_harness::plot::Picture;
 use hashroute_harness::text::printable;
@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::shell::Shell;
 use crate::failure::Failure;
 
-/// Fetches nothing and runs nothing, whatever a name on it holds.
+/// Forbids loading and running anything, whatever a name on the page contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-/// A part of the page under its own heading.
+/// A part of the page with its own heading.
 pub(super) struct Section {
     pub(super) id: &'static str,
     pub(super) title: &'static str,
@@ -20,11 +20,11 @@ pub(super) struct Section {
 
 pub(super) struct Page<'a> {
     pub(super) title: String,
-    /// What was looked at.
+    /// Lines that say what was measured.
     pub(super) lead: Vec<String>,
     pub(super) sections: Vec<Section>,
     pub(super) json: &'a Value,
-    /// What makes this page.
+    /// The command that writes this page.
     pub(super) shell: Shell,
 }
 
@@ -75,17 +75,18 @@ impl Page<'_> {
     }
 }
 
-/// JSON that no `<` can end early: it has them in strings alone, where an escape means the same.
+/// Returns JSON without `<`, which could end the element early. JSON has `<` only in strings, where
+/// an escape means the same.
 fn embedded(json: &Value) -> Result<String, Failure> {
     Ok(serde_json::to_string(json)?.replace('<', "\\u003c"))
 }
 
-/// How to get what stands above.
+/// Shows a command.
 pub(super) fn command(shell: &Shell) -> Markup {
     html! { p.command { code { (printable(&shell.to_string())) } } }
 }
 
-/// Pictures, of which the first brings what all of them share: ids are once in a page.
+/// Pictures. Only the first includes the shared definitions, since an id may occur once in a page.
 #[derive(Debug, Default)]
 pub(super) struct Gallery {
     shared: bool,

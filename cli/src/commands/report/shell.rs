@@ -1,4 +1,4 @@
-//! Commands that print a figure again, as they are typed into a shell.
+//! Command lines that reproduce a figure.
 
 use core::fmt::Display;
 use std::path::Path;
@@ -19,7 +19,7 @@ impl Shell {
 
     pub(super) fn with(mut self, option: &str, value: Option<impl Display>) -> Self {
         match value.map(|value| value.to_string()) {
-            // Alone it would pass for an option.
+            // As a word of its own, the value would look like an option.
             Some(value) if value.starts_with('-') && value != "-" => {
                 self.0.push(format!("{option}={value}"));
             }
@@ -46,14 +46,14 @@ impl Shell {
             .with("--pool", args.pool.as_ref())
     }
 
-    /// With the parameters that are known where the command goes.
+    /// Adds the strategy options; of `--set`, only the parameters that the command knows.
     pub(super) fn tuning(self, args: &TuningArgs, knows: &dyn Fn(&str) -> bool) -> Self {
         let name = |set: &str| set.split('=').next().is_some_and(knows);
         let sets = args.set.iter().filter(|set| name(set));
         sets.fold(self, |shell, set| shell.with("--set", Some(set)))
             .with("--hash", args.hash.as_ref())
             .with("--hash-seed", args.hash_seed.as_ref())
-            // Secret: whoever runs the command knows it.
+            // The key is secret; whoever runs the command knows it.
             .with("--hash-key", args.hash_key.as_ref().map(|_| "HEX32"))
             .with("--hash-tag", args.hash_tag.as_ref())
             .with("--dialect", args.dialect.as_ref())
@@ -78,7 +78,7 @@ impl Shell {
             .flag("--strict", args.strict)
     }
 
-    /// A change as the command line writes it.
+    /// Adds the option for a change.
     pub(super) fn change(self, change: &Change) -> Self {
         match change {
             Change::Add(node) => self.add(node),
@@ -99,7 +99,7 @@ impl Shell {
     }
 }
 
-/// One line.
+/// Writes the command on one line.
 impl Display for Shell {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let words: Vec<_> = self.0.iter().map(|word| quoted(word)).collect();
@@ -107,7 +107,7 @@ impl Display for Shell {
     }
 }
 
-/// A word that a POSIX shell takes as it is, whatever is in it.
+/// Quotes a word for a POSIX shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

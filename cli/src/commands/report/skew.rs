@@ -1,4 +1,4 @@
-//! The page of why keys lie unevenly.
+//! The page of the reasons for an uneven balance.
 
 use hashroute::Router;
 use hashroute_harness::plot::{self, CountPoint, RingScene};
@@ -22,9 +22,9 @@ use crate::output::{Cell, Field};
 use crate::progress::Progress;
 use crate::units;
 
-/// Keys of a ring that are drawn on their way.
+/// The number of keys drawn on a ring.
 const SHOWN: usize = 6;
-/// How many dangerous numbers of nodes have a row.
+/// The most dangerous numbers of nodes that have a row.
 const WORST: usize = 20;
 
 pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
@@ -107,7 +107,7 @@ impl View<'_> {
         sections
     }
 
-    /// The command that prints the tables.
+    /// Shows the command that prints these tables.
     fn printed(&self) -> Markup {
         command(&self.shell("skew", true).with("--format", Some("json")))
     }
@@ -130,7 +130,7 @@ impl View<'_> {
         }
     }
 
-    /// Returns the rows of measures of which few keys carry much, and the others.
+    /// Returns the measures of which few keys carry much, then the others.
     fn measures(&self) -> [Vec<Line<'_, MeasureSkew>>; 2] {
         let all = lines("/skew/measures", &self.skew.measures).into_iter();
         let (few, others) = all.partition(|line| line.row.few_keys);
@@ -217,7 +217,7 @@ impl View<'_> {
     }
 }
 
-/// Returns the columns of measures; `few` holds them against as many equal keys.
+/// Returns the columns of measures. With `few`, chance is that of as many equal keys.
 fn measure_fields(few: bool) -> [Field<'static, MeasureSkew>; 8] {
     let noise: [Field<'_, MeasureSkew>; 2] = if few {
         [
@@ -299,7 +299,7 @@ fn balance_fields() -> Vec<Field<'static, Balance>> {
     [strategy].into_iter().chain(figures).collect()
 }
 
-/// Shows the load of a node as JSON has it: a whole number where it is one.
+/// Shows the load of a node; its value is a whole number where the JSON has one.
 fn whole(load: f64) -> Cell {
     let value = serde_json::from_str(&load.to_string());
     Cell::new(

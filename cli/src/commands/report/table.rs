@@ -1,18 +1,18 @@
-//! Tables and figures as HTML, each figure with the place of its value in the JSON of the page.
+//! HTML tables and figures. Each figure has a JSON pointer to its value in the page.
 
 use hashroute_harness::text::printable;
 use maud::{Markup, html};
 
 use crate::output::{Cell, Field};
 
-/// A row of a table: what is shown, and the JSON pointer to it in the page.
+/// A row of a table, and the JSON pointer to it in the page.
 #[derive(Clone, Debug)]
 pub(super) struct Line<'a, T> {
     pub(super) at: String,
     pub(super) row: &'a T,
 }
 
-/// Numbers the elements of an array that stands at `at` in the JSON of the page.
+/// Returns a line for each element of the array at the JSON pointer `at`.
 pub(super) fn lines<'a, T>(at: &str, rows: &'a [T]) -> Vec<Line<'a, T>> {
     let rows = rows.iter().enumerate();
     rows.map(|(index, row)| Line {
@@ -22,7 +22,7 @@ pub(super) fn lines<'a, T>(at: &str, rows: &'a [T]) -> Vec<Line<'a, T>> {
     .collect()
 }
 
-/// Shows a figure: its exact value and its pointer for programs, its short form for people.
+/// Shows a figure: the exact value and its pointer for programs, the short form for people.
 pub(super) fn figure<T>(at: &str, row: &T, field: &Field<'_, T>) -> Markup {
     shown(at, field.key(), &field.cell(row))
 }
@@ -36,8 +36,8 @@ fn shown(at: &str, key: &str, cell: &Cell) -> Markup {
     }
 }
 
-/// Builds a table with a row for each line. The first field is the head of its row. On a narrow
-/// screen the table scrolls by itself.
+/// Builds a table. The first field is the heading of its row. On a narrow screen the table scrolls
+/// within the page.
 pub(super) fn table<T>(caption: &str, lines: &[Line<'_, T>], fields: &[Field<'_, T>]) -> Markup {
     let class = |field: &Field<'_, T>| field.is_number().then_some("number");
     html! {

@@ -1,4 +1,4 @@
-//! What a comparison comes to, in words.
+//! The verdict of a comparison, in words.
 
 use hashroute_harness::{
     Cause, Comparison, Evenness, Figures, Measure, Remap, Row, text::printable,
@@ -9,8 +9,8 @@ use super::table::figure;
 use crate::app::figures::{cv, excess_share, ideal_share, max_over_mean, noise_cv};
 use crate::output::Field;
 
-/// The verdict, the most important first: who is even and moves no key in vain, who is not, why;
-/// then those of whom these keys cannot tell.
+/// Writes the verdict, the most important first: strategies that are even and move no key in vain,
+/// strategies that are not and why, then those that these keys cannot judge.
 pub(super) fn verdict(comparison: &Comparison) -> Markup {
     let rows = || comparison.rows.iter().enumerate();
     let uneven = most_uneven(comparison, &[Cause::Structure, Cause::Placement]);
@@ -68,7 +68,7 @@ fn lead(rows: &[Row]) -> String {
     }
 }
 
-/// `ring, jump and modulo`, of two or more.
+/// Joins two or more names: `ring, jump and modulo`.
 fn list(names: &[&str]) -> String {
     match names {
         [start @ .., last] => format!("{} and {last}", start.join(", ")),
@@ -80,7 +80,7 @@ fn is_even(row: &Row) -> bool {
     is_free_of(row, |cause| cause == Cause::Even)
 }
 
-/// No fault is known of it, though it is not known to be even.
+/// Returns whether the strategy has no known fault, but is not known to be even.
 fn is_unknown(row: &Row) -> bool {
     let no_fault = [Cause::Even, Cause::FewKeys, Cause::HeavyKeys];
     !is_even(row) && is_free_of(row, |cause| no_fault.contains(&cause))
@@ -91,7 +91,7 @@ fn is_free_of(row: &Row, fine: impl Fn(Cause) -> bool) -> bool {
     placed && measures(row).all(|(_, evenness, _)| fine(evenness.cause))
 }
 
-/// What is known of each measure.
+/// Returns the verdict and the figures of each measure.
 fn measures(row: &Row) -> impl Iterator<Item = (Measure, &Evenness, &Figures)> {
     row.balance.iter().flat_map(|balance| {
         let verdict = &balance.verdict;
@@ -107,7 +107,7 @@ fn measures(row: &Row) -> impl Iterator<Item = (Measure, &Evenness, &Figures)> {
     })
 }
 
-/// The measure of a row that is most uneven for one of these causes.
+/// The most uneven measure of a row, for one of these causes.
 struct Uneven<'a> {
     at: usize,
     row: &'a Row,
@@ -115,7 +115,7 @@ struct Uneven<'a> {
     figures: &'a Figures,
 }
 
-/// The rows where a measure is uneven for one of these causes, the most uneven first.
+/// Returns the rows with a measure that is uneven for one of these causes, the most uneven first.
 fn most_uneven<'a>(comparison: &'a Comparison, causes: &[Cause]) -> Vec<Uneven<'a>> {
     let worst = |(at, row): (usize, &'a Row)| {
         let of = measures(row).filter(|(_, evenness, _)| causes.contains(&evenness.cause));

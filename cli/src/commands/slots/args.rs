@@ -1,4 +1,4 @@
-//! Options that several commands of `slots` take, and those of the simulation.
+//! Options that several commands of `slots` share, and the options of the simulation.
 
 use std::path::PathBuf;
 
@@ -11,25 +11,25 @@ pub(super) const GOAL: &str = "Goal (NODE: an id, its first 4 or more characters
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = GOAL)]
 pub(crate) struct GoalArgs {
-    /// A primary that is to have a share: of the table, or a new one, ID@HOST:PORT (repeatable)
+    /// A primary to give slots to: one of the table, or a new one, ID@HOST:PORT (repeatable)
     #[arg(long, value_name = "NODE[=W]")]
     pub(crate) add: Vec<String>,
-    /// A primary that gives all its slots away (repeatable)
+    /// A primary to take all slots from (repeatable)
     #[arg(long, value_name = "NODE")]
     pub(crate) remove: Vec<String>,
-    /// A primary that gets another share; unsaid it is 1, or 0 without slots (repeatable)
+    /// The weight of a primary [default: 1, or 0 if it has no slots] (repeatable)
     #[arg(long, value_name = "NODE=W")]
     pub(crate) weight: Vec<String>,
-    /// Weight 1 for primaries without slots too
+    /// Give primaries without slots weight 1, too
     #[arg(long)]
     pub(crate) even: bool,
 }
 
-/// Carry a plan out in memory, among clients whose maps are stale
+/// Simulate a plan in memory, with clients whose slot maps are stale
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SimulateCommand {
-    /// What a server printed [default: three primaries, node-0 to node-2, and a fourth joins]
+    /// The output of CLUSTER NODES or nodes.conf [default: three primaries, a fourth joins]
     #[arg(value_name = "TABLE")]
     pub(crate) table: Option<PathBuf>,
     #[command(flatten)]
@@ -53,35 +53,35 @@ Examples:
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Simulation")]
 pub(crate) struct WorldArgs {
-    /// Keys, half of them in pairs under a tag
+    /// The number of keys; half of them are pairs with a hash tag
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(4..=10_000_000))]
     pub(crate) keys: u32,
-    /// Clients, each with a map of its own
+    /// The number of clients, each with its own slot map
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) clients: u32,
-    /// How often clients send for each command of the resharding
+    /// The number of client commands per command of the resharding
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) pace: u32,
-    /// A client asks for the table after so many redirections [default: never]
+    /// The number of redirections after which a client reloads its map [default: never]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) refresh: Option<u32>,
-    /// Keys in one MIGRATE
+    /// The number of keys in one MIGRATE
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch: u32,
-    /// The same seed gives the same run
+    /// The seed; the same seed gives the same run
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Do it wrong, to see what breaks
+    /// Make a mistake, to see what breaks
     #[arg(long, value_name = "WHAT")]
     pub(crate) mistake: Option<Mistake>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mistake {
-    /// The slot is given away while keys are left in it
+    /// Give a slot away while it still has keys
     KeysLeft,
-    /// The target is not told to import
+    /// Do not tell the target to import
     NoImporting,
-    /// The source is told of the new owner before the target
+    /// Tell the source about the new owner before the target
     SourceFirst,
 }

@@ -18,22 +18,22 @@ use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
 use crate::{key_text, units};
 
-/// Tags that are counted: none with more than a 65,536th of all is missed.
+/// The number of tag counters: enough to find every tag with more than 1/65,536 of the total.
 const COUNTERS: usize = Heat::MAX_COUNTERS;
 
-/// Judge keys: requests that cross slots, tags and slots that hold too much
+/// Check keys: requests that cross slots, tags and slots that hold too much
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckCommand {
-    /// A key a line, or the keys of a request a line, tabs in between; - is standard input
+    /// One key per line, or the keys of one request separated by tabs; - is standard input
     #[arg(value_name = "KEYS-FILE", required_unless_present = "csv")]
     pub(crate) file: Option<PathBuf>,
-    /// A file whose first line has the columns key and, if known, size (bytes) and requests
+    /// A CSV file whose header names the columns: key, and optionally size and requests
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
     pub(crate) csv: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: Limits,
-    /// How many slots, tags and groups to list
+    /// The number of slots, tags and groups to list
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
     #[command(flatten)]
@@ -52,13 +52,13 @@ Examples:
 #[expect(clippy::struct_field_names, reason = "as the options are named")]
 #[command(next_help_heading = "Limits (beyond one of them, the exit code is 1)")]
 pub(crate) struct Limits {
-    /// The most groups whose keys may fall into several slots
+    /// The most groups whose keys may be in different slots
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "csv")]
     pub(crate) max_cross: u64,
-    /// The most that one tag may hold of the keys, bytes or requests
+    /// The largest share of the keys, bytes or requests that one tag may hold
     #[arg(long, value_name = "SHARE", default_value_t = 0.5, value_parser = parse_share)]
     pub(crate) max_tag: f64,
-    /// The most that one slot may hold of the keys, bytes or requests
+    /// The largest share of the keys, bytes or requests that one slot may hold
     #[arg(long, value_name = "SHARE", default_value_t = 0.5, value_parser = parse_share)]
     pub(crate) max_slot: f64,
 }
@@ -86,16 +86,16 @@ pub(crate) fn run(args: &CheckCommand) -> Result<(), Failure> {
     Err(Failure::Check(failures.join("; ")))
 }
 
-/// What was read, and counted.
+/// What was read and counted.
 struct Found {
     heats: Vec<(Measure, Heat)>,
     lines: u64,
     keys: u64,
-    /// Lines with several keys.
+    /// The number of lines with several keys.
     groups: u64,
-    /// Of them, those that fall into several slots.
+    /// The number of these lines whose keys are in different slots.
     cross: u64,
-    /// The first of these, with their lines.
+    /// The first of these lines, with their numbers.
     examples: Vec<(u64, Error)>,
     top: usize,
 }
@@ -132,7 +132,7 @@ impl Found {
         Ok(())
     }
 
-    /// The keys of one line.
+    /// Counts the keys of one line.
     fn group(&mut self, line: &[u8]) {
         self.lines += 1;
         let keys: Vec<_> = line.split(|byte| *byte == b'\t').collect();
@@ -176,7 +176,7 @@ impl Found {
         }
     }
 
-    /// What is beyond a limit, in words.
+    /// Says what exceeds a limit.
     fn failures(&self, limits: &Limits) -> Vec<String> {
         let mut failures = Vec::new();
         if self.cross > limits.max_cross {
@@ -187,7 +187,7 @@ impl Found {
                 limits.max_cross
             ));
         }
-        // Whoever gives one line asks about that line alone.
+        // With a single line, one tag and one slot hold everything: shares say nothing.
         if self.lines > 1 {
             let held = self.heats.iter().flat_map(|heat| too_much(heat, limits));
             failures.extend(held);
@@ -209,7 +209,7 @@ fn too_much((measure, heat): &(Measure, Heat), limits: &Limits) -> Vec<String> {
     }).collect();
     let slot = heat.top_slots(1).pop();
     let slot = slot.filter(|slot| share(slot.count, heat) > limits.max_slot);
-    // A tag that was told of is why.
+    // A tag that was already reported explains its slot.
     let slot = slot.filter(|slot| tag.is_none_or(|tag| tag.slot != slot.slot));
     failures.extend(slot.map(|slot| {
         format!(
@@ -391,7 +391,7 @@ fn tag_table(measure: Measure, heat: &Heat, tags: &[HotTag]) -> Table {
     }))
 }
 
-/// A line for each slot and tag, under each measure.
+/// Builds the table for CSV: a row for each slot and each tag of each measure.
 fn for_programs(found: &Found, top: usize) -> Table {
     let columns = ["measure", "tag", "slot", "amount", "share"];
     let mut table = Table::new(columns.map(|key| Column::text(key, key)));

@@ -1,4 +1,4 @@
-//! What is wanted of a cluster: who takes slots, who gives them away.
+//! The goal of a plan: the weight of each primary.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use super::args::GoalArgs;
 use super::table;
 use crate::failure::Failure;
 
-/// A table with those who join, and the weight of every primary that is to have slots.
+/// A table with the primaries that join, and the weights of the primaries.
 pub(super) struct Wanted {
     pub(super) table: Table,
     pub(super) weights: BTreeMap<String, u32>,
-    /// Who joins and is in no server's table yet.
+    /// The primaries that join and that no server knows yet.
     pub(super) strangers: Vec<Stranger>,
 }
 
 pub(super) struct Stranger {
     pub(super) id: String,
-    /// Whether the id is a made-up one, since it was given by address.
+    /// Whether the id is made up, because only the address was given.
     pub(super) nameless: bool,
 }
 
@@ -50,7 +50,7 @@ impl Wanted {
         Ok(wanted)
     }
 
-    /// The node that one option is about, and its weight.
+    /// Returns the id and the weight of the node that one option names.
     fn one(&mut self, option: &str, word: &str) -> Result<(String, u32), String> {
         let (name, weight) = match option {
             "remove" => (word, 0),
@@ -77,7 +77,7 @@ impl Wanted {
         Ok((id, weight))
     }
 
-    /// Once a node has joined, the words by which it was added mean the same one.
+    /// Finds a node by id or address; `ID@HOST:PORT` also finds one that joined before.
     fn find(&self, name: &str) -> Result<Option<&ClusterNode>, String> {
         let Some((node, endpoint)) = name
             .split_once('@')
@@ -91,21 +91,21 @@ impl Wanted {
         Ok(Some(node))
     }
 
-    /// A primary that no server of the table knows.
+    /// Adds a primary that no server of the table knows.
     fn join(&mut self, name: &str) -> Result<String, String> {
         let (id, endpoint) = match name.split_once('@') {
             Some((id, endpoint)) => (id, address(endpoint)?),
             None => (name, address(name)?),
         };
         let mut nodes = self.table.nodes().iter();
-        // One that failed may have come back there under another id.
+        // A failed node does not block its address: it may have come back under another id.
         let is_taken = |node: &&ClusterNode| !node.flags().failed && table::is_at(node, &endpoint);
         if let Some(node) = nodes.find(is_taken) {
             return Err(format!("that is where {} is", node.id()));
         }
         let error = |error: hashroute::Error| error.to_string();
         let nameless = !name.contains('@');
-        // What is made up is written in one way.
+        // A made-up id is the address in its canonical form.
         let id = if nameless {
             endpoint.to_string()
         } else {
@@ -129,7 +129,7 @@ impl Wanted {
     }
 }
 
-/// The address of one that is new.
+/// Parses the address of a new node.
 fn address(text: &str) -> Result<Address, String> {
     let address = text.parse().ok().filter(Address::is_known);
     address.ok_or_else(|| {
@@ -137,7 +137,7 @@ fn address(text: &str) -> Result<Address, String> {
     })
 }
 
-/// Whether anything is asked for.
+/// Returns whether any option of the goal is given.
 pub(super) fn is_given(args: &GoalArgs) -> bool {
     args.even || options(args).next().is_some()
 }
@@ -152,7 +152,7 @@ fn options(args: &GoalArgs) -> impl Iterator<Item = (&'static str, &str)> {
         .flat_map(|(option, words)| words.iter().map(move |word| (option, word.as_str())))
 }
 
-/// `NODE=W`; without the last part 1.
+/// Parses `NODE=W`; without `=W` the weight is 1.
 fn weighted(word: &str) -> Result<(&str, u32), String> {
     let Some((name, weight)) = word.rsplit_once('=') else {
         return Ok((word, 1));

@@ -1,4 +1,4 @@
-//! `slots key`: which slot, and why.
+//! `slots key`: the slot of each key, and the tag that decides it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,14 +15,14 @@ use crate::failure::Failure;
 use crate::key_text;
 use crate::output::{Cell, Column, Report, Table as Lines};
 
-/// Say which slot each key falls into, and the tag that decided it
+/// Print the slot of each key, and the hash tag that decides it
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct KeyCommand {
-    /// Keys, in place of those of a file or template
+    /// Keys, instead of keys from a file or template
     #[arg(value_name = "KEY", conflicts_with_all = KEY_SOURCES)]
     pub(crate) key: Vec<OsString>,
-    /// Say the owner too, by what a server printed of its cluster
+    /// Also print the owner, from the output of CLUSTER NODES or nodes.conf
     #[arg(long, value_name = "TABLE")]
     pub(crate) table: Option<PathBuf>,
     #[command(flatten)]
@@ -111,7 +111,7 @@ fn lines(keys: &Keys, table: Option<&Table>) -> Lines {
     }))
 }
 
-/// Whether one request may have all of them.
+/// Says whether one request may use all these keys.
 fn note(keys: &Keys) -> String {
     match SlotRule::REDIS.same_slot(keys.iter()) {
         Ok(_) => "One request may have all these keys: they share a slot.".into(),

@@ -1,4 +1,4 @@
-//! What slots weigh, from a file.
+//! The load of each slot, from a file.
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -13,22 +13,22 @@ use crate::app::keys;
 use crate::args::Measure;
 use crate::failure::Failure;
 
-/// Keys that are read at once.
+/// The number of keys in one batch.
 const BATCH: usize = 16_384;
 const COLUMNS: [&str; 2] = ["slot", "load"];
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Loads")]
 pub(crate) struct LoadArgs {
-    /// Slots weigh what they hold, by a CSV of slot,load or of key,size,requests
+    /// Weigh slots by load, from a CSV file of slot,load or of key,size,requests
     #[arg(long, value_name = "CSV")]
     pub(crate) loads: Option<PathBuf>,
-    /// What of the keys weighs [default: requests, else bytes, else keys, as the file has them]
+    /// The measure that counts [default: requests, bytes or keys, the first that the file has]
     #[arg(long, value_name = "WHAT", requires = "loads")]
     pub(crate) by: Option<Measure>,
 }
 
-/// A number for each slot, and what it counts.
+/// The load of each slot, and its measure.
 pub(super) struct Loads {
     pub(super) of: Vec<u64>,
     pub(super) what: &'static str,

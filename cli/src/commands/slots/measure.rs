@@ -1,10 +1,10 @@
-//! What of the keys counts.
+//! Measures of keys.
 
 use hashroute_harness::Keys;
 
 use crate::args::Measure;
 
-/// What each key counts for; nothing where that is not known.
+/// Returns the amount of each key; `None` if it is not known.
 pub(super) fn amounts(measure: Measure, keys: &Keys) -> Option<Vec<u64>> {
     match measure {
         Measure::Keys => Some(vec![1; keys.len()]),

@@ -1,4 +1,4 @@
-//! `slots`: Redis Cluster's slots. One file per command below it.
+//! `slots`: the hash slots of Redis Cluster. Each command below it has its own file.
 
 mod args;
 mod check;
@@ -22,7 +22,7 @@ use self::plan::PlanCommand;
 use self::show::ShowCommand;
 use crate::failure::Failure;
 
-/// Redis Cluster's slots: keys, tables, plans of what moves, a resharding in memory
+/// Work with the slots of Redis Cluster: keys, tables, plans, a simulated resharding
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SlotsArgs {

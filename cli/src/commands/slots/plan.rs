@@ -1,4 +1,4 @@
-//! `slots plan`: which slots move, in which order.
+//! `slots plan`: the slots that move, in order.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -17,12 +17,12 @@ use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table as Lines};
 use crate::units;
 
-/// Rows that people see of a table.
+/// The most rows of a table that people see.
 const ROWS: usize = 50;
-/// Nodes or marks that are told of.
+/// The most nodes or marks that are named in a note.
 const STRAY: usize = 10;
 
-/// Say which slots have to move, in which order, by which commands
+/// Plan which slots move, in which order and with which commands
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PlanCommand {
@@ -30,7 +30,7 @@ pub(crate) struct PlanCommand {
     pub(crate) table: TableArg,
     #[command(flatten)]
     pub(crate) goal: GoalArgs,
-    /// Only what is on the move already: other plans begin when it is done
+    /// Plan only the moves that have begun; another plan can start when they are done
     #[arg(long, help_heading = GOAL, conflicts_with_all = ["add", "remove", "weight", "even", "loads"])]
     pub(crate) finish: bool,
     #[command(flatten)]
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &PlanCommand) -> Result<(), Failure> {
     }
 }
 
-/// What one node gives another.
+/// The slots that one node gives to another.
 struct Flow<'p> {
     from: Option<&'p str>,
     to: &'p str,
@@ -120,7 +120,7 @@ fn cut(rows: usize) -> Option<String> {
     Some(format!("and {more} more (--format json has all)"))
 }
 
-/// What becomes of a primary.
+/// A primary before and after the plan.
 struct Change<'p> {
     id: &'p str,
     address: String,
@@ -153,7 +153,7 @@ impl<'p> Change<'p> {
             after,
         });
         let mut rows: Vec<_> = rows.collect();
-        // Who gives most comes first, who takes most last.
+        // The primary that gives most comes first, the one that receives most comes last.
         rows.sort_by_key(|row| (i64::from(row.after.0) - i64::from(row.before.0), row.id));
         Ok(rows)
     }
@@ -273,7 +273,7 @@ fn strangers(planned: &Planned) -> Option<String> {
     })
 }
 
-/// Marks that fit no owner: nothing moves by them.
+/// Notes marks that do not match an owner; no slot moves because of them.
 fn stray(planned: &Planned) -> Option<String> {
     let table = &planned.wanted.table;
     let names = Names::of(table);
@@ -293,7 +293,7 @@ fn stray(planned: &Planned) -> Option<String> {
     })
 }
 
-/// A line for each slot.
+/// Builds the table for CSV: a row for each slot that moves.
 fn moves(planned: &Planned, steps: &Steps) -> Lines {
     let columns = ["step", "slot", "from", "to", "load"];
     let mut lines = Lines::new(columns.map(|key| Column::text(key, key)));

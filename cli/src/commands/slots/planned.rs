@@ -1,4 +1,4 @@
-//! A plan, its steps, and the tables between them.
+//! A plan of slots, its steps, and the tables between the steps.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -16,18 +16,18 @@ use crate::units;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Steps")]
 pub(crate) struct StepArgs {
-    /// The most slots in a step
+    /// The most slots in one step
     #[arg(long, value_name = "SLOTS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) budget: Option<u32>,
-    /// The most load in a step; a slot with more has one for itself
+    /// The most load in one step; a slot with more load gets a step of its own
     #[arg(long, value_name = "LOAD", requires = "loads", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) load_budget: Option<u64>,
-    /// Only this step, from 1; then the next, or the first of a plan from the new table
+    /// Show only this step, counted from 1
     #[arg(long, value_name = "N")]
     pub(crate) step: Option<usize>,
 }
 
-/// A plan with all that it came from.
+/// A plan, and what it was made from.
 pub(super) struct Planned {
     pub(super) wanted: Wanted,
     pub(super) plan: SlotPlan,
@@ -35,7 +35,7 @@ pub(super) struct Planned {
     pub(super) finish: bool,
 }
 
-/// The steps that are shown, numbered from 1, of all.
+/// The steps to show, numbered from 1.
 pub(super) struct Steps {
     pub(super) all: usize,
     pub(super) shown: Vec<(usize, Range<usize>)>,
@@ -43,7 +43,7 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// The moves that are shown.
+    /// Returns the moves to show.
     pub(super) fn range(&self) -> Range<usize> {
         let start = self.shown.first().map_or(0, |(_, range)| range.start);
         start..self.shown.last().map_or(start, |(_, range)| range.end)
@@ -118,7 +118,8 @@ impl Planned {
                 .collect(),
         };
         match args.step {
-            // Whoever asks for the next step until nothing is left has an answer then.
+            // A script that asks for step 1 until nothing is left gets an empty answer, not an
+            // error.
             Some(1) if count == 0 => Ok(Steps {
                 all: 0,
                 shown,
@@ -136,14 +137,14 @@ impl Planned {
         }
     }
 
-    /// The table when this many moves are done.
+    /// Returns the table after this many moves.
     pub(super) fn after(&self, moves: usize) -> Result<Table, Failure> {
         let mut table = self.wanted.table.clone();
         self.plan.apply(&mut table, 0..moves)?;
         Ok(table)
     }
 
-    /// Slots and load of every node, by index.
+    /// Returns the slots and the load of each node, by index.
     pub(super) fn held(&self, table: &Table) -> Vec<(u32, u64)> {
         let mut held: Vec<_> = table.counts().into_iter().map(|count| (count, 0)).collect();
         let indexes: BTreeMap<_, _> = table

@@ -1,4 +1,4 @@
-//! A plan as the commands that carry it out.
+//! A plan printed as commands.
 
 use core::ops::Range;
 use std::io::Write;
@@ -17,13 +17,13 @@ use crate::units;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Commands")]
 pub(crate) struct CommandArgs {
-    /// Print the commands, in order, each behind the address of the server that gets it
+    /// Print the commands in order, each after the address of its server
     #[arg(long, value_name = "HOW")]
     pub(crate) commands: Option<MoveKind>,
-    /// Keys in one MIGRATE, of --commands classic [default: 100]
+    /// The number of keys in one MIGRATE of --commands classic [default: 100]
     #[arg(long, value_name = "N", requires = "commands", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch: Option<u32>,
-    /// The time limit of one MIGRATE, in milliseconds [default: 5000]
+    /// The timeout of one MIGRATE, in milliseconds [default: 5000]
     #[arg(long, value_name = "MS", requires = "commands", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) timeout: Option<u32>,
 }
@@ -36,13 +36,13 @@ pub(crate) enum MoveKind {
     Atomic,
 }
 
-/// What a `MIGRATE` carries and how long it may take, unless told.
+/// The default number of keys in one `MIGRATE`; `TIMEOUT` is its default timeout in milliseconds.
 const BATCH: u32 = 100;
 const TIMEOUT: u32 = 5000;
 
-/// What a script consists of.
+/// A part of a script.
 enum Line<'a> {
-    /// A step begins; 0 is what comes before all.
+    /// The begin of a step; step 0 is the preparation.
     Step(usize, Range<usize>),
     Action(usize, &'a Action),
 }
@@ -74,12 +74,12 @@ pub(super) fn print(
             ));
         }
     };
-    // Once for nobody, since half a script is worse than none.
+    // A dry run first: an error in the middle would leave half a script, which is worse than none.
     script.walk(&mut |_| Ok(()))?;
     print(&script)
 }
 
-/// What is printed, line by line: a plan among many nodes has millions of commands.
+/// A script, written line by line: a plan for many nodes has millions of commands.
 struct Script<'p> {
     planned: &'p Planned,
     steps: &'p Steps,
@@ -153,7 +153,7 @@ fn give(step: usize, actions: &[Action], take: Take<'_>) -> Result<(), Failure> 
     actions.try_for_each(|action| take(&Line::Action(step, action)))
 }
 
-/// Nothing that is typed goes unheard.
+/// Refuses options that would have no effect.
 fn check_options(kind: MoveKind, args: &CommandArgs) -> Result<(), Failure> {
     for (option, value) in [("batch", args.batch), ("timeout", args.timeout)] {
         if kind == MoveKind::Atomic && value.is_some() {
@@ -165,7 +165,7 @@ fn check_options(kind: MoveKind, args: &CommandArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Commands name nodes by their ids, which an address alone does not tell.
+/// Refuses nodes that are known by address alone: commands name nodes by id.
 fn check_names(planned: &Planned) -> Result<(), Failure> {
     let nameless = planned.wanted.strangers.iter().find(|node| node.nameless);
     match nameless {
@@ -177,7 +177,7 @@ fn check_names(planned: &Planned) -> Result<(), Failure> {
     }
 }
 
-/// Who joins must be known to the others first.
+/// Returns the commands by which new nodes meet the cluster, which come first.
 fn meetings(planned: &Planned) -> Vec<Action> {
     let table = &planned.wanted.table;
     let is_stranger = |id: &str| planned.wanted.strangers.iter().any(|node| node.id == id);

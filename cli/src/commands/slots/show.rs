@@ -1,4 +1,4 @@
-//! `slots show`: who owns what, and whether all is well.
+//! `slots show`: the owners of the slots, and the state of the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table as Lines};
 use crate::units;
 
-/// Slots on the move that people see.
+/// The most moving slots that people see.
 const OPEN: usize = 20;
 
-/// Say who owns what: ranges, coverage, balance, epochs, slots on the move
+/// Show the owners of the slots: ranges, coverage, balance, epochs, moving slots
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ShowCommand {
@@ -37,18 +37,18 @@ pub(crate) fn run(args: &ShowCommand) -> Result<(), Failure> {
     report(&View::of(&table))?.print(args.output.format)
 }
 
-/// A table and what follows from it.
+/// A table, and what follows from it.
 struct View<'t> {
     table: &'t Table,
     names: Names,
     counts: Vec<u32>,
-    /// Of all at once: a table has as many runs as nodes, or more.
+    /// The ranges of each node, collected in one pass: a table may have many runs.
     ranges: BTreeMap<&'t str, Vec<SlotRange>>,
     coverage: Coverage,
     moves: Vec<Open<'t>>,
 }
 
-/// A slot on the move: who hands it over to whom, and who takes it from whom.
+/// A moving slot: pairs of source and target as each side has them.
 struct Open<'t> {
     slot: u32,
     owner: Option<&'t str>,
@@ -74,7 +74,8 @@ impl<'t> View<'t> {
         }
     }
 
-    /// Primaries in the order of their slots, each before its replicas; then the rest.
+    /// Returns the primaries in the order of their slots, each followed by its replicas; then the
+    /// rest.
     fn order(&self) -> Vec<(&'t ClusterNode, u32)> {
         let nodes = self.table.nodes().iter().zip(self.counts.iter().copied());
         let rank = |node: &ClusterNode| {
@@ -96,7 +97,7 @@ impl<'t> View<'t> {
         self.ranges.get(id).map_or(&[], Vec::as_slice)
     }
 
-    /// Slots of the primaries that have any.
+    /// Returns the number of slots of each primary that has any.
     fn loads(&self) -> Vec<u32> {
         self.counts
             .iter()
@@ -143,7 +144,7 @@ fn report(view: &View<'_>) -> Result<Report, Failure> {
 }
 
 fn node_table(view: &View<'_>) -> Lines {
-    // CLUSTER SHARDS and CLUSTER SLOTS tell no epochs.
+    // CLUSTER SHARDS and CLUSTER SLOTS have no epochs.
     let known = view.table.nodes().iter().any(|node| node.epoch() > 0);
     let columns = [
         Column::text("id", "node"),
@@ -196,7 +197,7 @@ pub(super) const fn role(node: &ClusterNode) -> &'static str {
     }
 }
 
-/// The worst that is said of it.
+/// Returns the worst state that the table gives a node.
 fn state(node: &ClusterNode) -> &'static str {
     let flags = node.flags();
     match () {
@@ -321,7 +322,7 @@ fn move_table(view: &View<'_>) -> Lines {
     }))
 }
 
-/// What an operator should look after.
+/// Returns what an operator should look into.
 fn warnings(view: &View<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
     if !view.moves.is_empty() {
@@ -351,7 +352,7 @@ fn warnings(view: &View<'_>) -> Vec<String> {
     warnings
 }
 
-/// Primaries with slots whose epochs are equal and known.
+/// Returns the primaries with slots that share a known epoch.
 fn twins(table: &Table) -> Vec<(u64, Vec<&str>)> {
     let mut by_epoch: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
     for (node, count) in table.nodes().iter().zip(table.counts()) {

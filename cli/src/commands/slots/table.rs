@@ -1,4 +1,4 @@
-//! Tables as servers print them, and how people name what is in them.
+//! Names of nodes and ranges of slots in a table.
 
 use hashroute::redis::{Address, ClusterNode, SlotRange, Table};
 use serde_json::{Value, json};
@@ -7,14 +7,14 @@ pub(super) use crate::app::slot_table::read;
 use crate::output::Cell;
 use crate::units;
 
-/// The least of an id that may stand for all of it.
+/// The fewest characters of an id that may stand for it.
 const SHORT: usize = 4;
-/// Characters of an id that people see, unless two nodes share them.
+/// The characters of an id that people see, unless two nodes share them.
 const SHOWN: usize = 8;
-/// Ranges that people see of a node.
+/// The most ranges of a node that people see.
 const RANGES: usize = 8;
 
-/// The node that a word means: an id, the start of one, or an address.
+/// Finds the node of an id, the start of an id, or an address.
 pub(crate) fn find<'t>(table: &'t Table, word: &str) -> Result<Option<&'t ClusterNode>, String> {
     if let Some(node) = table.node(word) {
         return Ok(Some(node));
@@ -36,20 +36,20 @@ pub(crate) fn find<'t>(table: &'t Table, word: &str) -> Result<Option<&'t Cluste
     }
 }
 
-/// Whether a node listens there, by its address or by the name that it announces.
+/// Returns whether a node has this address, with its host or with the hostname it announces.
 pub(crate) fn is_at(node: &ClusterNode, there: &Address) -> bool {
     let is_named = node.hostname() == Some(there.host());
     node.address() == there || is_named && node.address().port() == there.port()
 }
 
-/// Names of nodes as people read them.
+/// Short names of nodes for people.
 pub(crate) struct Names(usize);
 
 impl Names {
-    /// As much of the ids as tells these nodes apart.
+    /// Takes as many characters of the ids as are needed to distinguish the nodes.
     pub(crate) fn of(table: &Table) -> Self {
         let nodes = table.nodes();
-        // In order of id, so that neighbours share the most.
+        // The nodes are sorted by id, so neighbours share the longest prefixes.
         let shared = nodes.windows(2).map(|pair| {
             let pairs = pair[0].id().chars().zip(pair[1].id().chars());
             pairs.take_while(|(a, b)| a == b).count() + 1
@@ -58,7 +58,7 @@ impl Names {
     }
 
     pub(crate) fn short(&self, id: &str) -> String {
-        // Ids that nobody made by chance are names, which are worth their room.
+        // Only random ids of 40 characters are shortened; any other id is a name.
         if id.len() == 40 {
             id.chars().take(self.0).collect()
         } else {
@@ -66,7 +66,7 @@ impl Names {
         }
     }
 
-    /// The address, and the id where there is none.
+    /// Returns the address, or the id if there is no address.
     pub(crate) fn endpoint(&self, node: &ClusterNode) -> String {
         if node.address().is_known() {
             node.address().to_string()
@@ -80,7 +80,7 @@ impl Names {
     }
 }
 
-/// "0-5460", "7".
+/// Formats a range: "0-5460", or "7" for one slot.
 fn range_text(range: &SlotRange) -> String {
     if range.start() == range.end() {
         range.start().to_string()
@@ -89,7 +89,7 @@ fn range_text(range: &SlotRange) -> String {
     }
 }
 
-/// The first ranges, and how many more there are.
+/// Formats the first ranges, and the number of the others.
 pub(crate) fn ranges_shown(ranges: &[SlotRange]) -> String {
     let shown = ranges.iter().take(RANGES).map(range_text);
     let mut words: Vec<_> = shown.collect();
@@ -104,13 +104,13 @@ pub(crate) fn ranges_shown(ranges: &[SlotRange]) -> String {
     }
 }
 
-/// For CSV all ranges in one field, for people the first.
+/// Makes a cell of all ranges for programs and the first for people.
 pub(crate) fn ranges_cell(ranges: &[SlotRange]) -> Cell {
     let all: Vec<_> = ranges.iter().map(range_text).collect();
     Cell::new(all.join(" "), ranges_shown(ranges))
 }
 
-/// `[[0, 5460], [7, 7]]`.
+/// Returns ranges as JSON: `[[0, 5460], [7, 7]]`.
 pub(crate) fn ranges_json(ranges: &[SlotRange]) -> Value {
     let pairs = ranges
         .iter()
@@ -118,7 +118,7 @@ pub(crate) fn ranges_json(ranges: &[SlotRange]) -> Value {
     pairs.collect()
 }
 
-/// How many slots are in these.
+/// Returns the number of slots in the ranges.
 pub(crate) fn width(ranges: &[SlotRange]) -> u64 {
     let widths = ranges
         .iter()
@@ -126,7 +126,7 @@ pub(crate) fn width(ranges: &[SlotRange]) -> u64 {
     widths.sum()
 }
 
-/// Ascending slots as ranges.
+/// Joins ascending slots into ranges.
 pub(crate) fn runs(slots: impl IntoIterator<Item = u32>) -> Vec<SlotRange> {
     let mut ranges: Vec<SlotRange> = Vec::new();
     for slot in slots {
