@@ -11,7 +11,7 @@ use super::strategy::{TuningArgs, scheme_names};
 pub(crate) struct ContestArgs {
     #[command(flatten)]
     pub(crate) nodes: NodeArgs,
-    /// Compare only these strategies and dialects (repeatable) [default: all strategies]
+    /// Compare only these strategies and dialects [default: all strategies]
     #[arg(
         long,
         value_name = "NAME",

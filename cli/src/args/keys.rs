@@ -25,7 +25,7 @@ pub(crate) struct KeyArgs {
     /// A file with one key per line; - is standard input
     #[arg(id = "keys_file", long = "keys", value_name = "FILE", group = "source")]
     pub(crate) keys: Option<PathBuf>,
-    /// A CSV file whose header names the columns: key, and optionally size (in bytes) and requests
+    /// A CSV file with the column key and, optionally, size (in bytes) and requests
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) csv: Option<PathBuf>,
     /// A file with one JSON value per line: a string, or {"hex":"..."} for bytes
@@ -37,7 +37,7 @@ pub(crate) struct KeyArgs {
     /// The numbers of the template: from A up to, but not including, B
     #[arg(long, value_name = "A..B", conflicts_with_all = FILES, allow_hyphen_values = true)]
     pub(crate) range: Option<String>,
-    /// Stop at a line that cannot be read; by default such lines are skipped and counted
+    /// Stop at a line that cannot be read [default: skip and count such lines]
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]
@@ -48,19 +48,19 @@ pub(crate) struct KeyArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Keys that are there already")]
 pub(crate) struct DumpArgs {
-    /// The output of redis-cli --bigkeys: only the largest keys
+    /// Output of redis-cli --bigkeys: only the largest keys
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) bigkeys: Option<PathBuf>,
-    /// The output of redis-cli --memkeys: only the largest keys, with their bytes
+    /// Output of redis-cli --memkeys: only the largest keys, with their bytes
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) memkeys: Option<PathBuf>,
-    /// The output of redis-cli --keystats: only the largest keys, with rounded bytes
+    /// Output of redis-cli --keystats: only the largest keys, with rounded bytes
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) keystats: Option<PathBuf>,
-    /// The output of redis-cli --scan, or of repeated SCAN commands, raw or numbered
+    /// Output of redis-cli --scan, or of repeated SCAN commands, raw or numbered
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) scan: Option<PathBuf>,
-    /// The answer of memcached to `lru_crawler metadump all`: keys with their bytes
+    /// Answer of memcached to `lru_crawler metadump all`: keys with their bytes
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) metadump: Option<PathBuf>,
 }

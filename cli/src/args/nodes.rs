@@ -27,10 +27,10 @@ pub(crate) struct NodeArgs {
     )]
     #[arg(value_parser = count)]
     pub(crate) count: Option<u32>,
-    /// A file of nodes: .csv (name,weight,zone,rack), .json (array of objects) or .toml ([[node]])
+    /// A file of nodes: .csv (name,weight,zone,rack), .json (array) or .toml ([[node]])
     #[arg(long, value_name = "FILE", group = "members")]
     pub(crate) nodes_file: Option<PathBuf>,
-    /// The configuration file of the dialect's system, with its servers and options
+    /// The configuration file of the dialect's system: its servers and options
     #[arg(long, value_name = "FILE", group = "members", requires = "dialect")]
     pub(crate) config: Option<PathBuf>,
     /// The pool to use, if the configuration has several

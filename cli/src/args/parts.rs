@@ -20,8 +20,7 @@ pub(crate) struct PartsArgs {
     /// Also write the evidence from these keys, for --parts; - writes it instead of the report
     #[arg(long, value_name = "FILE")]
     pub(crate) partial: Option<PathBuf>,
-    /// Read files that --partial wrote for these nodes and strategy instead of keys; - is standard
-    /// input
+    /// Read files of --partial instead of keys; - is standard input
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = KEY_SOURCES)]
     pub(crate) parts: Vec<PathBuf>,
 }

@@ -15,7 +15,7 @@ pub(crate) struct StrategyArgs {
     pub(crate) strategy: String,
     #[command(flatten)]
     pub(crate) tuning: TuningArgs,
-    /// A file of `hashroute spec write`, which replaces the options for nodes and strategy
+    /// A file of `hashroute spec write`, instead of nodes and strategy
     #[arg(long, value_name = "FILE", conflicts_with_all = SPECIFIED)]
     pub(crate) spec: Option<PathBuf>,
 }
@@ -48,7 +48,7 @@ pub(crate) struct TuningArgs {
     /// The secret key of the hash, for sip: 32 hexadecimal digits
     #[arg(long, value_name = "HEX32")]
     pub(crate) hash_key: Option<String>,
-    /// Two characters, such as {}: hash only the text between the first pair that is not empty
+    /// Two characters, such as {}: hash only what is inside the first pair that is not empty
     #[arg(long, value_name = "PAIR")]
     pub(crate) hash_tag: Option<String>,
     /// Route exactly as a real system does; see `hashroute dialects`

@@ -18,7 +18,7 @@ use crate::units;
 /// The most rows of a table that people see.
 const SHOWN: usize = 30;
 
-/// Plan a change in steps within a budget: which node copies what to which, and deletes it
+/// Plan a change in steps within a budget: what each node copies, receives and deletes
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PlanArgs {

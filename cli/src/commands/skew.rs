@@ -24,7 +24,7 @@ use crate::units;
 const REMEDIES: usize = 10;
 const ROWS: usize = 10;
 
-/// Explain an uneven balance: is it more than chance, which stage causes it, what would help
+/// Explain an uneven balance: is it chance, which stage causes it, what would help
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SkewArgs {

@@ -7,7 +7,7 @@ use hashroute_harness::Measure;
 
 use crate::args::{Counts, KeyArgs, NodeArgs, OutputArgs, StrategyArgs, counts};
 
-/// Check the balance against thresholds and a baseline, for CI; exit with 1 if a check fails
+/// Check the balance against thresholds and a baseline, for CI; exit with 1 on failure
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArgs {

@@ -11,13 +11,13 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ReportArgs {
-    /// Explain why the balance of one strategy or dialect is uneven, instead of comparing
+    /// Explain an uneven balance of one strategy, instead of comparing
     #[arg(long, conflicts_with_all = ["add", "remove", "costs"])]
     pub(crate) skew: bool,
     /// With --skew, also test these numbers of nodes: 8,16 or 2..=128
     #[arg(long, value_name = "LIST", requires = "skew", value_parser = counts)]
     pub(crate) node_counts: Option<Counts>,
-    /// With --skew, a file of `hashroute spec write`, which replaces nodes and strategy
+    /// With --skew, a file of `hashroute spec write`, instead of nodes and strategy
     #[arg(long, value_name = "FILE", requires = "skew", conflicts_with_all = SPECIFIED)]
     pub(crate) spec: Option<PathBuf>,
     /// Also measure times and memory; the page then differs from run to run
@@ -32,7 +32,7 @@ pub(crate) struct ReportArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct PageArgs {
-    /// The file to write, with a name that ends in .html; - is standard output
+    /// The file to write, ending in .html; - is standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) out: PathBuf,
     /// Do not show progress

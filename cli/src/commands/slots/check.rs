@@ -28,7 +28,7 @@ pub(crate) struct CheckCommand {
     /// One key per line, or the keys of one request separated by tabs; - is standard input
     #[arg(value_name = "KEYS-FILE", required_unless_present = "csv")]
     pub(crate) file: Option<PathBuf>,
-    /// A CSV file whose header names the columns: key, and optionally size and requests
+    /// A CSV file with the column key and, optionally, size (in bytes) and requests
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
     pub(crate) csv: Option<PathBuf>,
     #[command(flatten)]
