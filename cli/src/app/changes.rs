@@ -108,5 +108,5 @@ pub(crate) fn note_unseen(beside: &[String]) {
     }
     let shown = beside[..beside.len().min(SHOWN)].join(", ");
     let more = if beside.len() > SHOWN { ", .." } else { "" };
-    eprintln!("note: --to-nodes-file: only members and weights count here, and not: {shown}{more}");
+    eprintln!("note: --to-nodes-file: only names and weights count here; ignored: {shown}{more}");
 }

@@ -16,7 +16,7 @@ pub(crate) fn read(
     path: &Path,
     pool: Option<&str>,
 ) -> Result<Config, Failure> {
-    let wrong = |reason: String| Failure::Input(format!("--config {}: {reason}", path.display()));
+    let wrong = |reason: String| Failure::file("--config", path, reason);
     let bytes = fs::read(path).map_err(|error| wrong(error.to_string()))?;
     // Comments may be in any encoding; that is no reason to refuse the file.
     let text = String::from_utf8_lossy(&bytes);
@@ -31,12 +31,14 @@ pub(crate) fn read(
         let line = text.lines().position(|line| line.contains(part));
         let line = line.map_or_else(String::new, |at| format!("line {}: ", at + 1));
         let part = printable(part);
-        return Err(wrong(format!("{line}{part:?} is not UTF-8")));
+        return Err(wrong(format!(
+            "{line}{part:?} is not UTF-8: expected names in UTF-8"
+        )));
     }
     for unknown in config.unknown() {
         let text = printable(&unknown.text);
         eprintln!(
-            "note: {}, line {}: {text} is unknown here; it may change routes",
+            "note: {}, line {}: unknown to hashroute, may change routes: {text}",
             path.display(),
             unknown.line,
         );

@@ -93,12 +93,12 @@ fn tell_of_hash(schemes: &[&Scheme], args: &TuningArgs) -> Result<(), Failure> {
     };
     if dialects.len() == schemes.len() {
         return Err(Failure::Input(format!(
-            "{option}: a dialect hashes as its system does; expected a strategy beside it"
+            "{option}: a dialect hashes as its system does: expected a strategy to compare, too"
         )));
     }
     let names: Vec<_> = dialects.iter().map(|row| row.name).collect();
     eprintln!(
-        "note: {option}: not of {}, which hash as their systems do",
+        "note: {option}: does not apply to {}, which hash as their systems do",
         names.join(", ")
     );
     Ok(())

@@ -237,13 +237,12 @@ impl<'a> Source<'a> {
             return Err(Failure::Input(format!("{name}: {line}")));
         }
         let more = bad.count - bad.first.len() as u64;
-        let more =
-            (more > 0).then(|| format!("{more} more such lines (--strict makes them an error)"));
+        let more = (more > 0).then(|| format!("{more} more lines (--strict makes them an error)"));
         for line in lines().chain(more) {
             // Standard error may be closed; there is no other place for the message.
             let _ = writeln!(
                 io::stderr(),
-                "passed over: {}",
+                "skipped: {}",
                 printable(&format!("{name}: {line}"))
             );
         }
@@ -266,7 +265,7 @@ impl<'a> Source<'a> {
 
     fn empty(&self) -> Failure {
         let name = self.named();
-        Failure::Input(format!("{name}: no keys, expected at least one"))
+        Failure::Input(format!("{name}: no keys: expected at least one"))
     }
 }
 
@@ -286,7 +285,7 @@ pub(crate) fn tell_limits_of_parts(lists: &[DumpSource]) {
     let limits: BTreeSet<_> = limits.collect();
     limits.iter().take(TOLD).for_each(|limit| note(limit));
     if limits.len() > TOLD {
-        note(&format!("{} more of this kind", limits.len() - TOLD));
+        note(&format!("{} more notes like these", limits.len() - TOLD));
     }
 }
 
@@ -311,7 +310,7 @@ fn check_count(range: &Range<u64>, most: u64) -> Result<(), Failure> {
     match end - start {
         count if count <= most => Ok(()),
         count => Err(Failure::Input(format!(
-            "--range {start}..{end}: {count} keys are more than this should be spent on, expected at most {most}"
+            "--range {start}..{end}: {count} keys are too many: expected at most {most}"
         ))),
     }
 }
@@ -365,7 +364,7 @@ fn refuse_gzip(input: Box<dyn Read>, named: &str) -> io::Result<Box<dyn Read>> {
     if input.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
         let option = named.split(' ').next().unwrap_or_default();
         return Err(io::Error::other(format!(
-            "it is compressed by gzip: expected plain text, as from zcat FILE | hashroute ... {option} -"
+            "compressed by gzip: expected plain text, as from zcat FILE | hashroute ... {option} -"
         )));
     }
     Ok(Box::new(input))
@@ -376,7 +375,11 @@ fn range(text: &str) -> Result<Range<u64>, Failure> {
     let bounds = text
         .split_once("..")
         .and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
-    bounds.filter(|range| range.start < range.end).ok_or_else(|| {
-        Failure::Input(format!("--range {text}: expected A..B, two whole numbers, the first below the second, such as 0..1000"))
-    })
+    bounds
+        .filter(|range| range.start < range.end)
+        .ok_or_else(|| {
+            Failure::Input(format!(
+                "--range {text}: expected A..B with whole numbers A < B, such as 0..1000"
+            ))
+        })
 }

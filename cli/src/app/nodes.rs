@@ -35,7 +35,7 @@ pub(crate) fn counted(count: usize) -> Vec<Node> {
 fn from_list(list: &str) -> Result<Vec<Node>, Failure> {
     if list.is_empty() {
         return Err(Failure::input(
-            "--nodes '': no nodes, expected names such as a,b=2,c",
+            "--nodes '': no nodes: expected names, such as a,b=2,c",
         ));
     }
     let node = |(index, text)| {
@@ -107,12 +107,12 @@ fn csv_node(row: &Rows<&[u8]>) -> Result<Node, String> {
         let text = core::str::from_utf8(row.field(column)?).ok()?.trim();
         (!text.is_empty()).then_some(text)
     };
-    let name = field(0).ok_or("the name is empty: give each node one")?;
+    let name = field(0).ok_or("no name: expected a name for each node")?;
     let weight = match field(1) {
         None => 1,
         Some(text) => text
             .parse::<u32>()
-            .map_err(|_| format!("weight \"{text}\" is not {WEIGHTS}"))?,
+            .map_err(|_| format!("weight \"{text}\": expected {WEIGHTS}"))?,
     };
     let row = Row {
         name: name.into(),
@@ -222,13 +222,13 @@ fn distinct(nodes: &[Node]) -> Result<(), String> {
     for (index, node) in nodes.iter().enumerate() {
         if node.name().is_empty() {
             return Err(format!(
-                "node {} has no name: give each node one",
+                "node {} has no name: expected a name for each node",
                 index + 1
             ));
         }
         if !names.insert(node.name()) {
             return Err(format!(
-                "node \"{}\" is there twice: names are identities, give each node its own",
+                "node \"{}\" is there twice: expected a different name for each node",
                 node.name()
             ));
         }

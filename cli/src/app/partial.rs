@@ -22,14 +22,14 @@ pub(crate) fn check(path: Option<&PathBuf>, keys: Option<&Path>) -> Result<(), F
     if target.is_some() && target == source {
         let path = path.display();
         return Err(Failure::Input(format!(
-            "--partial {path}: the keys come from it, expected another file"
+            "--partial {path}: the keys come from this file: expected another one"
         )));
     }
     output::check(path).map_err(|error| refused(path, &error))
 }
 
 fn refused(path: &Path, error: &io::Error) -> Failure {
-    Failure::Input(format!("--partial {}: {error}", path.display()))
+    Failure::file("--partial", path, error)
 }
 
 /// Reads everything in all files and passes it to `add`. A file without any content is an error.
@@ -44,7 +44,7 @@ pub(crate) fn read_all<T, I: Iterator<Item = Result<T, InputError>>>(
             |error: &dyn Display| Failure::Input(format!("{option}{}: {error}", path.display()));
         let mut papers = read(keys::open(path).map_err(|error| wrong(&error))?).peekable();
         if papers.peek().is_none() {
-            return Err(wrong(&"it is empty: expected what --partial wrote"));
+            return Err(wrong(&"empty: expected a file that --partial wrote"));
         }
         for paper in papers {
             let paper = paper.map_err(|error| wrong(&error))?;

@@ -182,7 +182,7 @@ fn kept(before: &KeyHasher, function: HashFunction) -> Result<KeyHasher, Failure
     let needs_key = function.secret() == Secret::Key128;
     if needs_key && before.function().secret() != Secret::Key128 {
         return Err(Failure::Input(format!(
-            "--to-hash {name}: it takes a secret key, and the hash before has none: expected --to-hash-key, too"
+            "--to-hash {name}: no secret key to keep: expected --to-hash-key, too"
         )));
     }
     let after = before.clone().with_function(function);
@@ -192,14 +192,14 @@ fn kept(before: &KeyHasher, function: HashFunction) -> Result<KeyHasher, Failure
             value,
             expected,
         } => Failure::Input(format!(
-            "--to-hash {name}: {option} {value:?} cannot stay: expected {expected}"
+            "--to-hash {name}: the {option} {value:?} cannot stay: expected {expected}"
         )),
         other => other.into(),
     })?;
     let back = after.clone().with_function(before.function());
     if back.ok().as_ref() != Some(before) {
         eprintln!(
-            "note: --to-hash {name}: it takes {}; what else the hash before had is left out",
+            "note: --to-hash {name}: takes {}; the rest of the hash before is dropped",
             function.secret()
         );
     }

@@ -40,7 +40,7 @@ impl Choice {
         };
         if !args.tuning.set.is_empty() {
             return Err(Failure::input(
-                "--set: the configuration says all; expected --config or --set, not both",
+                "--set: the configuration has all parameters: expected --config or --set, not both",
             ));
         }
         let config = config::read(choice.scheme, path, nodes.pool.as_deref())?;
@@ -358,7 +358,7 @@ pub(crate) fn key_bytes(option: &str, text: &str) -> Result<[u8; 16], Failure> {
     number.map(u128::to_be_bytes).ok_or_else(|| {
         let count = text.chars().count();
         Failure::Input(format!(
-            "{option}: expected 32 hexadecimal digits, which are 16 bytes; got {count} characters"
+            "{option}: expected 32 hexadecimal digits (16 bytes), found {count} characters"
         ))
     })
 }

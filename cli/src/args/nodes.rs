@@ -82,7 +82,9 @@ pub(crate) fn counts(text: &str) -> Result<Counts, String> {
             }
         }
         if counts.len() > MAX_COUNTS {
-            return Err(format!("expected up to {MAX_COUNTS} numbers of nodes"));
+            return Err(format!(
+                "too many: expected at most {MAX_COUNTS} numbers of nodes"
+            ));
         }
     }
     Ok(Counts {
@@ -100,16 +102,16 @@ pub(crate) fn parse(text: &str) -> Result<Node, String> {
         return Ok(named(name)?.with_weight(weight));
     }
     if weight.parse::<f64>().is_ok() {
-        return Err(format!("weight \"{weight}\" is not {WEIGHTS}"));
+        return Err(format!("weight \"{weight}\": expected {WEIGHTS}"));
     }
     Err(format!(
-        "\"{weight}\" is not a weight: after the last '=' comes {WEIGHTS}; a name with '=' in it needs one too, such as \"{text}=1\""
+        "\"{weight}\" is no weight: expected {WEIGHTS} after the last '='; a name with '=' needs a weight, too, such as \"{text}=1\""
     ))
 }
 
 fn named(name: &str) -> Result<Node, String> {
     if name.is_empty() {
-        return Err("a node without a name: expected NAME or NAME=WEIGHT".into());
+        return Err("no name: expected NAME or NAME=WEIGHT".into());
     }
     Ok(Node::new(name))
 }

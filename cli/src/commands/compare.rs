@@ -252,10 +252,10 @@ fn refusal(row: &Row) -> Option<String> {
 }
 
 const LEGEND: &str = "\
-peers share: what two processes must have in common to send every key to the same node.
+peers share: what two processes must share to send every key to the same node.
 cv, max/mean: how uneven the nodes are: stddev / mean, and the most loaded / mean.
-moved: keys that moved, relative to the minimum possible; excess: moved in vain, of all keys.
-by chance: what an ideal router would show on these keys. That much is noise, at any strategy.
-route, batch: ns to hash and route a key, alone and 1024 at a time; alloc: allocations for it.
-build, change: time to make the router, and for one node to join or leave it; heap: its memory.
-refused: the strategy cannot do it; the reason stands below.";
+moved: keys that moved, relative to the minimum possible; excess: share of all keys moved in vain.
+by chance: what an ideal router would give on these keys. That much is noise, for any strategy.
+route, batch: ns to hash and route a key, alone or 1024 at a time; alloc: allocations per lookup.
+build, change: time to build the router, and to add or remove one node; heap: its memory.
+refused: the strategy cannot make this change; the reason is below.";

@@ -36,8 +36,8 @@ pub(crate) struct DiffArgs {
 }
 
 const EXAMPLES: &str = "\
-Exact where the structure tells: ring and maglev, slots and modulo, with one hash function. Else
-from a sample of keys, or for the keys given. What is not said of the second set-up stays.
+Exact between ring and maglev, and between slots and modulo, with one hash function. Otherwise
+estimated from a sample of keys, or counted for the keys given. What no --to option changes stays.
 
 Examples:
   hashroute diff --nodes a,b,c --add d=2
@@ -62,7 +62,7 @@ fn answer(args: &DiffArgs, before: &dyn Router, after: &dyn Router) -> Result<Di
     drop(progress);
     if args.ranges && diff.basis() != Basis::Hashes {
         return Err(Failure::input(
-            "--ranges: only hashes have ranges, of ring and maglev, or of slots and modulo, with one hash function for both and no keys given",
+            "--ranges: these set-ups have no hash ranges to compare: expected ring and maglev, or slots and modulo, with one hash function and without keys",
         ));
     }
     Ok(diff)

@@ -42,8 +42,8 @@ pub(crate) struct ExplainArgs {
 }
 
 const EXAMPLES: &str = "\
-Keys of a file or template are those that are on the nodes already: they count where a strategy
-keeps loads (bounded).
+Keys of a file or template are keys that are already on the nodes. They count for strategies that
+keep loads (bounded).
 
 Examples:
   hashroute explain --nodes a,b=2,c user:1

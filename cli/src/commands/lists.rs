@@ -46,8 +46,8 @@ pub(crate) fn strategies(args: &StrategiesArgs) -> Result<(), Failure> {
             .flat_map(|row| param_rows(row.name, row.params)),
     );
     let legend = format!(
-        "peers share: what two processes must have in common to send every key to the same node.\n\
-         excess: the keys that a change of one node may move beside those it must, at {NODES} nodes.\n\
+        "peers share: what two processes must share to send every key to the same node.\n\
+         excess: the share of keys that a change of one node may move beyond the minimum, with {NODES} nodes.\n\
          A parameter is set with --set, as in --set points=100."
     );
     Report::of(table)?
@@ -130,7 +130,7 @@ pub(crate) fn dialects(args: &DialectsArgs) -> Result<(), Failure> {
     let rows = compat::ALL.iter();
     let params = params.with_rows(rows.flat_map(|row| param_rows(row.name, row.params)));
     let legend = "\
-         proof: recorded means equal to recorded answers of the running program, to all of them.\n\
+         proof: recorded means verified against recorded answers of the running program.\n\
          file: whether --config takes the system's own configuration file.\n\
          An option is set with --set, as in --dialect nginx --set method=hash.";
     Report::of(table)?
@@ -170,9 +170,9 @@ pub(crate) fn hashes(args: &HashesArgs) -> Result<(), Failure> {
     ]);
     let table = table.with_rows(HashFunction::ALL.iter().map(|&function| hash_row(function)));
     let legend = "\
-         seed or key: what --hash-seed or --hash-key give it.\n\
-         even: whether similar keys get unlike values over all 64 bits; the others are mixed before they\n\
-         are compared, which makes the most of a narrow value but adds none.";
+         seed or key: what the hash takes from --hash-seed or --hash-key.\n\
+         even: whether similar keys get very different values over all 64 bits. Values of the other functions\n\
+         are mixed first; mixing spreads a narrow value, but adds no information.";
     Report::of(table)?
         .with_text(legend.lines())
         .print(args.output.format)

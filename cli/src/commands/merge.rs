@@ -24,7 +24,7 @@ pub(crate) struct MergeArgs {
 }
 
 const EXAMPLES: &str = "\
-Counts of parts add up to those of the whole, exactly, when every part was routed in the same way.
+The counts of parts add up exactly to the counts of the whole, if all parts were routed the same way.
 
 Examples:
   hashroute balance --count 60 --keys part-1.txt --partial part-1.counts
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<(), Failure> {
             balance::finish(&sum, &args.partial, &args.output)
         }
         _ => Err(Failure::input(
-            "no keys in any of these files, expected at least one",
+            "no keys in any of these files: expected at least one",
         )),
     }
 }

@@ -36,7 +36,7 @@ Examples:
   hashroute balance --count 60 --keys keys.txt
   hashroute remap --nodes a,b,c --add d
 
-Exit codes: 0 done, 1 a check did not hold, 2 usage or bad input.";
+Exit codes: 0 done, 1 a check did not hold, 2 bad usage or input.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

@@ -83,7 +83,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
             Some(one) => one,
             None => {
                 return Err(Failure::Input(format!(
-                    "--step {number}: the plan has {}, expected one of them, from 1",
+                    "--step {number}: no such step: the plan has {}, counted from 1",
                     units::counted(steps.len() as u64, "step")
                 )));
             }

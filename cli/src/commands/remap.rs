@@ -25,7 +25,7 @@ pub(crate) struct RemapArgs {
 }
 
 const EXAMPLES: &str = "\
-Changes are applied in the order in which they stand on the command line.
+Changes are applied in the order in which they are typed.
 
 Examples:
   hashroute remap --nodes a,b,c --add d=2

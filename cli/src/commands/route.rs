@@ -35,8 +35,8 @@ pub(crate) struct RouteArgs {
 }
 
 const EXAMPLES: &str = "\
-A line is KEY TAB NODE; with --replicas, all nodes separated by tabs. Where a strategy keeps
-loads (bounded), each key counts for those after it.
+A line is KEY TAB NODE; with --replicas, all nodes, separated by tabs. If a strategy keeps loads
+(bounded), each key counts for the keys after it.
 
 Examples:
   hashroute route --nodes a,b=2,c user:1 user:2

@@ -86,7 +86,7 @@ fn gather(args: &SkewArgs, name: &str, router: &dyn Router) -> Result<Option<Evi
     };
     let empty = part.evidence.total().keys == 0;
     let Some(path) = partial else {
-        let none = "--parts: no keys in any of these files, expected at least one";
+        let none = "--parts: no keys in any of these files: expected at least one";
         return if empty {
             Err(Failure::input(none))
         } else {

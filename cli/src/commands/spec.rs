@@ -11,7 +11,7 @@ use crate::app::changes;
 use crate::app::files;
 use crate::app::strategy::Choice;
 use crate::args::{ChangeArgs, NodeArgs, OutputArgs, StrategyArgs};
-use crate::failure::Failure;
+use crate::failure::{Asked, Failure};
 use crate::output::{self, Cell, Column, Format, Report, Table};
 use crate::units;
 
@@ -24,8 +24,8 @@ pub(crate) struct SpecArgs {
 }
 
 const EXAMPLES: &str = "\
-FILE is TOML or JSON as `write` prints it; - is standard input. It holds the secret key of a keyed
-hash. Other commands take it as --spec FILE.
+FILE is TOML or JSON as `write` prints it; - is standard input. It contains the secret key of a
+keyed hash. Other commands read it with --spec FILE.
 
 Examples:
   hashroute spec write --nodes a,b=2,c --strategy maglev > spec.toml
@@ -129,7 +129,7 @@ fn check(args: &CheckArgs) -> Result<(), Failure> {
     report(&spec, &*router)?.print(args.output.format)?;
     match args.fingerprint {
         Some(wanted) if wanted != found => Err(Failure::Check(format!(
-            "the fingerprint is {}, not {}: peers with it may send keys to other nodes",
+            "fingerprint {}: expected {}; peers that differ may send a key to different nodes",
             hex(found),
             hex(wanted)
         ))),
@@ -215,7 +215,7 @@ fn fingerprints(args: &FingerprintArgs) -> Result<(), Failure> {
     match rows.iter().find(|(print, _)| *print != rows[0].0) {
         None => Ok(()),
         Some((_, file)) => Err(Failure::Check(format!(
-            "{} and {file} differ: peers with them may send keys to other nodes",
+            "{} and {file} differ: peers with different specs may send a key to different nodes",
             rows[0].1
         ))),
     }
@@ -231,13 +231,14 @@ fn write(args: &WriteArgs) -> Result<(), Failure> {
             Error::Capacity {
                 what: Limit::Epochs,
                 ..
-            } => Failure::Input(format!("--spec: {error}")),
+            } => Asked::At("--spec".into()).refused(error),
             _ => choice.refusal(error),
         })?;
     }
     if let Some(epoch) = args.epoch {
-        let wrong = |error| Failure::Input(format!("--epoch {epoch}: {error}"));
-        spec = spec.with_epoch(epoch).map_err(wrong)?;
+        let asked = Asked::At(format!("--epoch {epoch}"));
+        let changed = spec.with_epoch(epoch);
+        spec = changed.map_err(|error| asked.refused(error))?;
     }
     print(&spec, args.to)
 }

@@ -383,7 +383,7 @@ fn node_counts_are_compared_by_number() {
 
 const BAD: &str = r"
 check --range 0..9 => no threshold | --max-cv | --max-over-mean | --max-empty | --max-top | --significance | --max-moved
-check --range 0..9 --max-cv -1 => --max-cv | from 0
+check --range 0..9 --max-cv -1 => --max-cv | at least 0
 check --range 0..9 --max-cv NaN => --max-cv | number
 check --range 0..9 --max-empty 1.5 => --max-empty | 1.5
 check --range 0..9 --max-top 0.2 => --max-top | SHARE@N
@@ -402,8 +402,8 @@ check --range 0..9 --max-cv 1 --baseline DIR/no-such.json => --baseline | no-suc
 check --range 0..9 --max-cv 1 --baseline DIR => --baseline | os error
 check --range 0..9 --max-cv 1 --baseline DIR/not.json => --baseline | not a baseline | --save-baseline
 check --range 0..9 --max-cv 1 --baseline DIR/cut.json => --baseline | not a baseline
-check --range 0..9 --max-cv 1 --baseline DIR/later.json => --baseline | form 2 | expected 1
-check --range 0..9 --max-cv 1 --baseline DIR/field.json => --baseline | surprise
+check --range 0..9 --max-cv 1 --baseline DIR/later.json => --baseline | format 2 | expected 1
+check --range 0..9 --max-cv 1 --baseline DIR/baseline-field.json => --baseline | surprise
 check --range 0..9 --max-cv 1 --junit DIR/no/such.xml => --junit | such.xml | os error
 check --range 0..9 --max-cv 9 --save-baseline DIR/no/such.json => --save-baseline | os error
 check --range 0..9 --nodes a=0 --max-cv 1 => nothing to check | no node has weight
@@ -419,7 +419,7 @@ fn every_bad_option_of_check_has_one_clear_message() {
         good.replace("\"hashroute_baseline\":1", "\"hashroute_baseline\":2"),
     );
     file(
-        "field.json",
+        "baseline-field.json",
         good.replace("\"pool\":null", "\"pool\":null,\"surprise\":1"),
     );
     check_messages(BAD);

@@ -111,7 +111,7 @@ fn bad_lines_of_a_dump_are_skipped_and_reported() {
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{errors}");
         assert!(
-            errors.contains("passed over: ") && errors.contains("line 2: "),
+            errors.contains("skipped: ") && errors.contains("line 2: "),
             "{errors}"
         );
         let strict = run(&format!("{line} --strict"));

@@ -60,13 +60,13 @@ route --count -1 k => --count | -1 | from 1 to
 route --count many k => --count | many | whole number
 route --count 4000000000 k => --count | 1000000
 route --nodes '' k => --nodes | no nodes | a,b=2,c
-route --nodes a,,b k => --nodes | entry 2 | without a name
-route --nodes =2 k => --nodes | without a name
+route --nodes a,,b k => --nodes | entry 2 | no name
+route --nodes =2 k => --nodes | no name
 route --nodes a,b,a k => --nodes | "a" | twice
 route --nodes a=1.5 k => --nodes | 1.5 | whole number
 route --nodes a=-1 k => --nodes | -1 | from 0
 route --nodes a=4294967296 k => --nodes | 4294967296 | 4294967295
-route --nodes a=b k => --nodes | "b" is not a weight | a=b=1
+route --nodes a=b k => --nodes | "b" is no weight | a=b=1
 route --nodes a --count 3 k => --nodes | --count
 route --nodes-file DIR/missing.csv k => --nodes-file | missing.csv | os error
 route --nodes-file DIR/weight.csv k => weight.csv | line 7 | 1.5 | whole number
@@ -75,7 +75,7 @@ route --nodes-file DIR/fields.csv k => fields.csv | line 3 | 3 fields | expected
 route --nodes-file DIR/column.csv k => wieght | name,weight,zone,rack
 route --nodes-file DIR/nameless.csv k => no column "name"
 route --nodes-file DIR/empty.csv k => no nodes
-route --nodes-file DIR/blank.csv k => line 2 | name is empty
+route --nodes-file DIR/blank.csv k => line 2 | no name
 route --nodes-file DIR/twice.csv k => "a" | twice
 route --nodes-file DIR/binary.csv k => line 3 | UTF-8
 route --nodes-file DIR/lines.csv k => line 5 | "x" | whole number
@@ -169,13 +169,13 @@ merge DIR/missing => missing | os error
 skew --parts DIR/missing => --parts | missing | os error
 merge => FILE
 merge DIR/missing.counts => missing.counts | os error
-merge DIR/none.txt => it is empty
+merge DIR/none.txt => none.txt: empty
 merge DIR/size.csv => size.csv | line 1 | --partial
 explain --range 0..18446744073709551615 k => --range | at most
 balance --keys a --csv b => --keys | --csv
 balance --keys a --range 0..5 => --keys | --range
 route --keys a k => --keys | KEY
-route --replicas 0 k => --replicas | from 1; all nodes are the most there can be
+route --replicas 0 k => --replicas | from 1; more than the number of nodes
 route --spread moon k => moon | zones
 explain => KEY
 # Changes.

@@ -326,7 +326,7 @@ fn bad_lines_are_skipped_and_reported() {
             text.contains(&least.to_string()) || text.lines().count() == least,
             "{text}"
         );
-        for said in ["line 10: ", "line 50: ", "5 more such lines", "--strict"] {
+        for said in ["line 10: ", "line 50: ", "5 more lines", "--strict"] {
             assert!(told.contains(said), "{line}: {told}");
         }
         assert!(!told.contains("line 60: "), "{told}");

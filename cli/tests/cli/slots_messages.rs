@@ -30,7 +30,7 @@ slots show DIR/slots-bad.txt => TABLE | line 1
 slots show DIR/slots-binary.txt => TABLE | line 2 is not UTF-8
 slots plan DATA/nodes_stable.txt => nothing to plan | --add | --even | --finish
 slots plan DATA/nodes_migrating.txt --even => 1 slot is on the move | --finish
-slots plan DATA/nodes_stable.txt --add 127.0.0.1:27004 => --add | no primary
+slots plan DATA/nodes_stable.txt --add 127.0.0.1:27004 => --add | a replica | expected a primary
 slots plan DATA/nodes_stable.txt --add n4=0 => --add n4=0 | at least 1
 slots plan DATA/nodes_stable.txt --add n4=x => --add n4=x | whole number
 slots plan DATA/nodes_stable.txt --add n4@nowhere => --add n4@nowhere | HOST:PORT
@@ -38,15 +38,15 @@ slots plan DATA/nodes_stable.txt --add 'two words' => --add two words | HOST:POR
 slots plan DATA/nodes_stable.txt --add 'two words@h:1' => --add two words@h:1 | id
 slots plan DATA/nodes_stable.txt --add @10.0.0.4:6379 => --add | name
 slots plan DATA/nodes_stable.txt --add n4@h:1 --add n4@h:1 => --add n4@h:1 | already
-slots plan DATA/nodes_stable.txt --add fac8 => --add fac8 | no node of the table | ID@HOST:PORT
+slots plan DATA/nodes_stable.txt --add fac8 => --add fac8 | neither a node of the table | ID@HOST:PORT
 slots plan DATA/nodes_stable.txt --add 10.0.0.4: => --add 10.0.0.4: | HOST:PORT
-slots plan DATA/nodes_stable.txt --add n4@127.0.0.1:27001 => --add n4@127.0.0.1:27001 | that is where fac98630
-slots plan DATA/nodes_stable.txt --add n4@127.0.0.1:027001 => that is where fac98630
-slots plan DATA/nodes_stable.txt --add n4@h:1 --add n5@h:01 => --add n5@h:01 | that is where n4
-slots plan DIR/slots-twins.txt --add node-a@10.0.0.9:1 => --add node-a@10.0.0.9:1 | has it at 10.0.0.1:1
-slots plan DATA/nodes_stable.txt --remove n4 => --remove n4 | no such node | host:port
-slots plan DATA/nodes_stable.txt --remove fac => --remove fac | no such node | 4
-slots plan DATA/nodes_stable.txt --remove fac9 --weight fac9=2 => --weight fac9=2 | --remove already
+slots plan DATA/nodes_stable.txt --add n4@127.0.0.1:27001 => --add n4@127.0.0.1:27001 | belongs to fac98630
+slots plan DATA/nodes_stable.txt --add n4@127.0.0.1:027001 => belongs to fac98630
+slots plan DATA/nodes_stable.txt --add n4@h:1 --add n5@h:01 => --add n5@h:01 | belongs to n4
+slots plan DIR/slots-twins.txt --add node-a@10.0.0.9:1 => --add node-a@10.0.0.9:1 | has this node at 10.0.0.1:1
+slots plan DATA/nodes_stable.txt --remove n4 => --remove n4 | not in the table | host:port
+slots plan DATA/nodes_stable.txt --remove fac => --remove fac | not in the table | 4
+slots plan DATA/nodes_stable.txt --remove fac9 --weight fac9=2 => --weight fac9=2 | already named by --remove
 slots plan DATA/nodes_stable.txt --weight fac9 => --weight fac9 | NODE=WEIGHT
 slots plan DATA/nodes_stable.txt --weight fac9=-1 => -1 | whole number
 slots plan DATA/nodes_stable.txt --weight fac9=0 --weight 5559=0 --weight f74f=0 => weights | at least one primary
@@ -73,7 +73,7 @@ slots plan DATA/nodes_stable.txt --even --loads DIR/slots-twice.csv => --loads |
 slots plan DATA/nodes_stable.txt --even --loads DIR/slots-load.csv => --loads | line 2 | whole number
 slots plan DATA/nodes_stable.txt --even --loads DIR/slots-half.csv => --loads | no column "load"
 slots plan DATA/nodes_stable.txt --even --loads DIR/slots-keys.csv --by bytes => --loads | "size" | --by bytes
-slots plan DATA/nodes_stable.txt --add 10.0.0.4:6379 --commands classic => id is not known | ID@10.0.0.4:6379
+slots plan DATA/nodes_stable.txt --add 10.0.0.4:6379 --commands classic => the id is unknown | ID@10.0.0.4:6379
 slots plan DATA/nodes_stable.txt --add n4@h:1 --commands magic => magic | classic | atomic
 slots plan DATA/nodes_stable.txt --add n4@h:1 --commands classic --format csv => --format | table or json
 slots plan DATA/nodes_stable.txt --add n4@h:1 --commands classic --batch 0 => --batch

@@ -73,7 +73,7 @@ pub(super) struct LimitArgs {
 }
 
 const EXAMPLES: &str = "\
-A figure that equals its limit holds. Exit codes: 0 all hold, 1 some do not, 2 bad input.
+A figure that equals its limit holds. Exit codes: 0 all checks hold, 1 a check failed, 2 bad input.
 
 Examples:
   hashroute check --strategy maglev --count 60 --keys keys.txt --max-over-mean 1.05
@@ -111,20 +111,21 @@ pub(super) struct Top {
 fn amount(text: &str) -> Result<f64, String> {
     let amount = text.parse::<f64>().ok();
     let amount = amount.filter(|amount| amount.is_finite() && *amount >= 0.0);
-    amount.ok_or_else(|| "expected a number from 0 up".into())
+    amount.ok_or_else(|| "expected a number of at least 0".into())
 }
 
 /// Parses a p-value that another one can be below.
 fn chance(text: &str) -> Result<f64, String> {
     let chance = share(text)?;
     let can_fail = Some(chance).filter(|chance| *chance > 0.0);
-    can_fail.ok_or_else(|| "no p is below 0, so this never fails: expected more".into())
+    can_fail
+        .ok_or_else(|| "no p-value is below 0, so this never fails: expected more than 0".into())
 }
 
 /// Parses the name of a file; standard output is taken by the table.
 fn file(text: &str) -> Result<PathBuf, String> {
     match text {
-        "-" => Err("standard output is taken by the figures: expected the name of a file".into()),
+        "-" => Err("standard output has the table: expected the name of a file".into()),
         _ => Ok(text.into()),
     }
 }
@@ -146,7 +147,7 @@ fn top(text: &str) -> Result<Top, String> {
     });
     let top: Top = parsed.ok_or("expected SHARE@N, such as 0.2@3 or 20%@3")?;
     if top.share >= 1.0 {
-        return Err("no share is above 100%, so this never fails: expected less".into());
+        return Err("no share is above 100%, so this never fails: expected less than 100%".into());
     }
     Ok(top)
 }

@@ -123,13 +123,13 @@ impl Consumer for Fingerprint {
 }
 
 pub(super) fn read(path: &Path) -> Result<Baseline, Failure> {
-    let wrong = |reason: String| Failure::Input(format!("--baseline {}: {reason}", path.display()));
+    let wrong = |reason: String| Failure::file("--baseline", path, reason);
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
     let read = file.take(MOST + 1).read_to_end(&mut bytes);
     read.map_err(|error| wrong(error.to_string()))?;
     if bytes.len() as u64 > MOST {
-        return Err(wrong(format!("over {MOST} bytes, which no baseline has")));
+        return Err(wrong(format!("too long: expected at most {MOST} bytes")));
     }
     parse(&bytes).map_err(wrong)
 }
@@ -147,7 +147,7 @@ fn parse(bytes: &[u8]) -> Result<Baseline, String> {
     let Version { version } = serde_json::from_slice(bytes).map_err(wrong)?;
     if version != VERSION {
         return Err(format!(
-            "a baseline of form {version}: expected {VERSION}, which this version of hashroute writes"
+            "format {version}: expected {VERSION}, the format of this version of hashroute"
         ));
     }
     serde_json::from_slice(bytes).map_err(wrong)
@@ -167,8 +167,7 @@ impl Baseline {
 
     pub(super) fn write(&self, path: &Path) -> Result<(), Failure> {
         let json = serde_json::to_vec(self)?;
-        fs::write(path, json)
-            .map_err(|error| Failure::Input(format!("--save-baseline {}: {error}", path.display())))
+        fs::write(path, json).map_err(|error| Failure::file("--save-baseline", path, error))
     }
 
     /// Returns the result to compare with: the one for as many nodes, or if both sides have only
@@ -188,12 +187,15 @@ impl SetUp {
         for (file, option) in [(&self.config, "--config"), (&self.spec, "--spec")] {
             if file.is_some() {
                 return Err(format!(
-                    "its nodes came from a {option}, which a baseline does not hold"
+                    "its nodes come from {option}, and a baseline does not hold them"
                 ));
             }
         }
         if self.has_hash_key && hash_key.is_none() {
-            return Err("it was made with a --hash-key, which a baseline does not hold".into());
+            return Err(
+                "it has a secret hash key, and a baseline does not hold it: expected --hash-key"
+                    .into(),
+            );
         }
         let tuning = TuningArgs {
             set: self.set.clone(),
@@ -224,7 +226,7 @@ impl SetUp {
         }
         if end.checked_sub(start) != Some(keys.len() as u64) {
             return Err(format!(
-                "the template is another one, and made {} keys; there are {} now",
+                "its template made {} keys, but this run has {}",
                 before.count,
                 keys.len()
             ));

@@ -119,7 +119,9 @@ impl Comparison {
 }
 
 fn unknown(reason: &str) -> Failure {
-    Failure::Input(format!("--max-moved: what moved cannot be told: {reason}"))
+    Failure::Input(format!(
+        "--max-moved: the number of moved keys is unknown: {reason}"
+    ))
 }
 
 fn check(limit: f64, nodes: usize, remap: &Remap) -> Check {

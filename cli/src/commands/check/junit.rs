@@ -12,7 +12,7 @@ use super::report::shown;
 use crate::failure::Failure;
 
 pub(super) fn write(path: &Path, strategy: &str, findings: &Findings) -> Result<(), Failure> {
-    let wrong = |reason: String| Failure::Input(format!("--junit {}: {reason}", path.display()));
+    let wrong = |reason: String| Failure::file("--junit", path, reason);
     let xml = report(strategy, findings).to_string();
     let xml = xml.map_err(|error| wrong(error.to_string()))?;
     fs::write(path, xml).map_err(|error| wrong(error.to_string()))

@@ -56,7 +56,7 @@ pub(super) fn refuse_none(args: &CheckArgs, limits: &[Limit]) -> Result<(), Fail
         return Ok(());
     }
     Err(Failure::input(
-        "no threshold: expected --max-cv, --max-over-mean, --max-empty, --max-top, --significance, or --max-moved with --baseline (or --save-baseline to begin with)",
+        "no threshold: expected --max-cv, --max-over-mean, --max-empty, --max-top, --significance, or --max-moved with --baseline (or --save-baseline to start one)",
     ))
 }
 
@@ -95,7 +95,7 @@ pub(super) fn measured<'b>(
             None if measures.is_empty() => {}
             None => {
                 return Err(Failure::Input(format!(
-                    "--measure {measure}: the keys come without {measure}, expected a --csv with a column size or requests, or --memkeys or --metadump for bytes"
+                    "--measure {measure}: unknown for these keys: expected --csv with a column size or requests, or --memkeys or --metadump for bytes"
                 )));
             }
         }

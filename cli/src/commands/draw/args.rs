@@ -122,7 +122,7 @@ pub(crate) struct PictureArgs {
 }
 
 const RING: &str = "\
-Works for rings and the dialects of rings. Up to 400 tokens are drawn one by one.
+Works for rings and for dialects that use rings. Up to 400 points are drawn one by one.
 
 Examples:
   hashroute draw ring --count 4 --set points=8 --add node-4 --out ring.svg

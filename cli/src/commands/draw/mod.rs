@@ -76,7 +76,7 @@ fn bars(args: &BalanceCommand) -> Result<(), Failure> {
     };
     let picture = plot::bars(&balance, measure).map_err(|_| {
         Failure::Input(format!(
-            "--by {measure}: not known of these keys, expected --csv with that column"
+            "--by {measure}: unknown for these keys: expected --csv with that column"
         ))
     })?;
     out::write(&picture, &args.picture)

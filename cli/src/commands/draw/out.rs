@@ -26,7 +26,7 @@ pub(super) fn check(args: &PictureArgs) -> Result<(), Failure> {
     match args.scale {
         Some(scale) if kind != Kind::Png => {
             return Err(Failure::Input(format!(
-                "--scale {scale}: an SVG has no pixels, expected --out with a name that ends in .png"
+                "--scale {scale}: an SVG has no pixels: expected --out with a name that ends in .png"
             )));
         }
         _ if kind == Kind::Stdout => return Ok(()),
@@ -49,7 +49,7 @@ pub(super) fn write(picture: &Picture, args: &PictureArgs) -> Result<(), Failure
 }
 
 fn refused(args: &PictureArgs, why: &dyn Display) -> Failure {
-    Failure::Input(format!("--out {}: {why}", args.out.display()))
+    Failure::file("--out", &args.out, why)
 }
 
 fn kind(args: &PictureArgs) -> Result<Kind, Failure> {
@@ -65,7 +65,7 @@ fn kind(args: &PictureArgs) -> Result<Kind, Failure> {
         Some("png") if cfg!(feature = "png") => Ok(Kind::Png),
         Some("png") => Err(refused(
             args,
-            &"this program was built without PNG: expected .svg, or a build with --features cli,png",
+            &"built without PNG: expected .svg, or a build with --features png",
         )),
         _ => Err(refused(
             args,
@@ -76,17 +76,13 @@ fn kind(args: &PictureArgs) -> Result<Kind, Failure> {
 
 #[cfg(feature = "png")]
 fn png(picture: &Picture, scale: f32) -> Result<Vec<u8>, Failure> {
-    use hashroute::Error;
+    use crate::failure::Asked;
 
-    picture.png(scale).map_err(|error| match error {
-        Error::Parameter { expected, .. } => {
-            Failure::Input(format!("--scale {scale}: expected {expected}"))
-        }
-        other => other.into(),
-    })
+    let asked = Asked::Option(format!("--scale {scale}"));
+    picture.png(scale).map_err(|error| asked.refused(error))
 }
 
 #[cfg(not(feature = "png"))]
 fn png(_: &Picture, _: f32) -> Result<Vec<u8>, Failure> {
-    Err(Failure::input("--out: this program was built without PNG"))
+    Err(Failure::input("--out: built without PNG: expected .svg"))
 }

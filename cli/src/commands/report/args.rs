@@ -41,7 +41,7 @@ pub(crate) struct PageArgs {
 }
 
 const EXAMPLES: &str = "\
-The page needs no network and no script, and holds its figures as JSON too.
+The page needs no network and no script. It also holds its figures as JSON.
 
 Examples:
   hashroute report --out report.html

@@ -34,7 +34,7 @@ fn check(args: &PageArgs) -> Result<(), Failure> {
     if args.out.as_os_str() == "-" {
         return Ok(());
     }
-    let wrong = |why: String| Failure::Input(format!("--out {}: {why}", args.out.display()));
+    let wrong = |why: String| Failure::file("--out", &args.out, why);
     if extension.is_some_and(|name| name == "html" || name == "htm") {
         return output::check(&args.out).map_err(|error| wrong(error.to_string()));
     }
@@ -47,6 +47,5 @@ fn write(page: &str, path: &Path) -> Result<(), Failure> {
         out.write_all(page.as_bytes())?;
         return Ok(out.flush()?);
     }
-    fs::write(path, page)
-        .map_err(|error| Failure::Input(format!("--out {}: {error}", path.display())))
+    fs::write(path, page).map_err(|error| Failure::file("--out", path, error))
 }

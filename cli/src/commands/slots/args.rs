@@ -41,8 +41,8 @@ pub(crate) struct SimulateCommand {
 }
 
 const EXAMPLES: &str = "\
-One command in two is for a slot that is on the move just then. Exit code 1: a key was lost,
-served twice or out of reach.
+Half of the commands use the slot that is moving. Exit code 1: a key was lost, served twice or out
+of reach.
 
 Examples:
   hashroute slots simulate

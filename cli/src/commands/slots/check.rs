@@ -41,7 +41,7 @@ pub(crate) struct CheckCommand {
 }
 
 const EXAMPLES: &str = "\
-Shares are judged from two lines on. One slot is always on one node, whatever moves.
+Shares are checked if there are at least two lines. One slot is always on one node.
 
 Examples:
   hashroute slots check keys.txt
@@ -114,8 +114,7 @@ impl Found {
     }
 
     fn read_lines(&mut self, path: &Path) -> Result<(), Failure> {
-        let wrong =
-            |problem: String| Failure::Input(format!("KEYS-FILE {}: {problem}", path.display()));
+        let wrong = |problem: String| Failure::file("KEYS-FILE", path, problem);
         let mut input = keys::open(path).map_err(|error| wrong(error.to_string()))?;
         let mut line = Vec::new();
         loop {
@@ -127,7 +126,7 @@ impl Found {
             self.group(line.strip_suffix(b"\n").unwrap_or(&line));
         }
         if self.keys == 0 {
-            return Err(wrong("no keys, expected at least one".into()));
+            return Err(wrong("no keys: expected at least one".into()));
         }
         Ok(())
     }
@@ -181,7 +180,7 @@ impl Found {
         let mut failures = Vec::new();
         if self.cross > limits.max_cross {
             failures.push(format!(
-                "{} into several slots: give their keys the same {{tag}} (--max-cross {})",
+                "{} into several slots: expected their keys to share a {{tag}} (--max-cross {})",
                 units::counted(self.cross, "group")
                     + if self.cross == 1 { " falls" } else { " fall" },
                 limits.max_cross

@@ -42,7 +42,7 @@ impl Wanted {
             let (id, weight) = wanted.one(option, word).map_err(told)?;
             if let Some(before) = said.insert(id.clone(), option) {
                 return Err(told(format!(
-                    "named by --{before} already: say one thing of a node"
+                    "already named by --{before}: expected each node once"
                 )));
             }
             wanted.weights.insert(id, weight);
@@ -59,20 +59,20 @@ impl Wanted {
             _ => return Err("no weight: expected NODE=WEIGHT".into()),
         };
         if option == "add" && weight == 0 {
-            return Err("weight 0 takes nothing: expected at least 1".into());
+            return Err("weight 0: expected at least 1".into());
         }
         let Some(node) = self.find(name)? else {
             if option != "add" {
-                return Err("no such node in the table: expected an id, its first 4 or more characters, or host:port".into());
+                return Err("not in the table: expected an id, its first 4 or more characters, or host:port".into());
             }
             return Ok((self.join(name)?, weight));
         };
         let id = node.id().to_owned();
         if node.role() != Role::Primary {
-            return Err("no primary: only primaries have slots".into());
+            return Err("a replica has no slots: expected a primary".into());
         }
         if weight > 0 && node.flags().failed {
-            return Err("it failed: expected a primary that works".into());
+            return Err("failed: expected a primary that works".into());
         }
         Ok((id, weight))
     }
@@ -86,7 +86,10 @@ impl Wanted {
             return table::find(&self.table, name);
         };
         if node.address().is_known() && !table::is_at(node, &address(endpoint)?) {
-            return Err(format!("the table has it at {}", node.address()));
+            return Err(format!(
+                "the table has this node at {}: expected that address",
+                node.address()
+            ));
         }
         Ok(Some(node))
     }
@@ -101,7 +104,10 @@ impl Wanted {
         // A failed node does not block its address: it may have come back under another id.
         let is_taken = |node: &&ClusterNode| !node.flags().failed && table::is_at(node, &endpoint);
         if let Some(node) = nodes.find(is_taken) {
-            return Err(format!("that is where {} is", node.id()));
+            return Err(format!(
+                "the address belongs to {}: expected another one",
+                node.id()
+            ));
         }
         let error = |error: hashroute::Error| error.to_string();
         let nameless = !name.contains('@');
@@ -133,7 +139,7 @@ impl Wanted {
 fn address(text: &str) -> Result<Address, String> {
     let address = text.parse().ok().filter(Address::is_known);
     address.ok_or_else(|| {
-        format!("\"{text}\" is no node of the table and no address: expected HOST:PORT or ID@HOST:PORT of a new one")
+        format!("\"{text}\" is neither a node of the table nor an address: expected HOST:PORT or ID@HOST:PORT of a new node")
     })
 }
 
@@ -160,7 +166,7 @@ fn weighted(word: &str) -> Result<(&str, u32), String> {
     match weight.parse() {
         Ok(weight) => Ok((name, weight)),
         Err(_) => Err(format!(
-            "weight \"{weight}\" is not a whole number from 0 to {}",
+            "weight \"{weight}\": expected a whole number from 0 to {}",
             u32::MAX
         )),
     }

@@ -41,7 +41,7 @@ pub(super) fn read(args: &LoadArgs) -> Result<Option<Loads>, Failure> {
     let loads = read_file(path, args.by);
     loads
         .map(Some)
-        .map_err(|error| Failure::Input(format!("--loads {}: {error}", path.display())))
+        .map_err(|error| Failure::file("--loads", path, error))
 }
 
 fn read_file(path: &Path, by: Option<Measure>) -> Result<Loads, InputError> {
@@ -60,7 +60,7 @@ fn read_file(path: &Path, by: Option<Measure>) -> Result<Loads, InputError> {
         Some(by) => Err(InputError::Line {
             line: 1,
             problem: format!(
-                "slot,load says what slots weigh: --by {} is for key,size,requests",
+                "the file has slot,load: expected key,size,requests for --by {}",
                 name(by)
             ),
         }),
@@ -115,7 +115,7 @@ fn of_keys(input: impl Read, by: Option<Measure>) -> Result<Loads, InputError> {
     };
     if !rows.has(column) {
         let (what, by) = (Keys::COLUMNS[column], name(by));
-        return Err(rows.wrong(format!("no column \"{what}\": --by {by} needs it")));
+        return Err(rows.wrong(format!("no column \"{what}\": expected it for --by {by}")));
     }
     let mut heat = Heat::new(SlotRule::REDIS, 1);
     loop {

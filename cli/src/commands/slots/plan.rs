@@ -44,8 +44,8 @@ pub(crate) struct PlanCommand {
 }
 
 const EXAMPLES: &str = "\
-Slots of nobody move first, then those of nodes that leave, then surplus. Where slots are counted,
-no plan for the goal moves fewer; with --loads it moves few, and may take more than must be.
+Slots without an owner move first, then slots of nodes that leave, then surplus slots. Without
+--loads, no plan for the goal moves fewer slots; with --loads, a plan may move more than the minimum.
 
 Examples:
   hashroute slots plan nodes.txt --add 10.0.0.4:6379

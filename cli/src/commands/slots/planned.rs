@@ -69,7 +69,7 @@ impl Planned {
                 .map(|range| range.clone().count())
                 .sum();
             return Err(Failure::Input(format!(
-                "TABLE {}: {} on the move: finish them first (slots plan --finish), then plan",
+                "TABLE {}: {} on the move: expected none; finish them first with slots plan --finish",
                 path.display(),
                 units::counted(open as u64, "slot") + if open == 1 { " is" } else { " are" },
             )));
@@ -126,7 +126,7 @@ impl Planned {
                 only: None,
             }),
             Some(step) if shown.is_empty() => Err(Failure::Input(format!(
-                "--step {step}: the plan has {}, counted from 1",
+                "--step {step}: no such step: the plan has {}, counted from 1",
                 units::counted(count as u64, "step")
             ))),
             only => Ok(Steps {

@@ -70,7 +70,7 @@ pub(super) fn print(
         Format::Json => Script::json,
         Format::Csv | Format::Markdown => {
             return Err(Failure::input(
-                "--format: expected table or json for --commands",
+                "--format: expected table or json with --commands",
             ));
         }
     };
@@ -158,7 +158,7 @@ fn check_options(kind: MoveKind, args: &CommandArgs) -> Result<(), Failure> {
     for (option, value) in [("batch", args.batch), ("timeout", args.timeout)] {
         if kind == MoveKind::Atomic && value.is_some() {
             return Err(Failure::Input(format!(
-                "--{option}: it is of MIGRATE, which --commands atomic does not use"
+                "--{option}: only for MIGRATE, which --commands atomic does not use"
             )));
         }
     }
@@ -171,7 +171,7 @@ fn check_names(planned: &Planned) -> Result<(), Failure> {
     match nameless {
         None => Ok(()),
         Some(node) => Err(Failure::Input(format!(
-            "--add {0}: its id is not known, which commands need: let it meet the cluster and give the new table, or --add ID@{0}",
+            "--add {0}: the id is unknown, but commands need it: expected ID@{0}, or a table made after the node met the cluster",
             node.id
         ))),
     }

@@ -28,7 +28,7 @@ pub(crate) fn find<'t>(table: &'t Table, word: &str) -> Result<Option<&'t Cluste
         .filter(|node| starts(node) || is_there(node));
     match (found.next(), found.next()) {
         (Some(one), Some(other)) => Err(format!(
-            "\"{word}\" is both {} and {}: give more of the id",
+            "\"{word}\" is both {} and {}: expected more of the id",
             one.id(),
             other.id()
         )),
