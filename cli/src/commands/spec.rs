@@ -237,8 +237,9 @@ fn write(args: &WriteArgs) -> Result<(), Failure> {
     }
     if let Some(epoch) = args.epoch {
         let asked = Asked::At(format!("--epoch {epoch}"));
-        let changed = spec.with_epoch(epoch);
-        spec = changed.map_err(|error| asked.refused(error))?;
+        spec = spec
+            .with_epoch(epoch)
+            .map_err(|error| asked.refused(error))?;
     }
     print(&spec, args.to)
 }
