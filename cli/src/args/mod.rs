@@ -7,6 +7,7 @@ mod nodes;
 mod output;
 mod parts;
 mod replicas;
+mod share;
 mod slots;
 mod strategy;
 
@@ -17,5 +18,6 @@ pub(crate) use self::nodes::{Counts, NodeArgs, WEIGHTS, counts, parse as parse_n
 pub(crate) use self::output::OutputArgs;
 pub(crate) use self::parts::{PartialArgs, PartsArgs};
 pub(crate) use self::replicas::ReplicaArgs;
+pub(crate) use self::share::share;
 pub(crate) use self::slots::{Measure, TableArg};
 pub(crate) use self::strategy::{SPECIFIED, StrategyArgs, TuningArgs};

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::app::ranges::{hex, position};
 use crate::app::setup::SetUp;
-use crate::args::{NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs, TargetArgs};
+use crate::args::{self, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs, TargetArgs};
 use crate::failure::{Asked, Failure};
 use crate::output::{Cell, Field, Report, Table};
 use crate::progress::Progress;
@@ -54,11 +54,7 @@ Examples:
 
 /// Parses a share of all keys, as a fraction or in percent.
 fn share(text: &str) -> Result<f64, String> {
-    let share = match text.strip_suffix('%') {
-        Some(percent) => percent.parse().map(|percent: f64| percent / 100.0),
-        None => text.parse(),
-    };
-    let share = share.ok().filter(|share| *share > 0.0 && *share <= 1.0);
+    let share = args::share(text).filter(|share| *share > 0.0 && *share <= 1.0);
     share.ok_or_else(|| "expected a share above 0, at most 1, such as 0.05 or 5%".into())
 }
 

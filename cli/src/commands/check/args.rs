@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use hashroute_harness::Measure;
 
-use crate::args::{Counts, KeyArgs, NodeArgs, OutputArgs, StrategyArgs, counts};
+use crate::args::{self, Counts, KeyArgs, NodeArgs, OutputArgs, StrategyArgs, counts};
 
 /// Check the balance against thresholds and a baseline, for CI; exit with 1 on failure
 #[derive(Debug, Args)]
@@ -131,11 +131,7 @@ fn file(text: &str) -> Result<PathBuf, String> {
 }
 
 fn share(text: &str) -> Result<f64, String> {
-    let share = match text.strip_suffix('%') {
-        Some(percent) => percent.parse::<f64>().ok().map(|percent| percent / 100.0),
-        None => text.parse().ok(),
-    };
-    let share = share.filter(|share| (0.0..=1.0).contains(share));
+    let share = args::share(text).filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "expected a share from 0 to 1, or from 0% to 100%".into())
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::measure::{amounts, name};
 use crate::app::keys::{self, Source};
-use crate::args::{Measure, OutputArgs};
+use crate::args::{self, Measure, OutputArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
@@ -64,9 +64,8 @@ pub(crate) struct Limits {
 }
 
 fn parse_share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok();
-    let share = share.filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "expected a number from 0 to 1, such as 0.25".into())
+    let share = args::share(text).filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "expected a share from 0 to 1, such as 0.25 or 25%".into())
 }
 
 pub(crate) fn run(args: &CheckCommand) -> Result<(), Failure> {
