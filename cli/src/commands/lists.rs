@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::args::OutputArgs;
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Report, Table};
+use crate::output::{Cell, Field, Report, Table};
 use crate::units;
 
 /// The number of nodes for which the bound on excess moves is shown.
@@ -24,27 +24,35 @@ pub(crate) struct StrategiesArgs {
 }
 
 pub(crate) fn strategies(args: &StrategiesArgs) -> Result<(), Failure> {
-    let table = Table::new([
-        Column::text("name", "strategy"),
-        Column::text("weights", "weights"),
-        Column::text("leave", "may leave"),
-        Column::text("share", "peers share"),
-        Column::text("excess", "excess"),
-        Column::text("parameters", ""),
-        Column::text("about", "about"),
-    ]);
-    let table = table.with_rows(strategy::ALL.iter().map(strategy_row));
-    let params = Table::new([
-        Column::text("", "strategy"),
-        Column::text("", "parameter"),
-        Column::text("", "default"),
-        Column::text("", "about"),
-    ]);
-    let params = params.with_rows(
-        strategy::ALL
-            .iter()
-            .flat_map(|row| param_rows(row.name, row.params)),
-    );
+    let fields = vec![
+        Field::text("name", "strategy", |row: &Scheme| Cell::text(row.name)),
+        Field::text("weights", "weights", |row: &Scheme| {
+            Cell::text(match row.caps().map(|caps| caps.weights) {
+                Some(Weights::Any) => "any",
+                Some(Weights::One) => "1 only",
+                _ => "other",
+            })
+        }),
+        Field::text("leave", "may leave", |row: &Scheme| {
+            Cell::text(match row.caps().map(|caps| caps.leave) {
+                Some(Leave::Any) => "any",
+                Some(Leave::Last) => "the last",
+                _ => "other",
+            })
+        }),
+        Field::text("share", "peers share", |row: &Scheme| {
+            Cell::text(row.agree().name())
+        }),
+        Field::text("excess", "excess", |row: &Scheme| {
+            excess(row.caps().map(|caps| caps.excess))
+        }),
+        Field::text("parameters", "", |row: &Scheme| {
+            Cell::new(params(row.params), "")
+        }),
+        Field::text("about", "about", |row: &Scheme| Cell::text(row.about)),
+    ];
+    let table = Table::of(fields, strategy::ALL);
+    let params = param_table("strategy", "parameter", strategy::ALL);
     let legend = format!(
         "peers share: what two processes must share to send every key to the same node.\n\
          excess: the share of keys that a change of one node may move beyond the minimum, with {NODES} nodes.\n\
@@ -54,29 +62,6 @@ pub(crate) fn strategies(args: &StrategiesArgs) -> Result<(), Failure> {
         .with_table(params)
         .with_text(legend.lines())
         .print(args.output.format)
-}
-
-fn strategy_row(strategy: &Scheme) -> Vec<Cell> {
-    let caps = strategy.caps();
-    let weights = match caps.map(|caps| caps.weights) {
-        Some(Weights::Any) => "any",
-        Some(Weights::One) => "1 only",
-        _ => "other",
-    };
-    let leave = match caps.map(|caps| caps.leave) {
-        Some(Leave::Any) => "any",
-        Some(Leave::Last) => "the last",
-        _ => "other",
-    };
-    vec![
-        Cell::text(strategy.name),
-        Cell::text(weights),
-        Cell::text(leave),
-        Cell::text(strategy.agree().name()),
-        excess(caps.map(|caps| caps.excess)),
-        Cell::new(params(strategy.params), ""),
-        Cell::text(strategy.about),
-    ]
 }
 
 fn excess(excess: Option<Excess>) -> Cell {
@@ -95,12 +80,21 @@ fn params(params: &[Param]) -> Value {
     params.iter().map(param).collect()
 }
 
-fn param_rows<'a>(owner: &'a str, params: &'a [Param]) -> impl Iterator<Item = Vec<Cell>> + 'a {
-    params.iter().map(move |param| {
-        [owner, param.name, param.default, param.about]
-            .map(Cell::text)
-            .into()
-    })
+/// Builds the table of all parameters, under the titles of the row and of the parameter.
+fn param_table(row: &'static str, param: &'static str, rows: &[Scheme]) -> Table {
+    type Owned<'a> = (&'a str, &'a Param);
+    let fields = vec![
+        Field::text("", row, |(owner, _): &Owned| Cell::text(*owner)),
+        Field::text("", param, |(_, param): &Owned| Cell::text(param.name)),
+        Field::text("", "default", |(_, param): &Owned| {
+            Cell::text(param.default)
+        }),
+        Field::text("", "about", |(_, param): &Owned| Cell::text(param.about)),
+    ];
+    let params = rows
+        .iter()
+        .flat_map(|row| row.params.iter().map(|param| (row.name, param)));
+    Table::of(fields, params)
 }
 
 /// List the dialects of real systems: versions, how each was verified, options
@@ -112,23 +106,25 @@ pub(crate) struct DialectsArgs {
 }
 
 pub(crate) fn dialects(args: &DialectsArgs) -> Result<(), Failure> {
-    let table = Table::new([
-        Column::text("name", "dialect"),
-        Column::text("version", "version"),
-        Column::text("proof", "proof"),
-        Column::text("config", "file"),
-        Column::text("parameters", ""),
-        Column::text("about", "about"),
-    ]);
-    let table = table.with_rows(compat::ALL.iter().map(dialect_row));
-    let params = Table::new([
-        Column::text("", "dialect"),
-        Column::text("", "option"),
-        Column::text("", "default"),
-        Column::text("", "about"),
-    ]);
-    let rows = compat::ALL.iter();
-    let params = params.with_rows(rows.flat_map(|row| param_rows(row.name, row.params)));
+    let fields = vec![
+        Field::text("name", "dialect", |row: &Scheme| Cell::text(row.name)),
+        Field::text("version", "version", |row: &Scheme| {
+            Cell::text(row.origin().map_or("", |origin| origin.version))
+        }),
+        Field::text("proof", "proof", |row: &Scheme| {
+            Cell::text(row.origin().map_or("", |origin| Proof::name(origin.proof)))
+        }),
+        Field::text("config", "file", |row: &Scheme| {
+            let reads = row.reads_config();
+            Cell::new(reads, if reads { "yes" } else { "-" })
+        }),
+        Field::text("parameters", "", |row: &Scheme| {
+            Cell::new(params(row.params), "")
+        }),
+        Field::text("about", "about", |row: &Scheme| Cell::text(row.about)),
+    ];
+    let table = Table::of(fields, compat::ALL);
+    let params = param_table("dialect", "option", compat::ALL);
     let legend = "\
          proof: recorded means verified against recorded answers of the running program.\n\
          file: whether --config takes the system's own configuration file.\n\
@@ -137,19 +133,6 @@ pub(crate) fn dialects(args: &DialectsArgs) -> Result<(), Failure> {
         .with_table(params)
         .with_text(legend.lines())
         .print(args.output.format)
-}
-
-fn dialect_row(dialect: &Scheme) -> Vec<Cell> {
-    let reads = dialect.reads_config();
-    let origin = dialect.origin();
-    vec![
-        Cell::text(dialect.name),
-        Cell::text(origin.map_or("", |origin| origin.version)),
-        Cell::text(origin.map_or("", |origin| Proof::name(origin.proof))),
-        Cell::new(reads, if reads { "yes" } else { "-" }),
-        Cell::new(params(dialect.params), ""),
-        Cell::text(dialect.about),
-    ]
 }
 
 /// List the hash functions: their bits, and the seed or key they take
@@ -161,14 +144,33 @@ pub(crate) struct HashesArgs {
 }
 
 pub(crate) fn hashes(args: &HashesArgs) -> Result<(), Failure> {
-    let table = Table::new([
-        Column::text("name", "hash"),
-        Column::number("bits", "bits"),
-        Column::text("secret", "seed or key"),
-        Column::text("spread", "even"),
-        Column::text("about", "about"),
-    ]);
-    let table = table.with_rows(HashFunction::ALL.iter().map(|&function| hash_row(function)));
+    let fields = vec![
+        Field::text("name", "hash", |function: &HashFunction| {
+            Cell::text(function.name())
+        }),
+        Field::number("bits", "bits", |function: &HashFunction| {
+            Cell::count(function.bits().into())
+        }),
+        Field::text(
+            "secret",
+            "seed or key",
+            |function: &HashFunction| match function.secret() {
+                Secret::None => Cell::missing(),
+                Secret::Seed32 => Cell::text("seed of 32 bits"),
+                Secret::Seed64 => Cell::text("seed of 64 bits"),
+                Secret::Key128 => Cell::text("key of 128 bits"),
+                _ => Cell::text("other"),
+            },
+        ),
+        Field::text("spread", "even", |function: &HashFunction| {
+            let spread = function.is_spread();
+            Cell::new(spread, if spread { "yes" } else { "no" })
+        }),
+        Field::text("about", "about", |function: &HashFunction| {
+            Cell::text(function.about())
+        }),
+    ];
+    let table = Table::of(fields, HashFunction::ALL);
     let legend = "\
          seed or key: what the hash takes from --hash-seed or --hash-key.\n\
          even: whether similar keys get very different values over all 64 bits. Values of the other functions\n\
@@ -176,22 +178,4 @@ pub(crate) fn hashes(args: &HashesArgs) -> Result<(), Failure> {
     Report::of(table)?
         .with_text(legend.lines())
         .print(args.output.format)
-}
-
-fn hash_row(function: HashFunction) -> Vec<Cell> {
-    let secret = match function.secret() {
-        Secret::None => Cell::new(Value::Null, "-"),
-        Secret::Seed32 => Cell::text("seed of 32 bits"),
-        Secret::Seed64 => Cell::text("seed of 64 bits"),
-        Secret::Key128 => Cell::text("key of 128 bits"),
-        _ => Cell::text("other"),
-    };
-    let spread = function.is_spread();
-    vec![
-        Cell::text(function.name()),
-        Cell::new(function.bits(), function.bits().to_string()),
-        secret,
-        Cell::new(spread, if spread { "yes" } else { "no" }),
-        Cell::text(function.about()),
-    ]
 }

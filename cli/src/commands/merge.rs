@@ -24,7 +24,7 @@ pub(crate) struct MergeArgs {
 }
 
 const EXAMPLES: &str = "\
-The counts of parts add up exactly to the counts of the whole, if all parts were routed the same way.
+Counts of parts add up exactly to the counts of the whole if all parts were routed the same way.
 
 Examples:
   hashroute balance --count 60 --keys part-1.txt --partial part-1.counts

@@ -14,7 +14,7 @@ use super::script::{self, CommandArgs};
 use super::table::{self, Names, ranges_cell, ranges_json, runs};
 use crate::args::{OutputArgs, TableArg};
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Report, Table as Lines};
+use crate::output::{Cell, Column, Field, Report, Table as Lines};
 use crate::units;
 
 /// The most rows of a table that people see.
@@ -45,7 +45,7 @@ pub(crate) struct PlanCommand {
 
 const EXAMPLES: &str = "\
 Slots without an owner move first, then slots of nodes that leave, then surplus slots. Without
---loads, no plan for the goal moves fewer slots; with --loads, a plan may move more than the minimum.
+--loads, no plan for the goal moves fewer slots; with --loads, a plan may move more than it must.
 
 Examples:
   hashroute slots plan nodes.txt --add 10.0.0.4:6379
@@ -161,56 +161,52 @@ impl<'p> Change<'p> {
 
 fn node_table(planned: &Planned, nodes: &[Change<'_>], names: &Names) -> Lines {
     let load = planned.loads.as_ref().map_or("", |loads| loads.what);
-    let columns = [
-        Column::text("id", "node"),
-        Column::text("address", "address"),
-        Column::number("weight", "weight"),
-        Column::number("slots", "slots"),
-        Column::number("slots_after", "after"),
-        Column::number("", "change"),
-        Column::number("load", load),
-        Column::number("load_after", if load.is_empty() { "" } else { "after" }),
-    ];
-    let number = |value: u64| Cell::new(value, units::count(value));
-    Lines::new(columns).with_rows(nodes.iter().take(ROWS).map(|row| {
-        let change = i64::from(row.after.0) - i64::from(row.before.0);
-        vec![
-            names.cell(row.id),
-            Cell::text(&row.address),
-            row.weight
-                .map_or_else(Cell::missing, |weight| number(weight.into())),
-            number(row.before.0.into()),
-            number(row.after.0.into()),
+    let fields = vec![
+        Field::text("id", "node", |row: &Change| names.cell(row.id)),
+        Field::text("address", "address", |row: &Change| {
+            Cell::text(row.address.as_str())
+        }),
+        Field::number("weight", "weight", |row: &Change| {
+            let weight = row.weight.map(u64::from);
+            weight.map_or_else(Cell::missing, Cell::count)
+        }),
+        Field::number("slots", "slots", |row: &Change| {
+            Cell::count(row.before.0.into())
+        }),
+        Field::number("slots_after", "after", |row: &Change| {
+            Cell::count(row.after.0.into())
+        }),
+        Field::number("", "change", |row: &Change| {
+            let change = i64::from(row.after.0) - i64::from(row.before.0);
             Cell::text(if change == 0 {
                 "0".into()
             } else {
                 format!("{change:+}")
-            }),
-            number(row.before.1),
-            number(row.after.1),
-        ]
-    }))
+            })
+        }),
+        Field::number("load", load, |row: &Change| Cell::count(row.before.1)),
+        Field::number(
+            "load_after",
+            if load.is_empty() { "" } else { "after" },
+            |row: &Change| Cell::count(row.after.1),
+        ),
+    ];
+    Lines::of(fields, nodes.iter().take(ROWS))
 }
 
 fn flow_table(planned: &Planned, flows: &[Flow<'_>], names: &Names) -> Lines {
     let load = planned.loads.as_ref().map_or("", |loads| loads.what);
-    let columns = [
-        Column::text("from", "from"),
-        Column::text("to", "to"),
-        Column::number("slots", "slots"),
-        Column::number("load", load),
-        Column::text("ranges", "which"),
+    let fields = vec![
+        Field::text("from", "from", |flow: &Flow| {
+            let nobody = || Cell::new(Value::Null, "nobody");
+            flow.from.map_or_else(nobody, |id| names.cell(id))
+        }),
+        Field::text("to", "to", |flow: &Flow| names.cell(flow.to)),
+        Field::number("slots", "slots", |flow: &Flow| Cell::count(flow.slots)),
+        Field::number("load", load, |flow: &Flow| Cell::count(flow.load)),
+        Field::text("ranges", "which", |flow: &Flow| ranges_cell(&flow.ranges)),
     ];
-    Lines::new(columns).with_rows(flows.iter().take(ROWS).map(|flow| {
-        vec![
-            flow.from
-                .map_or_else(|| Cell::new(Value::Null, "nobody"), |id| names.cell(id)),
-            names.cell(flow.to),
-            Cell::new(flow.slots, units::count(flow.slots)),
-            Cell::new(flow.load, units::count(flow.load)),
-            ranges_cell(&flow.ranges),
-        ]
-    }))
+    Lines::of(fields, flows.iter().take(ROWS))
 }
 
 fn notes(planned: &Planned, steps: &Steps, nodes: &[Change<'_>]) -> Vec<String> {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::table::{self, Names, ranges_cell, ranges_json, ranges_shown, width};
 use crate::args::{OutputArgs, TableArg};
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Report, Table as Lines};
+use crate::output::{Cell, Field, Report, Table as Lines};
 use crate::units;
 
 /// The most moving slots that people see.
@@ -146,47 +146,40 @@ fn report(view: &View<'_>) -> Result<Report, Failure> {
 fn node_table(view: &View<'_>) -> Lines {
     // CLUSTER SHARDS and CLUSTER SLOTS have no epochs.
     let known = view.table.nodes().iter().any(|node| node.epoch() > 0);
-    let columns = [
-        Column::text("id", "node"),
-        Column::text("address", "address"),
-        Column::text("role", "role"),
-        Column::text("primary", "copies"),
-        Column::number("epoch", if known { "epoch" } else { "" }),
-        Column::text("state", "state"),
-        Column::number("slots", "slots"),
-        Column::number("share", "share"),
-        Column::text("ranges", "ranges"),
+    type Row<'a> = (&'a ClusterNode, u32);
+    let share = |count: u32| f64::from(count) / f64::from(view.slots());
+    // A replica owns no slots: people see a dash, programs a 0.
+    let owned = |node: &ClusterNode, cell: Cell| match node.role() {
+        Role::Primary => cell,
+        _ => Cell::new(cell.value().clone(), "-"),
+    };
+    let fields = vec![
+        Field::text("id", "node", |(node, _): &Row| view.names.cell(node.id())),
+        Field::text("address", "address", |(node, _): &Row| {
+            Cell::text(node.address().to_string())
+        }),
+        Field::text("role", "role", |(node, _): &Row| Cell::text(role(node))),
+        Field::text("primary", "copies", |(node, _): &Row| {
+            let primary = node.primary();
+            primary.map_or_else(Cell::missing, |id| view.names.cell(id))
+        }),
+        Field::number(
+            "epoch",
+            if known { "epoch" } else { "" },
+            |(node, _): &Row| Cell::new(node.epoch(), node.epoch().to_string()),
+        ),
+        Field::text("state", "state", |(node, _): &Row| Cell::text(state(node))),
+        Field::number("slots", "slots", move |(node, count): &Row| {
+            owned(node, Cell::count((*count).into()))
+        }),
+        Field::number("share", "share", move |(node, count): &Row| {
+            owned(node, Cell::share(share(*count)))
+        }),
+        Field::text("ranges", "ranges", |(node, _): &Row| {
+            ranges_cell(view.ranges(node.id()))
+        }),
     ];
-    Lines::new(columns).with_rows(view.order().into_iter().map(|(node, count)| {
-        let share = f64::from(count) / f64::from(view.slots());
-        let owns = node.role() == Role::Primary;
-        vec![
-            view.names.cell(node.id()),
-            Cell::text(node.address().to_string()),
-            Cell::text(role(node)),
-            node.primary()
-                .map_or_else(Cell::missing, |id| view.names.cell(id)),
-            Cell::new(node.epoch(), node.epoch().to_string()),
-            Cell::text(state(node)),
-            Cell::new(
-                count,
-                if owns {
-                    units::count(count.into())
-                } else {
-                    "-".into()
-                },
-            ),
-            Cell::new(
-                share,
-                if owns {
-                    units::percent(share)
-                } else {
-                    "-".into()
-                },
-            ),
-            ranges_cell(view.ranges(node.id())),
-        ]
-    }))
+    Lines::of(fields, view.order())
 }
 
 pub(super) const fn role(node: &ClusterNode) -> &'static str {
@@ -294,32 +287,27 @@ fn mean(loads: &[u32]) -> f64 {
 }
 
 fn move_table(view: &View<'_>) -> Lines {
-    let columns = [
-        Column::number("slot", "on the move"),
-        Column::text("owner", "owner"),
-        Column::text("migrating", "handed over to"),
-        Column::text("importing", "taken over by"),
-    ];
-    let list = |pairs: &[(&str, &str)], at: fn(&(&str, &str)) -> String| {
-        let words: Vec<_> = pairs
-            .iter()
-            .map(|pair| view.names.short(&at(pair)))
-            .collect();
-        Cell::optional(
-            Some(words.join(", "))
-                .filter(|words| !words.is_empty())
-                .as_deref(),
-        )
+    let list = |ids: Vec<&str>| {
+        let ids: Vec<_> = ids.into_iter().map(|id| view.names.short(id)).collect();
+        let ids = ids.join(", ");
+        Cell::optional(Some(&*ids).filter(|ids| !ids.is_empty()))
     };
-    Lines::new(columns).with_rows(view.moves.iter().take(OPEN).map(|open| {
-        vec![
-            Cell::new(open.slot, open.slot.to_string()),
-            open.owner
-                .map_or_else(Cell::missing, |id| view.names.cell(id)),
-            list(&open.migrating, |pair| pair.1.to_owned()),
-            list(&open.importing, |pair| pair.0.to_owned()),
-        ]
-    }))
+    let fields = vec![
+        Field::number("slot", "on the move", |open: &Open| {
+            Cell::new(open.slot, open.slot.to_string())
+        }),
+        Field::text("owner", "owner", |open: &Open| {
+            let owner = open.owner;
+            owner.map_or_else(Cell::missing, |id| view.names.cell(id))
+        }),
+        Field::text("migrating", "handed over to", move |open: &Open| {
+            list(open.migrating.iter().map(|(_, to)| *to).collect())
+        }),
+        Field::text("importing", "taken over by", move |open: &Open| {
+            list(open.importing.iter().map(|(by, _)| *by).collect())
+        }),
+    ];
+    Lines::of(fields, view.moves.iter().take(OPEN))
 }
 
 /// Returns what an operator should look into.
