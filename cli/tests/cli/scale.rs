@@ -208,7 +208,7 @@ fn an_empty_file_is_no_part() {
         let output = run(&line);
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{line}");
-        assert!(told.contains("empty.counts: it is empty"), "{told}");
+        assert!(told.contains("empty.counts: empty: expected"), "{told}");
     }
 }
 

@@ -143,10 +143,12 @@ fn report(view: &View<'_>) -> Result<Report, Failure> {
     Ok(report.with_text(warnings(view)))
 }
 
+/// A node and the number of its slots.
+type Row<'a> = (&'a ClusterNode, u32);
+
 fn node_table(view: &View<'_>) -> Lines {
     // CLUSTER SHARDS and CLUSTER SLOTS have no epochs.
     let known = view.table.nodes().iter().any(|node| node.epoch() > 0);
-    type Row<'a> = (&'a ClusterNode, u32);
     let share = |count: u32| f64::from(count) / f64::from(view.slots());
     // A replica owns no slots: people see a dash, programs a 0.
     let owned = |node: &ClusterNode, cell: Cell| match node.role() {
