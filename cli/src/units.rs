@@ -8,7 +8,7 @@ pub(crate) use hashroute_harness::text::{
 pub(crate) fn unreadable(lines: u64) -> Option<String> {
     (lines > 0).then(|| {
         let lines = counted(lines, "line");
-        format!("{lines} could not be read and are not counted.")
+        format!("Skipped {lines} that could not be read.")
     })
 }
 

@@ -65,7 +65,7 @@ fn report(balance: &Balance, sources: &[DumpSource]) -> Result<Report, Failure> 
         let rest = format!("The {SOME} least loaded (--format csv or json has all):");
         report
             .with_text([format!(
-                "The {SOME} most loaded of {count} nodes for their weight:"
+                "The {SOME} most loaded of {count} nodes, relative to their weight:"
             )])
             .with_table(node_table(balance, &most))
             .with_text([rest])
@@ -85,8 +85,7 @@ fn notes(balance: &Balance) -> Vec<String> {
         .filter(|&weight| weight > 0);
     let first = weights.next();
     if weights.any(|weight| Some(weight) != first) {
-        notes
-            .push("Weights differ: least, mean and most are for a node of the mean weight.".into());
+        notes.push("Weights differ: least, mean and most are scaled to the mean weight.".into());
     }
     if balance.unplaced > 0 {
         // A file of counts stores only the name of the strategy.
@@ -106,8 +105,8 @@ fn notes(balance: &Balance) -> Vec<String> {
     );
     if balance.bytes.is_some() || balance.requests.is_some() {
         notes.push(match balance.verdict.matter {
-            Some(measure) => format!("What is most uneven are the {measure}."),
-            None => "All are even.".into(),
+            Some(measure) => format!("The most uneven measure: {measure}."),
+            None => "All measures are even.".into(),
         });
     }
     notes.extend(balance.verdict.text.lines().map(str::to_owned));
@@ -117,8 +116,8 @@ fn notes(balance: &Balance) -> Vec<String> {
 /// Says which figures are estimates, and their standard errors.
 fn estimates(balance: &Balance, errors: &Estimated) -> String {
     format!(
-        "What nodes hold is exact. Of the keys, estimates: {} distinct (standard error {}), what \
-         chance gives (its keys: {}); named from {} of all on.",
+        "The loads of the nodes are exact. Estimated: {} distinct keys (standard error {}) and what \
+         chance gives (standard error {}). Large keys are listed from a share of {}.",
         units::count(balance.distinct_keys),
         units::percent(errors.distinct_keys_error),
         units::percent(errors.effective_keys_error),

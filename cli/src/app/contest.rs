@@ -133,6 +133,6 @@ pub(crate) fn scenario(comparison: &Comparison) -> [String; 2] {
     let changes = [scenario.add.join(", "), scenario.remove.join(", ")].join(", or ");
     [
         format!("{keys} ({distinct} distinct) hashed by {hash} on {nodes}."),
-        format!("What moves when: {changes}."),
+        format!("Changes: {changes}."),
     ]
 }

@@ -18,7 +18,7 @@ pub(crate) fn refuse_none(skew: &Skew, choice: &Choice) -> Result<(), Failure> {
 pub(crate) fn notes(skew: &Skew) -> String {
     let looked = if skew.sampled_keys < skew.distinct_keys {
         format!(
-            "a sample of {} of some {}",
+            "a sample of {} of about {}",
             units::count(skew.sampled_keys),
             units::count(skew.distinct_keys)
         )
@@ -30,12 +30,12 @@ pub(crate) fn notes(skew: &Skew) -> String {
     let few = match few.as_slice() {
         [] => String::new(),
         _ => format!(
-            " Few keys carry much of the {}: \"by chance\" is there what as many equal keys give.",
+            " Few keys carry much of the {}: there, \"by chance\" is the value for as many equal keys.",
             few.join(" and the ")
         ),
     };
     format!(
-        "{looked} distinct keys; {} tests, of which even data fails any one time in {:.0} (each counts below p = {:.2e}).{few}",
+        "Tested: {looked} distinct keys, with {} tests. Even data fails one of them 1 time in {:.0} (each fails below p = {:.2e}).{few}",
         skew.tests,
         1.0 / skew.significance,
         skew.threshold

@@ -224,9 +224,11 @@ pub(crate) fn unplaced(is_dialect: bool, keys: u64, weight: bool) -> String {
     let why = match is_dialect {
         _ if !weight => "no node has weight",
         false => "no node has room",
-        true => "the system does not route them by their bytes, or to a node that is down",
+        true => {
+            "the system does not route them by their bytes, or routes them to a node that is down"
+        }
     };
-    format!("{} went nowhere: {why}.", units::counted(keys, "key"))
+    format!("{} without a node: {why}.", units::counted(keys, "key"))
 }
 
 /// Returns the replicas of a key. The list is empty if the key has no owner, even if the router,

@@ -100,7 +100,7 @@ fn matter(comparison: &Comparison) -> Option<String> {
     });
     let uneven: Vec<_> = found.into_iter().flatten().collect();
     Some(match (uneven.as_slice(), with(None).as_slice()) {
-        ([], _) => "Nothing is uneven beyond chance and 1%.".into(),
+        ([], _) => "No measure is uneven beyond chance and 1%.".into(),
         (some, []) => format!("Most uneven: {}.", some.join("; ")),
         (some, even) => format!(
             "Most uneven: {}. Even: {}.",

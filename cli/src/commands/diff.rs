@@ -108,7 +108,7 @@ fn basis(diff: &Diff) -> String {
             format!("Exact: {count} {of}.")
         }
         Basis::Sample => format!(
-            "Estimated from {} keys: each share is right to ±{} or better, 99 times in 100.",
+            "Estimated from {} keys: each share is within ±{} or better, 99 times in 100.",
             units::count(keys_of(diff)),
             units::percent(diff.error(0.5))
         ),

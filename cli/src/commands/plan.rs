@@ -144,11 +144,11 @@ fn summary(plan: &Plan) -> String {
     let steps = units::counted(plan.steps().len() as u64, "step");
     let of = match (plan.is_exact(), plan.modulus()) {
         (false, _) => {
-            "estimated from a sample; a range is a part of all keys, chosen by hash".into()
+            "estimated from a sample; ranges are parts of all keys, selected by hash".into()
         }
         (true, None) => "exact; ranges are of the hash".into(),
         (true, Some(modulus)) => format!(
-            "exact; ranges are of the hash mod {}",
+            "exact; ranges are of the hash modulo {}",
             units::count(modulus)
         ),
     };

@@ -76,7 +76,7 @@ fn figure_table(remap: &Remap) -> Table {
         line("all", units::count(remap.keys), 1.0),
         line("moved", units::count(remap.moved), remap.moved_share),
         line("had to move", none(), remap.ideal_share),
-        line("by chance, more or less", none(), remap.noise_share),
+        line("by chance, ±", none(), remap.noise_share),
         line("excess", units::count(remap.excess), remap.excess_share),
     ];
     if let Some(bytes) = &remap.bytes {
@@ -107,7 +107,7 @@ fn verdict(remap: &Remap) -> String {
     let vain = match remap.excess {
         0 => "No key moved in vain.".into(),
         keys => format!(
-            "{} keys moved in vain: between nodes that the change is not about.",
+            "{} keys moved in vain, between nodes that the change does not concern.",
             units::count(keys)
         ),
     };
@@ -118,7 +118,7 @@ fn verdict(remap: &Remap) -> String {
     }
     let shares = [called_for, remap.ideal_share].map(units::percent);
     format!(
-        "{vain}\nOf the others, {} of all keys moved where {} had to, which is not chance: the shares are uneven.",
+        "{vain}\nBesides these, {} of all keys moved, but {} had to. That is more than chance: the shares of the nodes are uneven.",
         shares[0], shares[1]
     )
 }

@@ -136,7 +136,7 @@ fn report(skew: &Skew, choice: &Choice) -> Result<Report, Failure> {
         report
     } else {
         report
-            .with_text(["What was tried, the best first:"])
+            .with_text(["Changes that were tried, the best first:"])
             .with_table(remedies(skew))
     };
     Ok(report.with_text([notes(skew)]))
@@ -158,7 +158,7 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
     if bad.is_empty() {
         let beyond = skew.worst().map_or("", |_| " beyond what was found above");
         return report.with_text([format!(
-            "Of {looked}, none of {} is dangerous for these keys{beyond}.",
+            "{looked}: none of {} numbers is dangerous for these keys{beyond}.",
             counts.rows.len()
         )]);
     }
@@ -167,12 +167,12 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
     worst.sort_by(|a, b| b.cv.total_cmp(&a.cv));
     worst.truncate(ROWS);
     let which = if worst.len() < bad.len() {
-        " The worst of them:"
+        " The worst:"
     } else {
         ""
     };
     let lines = [format!(
-        "Of {looked}, {} of {} are dangerous for these keys: {}.{which}",
+        "{looked}: {} of {} numbers are dangerous for these keys: {}.{which}",
         bad.len(),
         counts.rows.len(),
         numbers.join(" ")

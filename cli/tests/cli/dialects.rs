@@ -150,7 +150,7 @@ fn every_command_reports_a_refused_key_as_without_node() {
     let line = format!("--dialect guava --count 3 --keys {}", keys.display());
     assert_eq!(json(&format!("balance {line}"))["unplaced"], 2);
     let text = stdout(&format!("balance {line}"));
-    let reason = "2 keys went nowhere: the system does not route them by their bytes";
+    let reason = "2 keys without a node: the system does not route them by their bytes";
     assert!(text.contains(reason), "{text}");
     let remap = json(&format!("remap {line} --add node-3"));
     assert_eq!(remap["unplaced"], 2, "{remap}");

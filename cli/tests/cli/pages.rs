@@ -190,7 +190,7 @@ fn a_page_blames_no_strategy_for_chance_or_large_keys() {
         "{uneven}"
     );
     let even = verdict("report --count 4 --strategy jump --range 0..9999");
-    assert!(even.starts_with("jump is even but for chance"), "{even}");
+    assert!(even.starts_with("jump is even up to chance"), "{even}");
 }
 
 #[test]

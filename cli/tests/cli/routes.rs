@@ -71,7 +71,7 @@ fn a_full_cluster_takes_no_more_keys() {
     );
     assert!(
         stdout("balance --strategy bounded --set cap=1 --nodes a,b --range 0..9")
-            .contains("7 keys went nowhere")
+            .contains("7 keys without a node")
     );
 }
 

@@ -225,7 +225,7 @@ fn check_and_skew_report_unreadable_lines() {
     ] {
         let output = run(&line);
         let text = String::from_utf8_lossy(&output.stdout);
-        assert!(text.contains("3 lines could not be read"), "{line}: {text}");
+        assert!(text.contains("Skipped 3 lines"), "{line}: {text}");
         let output = run(&format!("{line} --format json"));
         let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert_eq!(answer["unreadable"], 3, "{line}");

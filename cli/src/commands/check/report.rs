@@ -74,12 +74,12 @@ fn verdict(findings: &Findings, rows: usize, unplaced: u64) -> Vec<String> {
     let mut lines = Vec::new();
     if rows > SHOWN {
         lines.push(format!(
-            "{SHOWN} of {rows} are shown (--format csv or json has all)."
+            "Shown: {SHOWN} of {rows} (--format csv or json has all)."
         ));
     }
     if unplaced > 0 {
         lines.push(format!(
-            "{} went nowhere and count nowhere.",
+            "{} without a node: not counted.",
             units::counted(unplaced, "key")
         ));
     }
@@ -153,7 +153,7 @@ fn with_comparison(report: Report, comparison: &Comparison) -> Report {
     let mut lines = vec!["Since the baseline:".to_owned()];
     lines.extend(comparison.changes.iter().cloned());
     if let [_] = lines.as_slice() {
-        lines.push("strategy, parameters, hash and keys are the same".into());
+        lines.push("strategy, parameters, hash and keys did not change".into());
     }
     lines.extend(comparison.results.iter().flat_map(moves));
     let missing = comparison.missing.iter();
@@ -167,7 +167,7 @@ fn with_comparison(report: Report, comparison: &Comparison) -> Report {
         return report.with_text(["No figure changed."]);
     }
     let shown = if changed > SHOWN {
-        format!(" {SHOWN} of {changed} are shown (--format json has all).")
+        format!(" Shown: {SHOWN} of {changed} (--format json has all).")
     } else {
         String::new()
     };
@@ -191,7 +191,9 @@ fn moves(result: &Difference) -> Vec<String> {
         )
     }));
     let unknown = result.moved_unknown.as_ref();
-    lines.extend(unknown.map(|reason| format!("{name}: what moved cannot be told: {reason}")));
+    lines.extend(
+        unknown.map(|reason| format!("{name}: the number of moved keys is unknown: {reason}")),
+    );
     lines
 }
 

@@ -93,7 +93,7 @@ impl View<'_> {
             balances.any(of)
         };
         html! {
-            p { "cv is the coefficient of variation of what the nodes hold for their weight; by chance: what an ideal router would show on these keys." }
+            p { "cv is the coefficient of variation of the loads of the nodes, relative to their weights. By chance: what an ideal router would give on these keys." }
             (self.table("Keys on the nodes", &balance_fields(Measure::Keys)))
             @if known(|balance| balance.bytes.is_some()) { (self.table("Bytes on the nodes", &balance_fields(Measure::Bytes))) }
             @if known(|balance| balance.requests.is_some()) { (self.table("Requests on the nodes", &balance_fields(Measure::Requests))) }
@@ -104,7 +104,7 @@ impl View<'_> {
     fn moves(&self) -> Markup {
         let scenario = &self.comparison.scenario;
         html! {
-            p { "In vain: keys that moved between nodes that the change is not about." }
+            p { "In vain: keys that moved between nodes that the change does not concern." }
             (self.table(&format!("Keys that move: {}", scenario.add.join(", ")), &move_fields("add", |row| row.add.as_ref())))
             (self.table(&format!("Keys that move: {}", scenario.remove.join(", ")), &move_fields("remove", |row| row.remove.as_ref())))
             (self.printed())
@@ -113,7 +113,7 @@ impl View<'_> {
 
     fn costs(&self) -> Markup {
         html! {
-            p { "Times are of this machine and this run. Batch: 1024 keys at a time." }
+            p { "Times depend on this machine and this run. Batch: 1024 keys at a time." }
             (self.table("Nanoseconds, and memory", &cost_fields()))
             (self.printed())
         }
@@ -156,7 +156,7 @@ impl View<'_> {
             details {
                 summary { "Nodes of " (row.strategy) " as a table" }
                 (table(&format!("What each node of {} holds", row.strategy), &nodes, &node_fields()))
-                @if more > 0 { p { "And " (units::count(more as u64)) " more, which the JSON has." } }
+                @if more > 0 { p { "And " (units::count(more as u64)) " more nodes, which are in the JSON." } }
             }
         }
     }

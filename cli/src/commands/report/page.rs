@@ -55,9 +55,9 @@ impl Page<'_> {
                         }
                     }
                     footer {
-                        p { "Made by hashroute " (env!("CARGO_PKG_VERSION")) ". The same page again:" }
+                        p { "Made by hashroute " (env!("CARGO_PKG_VERSION")) ". Write this page again:" }
                         (command(&self.shell))
-                        p { "All figures are inside the page as JSON, in the element " code { "hashroute-result" } "." }
+                        p { "The page contains all figures as JSON, in the element " code { "hashroute-result" } "." }
                     }
                     script #hashroute-result type="application/json" { (PreEscaped(embedded(self.json)?)) }
                 }

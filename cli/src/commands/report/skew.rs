@@ -121,9 +121,9 @@ impl View<'_> {
                 p { (printable(&skew.advice)) }
                 @if skew.unplaced > 0 { p { (choice.unplaced(skew.unplaced, skew.nodes > 0)) } }
             }
-            @if !others.is_empty() { (table("More than chance, and of what", &others, &measure_fields(false))) }
+            @if !others.is_empty() { (table("Which measures are uneven beyond chance", &others, &measure_fields(false))) }
             @if !few.is_empty() {
-                (table("Few keys carry much: held against as many equal keys", &few, &measure_fields(true)))
+                (table("Measures of which few keys carry much, compared with as many equal keys", &few, &measure_fields(true)))
             }
             p { (notes(skew)) }
             (self.printed())
@@ -139,7 +139,7 @@ impl View<'_> {
 
     fn stages(&self) -> Markup {
         html! {
-            p { "The way of a key, each stage tested apart." }
+            p { "The stages from a key to its node, each tested separately." }
             (table("Stages", &lines("/skew/stages", &self.skew.stages), &stage_fields()))
             (self.printed())
         }
@@ -180,9 +180,9 @@ impl View<'_> {
         worst.truncate(WORST);
         html! {
             p {
-                "Dangerous for these keys, which is far beyond chance with all tests taken together: "
+                "Dangerous for these keys, which means far beyond chance over all tests together: "
                 (units::count(numbers.len() as u64)) " of " (units::counted(counts.rows.len() as u64, "number"))
-                " of nodes. Above the band in the picture, chance alone puts one in a hundred."
+                " of nodes. Chance alone puts 1 number in 100 above the band of the picture."
             }
             @if !numbers.is_empty() { p { "Dangerous numbers: " (numbers.join(" ")) "." } }
             (gallery.show(&plot::counts(&what, &points), &self.shell("skew", true).with("--format", Some("json"))))
@@ -195,7 +195,7 @@ impl View<'_> {
 
     fn remedies(&self) -> Markup {
         html! {
-            p { "Each was tried on these keys; the best first." }
+            p { "Each change was tried on these keys. The best comes first." }
             (table("Changes", &lines("/skew/remedies", &self.skew.remedies), &remedy_fields()))
             (self.printed())
         }

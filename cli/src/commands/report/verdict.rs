@@ -20,7 +20,7 @@ pub(super) fn verdict(comparison: &Comparison) -> Markup {
     let groups = [
         ("Uneven, the most uneven first:", uneven),
         (
-            "Too few keys to say how even; chance alone makes nodes as rough:",
+            "Too few keys to judge the balance; chance alone gives as much:",
             few,
         ),
         ("Few keys carry much, which no strategy can split:", heavy),
@@ -48,16 +48,16 @@ fn lead(rows: &[Row]) -> String {
     };
     let (even, unknown) = (names(is_even), names(is_unknown));
     match (even.as_slice(), unknown.as_slice()) {
-        ([only], _) => format!("{only} is even but for chance, and moves no key in vain."),
+        ([only], _) => format!("{only} is even up to chance, and moves no key in vain."),
         ([_, ..], _) => format!(
-            "{} are even but for chance, and move no key in vain.",
+            "{} are even up to chance, and move no key in vain.",
             list(&even)
         ),
         ([], [only]) => {
-            format!("{only} shows no fault, but these keys cannot tell how even it is.")
+            format!("{only} shows no fault, but these keys do not show how even it is.")
         }
         ([], [_, ..]) => format!(
-            "{} show no fault, but these keys cannot tell how even they are.",
+            "{} show no fault, but these keys do not show how even they are.",
             list(&unknown)
         ),
         _ if rows.len() == 1 => "It is uneven, moves keys in vain or refuses a change.".into(),
@@ -157,7 +157,7 @@ fn unevenness(one: &Uneven) -> Markup {
     let of = |field: Field<'_, Figures>| figure(&at, one.figures, &field);
     html! {
         (row.strategy) ", by " (measure) ": cv " (of(cv())) " where chance gives " (of(noise_cv()))
-        "; the fullest node has " (of(max_over_mean())) " times its part"
+        "; the fullest node has " (of(max_over_mean())) " times its fair share"
     }
 }
 

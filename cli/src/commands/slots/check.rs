@@ -179,7 +179,7 @@ impl Found {
         let mut failures = Vec::new();
         if self.cross > limits.max_cross {
             failures.push(format!(
-                "{} into several slots: expected their keys to share a {{tag}} (--max-cross {})",
+                "{} into several slots: give their keys the same {{tag}} (--max-cross {})",
                 units::counted(self.cross, "group")
                     + if self.cross == 1 { " falls" } else { " fall" },
                 limits.max_cross
@@ -251,11 +251,11 @@ fn report(found: &Found, top: usize, failures: &[String]) -> Result<Report, Fail
         report = report.with_table(slot_table(*measure, heat, &heat.top_slots(top)));
     }
     let verdict = if failures.is_empty() {
-        vec!["All within the limits.".to_owned()]
+        vec!["All limits hold.".to_owned()]
     } else {
         failures
             .iter()
-            .map(|failure| format!("Beyond a limit: {failure}."))
+            .map(|failure| format!("Exceeds a limit: {failure}."))
             .collect()
     };
     Ok(report.with_text(verdict))
@@ -268,7 +268,7 @@ fn summary(found: &Found) -> String {
     let groups = match found.groups {
         0 => String::new(),
         groups => format!(
-            "; {} of several keys, {} of them across slots",
+            "; {} with several keys, {} of them across slots",
             units::counted(groups, "group"),
             units::count(found.cross)
         ),

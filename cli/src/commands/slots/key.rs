@@ -114,7 +114,7 @@ fn lines(keys: &Keys, table: Option<&Table>) -> Lines {
 /// Says whether one request may use all these keys.
 fn note(keys: &Keys) -> String {
     match SlotRule::REDIS.same_slot(keys.iter()) {
-        Ok(_) => "One request may have all these keys: they share a slot.".into(),
-        Err(error) => format!("One request may not have all these keys: {error}."),
+        Ok(_) => "One request may use all these keys: they share a slot.".into(),
+        Err(error) => format!("One request may not use all these keys: {error}."),
     }
 }

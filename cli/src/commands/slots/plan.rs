@@ -214,7 +214,7 @@ fn notes(planned: &Planned, steps: &Steps, nodes: &[Change<'_>]) -> Vec<String> 
     let slots = planned.wanted.table.rule().slots();
     let share = units::percent(moved as f64 / f64::from(slots));
     let fewest = match (&planned.loads, planned.finish) {
-        (None, false) if moved > 0 => "; no plan for this goal moves fewer",
+        (None, false) if moved > 0 => ", the minimum for this goal",
         _ => "",
     };
     let all = units::counted(moved as u64, "slot") + if moved == 1 { " moves" } else { " move" };
@@ -224,7 +224,7 @@ fn notes(planned: &Planned, steps: &Steps, nodes: &[Change<'_>]) -> Vec<String> 
     )];
     if let Some(step) = steps.only {
         let count = units::counted(steps.range().len() as u64, "slot");
-        lines.push(format!("Shown is step {step} of {}: {count}.", steps.all));
+        lines.push(format!("Step {step} of {}: {count}.", steps.all));
     } else if steps.all > 1 {
         lines.push(format!(
             "In {} steps (--step 1 shows the next).",
@@ -264,7 +264,7 @@ fn strangers(planned: &Planned) -> Option<String> {
     };
     (!ids.is_empty()).then(|| {
         format!(
-            "Not in the table yet: {shown}{more}. They must meet the cluster first (CLUSTER MEET)."
+            "Not in the table yet: {shown}{more}. They must first join the cluster with CLUSTER MEET."
         )
     })
 }
@@ -285,7 +285,7 @@ fn stray(planned: &Planned) -> Option<String> {
         more => format!(" and {more} more"),
     };
     (!marks.is_empty()).then(|| {
-        format!("Marks that fit no owner, which --commands classic takes back: {shown}{more}.")
+        format!("Marks without a matching owner, which --commands classic removes: {shown}{more}.")
     })
 }
 

@@ -253,7 +253,10 @@ fn coverage_text(view: &View<'_>) -> String {
         "Slots: {} of {slots} served",
         units::count(width(served))
     )];
-    for (what, ranges) in [("of nobody", unassigned), ("of failed primaries", failed)] {
+    for (what, ranges) in [
+        ("without an owner", unassigned),
+        ("of failed primaries", failed),
+    ] {
         if !ranges.is_empty() {
             let count = units::count(width(ranges));
             parts.push(format!("{count} {what} ({})", ranges_shown(ranges)));
@@ -266,11 +269,11 @@ fn balance_text(view: &View<'_>) -> String {
     let loads = view.loads();
     let (least, most) = (loads.iter().min(), loads.iter().max());
     let (Some(least), Some(most)) = (least, most) else {
-        return "Balance: nobody owns slots.".into();
+        return "Balance: no node owns slots.".into();
     };
     let mean = mean(&loads);
     format!(
-        "Balance: {} to {} slots on {} that serve any, {} on average; most / mean {:.3}.",
+        "Balance: {} to {} slots on {} with slots, {} on average; most / mean: {:.3}.",
         units::count((*least).into()),
         units::count((*most).into()),
         if loads.len() == 1 {
@@ -316,12 +319,12 @@ fn move_table(view: &View<'_>) -> Lines {
 fn warnings(view: &View<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
     if !view.moves.is_empty() {
-        warnings.push("Finish what is on the move before another plan: slots plan --finish. A server tells of its own marks alone, and only in CLUSTER NODES: ask the other end too.".into());
+        warnings.push("Slots are moving: finish them with slots plan --finish before another plan. A server reports only its own marks, and only in CLUSTER NODES: ask the other server, too.".into());
     }
     let twins = twins(view.table);
     if let Some((epoch, ids)) = twins.first() {
         let ids: Vec<_> = ids.iter().map(|id| view.names.short(id)).collect();
-        warnings.push(format!("Primaries share epoch {epoch}: {}. They will part by themselves; until then a claim of one cannot win over the other's.", ids.join(", ")));
+        warnings.push(format!("Primaries share epoch {epoch}: {}. The cluster resolves this by itself; until then, neither wins a conflict about a slot.", ids.join(", ")));
     }
     let failed = view.table.nodes().iter().zip(&view.counts);
     let failed = failed.filter(|(node, count)| node.flags().failed && **count > 0);
