@@ -57,36 +57,8 @@ mod tests {
     use xxhash_rust::xxh3::xxh3_128;
 
     use super::*;
-    use crate::measure::CountSetup;
     use crate::summary::Measure;
-    use crate::wire::Part;
     use hashroute::{Node, Ring};
-
-    #[test]
-    fn parts_add_up_to_one_pass_beyond_the_sample() {
-        let ring = Ring::new(["a", "b", "c"].map(Node::new)).expect("a ring");
-        let most = Evidence::MOST as u64;
-        let keys = |range| Keys::template("k{i}", range).expect("keys");
-        let mut parts = [0..most / 2, most / 3..most + 9000].map(|range| {
-            let mut part = Gatherer::new(&ring);
-            part.add(&keys(range));
-            part
-        });
-        let mut whole = Evidence::of(&ring, &keys(0..most + 9000));
-        whole.add_all(&ring, &keys(most / 3..most / 2));
-        let setup = CountSetup::new("ring", &ring).expect("a set-up");
-        let [first, second] = &mut parts;
-        second.merge(first.clone());
-        assert!(!whole.is_whole());
-        assert!(second.evidence == whole);
-        let mut file = Vec::new();
-        let written = Part::from(whole.clone()).write(&setup, &mut file);
-        let read = Part::read_all(&ring, &setup, &file[..]).next();
-        let (Ok(()), Some(Ok(part))) = (written, read) else {
-            panic!("evidence cannot be written and read");
-        };
-        assert!(part.evidence == whole);
-    }
 
     #[test]
     fn a_hot_key_beyond_the_sample_is_known() {

@@ -21,7 +21,7 @@ impl Diagnosis<'_> {
     /// Gathers the evidence of these keys and judges it.
     ///
     /// # Errors
-    /// As [`Setup::build`].
+    /// As [`Setup::build`](hashroute::registry::Setup::build).
     pub fn analyse(&self, keys: &Keys) -> Result<Skew, Error> {
         self.judge(&Evidence::of(&*self.setup.build()?, keys))
     }

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use serde::{Deserialize, Serialize};
 
 use super::line::Kind;
-use super::papers::{CensusPaper, check_nodes};
+use super::records::{CensusRecord, check_nodes};
 use crate::keys::{DumpSource, InputError};
 use crate::measure::{CountSetup, KEYS, TEMPLATES, Tally};
 use crate::summary::MEASURES;
@@ -20,7 +20,7 @@ const KIND: Kind = Kind {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Paper {
+struct TallyRecord {
     setup: CountSetup,
     keys: u64,
     unreadable: u64,
@@ -29,8 +29,8 @@ struct Paper {
     known: [bool; 2],
     loads: [Vec<u64>; MEASURES],
     totals: [u128; MEASURES],
-    census: CensusPaper,
-    templates: CensusPaper,
+    census: CensusRecord,
+    templates: CensusRecord,
 }
 
 impl Tally {
@@ -55,7 +55,7 @@ impl Tally {
     /// ```
     pub fn write(&self, out: impl Write) -> io::Result<()> {
         self.check_sums().map_err(io::Error::other)?;
-        let paper = Paper {
+        let record = TallyRecord {
             setup: self.setup.clone(),
             keys: self.keys,
             unreadable: self.unreadable,
@@ -63,10 +63,10 @@ impl Tally {
             known: self.known,
             loads: self.loads.clone(),
             totals: self.totals,
-            census: CensusPaper::of(&self.census),
-            templates: CensusPaper::of(&self.templates),
+            census: CensusRecord::of(&self.census),
+            templates: CensusRecord::of(&self.templates),
         };
-        KIND.write(out, &paper)
+        KIND.write(out, &record)
     }
 
     /// Reads all tallies that were written one after the other.
@@ -74,11 +74,11 @@ impl Tally {
     /// An item is an error if a tally cannot be read, was written by another version, or
     /// contradicts itself. The iterator ends there.
     pub fn read_all(input: impl Read) -> impl Iterator<Item = Result<Self, InputError>> {
-        KIND.read_all(input, Paper::read)
+        KIND.read_all(input, TallyRecord::read)
     }
 }
 
-impl Paper {
+impl TallyRecord {
     fn read(self) -> Result<Tally, String> {
         let shares = self.setup.shares.iter();
         let lists = shares.map(Vec::len).chain(self.loads.iter().map(Vec::len));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::line::Kind;
-use super::papers::{RowPaper, SketchPaper, check_nodes};
+use super::records::{RowRecord, SketchRecord, check_nodes};
 use crate::diagnose::{Evidence, Load, Sampled};
 use crate::keys::{DumpSource, InputError};
 use crate::measure::{CountSetup, check_columns};
@@ -68,7 +68,7 @@ const KIND: Kind = Kind {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Paper {
+struct PartRecord {
     setup: CountSetup,
     sources: Vec<DumpSource>,
     /// Whether sizes and requests are known.
@@ -78,8 +78,8 @@ struct Paper {
     unplaced: Amounts,
     unreadable: u64,
     limit: u128,
-    sample: Vec<RowPaper>,
-    beyond: SketchPaper,
+    sample: Vec<RowRecord>,
+    beyond: SketchRecord,
 }
 
 impl Part {
@@ -106,7 +106,7 @@ impl Part {
     /// # Errors
     /// Errors of `out`.
     pub fn write(&self, setup: &CountSetup, out: impl Write) -> io::Result<()> {
-        KIND.write(out, &self.paper(setup))
+        KIND.write(out, &self.record(setup))
     }
 
     /// Reads all parts that were written one after the other, for this router and setup.
@@ -118,14 +118,14 @@ impl Part {
         setup: &CountSetup,
         input: impl Read,
     ) -> impl Iterator<Item = Result<Self, InputError>> {
-        KIND.read_all(input, |paper: Paper| paper.read(router, setup))
+        KIND.read_all(input, |record: PartRecord| record.read(router, setup))
     }
 
-    fn paper(&self, setup: &CountSetup) -> Paper {
+    fn record(&self, setup: &CountSetup) -> PartRecord {
         let evidence = &self.evidence;
         let loads = evidence.nodes.iter().map(|(_, load)| load.amounts());
         let sample = evidence.sample.values();
-        Paper {
+        PartRecord {
             setup: setup.clone(),
             sources: self.sources.clone(),
             known: evidence.known(),
@@ -134,14 +134,14 @@ impl Part {
             unreadable: evidence.unreadable,
             limit: evidence.limit,
             sample: sample
-                .map(|one| RowPaper::of(&one.key, one.load.amounts()))
+                .map(|one| RowRecord::of(&one.key, one.load.amounts()))
                 .collect(),
-            beyond: SketchPaper::of(&evidence.beyond),
+            beyond: SketchRecord::of(&evidence.beyond),
         }
     }
 }
 
-impl Paper {
+impl PartRecord {
     fn read(self, router: &dyn Router, setup: &CountSetup) -> Result<Part, String> {
         setup
             .check(&self.setup)
@@ -170,7 +170,7 @@ impl Paper {
 }
 
 /// Reads the sampled keys, with ids of at most `limit`.
-fn sample(rows: Vec<RowPaper>, limit: u128) -> Result<BTreeMap<u128, Sampled>, String> {
+fn sample(rows: Vec<RowRecord>, limit: u128) -> Result<BTreeMap<u128, Sampled>, String> {
     let count = rows.len();
     if count > Evidence::MOST {
         let most = Evidence::MOST;
@@ -198,5 +198,39 @@ fn check_sums(evidence: &Evidence) -> Result<(), String> {
         Ok(())
     } else {
         Err("the sums over the keys differ from the sums over the nodes".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::Gatherer;
+    use crate::keys::{Consumer, Keys};
+    use hashroute::{Node, Ring};
+
+    #[test]
+    fn evidence_beyond_the_sample_adds_up_and_survives_a_file() {
+        let ring = Ring::new(["a", "b", "c"].map(Node::new)).expect("a ring");
+        let most = Evidence::MOST as u64;
+        let keys = |range| Keys::template("k{i}", range).expect("keys");
+        let mut parts = [0..most / 2, most / 3..most + 9000].map(|range| {
+            let mut part = Gatherer::new(&ring);
+            part.add(&keys(range));
+            part
+        });
+        let mut whole = Evidence::of(&ring, &keys(0..most + 9000));
+        whole.add_all(&ring, &keys(most / 3..most / 2));
+        let setup = CountSetup::new("ring", &ring).expect("a set-up");
+        let [first, second] = &mut parts;
+        second.merge(first.clone());
+        assert!(!whole.is_whole());
+        assert!(second.clone().into_evidence() == whole);
+        let mut file = Vec::new();
+        let written = Part::from(whole.clone()).write(&setup, &mut file);
+        let read = Part::read_all(&ring, &setup, &file[..]).next();
+        let (Ok(()), Some(Ok(part))) = (written, read) else {
+            panic!("evidence cannot be written and read");
+        };
+        assert!(part.evidence == whole);
     }
 }

@@ -42,8 +42,8 @@ fn checksum(body: &RawValue) -> String {
 
 impl Kind {
     /// Writes a body as a line.
-    pub(super) fn write(&self, mut out: impl Write, paper: &impl Serialize) -> io::Result<()> {
-        let body = to_raw_value(paper)?;
+    pub(super) fn write(&self, mut out: impl Write, body: &impl Serialize) -> io::Result<()> {
+        let body = to_raw_value(body)?;
         let line = Line {
             format: self.format.into(),
             version: self.version,
@@ -67,8 +67,8 @@ impl Kind {
                 line: error.line() as u64,
                 problem: format!("{}: expected {}", reason(&error), self.expected),
             })?;
-            let paper = self.open(&line).and_then(&read);
-            paper.map_err(|problem| InputError::Line {
+            let body = self.open(&line).and_then(&read);
+            body.map_err(|problem| InputError::Line {
                 line: number,
                 problem,
             })
@@ -95,7 +95,7 @@ impl Kind {
         let intact = intact.ok_or(
             "the checksum does not match: expected the line as it was written, found a damaged one",
         )?;
-        let paper = serde_json::from_str(intact.get());
-        paper.map_err(|error| format!("{}: expected {expected}", reason(&error)))
+        let body = serde_json::from_str(intact.get());
+        body.map_err(|error| format!("{}: expected {expected}", reason(&error)))
     }
 }

@@ -3,6 +3,6 @@
 mod counts;
 mod evidence;
 mod line;
-mod papers;
+mod records;
 
 pub use evidence::Part;

@@ -6,37 +6,37 @@ use crate::keys::bytes_of_hex;
 use crate::summary::{Amounts, Census, CensusRow, Id, MEASURES, MOST, ROWS, Sketch, WIDTH, id};
 use hashroute::{Node, Nodes};
 
-/// The form of a census.
+/// The record of a census.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct CensusPaper {
+pub(super) struct CensusRecord {
     /// The rows, in order of their ids.
-    rows: Vec<RowPaper>,
-    sketch: Option<SketchPaper>,
+    rows: Vec<RowRecord>,
+    sketch: Option<SketchRecord>,
 }
 
-/// The form of a sketch.
+/// The record of a sketch.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SketchPaper {
+pub(super) struct SketchRecord {
     cells: [Vec<u64>; MEASURES],
-    candidates: Vec<KeyPaper>,
+    candidates: Vec<KeyRecord>,
 }
 
-/// The form of a row: a key, and its amounts without trailing zeros.
+/// The record of a row: a key, and its amounts without trailing zeros.
 #[derive(Serialize, Deserialize)]
-pub(super) struct RowPaper(KeyPaper, Vec<u64>);
+pub(super) struct RowRecord(KeyRecord, Vec<u64>);
 
-/// The form of a key, as in JSON lines of keys: text, or the bytes in hexadecimal if they are not
+/// The record of a key, as in JSON lines of keys: text, or the bytes in hexadecimal if they are not
 /// UTF-8.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum KeyPaper {
+enum KeyRecord {
     Text(String),
     Bytes { hex: String },
 }
 
-impl KeyPaper {
+impl KeyRecord {
     fn of(key: &[u8]) -> Self {
         if let Ok(text) = core::str::from_utf8(key) {
             return Self::Text(text.into());
@@ -58,11 +58,11 @@ impl KeyPaper {
     }
 }
 
-impl RowPaper {
+impl RowRecord {
     pub(super) fn of(key: &[u8], amounts: Amounts) -> Self {
         let last = amounts.iter().rposition(|&amount| amount > 0);
         let some = last.map_or(0, |last| last + 1);
-        Self(KeyPaper::of(key), amounts[..some].to_vec())
+        Self(KeyRecord::of(key), amounts[..some].to_vec())
     }
 
     pub(super) fn read(self) -> Result<(Box<[u8]>, Amounts), String> {
@@ -79,14 +79,14 @@ impl RowPaper {
     }
 }
 
-impl CensusPaper {
+impl CensusRecord {
     pub(super) fn of(census: &Census) -> Self {
         let rows = census.in_order().into_iter();
         Self {
             rows: rows
-                .map(|(key, amounts)| RowPaper::of(key, amounts))
+                .map(|(key, amounts)| RowRecord::of(key, amounts))
                 .collect(),
-            sketch: census.sketch.as_deref().map(SketchPaper::of),
+            sketch: census.sketch.as_deref().map(SketchRecord::of),
         }
     }
 
@@ -119,11 +119,11 @@ impl CensusPaper {
     }
 }
 
-impl SketchPaper {
+impl SketchRecord {
     pub(super) fn of(sketch: &Sketch) -> Self {
         let mut candidates: Vec<_> = sketch.candidates.iter().collect();
         candidates.sort_unstable_by_key(|(id, _)| **id);
-        let keys = candidates.into_iter().map(|(_, key)| KeyPaper::of(key));
+        let keys = candidates.into_iter().map(|(_, key)| KeyRecord::of(key));
         Self {
             cells: sketch.cells.clone(),
             candidates: keys.collect(),
