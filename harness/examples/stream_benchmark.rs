@@ -4,11 +4,11 @@
 //! cargo run --release -p hashroute-harness --example stream_benchmark [KEYS] [THREADS]
 //! ```
 //!
-//! Writes KEYS lines (default: a million) below `target/` once. Then it does what the command does: a
-//! ring of 100 nodes with 160 points each, keys hashed by xxh3, counted by THREADS threads (default:
-//! the number of cores). Wall time grows with other work on the machine, so processor time is shown
-//! as well. Processor time and the peak of memory come from Linux's `/proc`; on other systems they
-//! are missing.
+//! Writes KEYS lines (default: a million) below `target/` once. Then it does what the command does:
+//! a ring of 100 nodes with 160 points each, keys hashed by xxh3, counted by THREADS threads
+//! (default: the number of cores). Wall time grows with other work on the machine, so processor
+//! time is shown as well. Processor time and the peak of memory come from Linux's `/proc`; on other
+//! systems they are missing.
 
 use core::error::Error;
 use std::fs::{self, File};

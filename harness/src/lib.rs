@@ -52,9 +52,9 @@ pub mod stream {
     //! Counts keys beyond memory: in batches, on every core, and over processes.
     //!
     //! A [`KeySource`] returns batches of [`Keys`](crate::Keys). [`read()`] passes them to a
-    //! [`Consumer`] on every thread and merges the consumers. A [`Counter`] is a consumer that routes
-    //! the keys and counts them in a [`Tally`]. A tally can be written to a file, and merged with
-    //! others, before it is judged.
+    //! [`Consumer`] on every thread and merges the consumers. A [`Counter`] is a consumer that
+    //! routes the keys and counts them in a [`Tally`]. A tally can be written to a file, and merged
+    //! with others, before it is judged.
     //!
     //! ```
     //! use hashroute_harness::stream::{Counter, KeySource, Reading, read};
@@ -73,17 +73,18 @@ pub mod stream {
 }
 
 pub mod skew {
-    //! Explains skew: whether it is real, in which measure, which stage of a key's way causes it, which
-    //! numbers of nodes are dangerous, and what helps.
+    //! Explains skew: whether it is real, in which measure, which stage of a key's way causes it,
+    //! which numbers of nodes are dangerous, and what helps.
     //!
-    //! Gathering and judging are separate. [`Evidence`] takes one pass over the keys in bounded memory
-    //! and merges with the evidence of other passes. [`Diagnosis::judge`] does the rest. A
+    //! Gathering and judging are separate. [`Evidence`] takes one pass over the keys in bounded
+    //! memory and merges with the evidence of other passes. [`Diagnosis::judge`] does the rest. A
     //! [`Gatherer`] gathers the evidence of keys beyond memory.
     //!
-    //! Many tests run at once, so an alarm needs a p-value below [`Skew::threshold`]: the family-wise
-    //! significance divided by the number of tests (Bonferroni). Even data then raises any alarm with
-    //! a probability below [`SIGNIFICANCE`]. The hash and the strategy are tested on distinct hashes,
-    //! each counted once, so hot keys, large keys and tags are never blamed on them.
+    //! Many tests run at once, so an alarm needs a p-value below [`Skew::threshold`]: the
+    //! family-wise significance divided by the number of tests (Bonferroni). Even data then raises
+    //! any alarm with a probability below [`SIGNIFICANCE`]. The hash and the strategy are tested on
+    //! distinct hashes, each counted once, so hot keys, large keys and tags are never blamed on
+    //! them.
     //!
     //! ```
     //! use hashroute_harness::{Keys, skew::{Diagnosis, KeyStage, Status}};

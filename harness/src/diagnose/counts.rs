@@ -84,6 +84,7 @@ pub(super) const MANY: usize = 10_000;
 pub(super) fn count(setup: &Diagnosis, router: &dyn Router, placed: &Placed) -> NodeCounts {
     let modulo = is_modulo(router, placed.bits);
     let asked = setup.counts(router.nodes().weighted(), modulo);
+    // With modulo a lookup is a division, so only the total work limits the number of keys.
     let limit = (WORK / asked.len().max(1)).min(if modulo { usize::MAX } else { SAMPLE });
     let keys = &placed.keys[..placed.keys.len().min(limit)];
     let hashes = hashes(keys);

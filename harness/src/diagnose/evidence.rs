@@ -358,8 +358,9 @@ impl Evidence {
     /// others those in the sample, each for several.
     pub(super) fn carriers(&self, measure: Measure) -> Carriers<'_> {
         let amount = |one: &Sampled| one.load.of(measure);
-        // Beyond the sample, keys are known from a thousandth on. Sampled keys above that mark stand
-        // for themselves too, or heavy keys in the sample would count for others that are listed.
+        // Beyond the sample, keys are known from a thousandth on. Sampled keys above that mark
+        // stand for themselves too, or heavy keys in the sample would count for others that are
+        // listed.
         let mark = if self.is_whole() {
             0
         } else {

@@ -92,6 +92,8 @@ impl<'a> Trial<'a> {
         if is(KeyStage::Hash) && counts.modulo {
             self.node_counts(counts);
         }
+        // Unevenness counts in steps of 1% and moved keys in steps of 5%, so that a remedy which is
+        // better by chance does not win over one that moves far fewer keys.
         let rank = |remedy: &Remedy| {
             let over = chance::beyond(remedy.cv, remedy.noise_cv);
             let over = if remedy.even { 0.0 } else { over.max(SLIGHT) };

@@ -229,7 +229,7 @@ fn number(field: &[u8], name: &str) -> Result<u64, String> {
 }
 
 fn json_key(line: &[u8]) -> Result<Vec<u8>, String> {
-    const EXPECTED: &str = "expected a string, or {\"hex\":\"…\"} with two digits a byte";
+    const EXPECTED: &str = "expected a string, or {\"hex\":\"…\"} with two digits for each byte";
     match serde_json::from_slice(line) {
         Ok(Value::String(text)) => Ok(text.into_bytes()),
         Ok(Value::Object(object)) if object.len() == 1 => {

@@ -12,8 +12,8 @@ pub(super) const KEYS: &[Clause] = &[
     Clause::new("the stated hash function is the one", stated_hash),
 ];
 
-/// Returns keys of many forms: empty, text, digits, unprintable bytes, packet fields of each length,
-/// and keys longer than systems take.
+/// Returns keys of many forms: empty, text, digits, unprintable bytes, packet fields of each
+/// length, and keys longer than systems take.
 pub(super) fn varied() -> Vec<Vec<u8>> {
     let texts = [
         "",

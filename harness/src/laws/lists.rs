@@ -32,8 +32,8 @@ fn location(router: &dyn Router, id: NodeId) -> Location<'_> {
 
 /// Computes the whole preference list in another way than the library. The distinct nodes of the
 /// walk are ranked: first those that are the first of their zone, then those that are the first of
-/// their rack, unless the first of a zone is in that rack, then the others. Within a rank, the order
-/// of the walk holds.
+/// their rack, unless the first of a zone is in that rack, then the others. Within a rank, the
+/// order of the walk holds.
 fn ranked(router: &dyn Router, key: KeyHash, spread: Spread) -> Vec<NodeId> {
     let mut seen = BTreeSet::new();
     let mut walk = walk(router, key);

@@ -33,7 +33,8 @@ fn tight(subject: &Subject) -> Params {
     })
 }
 
-/// Checks that a failed change leaves the state as it was, and a successful one a router that works.
+/// Checks that a failed change leaves the state as it was, and a successful one a router that
+/// works.
 fn try_change(subject: &Subject, router: &mut dyn Router, change: &Change) -> Held {
     let keys = subject.keys(40, 30);
     let start = members(router);

@@ -103,8 +103,8 @@ impl Subject {
         }
     }
 
-    /// Returns an absurdly large weight. A dialect that does not refuse a larger one builds millions
-    /// of points at each change.
+    /// Returns an absurdly large weight. A dialect that does not refuse a larger one builds
+    /// millions of points at each change.
     pub(super) fn large_weight(&self) -> u32 {
         if self.scheme.is_dialect() {
             100
@@ -157,9 +157,9 @@ impl Subject {
         }
     }
 
-    /// Returns distinct keys, different ones for each seed. A strategy takes all 64 bits, so its keys
-    /// are hashes from `SplitMix64`. A dialect gets bytes, since only its own hash function knows
-    /// which hashes exist.
+    /// Returns distinct keys, different ones for each seed. A strategy takes all 64 bits, so its
+    /// keys are hashes from `SplitMix64`. A dialect gets bytes, since only its own hash function
+    /// knows which hashes exist.
     pub(super) fn keys(&self, seed: u32, count: u32) -> Vec<Key> {
         if self.scheme.is_dialect() {
             let first = seed << 20;

@@ -37,8 +37,8 @@ pub(super) fn no_bound_on_excess(scheme: &Scheme) -> Option<&'static str> {
     (!caps.excess.is_bounded()).then_some("it states no bound on excess moves")
 }
 
-/// Waives rows that state some excess: large clusters are slow to rebuild, and serve to refute exact
-/// claims.
+/// Waives rows that state some excess: large clusters are slow to rebuild, and serve to refute
+/// exact claims.
 pub(super) fn some_excess(scheme: &Scheme) -> Option<&'static str> {
     let Some(caps) = scheme.caps() else {
         return a_dialect(scheme);

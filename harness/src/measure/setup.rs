@@ -47,10 +47,10 @@ pub struct CountSetup {
     pub routes: String,
 }
 
-/// The number of plain keys that are routed to tell setups apart, ...
+/// The number of plain keys that are routed to tell setups apart.
 const PLAIN: u64 = 400;
-/// ... and the number of keys that hold every byte, and of those that hold every printable byte,
-/// for dialects that refuse the others.
+/// The number of keys that hold every byte, and of keys that hold every printable byte: some
+/// dialects refuse other bytes.
 const MIXED: u64 = 300;
 
 /// Returns the keys that are routed to tell setups apart. A mixed key holds every byte twice, in an

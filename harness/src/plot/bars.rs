@@ -215,8 +215,8 @@ impl<'a> Chart<'a> {
     }
 }
 
-/// Returns the noise band of a node, relative to its fair share: with this many equal keys, each end
-/// is passed with a probability of at most `tail`.
+/// Returns the noise band of a node, relative to its fair share: with this many equal keys, each
+/// end is passed with a probability of at most `tail`.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -250,8 +250,8 @@ impl Pen {
         let _ = write!(self.0, "M{x} {y}h{width}v{height}h-{width}Z");
     }
 
-    /// Adds a sector of a ring around `centre`, between two radii and two turns. Turn 0 is at the top,
-    /// 1 is once around.
+    /// Adds a sector of a ring around `centre`, between two radii and two turns. Turn 0 is at the
+    /// top, 1 is once around.
     pub(super) fn band(&mut self, centre: (f64, f64), radii: (f64, f64), from: f64, to: f64) {
         // SVG cannot draw an arc of a whole turn, so longer sectors are drawn in three parts.
         let pieces: u32 = if to - from > 0.34 { 3 } else { 1 };

@@ -1,13 +1,13 @@
 //! Pictures of what the harness measures: a ring with its tokens, bars with the noise band, what
 //! moves, who owns the slots, how even each number of nodes is.
 //!
-//! Every function takes results and returns a [`Picture`]: an SVG for a file or for a page, light and
-//! dark, with a title and a description for screen readers. With the feature `png` it can become a
-//! PNG. No picture needs an installed font, and the same input gives the same bytes.
+//! Every function takes results and returns a [`Picture`]: an SVG for a file or for a page, light
+//! and dark, with a title and a description for screen readers. With the feature `png` it can
+//! become a PNG. No picture needs an installed font, and the same input gives the same bytes.
 //!
 //! Colours are those of Okabe and Ito, "Color Universal Design" (2008), which people with any kind
-//! of colour vision can distinguish. Beyond eight nodes, stripes and dots are added; every node also
-//! has a number.
+//! of colour vision can distinguish. Beyond eight nodes, stripes and dots are added; every node
+//! also has a number.
 //!
 //! ```
 //! use hashroute_harness::{Keys, Assignment, balance};

@@ -28,9 +28,9 @@ pub(crate) struct Sample {
     pub(crate) half: usize,
     /// The largest amounts, in descending order; empty if all are equal.
     pub(crate) heavy: Vec<u64>,
-    /// The number of equal keys that stand for the rest, ...
+    /// The number of equal keys that stand for the rest.
     pub(crate) units: u64,
-    /// ... and the amount of each.
+    /// The amount of each of them.
     pub(crate) unit: f64,
 }
 

@@ -78,8 +78,8 @@ impl Census {
                 self.keep(*id, key, amounts);
             }
         }
-        // Shrinking sorts all ids. Once there is a sketch, it waits until half the capacity has been
-        // added: amortised O(log capacity) a key.
+        // Shrinking sorts all ids. Once there is a sketch, it waits until half the capacity has
+        // been added: amortised O(log capacity) a key.
         let room = self.capacity + self.sketch.as_ref().map_or(0, |_| self.capacity / 2);
         if self.rows.len() > room || self.bytes > MOST_BYTES + MOST_BYTES / 2 {
             self.settle();

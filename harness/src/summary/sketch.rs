@@ -11,19 +11,18 @@ pub(crate) const ROWS: usize = 4;
 /// The number of cells in a row.
 pub(crate) const WIDTH: usize = 1 << 16;
 
-/// A key becomes a candidate for the largest keys if its estimate exceeds the 2^12th part of all
-/// ...
+/// A key becomes a candidate for the largest keys if its estimate exceeds 2^-12 of all.
 const SHIFT: u32 = 12;
-/// ... and is listed if its estimate is the 1000th part or more.
+/// A candidate is listed if its estimate is at least 1/1000 of all.
 ///
-/// A key with such an estimate is missed only if it carries less than the 2^12th part. The estimate
-/// is then too large by at least three times that part, in all four rows. By Markov's inequality
-/// one row is, with a probability of at most (1 / 2^16) / (3 / 2^12) = 2^-4 / 3, so all four are
-/// with less than 2 in 10 million.
+/// A key with such an estimate is missed only if it carries less than 2^-12 of all. The estimate is
+/// then too large by at least three times that part, in all four rows. By Markov's inequality one
+/// row is, with a probability of at most (1 / 2^16) / (3 / 2^12) = 2^-4 / 3, so all four are with
+/// less than 2 in 10 million.
 pub(crate) const LISTED: u64 = 1000;
 /// The number of candidates beyond which those that have fallen behind are dropped.
 pub(crate) const MOST: usize = 1 << 14;
-/// The same in bytes of keys.
+/// The number of bytes of candidates beyond which small ones are dropped.
 const ROOM: usize = 1 << 24;
 
 /// A sketch of the amounts of all keys. Adding is linear, so sketches of parts add up to the sketch
@@ -33,10 +32,11 @@ pub(crate) struct Sketch {
     /// The cells of each measure, row by row; empty until something is added.
     pub(crate) cells: [Vec<u64>; MEASURES],
     pub(crate) totals: Amounts,
-    /// All keys that carry more than the 2^12th part of a measure, and some that carry less.
+    /// All keys that carry more than 2^-12 of a measure, and some that carry less.
     pub(crate) candidates: ById<Box<[u8]>>,
-    /// The bytes of the candidates, and the number of bytes at which to drop small ones.
+    /// The bytes of the candidates.
     bytes: usize,
+    /// The number of bytes at which to drop small candidates again. It grows if many stay.
     room: usize,
 }
 
@@ -148,7 +148,7 @@ impl Sketch {
         self.room = ROOM.max(2 * self.bytes);
     }
 
-    /// Returns the keys with an estimate of at least the [`LISTED`]th part of all, in no order.
+    /// Returns the keys with an estimate of at least 1/[`LISTED`] of all, in no order.
     pub(crate) fn listed(&self, measure: usize) -> Vec<(u64, Id, &[u8])> {
         let estimates = self.candidates.iter();
         let estimates = estimates.map(|(id, key)| (least(&self.cells[measure], *id), *id, &**key));

@@ -220,7 +220,7 @@ mod tests {
         });
         let mut whole = Evidence::of(&ring, &keys(0..most + 9000));
         whole.add_all(&ring, &keys(most / 3..most / 2));
-        let setup = CountSetup::new("ring", &ring).expect("a set-up");
+        let setup = CountSetup::new("ring", &ring).expect("a setup");
         let [first, second] = &mut parts;
         second.merge(first.clone());
         assert!(!whole.is_whole());

@@ -350,7 +350,8 @@ fn debian_packages_are_even_by_name_and_not_by_size() -> Result<(), Box<dyn core
             verdict.keys.sampling_cv,
         ];
         match name {
-            // Two standard deviations above 1 / sqrt(160), on ten nodes. A bound on loads lowers it.
+            // Two standard deviations above 1 / sqrt(160), on ten nodes. A bound on loads lowers
+            // it.
             "ring" => assert!(
                 balance.figures.cv < 0.12 && verdict.keys.cause == Cause::Structure,
                 "{parts:?}"

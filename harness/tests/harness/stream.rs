@@ -161,7 +161,7 @@ proptest! {
                 part = read_back(&written(&part));
             }
             match &mut sum {
-                Some(sum) => sum.merge(part).expect("one set-up"),
+                Some(sum) => sum.merge(part).expect("one setup"),
                 None => sum = Some(part),
             }
         }
@@ -305,7 +305,7 @@ fn sums_beyond_64_bits_are_an_error_in_every_case() {
             .map(|bytes| bytes.total),
         Some(u64::MAX)
     );
-    sum.merge(tally(&ring, &keys(1))).expect("one set-up");
+    sum.merge(tally(&ring, &keys(1))).expect("one setup");
     let error = sum.balance().expect_err("beyond");
     assert!(
         error.to_string().contains("18446744073709551616"),
@@ -457,7 +457,7 @@ fn long_keys_do_not_take_more_memory() {
     let mut sum = of(&mut (0..0));
     for part in 0..3 {
         let part = of(&mut (0..500).rev().filter(|index| index % 3 == part));
-        sum.merge(read_back(&written(&part))).expect("one set-up");
+        sum.merge(read_back(&written(&part))).expect("one setup");
     }
     assert!(sum.sample() == sample);
     assert_eq!(sum.balance(), whole.balance());
@@ -471,7 +471,7 @@ fn a_sum_lists_the_large_keys_of_its_parts() {
         [0..70_000, 70_000..140_000].map(|range| Keys::template("{i}", range).expect("few"));
     (0..300).for_each(|_| second.push(b"hot"));
     let mut sum = tally(&ring, &first);
-    sum.merge(tally(&ring, &second)).expect("one set-up");
+    sum.merge(tally(&ring, &second)).expect("one setup");
     let largest = sum.largest_keys(Measure::Keys, 9);
     assert_eq!((largest.len(), &*largest[0].key), (1, "hot"));
 }
@@ -560,7 +560,7 @@ fn sums_beyond_64_bits_are_not_written() {
     let ring = ring();
     let keys = Keys::template("{i}", 0..1).expect("few");
     let mut sum = tally(&ring, &keys.with_sizes(vec![u64::MAX]).expect("below 2^64"));
-    sum.merge(sum.clone()).expect("one set-up");
+    sum.merge(sum.clone()).expect("one setup");
     let mut file = Vec::new();
     let error = sum
         .write(&mut file)
