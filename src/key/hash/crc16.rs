@@ -9,6 +9,7 @@
 const POLYNOMIAL: u16 = 0x1021;
 
 /// `TABLES[k][b]`: the remainder of byte b followed by k zero bytes. 8 KB.
+#[expect(clippy::cast_possible_truncation, reason = "a byte")]
 static TABLES: [[u16; 256]; 16] = {
     let mut tables = [[0; 256]; 16];
     let mut byte = 0;
@@ -20,7 +21,7 @@ static TABLES: [[u16; 256]; 16] = {
             let mut bit = 0;
             while bit < 8 {
                 let carry = crc >> 15;
-                crc = crc << 1 ^ carry * POLYNOMIAL;
+                crc = (crc << 1) ^ (carry * POLYNOMIAL);
                 bit += 1;
             }
             tables[k][byte] = crc;
