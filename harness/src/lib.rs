@@ -41,8 +41,8 @@ pub use keys::{
     BadLine, Dump, DumpFormat, DumpReader, DumpRow, DumpSource, InputError, Keys, KeysIter, Rows,
 };
 pub use measure::{
-    Activity, Assignment, Balance, Cause, Comparison, Contest, Cost, Estimated, Evenness,
-    ExactFigures, Figures, KeyFlow, MovedBytes, NodeBalance, Noise, Remap, Row, Scenario,
+    Activity, AllocationCounter, Assignment, Balance, Cause, Comparison, Contest, Cost, Estimated,
+    Evenness, ExactFigures, Figures, KeyFlow, MovedBytes, NodeBalance, Noise, Remap, Row, Scenario,
     ScenarioSummary, TopShare, Undo, Verdict, assign, assign_all, assign_hash, balance, compare,
     cost, remap, round_trip,
 };

@@ -208,7 +208,7 @@ fn five_and_seven_buckets_get_even_shares() -> Outcome {
     Ok(())
 }
 
-/// Reported in redis/redis#6027, nebulex_redis_adapter#64 and opensips#3815.
+/// Reported in redis/redis#6027, `nebulex_redis_adapter#64` and opensips#3815.
 #[test]
 fn keys_with_hash_tags_go_to_the_slots_of_the_redis_specification() -> Outcome {
     let table = HashSlots::new(nodes(3))?.with_hasher(KeyHasher::REDIS);
@@ -234,7 +234,7 @@ fn keys_with_hash_tags_go_to_the_slots_of_the_redis_specification() -> Outcome {
     Ok(())
 }
 
-/// Reported in basho/riak_core#91, basho/riak_core#1001 and basho/riak_core#1003.
+/// Reported in `basho/riak_core#91`, `basho/riak_core#1001` and `basho/riak_core#1003`.
 #[test]
 fn a_change_moves_the_fewest_slots_possible() -> Outcome {
     let mut table = HashSlots::new(nodes(4))?;

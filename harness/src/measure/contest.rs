@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::assignment::Assignment;
 use super::balance::Balance;
-use super::cost::{Cost, cost};
+use super::cost::{AllocationCounter, Cost, cost};
 use super::remap::{Remap, remap};
 use super::scenario::Scenario;
 use super::sentences;
@@ -47,7 +47,7 @@ pub struct Contest<'a> {
     /// Whether to measure times and memory as well.
     pub costs: bool,
     /// Runs a closure and returns the number of its allocations, if the program counts them.
-    pub allocations: Option<&'a dyn Fn(&mut dyn FnMut()) -> u64>,
+    pub allocations: Option<AllocationCounter<'a>>,
 }
 
 impl core::fmt::Debug for Contest<'_> {
@@ -84,7 +84,7 @@ builder! { Contest<'a>:
     with_remove(remove: impl Into<Vec<Change>>),
     with_schemes(schemes: impl Into<Vec<(&'a Scheme, Params)>>),
     with_costs(costs: bool),
-    with_allocations(allocations: &'a dyn Fn(&mut dyn FnMut()) -> u64),
+    with_allocations(allocations: AllocationCounter<'a>),
 }
 
 /// The current activity of a comparison.

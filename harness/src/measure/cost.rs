@@ -42,6 +42,12 @@ pub struct Cost {
     pub allocations_per_lookup: Option<f64>,
 }
 
+/// Runs a closure and returns the number of allocations that the run made.
+///
+/// Only a program can count them, with a global allocator. Count those of the calling thread, because
+/// other threads allocate meanwhile.
+pub type AllocationCounter<'a> = &'a dyn Fn(&mut dyn FnMut()) -> u64;
+
 /// The number of passes that a median is taken over.
 const PASSES: usize = 5;
 
@@ -53,9 +59,7 @@ const BATCH: usize = 1024;
 
 /// Measures a strategy. Takes about half a second, or longer if a single build or change does.
 ///
-/// `allocations` runs what it is given and returns the number of allocations that the run made.
-/// Only a program can count them, with a global allocator. Count those of the calling thread:
-/// other threads allocate meanwhile.
+/// `allocations` counts those of a lookup.
 ///
 /// # Errors
 /// As [`Scheme::build`](hashroute::registry::Scheme::build).
@@ -77,7 +81,7 @@ pub fn cost(
     params: &Params,
     nodes: &[Node],
     keys: &Keys,
-    allocations: Option<&dyn Fn(&mut dyn FnMut()) -> u64>,
+    allocations: Option<AllocationCounter<'_>>,
 ) -> Result<Cost, Error> {
     let build_ns = median(&series(|| {
         scheme.build(nodes.iter().cloned(), params).map(drop)
@@ -119,7 +123,7 @@ fn series(mut run: impl FnMut() -> Result<(), Error>) -> Result<Vec<f64>, Error>
 fn route(
     router: &dyn Router,
     keys: &Keys,
-    allocations: Option<&dyn Fn(&mut dyn FnMut()) -> u64>,
+    allocations: Option<AllocationCounter<'_>>,
 ) -> (f64, Option<f64>) {
     let route_all = |keys: &mut dyn Iterator<Item = &[u8]>| {
         for key in keys {

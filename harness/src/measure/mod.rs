@@ -20,7 +20,7 @@ pub use assignment::{Assignment, assign, assign_all, assign_hash};
 pub(crate) use balance::is_zero;
 pub use balance::{Balance, Estimated, NodeBalance};
 pub use contest::{Activity, Comparison, Contest, Row, ScenarioSummary, compare};
-pub use cost::{Cost, cost};
+pub use cost::{AllocationCounter, Cost, cost};
 pub use counter::Counter;
 pub use figures::{ExactFigures, Figures, TopShare};
 pub use noise::Noise;
