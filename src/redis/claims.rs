@@ -40,10 +40,6 @@ impl Claim {
 }
 
 /// The changes that a [`Claim`] caused in the view of one node.
-///
-/// ```
-/// assert!(hashroute::redis::Heard::default().taken.is_empty());
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Heard {

@@ -128,7 +128,13 @@ impl Call {
 /// The outcome of a send.
 ///
 /// ```
-/// assert_ne!(hashroute::redis::Outcome::Answer, hashroute::redis::Outcome::Lost);
+/// use hashroute::redis::{Address, Next, Outcome, SlotMap, SlotRule, Stop};
+///
+/// let mut map = SlotMap::new(SlotRule::REDIS, [Address::new("a", 1)])?;
+/// let mut call = map.start([b"foo"])?;
+/// // The server may have run the command, so it is not sent again.
+/// assert_eq!(map.after(&mut call, Outcome::Lost), Next::GiveUp(Stop::Uncertain));
+/// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -146,7 +152,16 @@ pub enum Outcome<'o> {
 /// The next action of a client.
 ///
 /// ```
-/// assert_ne!(hashroute::redis::Next::Done, hashroute::redis::Next::Send { wait: 0 });
+/// use hashroute::redis::{Address, Next, Outcome, SlotMap, SlotRule};
+///
+/// let mut map = SlotMap::new(SlotRule::REDIS, [Address::new("a", 1)])?;
+/// let mut call = map.start([b"foo"])?;
+/// let wait = match map.after(&mut call, Outcome::Error("CLUSTERDOWN Hash slot not served")) {
+///     Next::Send { wait } => wait, // sleep, then send to `call.to()`
+///     _ => 0,
+/// };
+/// assert_eq!(wait, 10);
+/// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

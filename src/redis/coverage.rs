@@ -70,12 +70,6 @@ impl Coverage {
 }
 
 /// The state of a cluster: whether it answers requests, and if not, why.
-///
-/// ```
-/// use hashroute::redis::Health;
-///
-/// assert!(Health::Ok.is_ok() && !Health::Minority.is_ok());
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Health {
@@ -97,10 +91,11 @@ impl Health {
 /// The number of primaries that can vote, and how many of them can be reached.
 ///
 /// ```
-/// use hashroute::redis::{SlotRule, Table};
+/// use hashroute::redis::Votes;
 ///
-/// let votes = Table::new(SlotRule::REDIS).votes();
-/// assert!(!votes.is_majority());
+/// // Half of the primaries is no majority.
+/// assert_eq!(Votes::new(4, 2).needed(), 3);
+/// assert!(!Votes::new(4, 2).is_majority() && Votes::new(4, 3).is_majority());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

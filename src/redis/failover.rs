@@ -23,10 +23,6 @@ use super::{Claim, ClusterNode, Flags, Mark, Role, SlotRange, Table};
 use crate::{Error, Refusal};
 
 /// The way in which a replica becomes the primary.
-///
-/// ```
-/// assert_ne!(hashroute::redis::Promotion::Election, hashroute::redis::Promotion::Takeover);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Promotion {

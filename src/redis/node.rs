@@ -82,13 +82,6 @@ impl FromStr for Address {
 }
 
 /// The role of a server in the cluster.
-///
-/// ```
-/// use hashroute::redis::{ClusterNode, Role};
-///
-/// assert_eq!(ClusterNode::new("a")?.role(), Role::Primary);
-/// # Ok::<(), hashroute::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum Role {

@@ -6,10 +6,6 @@ use super::{Address, ClusterNode, CoverageRule, Endpoint, Mark, Role, Table};
 use crate::Error;
 
 /// The kind of a command, as far as it decides which server runs it.
-///
-/// ```
-/// assert_eq!(hashroute::redis::Command::default(), hashroute::redis::Command::Read);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Command {

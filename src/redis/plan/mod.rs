@@ -101,10 +101,6 @@ pub struct Move<'p> {
 }
 
 /// The limits of one step of a plan.
-///
-/// ```
-/// assert_eq!(hashroute::redis::SlotBudget::default().slots, u32::MAX);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SlotBudget {

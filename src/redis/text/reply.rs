@@ -32,10 +32,6 @@ pub enum Reply {
 }
 
 /// The version of the protocol of a reply.
-///
-/// ```
-/// assert_eq!(hashroute::redis::Protocol::default(), hashroute::redis::Protocol::Resp2);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Protocol {
