@@ -33,6 +33,7 @@ pub mod laws;
 mod measure;
 #[cfg(feature = "plot")]
 pub mod plot;
+pub mod sim;
 mod summary;
 pub mod text;
 mod wire;

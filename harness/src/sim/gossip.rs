@@ -1,0 +1,70 @@
+//! Messages between servers: claims that arrive at once, late or out of turn.
+
+use std::vec::Vec;
+
+use hashroute::Error;
+use hashroute::redis::Claim;
+
+use super::World;
+
+impl World {
+    /// Sends a claim to every server: to some at once, to the others when messages are delivered.
+    pub(super) fn tell(
+        &mut self,
+        claim: &Claim,
+        at_once: impl Fn(&Self, usize) -> bool,
+    ) -> Result<(), Error> {
+        for server in 0..self.servers.len() {
+            if !at_once(self, server) {
+                self.inbox.push((server, claim.clone()));
+                continue;
+            }
+            // A replica hears the older claims first. Its primary's epoch rises with this one, and
+            // a claim that left before, about a slot that the primary lost, would then look
+            // outdated: the replica would keep the slot, and win an election with it.
+            if !self.servers[server].is_primary() {
+                self.deliver_to(server)?;
+            }
+            self.hear(server, claim)?;
+        }
+        Ok(())
+    }
+
+    /// Lets a server that is up hear a claim, and drop the keys of the slots that it lost.
+    pub(super) fn hear(&mut self, server: usize, claim: &Claim) -> Result<(), Error> {
+        let hearer = &mut self.servers[server];
+        if !hearer.up || *hearer.id() == *claim.id {
+            return Ok(());
+        }
+        let heard = hearer.hear(claim)?;
+        // Else they would come back to life when the slot returns.
+        for slot in heard.lost.into_iter().flatten() {
+            self.data.drop_slot(server, slot);
+        }
+        if heard.follows {
+            self.data.clear(server);
+            self.counts.followed += 1;
+        }
+        Ok(())
+    }
+
+    /// Delivers up to `count` messages, out of turn.
+    pub(super) fn deliver(&mut self, count: usize) -> Result<(), Error> {
+        for _ in 0..count.min(self.inbox.len()) {
+            // Any fixed rule will do that is neither first in, first out nor the reverse.
+            let at = (count % 7 + self.inbox.len() * 3 / 2) % self.inbox.len();
+            let (to, claim) = self.inbox.swap_remove(at);
+            self.hear(to, &claim)?;
+        }
+        Ok(())
+    }
+
+    /// Delivers all messages to one server.
+    pub(super) fn deliver_to(&mut self, server: usize) -> Result<(), Error> {
+        let inbox = core::mem::take(&mut self.inbox);
+        let (mine, others): (Vec<_>, _) = inbox.into_iter().partition(|(to, _)| *to == server);
+        self.inbox = others;
+        mine.iter()
+            .try_for_each(|(_, claim)| self.hear(server, claim))
+    }
+}

@@ -1,0 +1,287 @@
+//! How a slot moves from one server to another: the classic commands, one at a time.
+
+use std::borrow::ToOwned;
+use std::collections::VecDeque;
+use std::vec;
+use std::vec::Vec;
+
+use hashroute::Error;
+use hashroute::redis::{ClusterNode, Mark};
+
+use super::World;
+
+/// One way to move a slot wrongly.
+///
+/// ```
+/// assert_ne!(
+///     hashroute_harness::sim::Mistake::KeysLeft,
+///     hashroute_harness::sim::Mistake::SourceFirst
+/// );
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Mistake {
+    /// The slot is given away while keys are left in it.
+    KeysLeft,
+    /// The target is not told to import.
+    NoImporting,
+    /// The source is told of the new owner before the target.
+    SourceFirst,
+}
+
+/// One command of a move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Importing,
+    Migrating,
+    /// `MIGRATE`, until nothing is left.
+    Keys,
+    /// `SETSLOT NODE` at the target, which raises its epoch and tells the others.
+    Target,
+    /// `SETSLOT NODE` at the source.
+    Source,
+    /// `SETSLOT NODE` at one half of the other servers. Only without gossip.
+    Others(usize),
+}
+
+/// A move under way.
+#[derive(Clone, Debug)]
+pub(super) struct Moving {
+    pub(super) slot: u32,
+    pub(super) from: usize,
+    pub(super) to: usize,
+    /// What is left to do.
+    steps: VecDeque<Step>,
+}
+
+/// Returns the steps of a move in the order that keeps the laws, or with a mistake in it.
+fn steps(gossips: bool, mistake: Option<Mistake>) -> VecDeque<Step> {
+    // The target imports before the source sends anybody there, and owns the slot before the
+    // source lets go: at each moment one of them serves a key.
+    let mut steps = vec![
+        Step::Importing,
+        Step::Migrating,
+        Step::Keys,
+        Step::Target,
+        Step::Source,
+    ];
+    if !gossips {
+        steps.extend([Step::Others(0), Step::Others(1)]);
+    }
+    match mistake {
+        None => {}
+        Some(Mistake::KeysLeft) => steps.retain(|step| *step != Step::Keys),
+        Some(Mistake::NoImporting) => steps.retain(|step| *step != Step::Importing),
+        Some(Mistake::SourceFirst) => steps.swap(3, 4),
+    }
+    steps.into()
+}
+
+impl World {
+    /// Begins to move a slot, if nothing else moves; nobody is told yet.
+    pub(super) fn start_move(&mut self, slot: u32, from: usize, to: usize) {
+        if self.moving.is_none() {
+            self.moving = Some(Moving {
+                slot,
+                from,
+                to,
+                steps: steps(self.gossips, self.mistake),
+            });
+        }
+    }
+
+    /// The same from the slot's owner, unless source or target could not.
+    pub(super) fn plan_move(&mut self, slot: u32, to: usize) -> Result<(), Error> {
+        let to = to % self.servers.len();
+        let mut servers = self.servers.iter();
+        let from = servers.position(|server| server.up && server.owns(slot));
+        let from = from.filter(|from| *from != to && self.servers[to].is_primary());
+        let Some(from) = from.filter(|_| self.moving.is_none()) else {
+            return Ok(());
+        };
+        // The target must know who has the slot: `SETSLOT IMPORTING` is refused else.
+        let claim = self.servers[from].claim()?;
+        self.hear(to, &claim)?;
+        let believed = self.servers[to].view().owner(slot).map(ClusterNode::id);
+        if believed == Some(self.servers[from].id()) {
+            self.start_move(slot, from, to);
+        }
+        Ok(())
+    }
+
+    /// Makes the next step of the move, unless one of its ends is down. A step that migrates keys
+    /// is done when no key was left to migrate.
+    pub(super) fn step_move(&mut self) -> Result<(), Error> {
+        let Some(mut moving) = self.moving.take_if(|moving| !moving.steps.is_empty()) else {
+            return Ok(());
+        };
+        if self.servers[moving.from].up && self.servers[moving.to].up {
+            let step = moving.steps[0];
+            let is_done = step != Step::Keys || self.migrate(&moving) == 0;
+            self.tell_step(step, &moving)?;
+            if is_done {
+                moving.steps.pop_front();
+            }
+        }
+        if moving.steps.is_empty() {
+            self.counts.finished += 1;
+        } else {
+            self.moving = Some(moving);
+        }
+        Ok(())
+    }
+
+    /// Opens the move: both marks.
+    pub(super) fn open_move(&mut self) -> Result<(), Error> {
+        while matches!(self.next_step(), Some(Step::Importing | Step::Migrating)) {
+            self.step_move()?;
+        }
+        Ok(())
+    }
+
+    /// Migrates a batch of keys, if it is their turn.
+    pub(super) fn move_keys(&mut self) {
+        if let Some(moving) = self.moving.clone() {
+            let is_up = self.servers[moving.from].up && self.servers[moving.to].up;
+            if is_up && moving.steps.front() == Some(&Step::Keys) {
+                self.migrate(&moving);
+            }
+        }
+    }
+
+    /// Tells the target or the source that the slot has moved, if it is empty.
+    pub(super) fn finish_move(&mut self) -> Result<(), Error> {
+        if self.next_step() == Some(Step::Keys) && !self.has_keys_left() {
+            self.step_move()?;
+        }
+        match self.next_step() {
+            Some(Step::Target | Step::Source) => self.step_move(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the next step of the move, if both of its ends are up.
+    fn next_step(&self) -> Option<Step> {
+        let moving = self.moving.as_ref()?;
+        let is_up = self.servers[moving.from].up && self.servers[moving.to].up;
+        moving.steps.front().copied().filter(|_| is_up)
+    }
+
+    fn has_keys_left(&self) -> bool {
+        let moving = self.moving.as_ref();
+        moving.is_some_and(|moving| !self.data.in_slot(moving.from, moving.slot, 1).is_empty())
+    }
+
+    /// Migrates a batch of keys and returns how many there were.
+    fn migrate(&mut self, moving: &Moving) -> usize {
+        let keys = self.data.in_slot(moving.from, moving.slot, self.batch);
+        for key in &keys {
+            self.data
+                .migrate(moving.from, moving.to, self.keys.entry(*key));
+            // `MIGRATE` fails with BUSYKEY where the target has the key already.
+            self.check_only_copy(*key);
+        }
+        self.counts.migrated += keys.len() as u64;
+        keys.len()
+    }
+
+    fn tell_step(&mut self, step: Step, moving: &Moving) -> Result<(), Error> {
+        let Moving { slot, from, to, .. } = *moving;
+        match step {
+            Step::Importing => self.mark_importing(moving),
+            Step::Migrating => self.mark_migrating(moving),
+            Step::Keys => Ok(()),
+            Step::Target => {
+                self.give(to, slot, to)?;
+                self.claim_slot(moving)
+            }
+            Step::Source => {
+                self.give(from, slot, to)?;
+                // A server drops the keys of a slot that is another's. There are none, unless a
+                // mistake left them.
+                self.data.drop_slot(from, slot);
+                Ok(())
+            }
+            Step::Others(half) => {
+                let others = (half..self.servers.len()).step_by(2);
+                let others: Vec<_> = others.filter(|i| *i != from && *i != to).collect();
+                others.into_iter().try_for_each(|i| self.give(i, slot, to))
+            }
+        }
+    }
+
+    fn mark_importing(&mut self, moving: &Moving) -> Result<(), Error> {
+        let mark = Mark::Importing(self.servers[moving.from].id().into());
+        self.mark(moving.to, moving.slot, mark)
+    }
+
+    fn mark_migrating(&mut self, moving: &Moving) -> Result<(), Error> {
+        let mark = Mark::Migrating(self.servers[moving.to].id().into());
+        self.mark(moving.from, moving.slot, mark)
+    }
+
+    fn mark(&mut self, server: usize, slot: u32, mark: Mark) -> Result<(), Error> {
+        let server = &mut self.servers[server];
+        let id = server.id().to_owned();
+        server.view_mut().mark(slot, &id, mark).map(|_| ())
+    }
+
+    /// `SETSLOT NODE` at one server.
+    fn give(&mut self, server: usize, slot: u32, owner: usize) -> Result<(), Error> {
+        let owner = self.servers[owner].id().to_owned();
+        let server = &mut self.servers[server];
+        let id = server.id().to_owned();
+        server.view_mut().assign(slot..=slot, &owner)?;
+        server.view_mut().unmark(slot, &id);
+        Ok(())
+    }
+
+    /// Lets the target raise its epoch without a vote and tell the others. The higher epoch is
+    /// what makes them believe it, in whichever order they hear of the slot.
+    fn claim_slot(&mut self, moving: &Moving) -> Result<(), Error> {
+        if !self.gossips {
+            return Ok(());
+        }
+        let (source, target) = (moving.from, &mut self.servers[moving.to]);
+        let id = target.id().to_owned();
+        target.view_mut().bump(&id)?;
+        let claim = target.claim()?;
+        // The source hears it late as well: it is told by a command, and may crash before.
+        self.tell(&claim, |world, i| {
+            let server = &world.servers[i];
+            i != source && (server.is_primary() || server.primary() == Some(&*id))
+        })
+    }
+
+    /// Opens a move again that a failover interrupted: replicas do not know the marks of their
+    /// primary.
+    pub(super) fn reopen(&mut self, dead: usize, heir: usize) -> Result<(), Error> {
+        let Some(mut moving) = self.moving.take() else {
+            return Ok(());
+        };
+        if moving.from != dead && moving.to != dead {
+            self.moving = Some(moving);
+            return Ok(());
+        }
+        for end in [&mut moving.from, &mut moving.to] {
+            if *end == dead {
+                *end = heir;
+                self.counts.reopened += 1;
+            }
+        }
+        if moving.steps.contains(&Step::Target) {
+            self.mark_importing(&moving)?;
+            self.mark_migrating(&moving)?;
+            moving
+                .steps
+                .retain(|step| !matches!(step, Step::Importing | Step::Migrating));
+            self.moving = Some(moving);
+        } else if moving.to == heir {
+            self.mark_migrating(&moving)?;
+            self.moving = Some(moving);
+        }
+        // Else the source died that had not been told. Its heir heard of the slot before it stood
+        // for election.
+        Ok(())
+    }
+}

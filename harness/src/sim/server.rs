@@ -1,0 +1,95 @@
+//! One server: what it believes, and whether it runs.
+
+use std::borrow::ToOwned;
+use std::string::String;
+
+use hashroute::Error;
+use hashroute::redis::{Claim, CoverageRule, Flags, Health, Heard, Role, Table};
+
+#[derive(Clone, Debug)]
+pub(super) struct Server {
+    id: String,
+    /// What it was told, which is not always so.
+    view: Table,
+    pub(super) up: bool,
+    /// Whether it believes that some server has failed.
+    sees_failed: bool,
+}
+
+impl Server {
+    /// Builds a server that knows `table`, and which node of it is itself.
+    pub(super) fn new(table: &Table, id: &str) -> Result<Self, Error> {
+        let mut server = Self {
+            id: id.to_owned(),
+            view: table.clone(),
+            up: true,
+            sees_failed: false,
+        };
+        if let Some(node) = table.node(id).cloned() {
+            let flags = Flags::default().with_myself(true);
+            server.view.replace(node.with_flags(flags))?;
+        }
+        Ok(server)
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn view(&self) -> &Table {
+        &self.view
+    }
+
+    /// Gives its view to those who change epochs, marks and owners. Flags change by
+    /// [`flag`](Self::flag) alone.
+    pub(super) fn view_mut(&mut self) -> &mut Table {
+        &mut self.view
+    }
+
+    /// Returns whether it is a primary that runs, by its own view.
+    pub(super) fn is_primary(&self) -> bool {
+        let node = self.view.node(&self.id);
+        self.up && node.is_some_and(|node| node.role() == Role::Primary)
+    }
+
+    /// Returns the primary that it copies, by its own view.
+    pub(super) fn primary(&self) -> Option<&str> {
+        self.view.node(&self.id)?.primary()
+    }
+
+    /// Returns whether it owns a slot, by its own view.
+    pub(super) fn owns(&self, slot: u32) -> bool {
+        let owner = self.view.owner(slot);
+        owner.is_some_and(|owner| owner.id() == self.id)
+    }
+
+    pub(super) fn claim(&self) -> Result<Claim, Error> {
+        self.view.claim_of(&self.id)
+    }
+
+    pub(super) fn hear(&mut self, claim: &Claim) -> Result<Heard, Error> {
+        self.view.hear(claim)
+    }
+
+    /// Notes that a node has failed, or that it works.
+    pub(super) fn flag(&mut self, id: &str, failed: bool) -> Result<(), Error> {
+        if let Some(node) = self.view.node(id).cloned() {
+            let flags = node.flags().with_failed(failed);
+            self.view.replace(node.with_flags(flags))?;
+        }
+        let mut nodes = self.view.nodes().iter();
+        self.sees_failed = nodes.any(|node| node.flags().failed);
+        Ok(())
+    }
+
+    /// Returns whether the cluster is up, as this server sees it.
+    pub(super) fn health(&self) -> Health {
+        // Every slot has an owner all the time, so only a failed node can make a difference. To
+        // look at each slot for each command would be most of a run's time.
+        if self.sees_failed {
+            self.view.health(CoverageRule::default())
+        } else {
+            Health::Ok
+        }
+    }
+}
