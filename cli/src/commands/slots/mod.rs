@@ -11,7 +11,6 @@ mod planned;
 mod script;
 mod show;
 mod simulate;
-mod simulation;
 mod table;
 use clap::{Args, Subcommand};
 

@@ -1,11 +1,11 @@
 //! `slots simulate`: a whole resharding in memory.
 
 use hashroute::redis::{ClusterNode, Role, SlotPlan, SlotRule, Table};
+use hashroute_harness::sim::{self, Counts, Laws, Resharding, Workload, World};
 use serde_json::{Value, json};
 
-use super::args::{GoalArgs, SimulateCommand};
+use super::args::{GoalArgs, Mistake, SimulateCommand, WorldArgs};
 use super::goal::{self, Wanted};
-use super::simulation::{self, Counts, Law, Outcome};
 use super::table::{self, ranges_shown};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table as Lines};
@@ -18,10 +18,10 @@ const ROWS: u32 = 8;
 pub(crate) fn run(args: &SimulateCommand) -> Result<(), Failure> {
     let (wanted, plan) = planned(args)?;
     let progress = Progress::start(args.output.quiet, "moving slots");
-    let outcome = simulation::run(&wanted.table, &plan, &args.world)?;
+    let outcome = sim::reshard(&wanted.table, &plan, &workload(&args.world))?;
     drop(progress);
     report(&wanted, &plan, args, &outcome)?.print(args.output.format)?;
-    let broken: Vec<_> = outcome.laws.iter().filter(|law| law.broken > 0).collect();
+    let broken: Vec<_> = outcome.laws.broken().collect();
     match broken.first() {
         None => Ok(()),
         Some(law) => Err(Failure::Check(format!(
@@ -67,7 +67,29 @@ fn planned(args: &SimulateCommand) -> Result<(Wanted, SlotPlan), Failure> {
     }
     let wanted = Wanted::of(table, goal)?;
     let plan = SlotPlan::new(&wanted.table, &wanted.goal())?;
+    if primaries(&wanted) > World::MOST_SERVERS {
+        return Err(Failure::Input(format!(
+            "more than {} primaries: a simulation takes no more",
+            World::MOST_SERVERS
+        )));
+    }
     Ok((wanted, plan))
+}
+
+fn workload(args: &WorldArgs) -> Workload {
+    let mistake = args.mistake.map(|mistake| match mistake {
+        Mistake::KeysLeft => sim::Mistake::KeysLeft,
+        Mistake::NoImporting => sim::Mistake::NoImporting,
+        Mistake::SourceFirst => sim::Mistake::SourceFirst,
+    });
+    Workload::default()
+        .with_keys(args.keys)
+        .with_clients(args.clients)
+        .with_pace(args.pace)
+        .with_refresh(args.refresh)
+        .with_batch(args.batch)
+        .with_seed(args.seed)
+        .with_mistake(mistake)
 }
 
 /// The cluster that `redis-cli --cluster create` makes of three.
@@ -88,7 +110,7 @@ fn report(
     wanted: &Wanted,
     plan: &SlotPlan,
     args: &SimulateCommand,
-    outcome: &Outcome,
+    outcome: &Resharding,
 ) -> Result<Report, Failure> {
     let json = json(wanted, plan, args, outcome);
     let laws = law_table(&outcome.laws);
@@ -97,8 +119,7 @@ fn report(
         .with_table(met_table(&outcome.counts))
         .with_table(attempt_table(&outcome.counts))
         .with_table(laws);
-    let broken = outcome.laws.iter().filter(|law| law.broken > 0);
-    let broken = broken.map(|law| {
+    let broken = outcome.laws.broken().map(|law| {
         let first = law.first.as_deref().unwrap_or_default();
         format!("Broken: {}. First: {first}.", law.name)
     });
@@ -114,18 +135,23 @@ fn primaries(wanted: &Wanted) -> usize {
     nodes.filter(|node| node.role() == Role::Primary).count()
 }
 
-fn summary(wanted: &Wanted, plan: &SlotPlan, args: &SimulateCommand, outcome: &Outcome) -> String {
+fn summary(
+    wanted: &Wanted,
+    plan: &SlotPlan,
+    args: &SimulateCommand,
+    outcome: &Resharding,
+) -> String {
     format!(
         "{} moved among {} primaries by {}; {} migrated of {}. {} sent {} commands, {} times in all; {} of them have a stale map still.",
         units::counted(plan.len() as u64, "slot"),
         units::count(primaries(wanted) as u64),
         units::counted(outcome.steps, "command"),
-        units::counted(outcome.migrated, "key"),
+        units::counted(outcome.counts.migrated, "key"),
         units::count(args.world.keys.into()),
         units::counted(args.world.clients.into(), "client"),
         units::count(outcome.counts.commands()),
         units::count(outcome.counts.sends),
-        units::count(outcome.counts.stale_maps),
+        units::count(outcome.stale_maps),
     )
 }
 
@@ -139,7 +165,7 @@ fn met_table(counts: &Counts) -> Lines {
         ("MOVED", counts.moved),
         ("ASK", counts.ask),
         ("TRYAGAIN", counts.try_again),
-        ("other errors", counts.other),
+        ("other errors", counts.down + counts.other),
         ("refreshed their map", counts.refreshes),
         ("gave up", counts.gave_up),
     ];
@@ -188,7 +214,7 @@ fn attempt_table(counts: &Counts) -> Lines {
     }))
 }
 
-fn law_table(laws: &[Law]) -> Lines {
+fn law_table(laws: &Laws) -> Lines {
     let columns = [
         Column::text("name", "law"),
         Column::number("checked", "checked"),
@@ -204,7 +230,7 @@ fn law_table(laws: &[Law]) -> Lines {
     }))
 }
 
-fn json(wanted: &Wanted, plan: &SlotPlan, args: &SimulateCommand, outcome: &Outcome) -> Value {
+fn json(wanted: &Wanted, plan: &SlotPlan, args: &SimulateCommand, outcome: &Resharding) -> Value {
     let counts = &outcome.counts;
     let attempts = counts.attempts.iter();
     let laws = outcome.laws.iter();
@@ -214,9 +240,9 @@ fn json(wanted: &Wanted, plan: &SlotPlan, args: &SimulateCommand, outcome: &Outc
         "moved": plan.len(),
         "steps": outcome.steps,
         "keys": args.world.keys,
-        "keys_migrated": outcome.migrated,
+        "keys_migrated": counts.migrated,
         "clients": args.world.clients,
-        "stale_maps": counts.stale_maps,
+        "stale_maps": outcome.stale_maps,
         "commands": counts.commands(),
         "reads": counts.reads,
         "writes": counts.writes,
@@ -227,7 +253,7 @@ fn json(wanted: &Wanted, plan: &SlotPlan, args: &SimulateCommand, outcome: &Outc
             "moved": counts.moved,
             "ask": counts.ask,
             "try_again": counts.try_again,
-            "other": counts.other,
+            "other": counts.down + counts.other,
         },
         "refreshes": counts.refreshes,
         "gave_up": counts.gave_up,
@@ -235,6 +261,6 @@ fn json(wanted: &Wanted, plan: &SlotPlan, args: &SimulateCommand, outcome: &Outc
         "laws": laws.map(|law| json!({
             "name": law.name, "checked": law.checked, "broken": law.broken, "first": law.first,
         })).collect::<Value>(),
-        "ok": outcome.laws.iter().all(|law| law.broken == 0),
+        "ok": outcome.laws.broken().next().is_none(),
     })
 }
