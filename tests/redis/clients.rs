@@ -1,4 +1,4 @@
-//! The decisions of a client, one by one. The suite `model` combines them.
+//! The decisions of a client, one by one. `harness/tests/sim` combines them.
 
 use hashroute::Error;
 use hashroute::redis::{

@@ -10,7 +10,6 @@
 //! | failover, claims, coverage | `failovers` |
 //! | plans: the fewest moves, budgets, going on, commands | `plans` |
 //! | what a resharding that stopped has left | `finishes` |
-//! | all of it together: moves, failovers, stale clients | `model` |
 //! | hot slots and tags | `heats` |
 
 mod clients;
@@ -19,7 +18,6 @@ mod failovers;
 mod finishes;
 mod heats;
 mod keys;
-mod model;
 mod plans;
 mod texts;
 
