@@ -19,6 +19,7 @@ pub(crate) fn json(key: &[u8]) -> Value {
     }
 }
 
+/// Returns bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let digit = |nibble: u8| char::from_digit(nibble.into(), 16);
     bytes

@@ -26,6 +26,7 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
+    /// Reads the options, and checks the parameters and both changes.
     pub(crate) fn read(args: &ContestArgs, quiet: bool) -> Result<Self, Failure> {
         let schemes = schemes(args)?;
         tell_of_hash(&schemes, &args.tuning)?;
@@ -53,6 +54,7 @@ impl Setting {
         })
     }
 
+    /// Measures all strategies; with `costs`, times and memory, too.
     pub(crate) fn compare(&self, costs: bool, quiet: bool) -> Comparison {
         let entrants = self.choices.iter();
         let entrants = entrants.map(|choice| (choice.scheme, choice.params().clone()));
@@ -124,6 +126,7 @@ fn with_progress(contest: &Contest, quiet: bool) -> Comparison {
     })
 }
 
+/// Describes the keys, the nodes and the changes.
 pub(crate) fn scenario(comparison: &Comparison) -> [String; 2] {
     let scenario = &comparison.scenario;
     let keys = units::counted(scenario.keys, "key");

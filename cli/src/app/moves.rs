@@ -19,6 +19,7 @@ pub(crate) struct Moves {
     pub(crate) remap: Remap,
 }
 
+/// Reads the options and measures which keys move.
 pub(crate) fn measure(args: &MoveArgs, quiet: bool) -> Result<Moves, Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let changes = changes(

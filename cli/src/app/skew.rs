@@ -15,6 +15,7 @@ pub(crate) fn refuse_none(skew: &Skew, choice: &Choice) -> Result<(), Failure> {
     Err(Failure::Input(format!("nothing to check: {why}")))
 }
 
+/// Says how many keys and tests the diagnosis used.
 pub(crate) fn notes(skew: &Skew) -> String {
     let looked = if skew.sampled_keys < skew.distinct_keys {
         format!(

@@ -89,10 +89,12 @@ impl Choice {
         }
     }
 
+    /// Returns the name, with `dialect:` if a strategy has the same name.
     pub(crate) fn name(&self) -> String {
         hashroute::scheme_name(self.scheme)
     }
 
+    /// Returns the parameters and the key hash.
     pub(crate) fn params(&self) -> &Params {
         &self.params
     }
@@ -105,6 +107,7 @@ impl Choice {
         }
     }
 
+    /// Builds the router.
     pub(crate) fn build(&self, nodes: &[Node]) -> Result<Box<dyn Router>, Failure> {
         self.setup(nodes)
             .build()
@@ -260,6 +263,7 @@ pub(crate) fn choose(
     Ok(schemes.iter().map(choice).collect())
 }
 
+/// Parses `KEY=VALUE` parameters of `option`. Each must be known to one of the strategies.
 pub(crate) fn settings<'a>(
     schemes: &[&Scheme],
     option: &str,

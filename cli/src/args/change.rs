@@ -121,6 +121,7 @@ pub(crate) struct TargetArgs {
 }
 
 impl TargetArgs {
+    /// Returns whether more than the nodes changes.
     pub(crate) fn is_other_setup(&self) -> bool {
         self.to_strategy.is_some()
             || self.to_dialect.is_some()

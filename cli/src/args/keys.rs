@@ -46,7 +46,7 @@ pub(crate) struct KeyArgs {
 
 /// Lists of keys that `redis-cli` and memcached print.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Keys that are there already")]
+#[command(next_help_heading = "Keys of a running server")]
 pub(crate) struct DumpArgs {
     /// Output of redis-cli --bigkeys: only the largest keys
     #[arg(long, value_name = "FILE", group = "source")]

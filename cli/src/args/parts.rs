@@ -15,7 +15,7 @@ pub(crate) struct PartialArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Parts of the keys")]
+#[command(next_help_heading = "Parts")]
 pub(crate) struct PartsArgs {
     /// Also write the evidence from these keys, for --parts; - writes it instead of the report
     #[arg(long, value_name = "FILE")]

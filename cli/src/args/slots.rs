@@ -15,8 +15,18 @@ pub(crate) struct TableArg {
 pub(crate) enum Measure {
     /// The number of keys
     Keys,
-    /// The bytes they store, from the column size
+    /// The bytes that the keys store (column size)
     Bytes,
-    /// The requests they get, from the column requests
+    /// The requests that the keys get (column requests)
     Requests,
+}
+
+impl From<Measure> for hashroute_harness::Measure {
+    fn from(measure: Measure) -> Self {
+        match measure {
+            Measure::Keys => Self::Keys,
+            Measure::Bytes => Self::Bytes,
+            Measure::Requests => Self::Requests,
+        }
+    }
 }

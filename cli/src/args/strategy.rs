@@ -87,14 +87,17 @@ pub(super) fn scheme_names() -> impl Iterator<Item = PossibleValue> {
     })
 }
 
+/// Returns the names of all strategies.
 pub(super) fn strategy_names() -> impl Iterator<Item = &'static str> {
     strategy::ALL.iter().map(|strategy| strategy.name)
 }
 
+/// Returns the names of all dialects.
 pub(super) fn dialect_names() -> impl Iterator<Item = &'static str> {
     compat::ALL.iter().map(|dialect| dialect.name)
 }
 
+/// Returns the names of all hash functions.
 pub(super) fn hash_names() -> impl Iterator<Item = &'static str> {
     HashFunction::ALL.iter().map(|function| function.name())
 }

@@ -59,6 +59,7 @@ enum Command {
     Hashes(lists::HashesArgs),
 }
 
+/// Runs the command.
 pub(crate) fn run(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         Command::Compare(args) => compare::run(args),

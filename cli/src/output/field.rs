@@ -3,7 +3,7 @@
 use core::fmt;
 use std::borrow::Cow;
 
-use super::Cell;
+use super::cell::Cell;
 
 /// A column with two names: `key` for CSV and JSON, `title` for people.
 ///

@@ -14,12 +14,11 @@ use serde::Serialize;
 
 pub(crate) use self::cell::Cell;
 pub(crate) use self::field::{Column, Field};
+use self::table::WIDTH;
 pub(crate) use self::table::{Table, markdown_row};
 use crate::failure::Failure;
 
-/// The width of text, and of tables if standard output is not a terminal.
-const WIDTH: u16 = 100;
-
+/// The format of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people
@@ -90,6 +89,7 @@ impl Report {
         Ok(Self::new(&table, table.clone())?.with_table(table))
     }
 
+    /// Adds a table for people.
     pub(crate) fn with_table(mut self, table: Table) -> Self {
         self.parts.push(Part::Table(table));
         self
@@ -105,6 +105,7 @@ impl Report {
         self
     }
 
+    /// Prints the report to standard output.
     pub(crate) fn print(&self, format: Format) -> Result<(), Failure> {
         let mut out = stdout();
         match format {

@@ -8,8 +8,12 @@ use hashroute_harness::text::printable;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{Cell, Column, Field, WIDTH};
+use super::cell::Cell;
+use super::field::{Column, Field};
 use crate::failure::Failure;
+
+/// The width of text, and of tables if standard output is not a terminal.
+pub(super) const WIDTH: u16 = 100;
 
 /// A table: each row has a cell for each column.
 #[derive(Clone, Debug)]
@@ -22,6 +26,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// Creates a table without rows. Prefer [`Table::of`], which keeps each cell beside its column.
     pub(crate) fn new(columns: impl Into<Vec<Column>>) -> Self {
         Self {
             columns: columns.into(),
@@ -62,12 +67,14 @@ impl Table {
         }
     }
 
+    /// Adds a row, with a cell for each column.
     pub(crate) fn push(&mut self, row: impl Into<Vec<Cell>>) {
         let row = row.into();
         debug_assert_eq!(row.len(), self.columns.len());
         self.rows.push(row);
     }
 
+    /// Adds rows, each with a cell for each column.
     pub(crate) fn with_rows(mut self, rows: impl IntoIterator<Item = Vec<Cell>>) -> Self {
         rows.into_iter().for_each(|row| self.push(row));
         self
@@ -94,6 +101,7 @@ impl Table {
         titled.map(|(_, cell)| printable(&cell.shown))
     }
 
+    /// Writes the table as aligned text.
     pub(super) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut table = comfy_table::Table::new();
         table
@@ -115,6 +123,7 @@ impl Table {
         writeln!(out, "{}", table.trim_fmt())
     }
 
+    /// Writes the table as Markdown.
     pub(super) fn write_markdown(&self, out: &mut dyn Write) -> io::Result<()> {
         let titles = self
             .titled()
@@ -129,6 +138,7 @@ impl Table {
             .try_for_each(|row| markdown_row(out, self.shown(row)))
     }
 
+    /// Writes the table as CSV.
     pub(super) fn write_csv(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let keyed: Vec<_> = (0..self.columns.len())
             .filter(|&i| !self.columns[i].key.is_empty())
@@ -170,6 +180,7 @@ fn csv_field(value: &Value) -> String {
     }
 }
 
+/// Writes one row of a Markdown table.
 pub(crate) fn markdown_row(
     out: &mut dyn Write,
     cells: impl Iterator<Item = String>,

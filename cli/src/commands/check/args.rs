@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use hashroute_harness::Measure;
+use clap::Args;
 
-use crate::args::{self, Counts, KeyArgs, NodeArgs, OutputArgs, StrategyArgs, counts};
+use crate::args::{self, Counts, KeyArgs, Measure, NodeArgs, OutputArgs, StrategyArgs, counts};
 
 /// Check the balance against thresholds and a baseline, for CI; exit with 1 on failure
 #[derive(Debug, Args)]
@@ -20,7 +19,7 @@ pub(crate) struct CheckArgs {
         value_delimiter = ',',
         help_heading = "Thresholds"
     )]
-    pub(super) measure: Vec<MeasureArg>,
+    pub(super) measure: Vec<Measure>,
     /// Check each of these numbers of nodes, named node-0 and so on: 8,16 or 2..=128
     #[arg(
         long,
@@ -80,26 +79,6 @@ Examples:
   hashroute check --csv keys.csv --node-counts 8,16,32..=64 --max-cv 0.1 --max-empty 0
   hashroute check --max-top 20%@1 --junit hashroute.xml --save-baseline baseline.json
   hashroute check --max-cv 0.1 --baseline baseline.json --max-moved 10%";
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum MeasureArg {
-    /// The number of keys
-    Keys,
-    /// The bytes that the keys store
-    Bytes,
-    /// The requests that the keys get
-    Requests,
-}
-
-impl From<MeasureArg> for Measure {
-    fn from(measure: MeasureArg) -> Self {
-        match measure {
-            MeasureArg::Keys => Self::Keys,
-            MeasureArg::Bytes => Self::Bytes,
-            MeasureArg::Requests => Self::Requests,
-        }
-    }
-}
 
 /// A limit for the share of the `n` fullest nodes.
 #[derive(Clone, Copy, Debug)]

@@ -21,6 +21,7 @@ const VERSION: u32 = 1;
 /// The most bytes of a file; 4,096 numbers of nodes take far fewer.
 const MOST: u64 = 1 << 30;
 
+/// The content of a baseline file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Baseline {
@@ -69,6 +70,7 @@ pub(super) struct KeySource {
     fingerprint: String,
 }
 
+/// Describes the set-up of this run.
 pub(super) fn set_up(args: &CheckArgs, source: &Source, read: &Fingerprint) -> SetUp {
     let tuning = &args.strategy.tuning;
     let (template, range) = source.template().unzip();
@@ -122,6 +124,7 @@ impl Consumer for Fingerprint {
     }
 }
 
+/// Reads a baseline.
 pub(super) fn read(path: &Path) -> Result<Baseline, Failure> {
     let wrong = |reason: String| Failure::file("--baseline", path, reason);
     let mut bytes = Vec::new();
@@ -154,6 +157,7 @@ fn parse(bytes: &[u8]) -> Result<Baseline, String> {
 }
 
 impl Baseline {
+    /// Creates a baseline from the results of this run.
     pub(super) fn new(set_up: SetUp, sets: Vec<Vec<Node>>, balances: &[Balance]) -> Self {
         let results = sets.into_iter().zip(balances.iter().cloned());
         Self {
@@ -165,6 +169,7 @@ impl Baseline {
         }
     }
 
+    /// Writes the baseline.
     pub(super) fn write(&self, path: &Path) -> Result<(), Failure> {
         let json = serde_json::to_vec(self)?;
         fs::write(path, json).map_err(|error| Failure::file("--save-baseline", path, error))

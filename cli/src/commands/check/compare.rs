@@ -39,6 +39,7 @@ pub(super) struct Difference {
     pub(super) moved_unknown: Option<String>,
 }
 
+/// A figure in the baseline and in this run.
 #[derive(Debug, Serialize)]
 pub(super) struct FigureChange {
     pub(super) measure: Measure,
@@ -58,6 +59,7 @@ pub(super) struct Now<'a> {
 }
 
 impl Comparison {
+    /// Starts a comparison with the options that differ.
     pub(super) fn new(before: &Baseline, now: &SetUp) -> Self {
         Self {
             changes: before.set_up.changes(now),
@@ -133,6 +135,7 @@ fn check(limit: f64, nodes: usize, remap: &Remap) -> Check {
         limit,
         by_chance: Some(remap.ideal_share),
         passed: remap.moved_share <= limit,
+        at_least: false,
     }
 }
 

@@ -11,6 +11,7 @@ use super::limits::Check;
 use super::report::shown;
 use crate::failure::Failure;
 
+/// Writes the checks.
 pub(super) fn write(path: &Path, strategy: &str, findings: &Findings) -> Result<(), Failure> {
     let wrong = |reason: String| Failure::file("--junit", path, reason);
     let xml = report(strategy, findings).to_string();

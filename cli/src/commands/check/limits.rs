@@ -29,12 +29,15 @@ pub(super) struct Check {
     /// The value that chance alone gives on average.
     pub(super) by_chance: Option<f64>,
     pub(super) passed: bool,
+    /// Whether the value must be at least the limit; otherwise it must be at most the limit.
+    #[serde(skip)]
+    pub(super) at_least: bool,
 }
 
 impl Check {
     /// Returns the relation that must hold between value and limit.
     pub(super) fn relation(&self) -> &'static str {
-        if self.figure == "p_value" { ">=" } else { "<=" }
+        if self.at_least { ">=" } else { "<=" }
     }
 }
 
@@ -120,9 +123,11 @@ impl Limit {
             }
             Self::Significance(limit) => ("p_value".into(), figures.p_value, limit, None),
         };
-        let passed = match self {
-            Self::Significance(_) => value >= limit,
-            _ => value <= limit,
+        let at_least = matches!(self, Self::Significance(_));
+        let passed = if at_least {
+            value >= limit
+        } else {
+            value <= limit
         };
         Check {
             nodes: balance.nodes.len(),
@@ -132,6 +137,7 @@ impl Limit {
             limit,
             by_chance,
             passed,
+            at_least,
         }
     }
 }

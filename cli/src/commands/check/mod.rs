@@ -40,26 +40,6 @@ impl Findings {
         }
     }
 
-    /// Adds a balance and checks it against the limits.
-    fn add(
-        &mut self,
-        args: &CheckArgs,
-        limits: &[Limit],
-        choice: &Choice,
-        balance: Balance,
-    ) -> Result<(), Failure> {
-        if balance.figures.total == 0 {
-            let weight = balance.nodes.iter().any(|node| node.weight > 0);
-            let why = choice.unplaced(balance.unplaced, weight);
-            return Err(Failure::Input(format!("nothing to check: {why}")));
-        }
-        let measures: Vec<Measure> = args.measure.iter().map(|&one| one.into()).collect();
-        self.checks
-            .extend(limits::hold(&balance, &measures, limits)?);
-        self.balances.push(balance);
-        Ok(())
-    }
-
     fn failed(&self) -> usize {
         self.checks.iter().filter(|check| !check.passed).count()
     }
@@ -70,60 +50,19 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     limits::refuse_none(args, &limits)?;
     let before = args.baseline.as_deref().map(baseline::read).transpose()?;
     let (choice, sets) = sets(args)?;
-    let source = Source::of(&args.keys)?;
-    let (set_up, findings) = match (sets.as_slice(), &before) {
-        ([nodes], None) => streamed(args, &source, &limits, &choice, nodes)?,
-        _ => in_memory(args, &source, &limits, &choice, &sets, before.as_ref())?,
+    let run = Run {
+        args,
+        source: Source::of(&args.keys)?,
+        limits,
+        choice,
+        before,
+    };
+    let (set_up, findings) = match (sets.as_slice(), &run.before) {
+        ([nodes], None) => run.streamed(nodes)?,
+        _ => run.in_memory(&sets)?,
     };
     let baseline = Baseline::new(set_up, sets, &findings.balances);
     finish(args, &baseline, &findings)
-}
-
-/// Checks a single set of nodes, with any number of keys.
-fn streamed(
-    args: &CheckArgs,
-    source: &Source,
-    limits: &[Limit],
-    choice: &Choice,
-    nodes: &[Node],
-) -> Result<(SetUp, Findings), Failure> {
-    let router = choice.build(nodes)?;
-    let consumer = (
-        Fingerprint::default(),
-        Counter::in_order(&choice.name(), &*router),
-    );
-    let counting = Counting::of(&*router, args.output.quiet);
-    let ((keys, counter), read) = source.count(&consumer, counting)?;
-    let progress = Progress::start(args.output.quiet, "judging the balance");
-    let balance = counter.into_tally().balance()?;
-    drop(progress);
-    let mut findings = Findings::of(read, None);
-    findings.add(args, limits, choice, balance)?;
-    Ok((baseline::set_up(args, source, &keys), findings))
-}
-
-/// Checks several sets of nodes, or a baseline: each needs all keys again, so they are in memory.
-fn in_memory(
-    args: &CheckArgs,
-    source: &Source,
-    limits: &[Limit],
-    choice: &Choice,
-    sets: &[Vec<Node>],
-    before: Option<&Baseline>,
-) -> Result<(SetUp, Findings), Failure> {
-    let progress = Progress::steps(args.output.quiet, sets.len());
-    progress.message("reading keys");
-    let (keys, read) = source.read_all()?;
-    let mut fingerprint = Fingerprint::default();
-    fingerprint.add(&keys);
-    let set_up = baseline::set_up(args, source, &fingerprint);
-    let comparison = before.map(|before| Comparison::new(before, &set_up));
-    let mut findings = Findings::of(read, comparison);
-    for (done, set) in sets.iter().enumerate() {
-        progress.step(done, format!("placing keys on {} nodes", set.len()));
-        measure(args, limits, choice, set, &keys, before, &mut findings)?;
-    }
-    Ok((set_up, findings))
 }
 
 /// Reads the choice and the sets of nodes to check.
@@ -138,36 +77,92 @@ fn sets(args: &CheckArgs) -> Result<(Choice, Vec<Vec<Node>>), Failure> {
     })
 }
 
-fn measure(
-    args: &CheckArgs,
-    limits: &[Limit],
-    choice: &Choice,
-    nodes: &[Node],
-    keys: &Keys,
-    before: Option<&Baseline>,
-    findings: &mut Findings,
-) -> Result<(), Failure> {
-    let router = choice.build(nodes)?;
-    let mut counter = Counter::in_order(&choice.name(), &*router);
-    counter.add(keys);
-    findings.add(args, limits, choice, counter.into_tally().balance()?)?;
-    let balance = findings.balances.last();
-    if let (Some(before), Some(comparison), Some(balance)) =
-        (before, &mut findings.comparison, balance)
-    {
-        // A new router: one that keeps loads is full after the first count.
-        let router = choice.build(nodes)?;
-        let assignment = Assignment::of(&*router, keys);
-        let now = Now {
-            args,
-            nodes,
-            keys,
-            assignment: &assignment,
-            balance,
-        };
-        findings.checks.extend(comparison.add(before, &now)?);
+/// What all sets of nodes are checked with.
+struct Run<'a> {
+    args: &'a CheckArgs,
+    source: Source<'a>,
+    limits: Vec<Limit>,
+    choice: Choice,
+    /// The baseline to compare with.
+    before: Option<Baseline>,
+}
+
+impl Run<'_> {
+    /// Checks a single set of nodes, with any number of keys.
+    fn streamed(&self, nodes: &[Node]) -> Result<(SetUp, Findings), Failure> {
+        let quiet = self.args.output.quiet;
+        let router = self.choice.build(nodes)?;
+        let consumer = (
+            Fingerprint::default(),
+            Counter::in_order(&self.choice.name(), &*router),
+        );
+        let counting = Counting::of(&*router, quiet);
+        let ((keys, counter), read) = self.source.count(&consumer, counting)?;
+        let progress = Progress::start(quiet, "judging the balance");
+        let balance = counter.into_tally().balance()?;
+        drop(progress);
+        let mut findings = Findings::of(read, None);
+        self.hold(balance, &mut findings)?;
+        Ok((baseline::set_up(self.args, &self.source, &keys), findings))
     }
-    Ok(())
+
+    /// Checks several sets of nodes, or a baseline: each needs all keys again, so they are in
+    /// memory.
+    fn in_memory(&self, sets: &[Vec<Node>]) -> Result<(SetUp, Findings), Failure> {
+        let progress = Progress::steps(self.args.output.quiet, sets.len());
+        progress.message("reading keys");
+        let (keys, read) = self.source.read_all()?;
+        let mut fingerprint = Fingerprint::default();
+        fingerprint.add(&keys);
+        let set_up = baseline::set_up(self.args, &self.source, &fingerprint);
+        let before = self.before.as_ref();
+        let comparison = before.map(|before| Comparison::new(before, &set_up));
+        let mut findings = Findings::of(read, comparison);
+        for (done, nodes) in sets.iter().enumerate() {
+            progress.step(done, format!("placing keys on {} nodes", nodes.len()));
+            self.measure(nodes, &keys, &mut findings)?;
+        }
+        Ok((set_up, findings))
+    }
+
+    /// Measures one set of nodes, and compares it with the baseline.
+    fn measure(&self, nodes: &[Node], keys: &Keys, findings: &mut Findings) -> Result<(), Failure> {
+        let router = self.choice.build(nodes)?;
+        let mut counter = Counter::in_order(&self.choice.name(), &*router);
+        counter.add(keys);
+        self.hold(counter.into_tally().balance()?, findings)?;
+        let balance = findings.balances.last();
+        if let (Some(before), Some(comparison), Some(balance)) =
+            (&self.before, &mut findings.comparison, balance)
+        {
+            // A new router: one that keeps loads is full after the first count.
+            let router = self.choice.build(nodes)?;
+            let assignment = Assignment::of(&*router, keys);
+            let now = Now {
+                args: self.args,
+                nodes,
+                keys,
+                assignment: &assignment,
+                balance,
+            };
+            findings.checks.extend(comparison.add(before, &now)?);
+        }
+        Ok(())
+    }
+
+    /// Checks a balance against the limits, and adds both to the findings.
+    fn hold(&self, balance: Balance, findings: &mut Findings) -> Result<(), Failure> {
+        if balance.figures.total == 0 {
+            let weight = balance.nodes.iter().any(|node| node.weight > 0);
+            let why = self.choice.unplaced(balance.unplaced, weight);
+            return Err(Failure::Input(format!("nothing to check: {why}")));
+        }
+        let measures: Vec<Measure> = self.args.measure.iter().map(|&one| one.into()).collect();
+        let checks = limits::hold(&balance, &measures, &self.limits)?;
+        findings.checks.extend(checks);
+        findings.balances.push(balance);
+        Ok(())
+    }
 }
 
 /// Writes files and the report, then fails if a check did not hold.

@@ -37,6 +37,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+/// Builds the report of all checks.
 pub(super) fn report(findings: &Findings) -> Result<Report, Failure> {
     let first = findings.balances.first();
     let failed = findings.failed();

@@ -12,7 +12,6 @@ use self::args::{BalanceCommand, DrawCommand, RemapCommand, RingCommand, SlotsCo
 use crate::app::keys::Source;
 use crate::app::strategy::Choice;
 use crate::app::{moves, slot_table};
-use crate::args::Measure as By;
 use crate::failure::Failure;
 use crate::progress::Progress;
 
@@ -69,11 +68,7 @@ fn bars(args: &BalanceCommand) -> Result<(), Failure> {
     let assignment = Assignment::of(&*router, &keys);
     let balance = balance(&choice.name(), &*router, &keys, &assignment);
     drop(progress);
-    let measure = match args.by {
-        By::Keys => Measure::Keys,
-        By::Bytes => Measure::Bytes,
-        By::Requests => Measure::Requests,
-    };
+    let measure = Measure::from(args.by);
     let picture = plot::bars(&balance, measure).map_err(|_| {
         Failure::Input(format!(
             "--by {measure}: unknown for these keys: expected --csv with that column"

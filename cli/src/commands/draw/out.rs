@@ -35,6 +35,7 @@ pub(super) fn check(args: &PictureArgs) -> Result<(), Failure> {
     output::check(&args.out).map_err(|error| refused(args, &error))
 }
 
+/// Writes the picture to the file or to standard output.
 pub(super) fn write(picture: &Picture, args: &PictureArgs) -> Result<(), Failure> {
     let bytes = match kind(args)? {
         Kind::Stdout => {

@@ -26,6 +26,7 @@ const LISTED: usize = 100;
 /// The number of keys drawn on a ring.
 const SHOWN: usize = 6;
 
+/// Measures the comparison and writes its page.
 pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
     let setting = Setting::read(&args.contest, args.page.quiet)?;
     let comparison = setting.compare(args.costs, args.page.quiet);

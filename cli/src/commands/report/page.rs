@@ -18,6 +18,7 @@ pub(super) struct Section {
     pub(super) body: Markup,
 }
 
+/// A page: its texts, its sections, its figures as JSON.
 pub(super) struct Page<'a> {
     pub(super) title: String,
     /// Lines that say what was measured.
@@ -29,6 +30,7 @@ pub(super) struct Page<'a> {
 }
 
 impl Page<'_> {
+    /// Writes the page as HTML.
     pub(super) fn html(&self) -> Result<String, Failure> {
         let title = printable(&self.title);
         let page = html! {
@@ -93,6 +95,7 @@ pub(super) struct Gallery {
 }
 
 impl Gallery {
+    /// Shows a picture with the command that draws it.
     pub(super) fn show(&mut self, picture: &Picture, shell: &Shell) -> Markup {
         let svg = picture.svg();
         let whole = !core::mem::replace(&mut self.shared, true);

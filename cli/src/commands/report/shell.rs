@@ -12,11 +12,13 @@ use crate::args::{KeyArgs, NodeArgs, TuningArgs};
 pub(super) struct Shell(Vec<String>);
 
 impl Shell {
+    /// Starts a command line with a command of this program.
     pub(super) fn new(command: &str) -> Self {
         let words = ["hashroute"].into_iter().chain(command.split(' '));
         Self(words.map(Into::into).collect())
     }
 
+    /// Adds an option, if it has a value.
     pub(super) fn with(mut self, option: &str, value: Option<impl Display>) -> Self {
         match value.map(|value| value.to_string()) {
             // As a word of its own, the value would look like an option.
@@ -29,15 +31,18 @@ impl Shell {
         self
     }
 
+    /// Adds an option without a value, if it is given.
     pub(super) fn flag(mut self, option: &str, given: bool) -> Self {
         self.0.extend(given.then(|| option.into()));
         self
     }
 
+    /// Adds an option that takes a file, if it has one.
     pub(super) fn with_file(self, option: &str, path: Option<&Path>) -> Self {
         self.with(option, path.map(Path::display))
     }
 
+    /// Adds the options for the nodes.
     pub(super) fn nodes(self, args: &NodeArgs) -> Self {
         self.with("--nodes", args.nodes.as_ref())
             .with("--count", args.count)
@@ -59,6 +64,7 @@ impl Shell {
             .with("--dialect", args.dialect.as_ref())
     }
 
+    /// Adds the options for the keys.
     pub(super) fn keys(mut self, args: &KeyArgs) -> Self {
         let files = [
             ("--keys", &args.keys),

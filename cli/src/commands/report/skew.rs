@@ -27,6 +27,7 @@ const SHOWN: usize = 6;
 /// The most dangerous numbers of nodes that have a row.
 const WORST: usize = 20;
 
+/// Diagnoses the balance and writes its page.
 pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
     let strategy = args.strategy()?;
     let source = Source::of(&args.contest.keys)?;

@@ -50,7 +50,7 @@ Examples:
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_field_names, reason = "as the options are named")]
-#[command(next_help_heading = "Limits (beyond one of them, the exit code is 1)")]
+#[command(next_help_heading = "Limits (exit with 1 if one is exceeded)")]
 pub(crate) struct Limits {
     /// The most groups whose keys may be in different slots
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "csv")]

@@ -16,6 +16,7 @@ pub(super) struct Wanted {
     pub(super) strangers: Vec<Stranger>,
 }
 
+/// A primary that joins and that no server knows yet.
 pub(super) struct Stranger {
     pub(super) id: String,
     /// Whether the id is made up, because only the address was given.
@@ -23,6 +24,7 @@ pub(super) struct Stranger {
 }
 
 impl Wanted {
+    /// Applies the options to the primaries of the table.
     pub(super) fn of(table: Table, args: &GoalArgs) -> Result<Self, Failure> {
         let counts = table.counts();
         let nodes = table.nodes().iter().zip(counts);
@@ -127,6 +129,7 @@ impl Wanted {
         Ok(id)
     }
 
+    /// Returns the weights as a goal.
     pub(super) fn goal(&self) -> Goal {
         let weights = self.weights.iter();
         weights.fold(Goal::new(), |goal, (id, weight)| {

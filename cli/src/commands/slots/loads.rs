@@ -34,6 +34,7 @@ pub(super) struct Loads {
     pub(super) what: &'static str,
 }
 
+/// Reads the loads, if the options name a file.
 pub(super) fn read(args: &LoadArgs) -> Result<Option<Loads>, Failure> {
     let Some(path) = args.loads.as_deref() else {
         return Ok(None);

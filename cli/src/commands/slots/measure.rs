@@ -13,6 +13,7 @@ pub(super) fn amounts(measure: Measure, keys: &Keys) -> Option<Vec<u64>> {
     }
 }
 
+/// Returns the name of a measure.
 pub(super) const fn name(measure: Measure) -> &'static str {
     match measure {
         Measure::Keys => "keys",

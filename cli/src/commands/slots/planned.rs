@@ -51,6 +51,7 @@ impl Steps {
 }
 
 impl Planned {
+    /// Plans the moves to a goal.
     pub(super) fn new(
         table: Table,
         path: &Path,
@@ -89,6 +90,7 @@ impl Planned {
         })
     }
 
+    /// Plans the rest of the moves that have begun.
     pub(super) fn finish(table: Table) -> Result<Self, Failure> {
         let plan = SlotPlan::finish(&table)?;
         let wanted = Wanted {
@@ -104,6 +106,7 @@ impl Planned {
         })
     }
 
+    /// Splits the plan into steps within the budget.
     pub(super) fn steps(&self, args: &StepArgs) -> Result<Steps, Failure> {
         let budget = SlotBudget::default()
             .with_slots(args.budget.unwrap_or(u32::MAX))

@@ -49,6 +49,7 @@ enum Line<'a> {
 
 type Take<'a> = &'a mut dyn FnMut(&Line<'_>) -> Result<(), Failure>;
 
+/// Prints the steps as commands, after checking that they can all be written.
 pub(super) fn print(
     planned: &Planned,
     steps: &Steps,

@@ -184,6 +184,7 @@ fn node_table(view: &View<'_>) -> Lines {
     Lines::of(fields, view.order())
 }
 
+/// Returns the role of a node.
 pub(super) const fn role(node: &ClusterNode) -> &'static str {
     match node.role() {
         Role::Primary => "primary",

@@ -57,6 +57,7 @@ impl Names {
         Self(shared.max().unwrap_or(0).max(SHOWN))
     }
 
+    /// Shortens an id.
     pub(crate) fn short(&self, id: &str) -> String {
         // Only random ids of 40 characters are shortened; any other id is a name.
         if id.len() == 40 {
@@ -75,6 +76,7 @@ impl Names {
         }
     }
 
+    /// Makes a cell with the id for programs and the short id for people.
     pub(crate) fn cell(&self, id: &str) -> Cell {
         Cell::new(id, self.short(id))
     }
