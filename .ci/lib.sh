@@ -27,7 +27,7 @@ not_run() { note "NOT RUN: $current: $1"; }
 summary() {
     local status=$?
     printf '\n==> summary\n'
-    printf '%s\n' "${times[@]}"
+    [ ${#times[@]} -eq 0 ] || printf '%s\n' "${times[@]}"
     printf '%4d s  in all\n' "$SECONDS"
     [ ${#notes[@]} -eq 0 ] || printf '%s\n' "${notes[@]}"
     if [ $status -ne 0 ]; then
@@ -58,7 +58,7 @@ tool() {
     [ -x "target/tools/bin/$1" ] && "target/tools/bin/$1" --version | grep -qwF "$2" && return
     CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
         CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
-        cargo install --quiet --locked --root target/tools --target-dir target/tools/build "$1@$2" || return
-    rm -rf target/tools/build
+        cargo install --quiet --locked --root target/tools --target-dir "target/tools/$1" "$1@$2" || return
+    rm -rf "target/tools/$1"
 }
 PATH="$PWD/target/tools/bin:$PATH"

@@ -121,6 +121,6 @@ packaging() {
         for file in LICENSE LICENSE-APACHE README.md; do grep -qx $file target/publish/$package.txt; done
         echo "$package: $(sed 's,/.*,/,' target/publish/$package.txt | sort | uniq -c | awk '{ printf "%s%s", sep, $2 ($1 > 1 ? " (" $1 ")" : ""); sep = ", " }')"
     done
-    du -h --apparent-size target/publish/package/*.crate
-    [ -z "$(find target/publish/package -maxdepth 1 -name '*.crate' -size +1M)" ] || { echo "larger than 1 MiB"; return 1; }
+    find target/publish/package -not -path '*registry*' -name '*.crate' -exec du --apparent-size --block-size KiB {} +
+    [ -z "$(find target/publish/package -name '*.crate' -size +1M)" ] || { echo "larger than 1 MiB"; return 1; }
 }
