@@ -36,6 +36,7 @@ const FLOORS: &[&[&str]] = &[
     // Partial files, which hold results of the two rooms below.
     &["wire"],
     &["laws"],
+    &["sim"],
     &["plot"],
 ];
 

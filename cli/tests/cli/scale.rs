@@ -120,7 +120,7 @@ fn beyond_exact_counting_the_report_says_so() {
             .is_some_and(|error| error < 0.005)
     );
     assert_eq!(balance["keys"], 100_000);
-    assert!(stdout(line).contains("estimates"));
+    assert!(stdout(line).contains("Estimated:"));
     let few = json("balance --range 0..1000");
     assert!(few.get("estimated").is_none() && few.get("unreadable").is_none());
 }

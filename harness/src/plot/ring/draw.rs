@@ -13,8 +13,8 @@ use hashroute::Error;
 /// log nodes).
 ///
 /// # Errors
-/// [`Error::Unsupported`] if the [ranges](Router::ranges) of a router are not arcs, as for
-/// rendezvous, jump, slots and modulo.
+/// [`Error::Unsupported`] if the [ranges](hashroute::Router::ranges) of a router are not arcs, as
+/// for rendezvous, jump, slots and modulo.
 ///
 /// ```
 /// # use hashroute_harness::{Keys, Assignment, balance};
