@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{partial, strategy};
 use crate::args::{OutputArgs, PartialArgs};
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Field, Report, Table};
+use crate::output::{Cell, Column, Fields, Report, Table};
 use crate::progress::Progress;
 use crate::units;
 
@@ -146,48 +146,39 @@ fn of_fair(node: &NodeBalance) -> f64 {
 fn node_table(balance: &Balance, nodes: &[&NodeBalance]) -> Table {
     let title = |title, known: bool| if known { title } else { "" };
     let any = |known: fn(&NodeBalance) -> bool| balance.nodes.iter().any(known);
-    let fields = vec![
-        Field::text("name", "node", |node: &&NodeBalance| {
-            Cell::text(node.name.as_str())
-        }),
-        Field::number("weight", "weight", |node: &&NodeBalance| {
-            Cell::count(node.weight.into())
-        }),
-        Field::text(
+    let fields = Fields::<&NodeBalance>::new()
+        .text("name", "node", |node| Cell::text(node.name.as_str()))
+        .number("weight", "weight", |node| Cell::count(node.weight.into()))
+        .text(
             "zone",
             title("zone", any(|node| node.zone.is_some())),
-            |node: &&NodeBalance| Cell::optional(node.zone.as_deref()),
-        ),
-        Field::text(
+            |node| Cell::optional(node.zone.as_deref()),
+        )
+        .text(
             "rack",
             title("rack", any(|node| node.rack.is_some())),
-            |node: &&NodeBalance| Cell::optional(node.rack.as_deref()),
-        ),
-        Field::number("keys", "keys", |node: &&NodeBalance| Cell::count(node.keys)),
-        Field::number("share", "share", |node: &&NodeBalance| {
-            Cell::share(node.share)
-        }),
-        Field::number("fair_share", "fair share", |node: &&NodeBalance| {
+            |node| Cell::optional(node.rack.as_deref()),
+        )
+        .number("keys", "keys", |node| Cell::count(node.keys))
+        .number("share", "share", |node| Cell::share(node.share))
+        .number("fair_share", "fair share", |node| {
             Cell::share(node.fair_share)
-        }),
-        Field::number("", "of fair", |node: &&NodeBalance| {
+        })
+        .number("", "of fair", |node| {
             if node.fair_share > 0.0 {
                 Cell::text(format!("{:.3}", of_fair(node)))
             } else {
                 Cell::missing()
             }
-        }),
-        Field::number(
-            "bytes",
-            title("bytes", balance.bytes.is_some()),
-            |node: &&NodeBalance| node.bytes.map_or_else(Cell::missing, Cell::bytes),
-        ),
-        Field::number(
+        })
+        .number("bytes", title("bytes", balance.bytes.is_some()), |node| {
+            node.bytes.map_or_else(Cell::missing, Cell::bytes)
+        })
+        .number(
             "requests",
             title("requests", balance.requests.is_some()),
-            |node: &&NodeBalance| node.requests.map_or_else(Cell::missing, Cell::count),
-        ),
-    ];
+            |node| node.requests.map_or_else(Cell::missing, Cell::count),
+        );
     Table::of(fields, nodes)
 }
 

@@ -11,7 +11,7 @@ use crate::app::figures::{
 };
 use crate::args::{ContestArgs, OutputArgs};
 use crate::failure::Failure;
-use crate::output::{Cell, Field, Report, Table};
+use crate::output::{Cell, Field, Fields, Report, Table};
 use crate::units;
 
 /// Compare strategies on the same keys and the same changes: balance, moved keys, cost
@@ -154,30 +154,30 @@ fn strategy() -> Field<'static, Row> {
     })
 }
 
-fn costs() -> [Field<'static, Row>; 6] {
-    [
-        Field::number("route_ns", "route\nns", |row: &Row| {
-            Cell::number(row.route_ns, units::significant)
-        })
-        .apart(),
-        Field::number("batch_ns", "batch\nns", |row: &Row| {
+fn costs() -> Fields<'static, Row> {
+    let route = Field::number("route_ns", "route\nns", |row: &Row| {
+        Cell::number(row.route_ns, units::significant)
+    })
+    .apart();
+    Fields::<Row>::new()
+        .with([route])
+        .number("batch_ns", "batch\nns", |row| {
             Cell::number(row.batch_ns, units::significant)
-        }),
-        Field::number("build_ns", "build", |row: &Row| {
+        })
+        .number("build_ns", "build", |row| {
             Cell::number(row.build_ns, units::short_duration)
-        }),
-        Field::number("change_ns", "change", |row: &Row| {
+        })
+        .number("change_ns", "change", |row| {
             Cell::number(row.change_ns, units::short_duration)
-        }),
-        Field::number("heap_bytes", "heap", |row: &Row| {
+        })
+        .number("heap_bytes", "heap", |row| {
             row.heap_bytes.map_or_else(Cell::missing, |bytes| {
                 Cell::new(bytes, units::short_size(bytes as f64))
             })
-        }),
-        Field::number("allocations_per_lookup", "alloc", |row: &Row| {
+        })
+        .number("allocations_per_lookup", "alloc", |row| {
             Cell::number(row.allocations_per_lookup, units::significant)
-        }),
-    ]
+        })
 }
 
 /// Reads a figure of one measure from a row.

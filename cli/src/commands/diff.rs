@@ -9,7 +9,7 @@ use crate::app::ranges::{hex, node, position};
 use crate::app::setup::SetUp;
 use crate::args::{KeyArgs, NodeArgs, OutputArgs, StrategyArgs, TargetArgs};
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Field, Report, Table};
+use crate::output::{Cell, Column, Fields, Report, Table};
 use crate::progress::Progress;
 use crate::units;
 
@@ -129,19 +129,18 @@ fn figure_table(diff: &Diff) -> Table {
 fn flow_table(diff: &Diff, shown: usize) -> Table {
     let sampled = diff.basis() == Basis::Sample;
     let keyed = diff.basis() != Basis::Hashes;
-    let fields = vec![
-        Field::text("from", "from", |flow: &Flow| node(flow.from)),
-        Field::text("to", "to", |flow: &Flow| node(flow.to)),
-        Field::number("share", "of all", |flow: &Flow| {
+    let fields = Fields::<Flow>::new()
+        .text("from", "from", |flow| node(flow.from))
+        .text("to", "to", |flow| node(flow.to))
+        .number("share", "of all", |flow| {
             Cell::share(diff.share(flow.count))
-        }),
-        Field::number("error", if sampled { "±" } else { "" }, |flow: &Flow| {
+        })
+        .number("error", if sampled { "±" } else { "" }, |flow| {
             Cell::share(diff.error(diff.share(flow.count)))
-        }),
-        Field::number("keys", if keyed { "keys" } else { "" }, |flow: &Flow| {
+        })
+        .number("keys", if keyed { "keys" } else { "" }, |flow| {
             count(diff, flow).map_or_else(Cell::missing, Cell::count)
-        }),
-    ];
+        });
     Table::of(fields, diff.flows().take(shown))
 }
 
@@ -153,16 +152,11 @@ fn count(diff: &Diff, flow: &Flow) -> Option<u64> {
 
 fn range_table(diff: &Diff, shown: usize) -> Table {
     let modulus = diff.modulus();
-    let fields = vec![
-        Field::number("first", "first", |range: &MovedRange| {
-            position(range.first, modulus)
-        }),
-        Field::number("last", "last", |range: &MovedRange| {
-            position(range.last, modulus)
-        }),
-        Field::text("from", "from", |range: &MovedRange| node(range.from)),
-        Field::text("to", "to", |range: &MovedRange| node(range.to)),
-    ];
+    let fields = Fields::<MovedRange>::new()
+        .number("first", "first", |range| position(range.first, modulus))
+        .number("last", "last", |range| position(range.last, modulus))
+        .text("from", "from", |range| node(range.from))
+        .text("to", "to", |range| node(range.to));
     Table::of(fields, diff.ranges().take(shown))
 }
 

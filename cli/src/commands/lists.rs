@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::args::OutputArgs;
 use crate::failure::Failure;
-use crate::output::{Cell, Field, Report, Table};
+use crate::output::{Cell, Fields, Report, Table};
 use crate::units;
 
 /// The number of nodes for which the bound on excess moves is shown.
@@ -24,33 +24,28 @@ pub(crate) struct StrategiesArgs {
 }
 
 pub(crate) fn strategies(args: &StrategiesArgs) -> Result<(), Failure> {
-    let fields = vec![
-        Field::text("name", "strategy", |row: &Scheme| Cell::text(row.name)),
-        Field::text("weights", "weights", |row: &Scheme| {
+    let fields = Fields::<Scheme>::new()
+        .text("name", "strategy", |row| Cell::text(row.name))
+        .text("weights", "weights", |row| {
             Cell::text(match row.caps().map(|caps| caps.weights) {
                 Some(Weights::Any) => "any",
                 Some(Weights::One) => "1 only",
                 _ => "other",
             })
-        }),
-        Field::text("leave", "may leave", |row: &Scheme| {
+        })
+        .text("leave", "may leave", |row| {
             Cell::text(match row.caps().map(|caps| caps.leave) {
                 Some(Leave::Any) => "any",
                 Some(Leave::Last) => "the last",
                 _ => "other",
             })
-        }),
-        Field::text("share", "peers share", |row: &Scheme| {
-            Cell::text(row.agree().name())
-        }),
-        Field::text("excess", "excess", |row: &Scheme| {
+        })
+        .text("share", "peers share", |row| Cell::text(row.agree().name()))
+        .text("excess", "excess", |row| {
             excess(row.caps().map(|caps| caps.excess))
-        }),
-        Field::text("parameters", "", |row: &Scheme| {
-            Cell::new(params(row.params), "")
-        }),
-        Field::text("about", "about", |row: &Scheme| Cell::text(row.about)),
-    ];
+        })
+        .text("parameters", "", |row| Cell::new(params(row.params), ""))
+        .text("about", "about", |row| Cell::text(row.about));
     let table = Table::of(fields, strategy::ALL);
     let params = param_table("strategy", "parameter", strategy::ALL);
     let legend = format!(
@@ -83,14 +78,11 @@ fn params(params: &[Param]) -> Value {
 /// Builds the table of all parameters, under the titles of the row and of the parameter.
 fn param_table(row: &'static str, param: &'static str, rows: &[Scheme]) -> Table {
     type Owned<'a> = (&'a str, &'a Param);
-    let fields = vec![
-        Field::text("", row, |(owner, _): &Owned| Cell::text(*owner)),
-        Field::text("", param, |(_, param): &Owned| Cell::text(param.name)),
-        Field::text("", "default", |(_, param): &Owned| {
-            Cell::text(param.default)
-        }),
-        Field::text("", "about", |(_, param): &Owned| Cell::text(param.about)),
-    ];
+    let fields = Fields::<Owned>::new()
+        .text("", row, |(owner, _)| Cell::text(*owner))
+        .text("", param, |(_, param)| Cell::text(param.name))
+        .text("", "default", |(_, param)| Cell::text(param.default))
+        .text("", "about", |(_, param)| Cell::text(param.about));
     let params = rows
         .iter()
         .flat_map(|row| row.params.iter().map(|param| (row.name, param)));
@@ -106,23 +98,20 @@ pub(crate) struct DialectsArgs {
 }
 
 pub(crate) fn dialects(args: &DialectsArgs) -> Result<(), Failure> {
-    let fields = vec![
-        Field::text("name", "dialect", |row: &Scheme| Cell::text(row.name)),
-        Field::text("version", "version", |row: &Scheme| {
+    let fields = Fields::<Scheme>::new()
+        .text("name", "dialect", |row| Cell::text(row.name))
+        .text("version", "version", |row| {
             Cell::text(row.origin().map_or("", |origin| origin.version))
-        }),
-        Field::text("proof", "proof", |row: &Scheme| {
+        })
+        .text("proof", "proof", |row| {
             Cell::text(row.origin().map_or("", |origin| Proof::name(origin.proof)))
-        }),
-        Field::text("config", "file", |row: &Scheme| {
+        })
+        .text("config", "file", |row| {
             let reads = row.reads_config();
             Cell::new(reads, if reads { "yes" } else { "-" })
-        }),
-        Field::text("parameters", "", |row: &Scheme| {
-            Cell::new(params(row.params), "")
-        }),
-        Field::text("about", "about", |row: &Scheme| Cell::text(row.about)),
-    ];
+        })
+        .text("parameters", "", |row| Cell::new(params(row.params), ""))
+        .text("about", "about", |row| Cell::text(row.about));
     let table = Table::of(fields, compat::ALL);
     let params = param_table("dialect", "option", compat::ALL);
     let legend = "\
@@ -144,32 +133,25 @@ pub(crate) struct HashesArgs {
 }
 
 pub(crate) fn hashes(args: &HashesArgs) -> Result<(), Failure> {
-    let fields = vec![
-        Field::text("name", "hash", |function: &HashFunction| {
-            Cell::text(function.name())
-        }),
-        Field::number("bits", "bits", |function: &HashFunction| {
+    let fields = Fields::<HashFunction>::new()
+        .text("name", "hash", |function| Cell::text(function.name()))
+        .number("bits", "bits", |function| {
             Cell::count(function.bits().into())
-        }),
-        Field::text(
-            "secret",
-            "seed or key",
-            |function: &HashFunction| match function.secret() {
+        })
+        .text("secret", "seed or key", |function| {
+            match function.secret() {
                 Secret::None => Cell::missing(),
                 Secret::Seed32 => Cell::text("seed of 32 bits"),
                 Secret::Seed64 => Cell::text("seed of 64 bits"),
                 Secret::Key128 => Cell::text("key of 128 bits"),
                 _ => Cell::text("other"),
-            },
-        ),
-        Field::text("spread", "even", |function: &HashFunction| {
+            }
+        })
+        .text("spread", "even", |function| {
             let spread = function.is_spread();
             Cell::new(spread, if spread { "yes" } else { "no" })
-        }),
-        Field::text("about", "about", |function: &HashFunction| {
-            Cell::text(function.about())
-        }),
-    ];
+        })
+        .text("about", "about", |function| Cell::text(function.about()));
     let table = Table::of(fields, HashFunction::ALL);
     let legend = "\
          seed or key: what the hash takes from --hash-seed or --hash-key.\n\

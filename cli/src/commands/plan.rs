@@ -11,7 +11,7 @@ use crate::app::ranges::{hex, position};
 use crate::app::setup::SetUp;
 use crate::args::{self, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs, TargetArgs};
 use crate::failure::{Asked, Failure};
-use crate::output::{Cell, Field, Report, Table};
+use crate::output::{Cell, Fields, Report, Table};
 use crate::progress::Progress;
 use crate::units;
 
@@ -180,30 +180,28 @@ fn step_table(steps: &[Numbered]) -> Table {
         let share = most.map(|(_, share)| share);
         Cell::number(share, units::percent)
     };
-    let fields = vec![
-        Field::number("", "step", |step: &Numbered| Cell::count(step.0 as u64)),
-        Field::number("", "moved", |step: &Numbered| Cell::share(step.1.moved())),
-        Field::number("", "copied", |step: &Numbered| {
+    let fields = Fields::<Numbered>::new()
+        .number("", "step", |step| Cell::count(step.0 as u64))
+        .number("", "moved", |step| Cell::share(step.1.moved()))
+        .number("", "copied", |step| {
             let transfers = step.1.transfers();
             Cell::share(transfers.iter().map(|transfer| transfer.share).sum())
-        }),
-        Field::number("", "ranges", |step: &Numbered| {
+        })
+        .number("", "ranges", |step| {
             Cell::count(step.1.ranges().len() as u64)
-        }),
-        Field::text("", "takes most", |step: &Numbered| name(takes(step))),
-        Field::number("", "in", |step: &Numbered| share(takes(step))),
-        Field::text("", "gives most", |step: &Numbered| name(gives(step))),
-        Field::number("", "out", |step: &Numbered| share(gives(step))),
-    ];
+        })
+        .text("", "takes most", |step| name(takes(step)))
+        .number("", "in", |step| share(takes(step)))
+        .text("", "gives most", |step| name(gives(step)))
+        .number("", "out", |step| share(gives(step)));
     Table::of(fields, steps.iter().take(SHOWN))
 }
 
 fn transfer_table(transfers: &[Transfer]) -> Table {
-    let fields = vec![
-        Field::text("", "copy from", |of: &Transfer| Cell::text(of.from)),
-        Field::text("", "to", |of: &Transfer| Cell::text(of.to)),
-        Field::number("", "of all", |of: &Transfer| Cell::share(of.share)),
-    ];
+    let fields = Fields::<Transfer>::new()
+        .text("", "copy from", |of| Cell::text(of.from))
+        .text("", "to", |of| Cell::text(of.to))
+        .number("", "of all", |of| Cell::share(of.share));
     Table::of(fields, transfers.iter().take(SHOWN))
 }
 
@@ -211,27 +209,24 @@ fn transfer_table(transfers: &[Transfer]) -> Table {
 fn range_table(plan: &Plan, steps: &[Numbered], shown: usize) -> Table {
     type Row<'a> = (usize, PlannedRange<'a>);
     let modulus = plan.modulus();
-    let fields = vec![
-        Field::number("step", "", |row: &Row| Cell::count(row.0 as u64)),
-        Field::number("first", "first", |row: &Row| {
-            position(row.1.first(), modulus)
-        }),
-        Field::number("last", "last", |row: &Row| position(row.1.last(), modulus)),
-        Field::number("share", "of all", |row: &Row| {
+    let fields = Fields::<Row>::new()
+        .number("step", "", |row| Cell::count(row.0 as u64))
+        .number("first", "first", |row| position(row.1.first(), modulus))
+        .number("last", "last", |row| position(row.1.last(), modulus))
+        .number("share", "of all", |row| {
             Cell::new(row.1.moved(), format!("{:.4}%", row.1.moved() * 100.0))
-        }),
-        Field::text("copies", "copies", |row: &Row| {
+        })
+        .text("copies", "copies", |row| {
             let copies = row.1.transfers();
             let copies: Vec<_> = copies
                 .map(|copy| format!("{}>{}", copy.from, copy.to))
                 .collect();
             Cell::text(copies.join(" "))
-        }),
-        Field::text("deletes", "then deletes", |row: &Row| {
+        })
+        .text("deletes", "then deletes", |row| {
             let deletes: Vec<_> = row.1.deletes().map(|(name, _)| name).collect();
             Cell::text(deletes.join(" "))
-        }),
-    ];
+        });
     let ranges = steps
         .iter()
         .flat_map(|(number, step)| step.ranges().map(move |range| (*number, range)));

@@ -8,7 +8,7 @@ use crate::app::moves::measure;
 use crate::app::ranges::node;
 use crate::args::{MoveArgs, OutputArgs};
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Field, Report, Table};
+use crate::output::{Cell, Column, Fields, Report, Table};
 use crate::units;
 
 /// The most flows that people see.
@@ -89,17 +89,16 @@ fn figure_table(remap: &Remap) -> Table {
 
 fn flow_table(remap: &Remap, flows: &[KeyFlow]) -> Table {
     let bytes = if remap.bytes.is_some() { "bytes" } else { "" };
-    let fields = vec![
-        Field::text("from", "from", |flow: &KeyFlow| node(flow.from.as_deref())),
-        Field::text("to", "to", |flow: &KeyFlow| node(flow.to.as_deref())),
-        Field::number("keys", "keys", |flow: &KeyFlow| Cell::count(flow.keys)),
-        Field::number("", "of all", |flow: &KeyFlow| {
+    let fields = Fields::<KeyFlow>::new()
+        .text("from", "from", |flow| node(flow.from.as_deref()))
+        .text("to", "to", |flow| node(flow.to.as_deref()))
+        .number("keys", "keys", |flow| Cell::count(flow.keys))
+        .number("", "of all", |flow| {
             Cell::share(flow.keys as f64 / remap.keys as f64)
-        }),
-        Field::number("bytes", bytes, |flow: &KeyFlow| {
+        })
+        .number("bytes", bytes, |flow| {
             flow.bytes.map_or_else(Cell::missing, Cell::bytes)
-        }),
-    ];
+        });
     Table::of(fields, flows)
 }
 

@@ -16,7 +16,7 @@ use crate::app::skew::{notes, refuse_none};
 use crate::app::strategy::Choice;
 use crate::args::{Counts, KeyArgs, NodeArgs, OutputArgs, PartsArgs, StrategyArgs, counts};
 use crate::failure::Failure;
-use crate::output::{Cell, Field, Report, Table};
+use crate::output::{Cell, Fields, Report, Table};
 use crate::progress::Progress;
 use crate::units;
 
@@ -181,94 +181,70 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
 }
 
 fn measures(skew: &Skew) -> Table {
-    let fields = vec![
-        Field::text("", "measure", |one: &MeasureSkew| {
-            Cell::text(one.measure.to_string())
-        }),
-        Field::number("", "cv", |one: &MeasureSkew| Cell::four(one.cv)),
-        Field::number("", "by chance", |one: &MeasureSkew| {
+    let fields = Fields::<MeasureSkew>::new()
+        .text("", "measure", |one| Cell::text(one.measure.to_string()))
+        .number("", "cv", |one| Cell::four(one.cv))
+        .number("", "by chance", |one| {
             Cell::four(if one.few_keys {
                 one.equal_noise_cv
             } else {
                 one.noise_cv
             })
-        }),
-        Field::number("", "99% below", |one: &MeasureSkew| {
+        })
+        .number("", "99% below", |one| {
             Cell::four(if one.few_keys {
                 one.equal_noise_cv_p99
             } else {
                 one.noise_cv_p99
             })
-        }),
-        Field::number("", "most / mean", |one: &MeasureSkew| {
-            Cell::ratio(one.max_over_mean)
-        }),
-        Field::text("", "fullest", |one: &MeasureSkew| {
-            Cell::text(one.fullest.as_str())
-        }),
-        Field::number("", "p", |one: &MeasureSkew| Cell::chance(one.p_value)),
-        Field::text("", "verdict", |one: &MeasureSkew| {
+        })
+        .number("", "most / mean", |one| Cell::ratio(one.max_over_mean))
+        .text("", "fullest", |one| Cell::text(one.fullest.as_str()))
+        .number("", "p", |one| Cell::chance(one.p_value))
+        .text("", "verdict", |one| {
             Cell::text(if one.uneven { "uneven" } else { "even" })
-        }),
-    ];
+        });
     Table::of(fields, &skew.measures)
 }
 
 fn stages(skew: &Skew) -> Table {
-    let fields = vec![
-        Field::text("", "stage", |one: &Finding| {
-            Cell::text(one.stage.to_string())
-        }),
-        Field::text("", "verdict", |one: &Finding| {
-            Cell::text(one.status.to_string())
-        }),
-        Field::number("", "adds cv", |one: &Finding| Cell::four(one.cv)),
-        Field::number("", "p", |one: &Finding| {
-            Cell::number(one.p_value, units::chance)
-        }),
-        Field::text("", "what was found", |one: &Finding| {
-            Cell::text(one.text.as_str())
-        }),
-    ];
+    let fields = Fields::<Finding>::new()
+        .text("", "stage", |one| Cell::text(one.stage.to_string()))
+        .text("", "verdict", |one| Cell::text(one.status.to_string()))
+        .number("", "adds cv", |one| Cell::four(one.cv))
+        .number("", "p", |one| Cell::number(one.p_value, units::chance))
+        .text("", "what was found", |one| Cell::text(one.text.as_str()));
     Table::of(fields, &skew.stages)
 }
 
 fn count_table(rows: &[CountRow]) -> Table {
-    let fields = vec![
-        Field::number("nodes", "nodes", |row: &CountRow| Cell::count(row.nodes)),
-        Field::number("used", "used", |row: &CountRow| Cell::count(row.used)),
-        Field::number("max", "most", |row: &CountRow| Cell::count(row.max)),
-        Field::number("cv", "cv", |row: &CountRow| Cell::four(row.cv)),
-        Field::number("noise_cv", "by chance", |row: &CountRow| {
-            Cell::four(row.noise_cv)
-        }),
-        Field::number("noise_cv_p99", "99% below", |row: &CountRow| {
+    let fields = Fields::<CountRow>::new()
+        .number("nodes", "nodes", |row| Cell::count(row.nodes))
+        .number("used", "used", |row| Cell::count(row.used))
+        .number("max", "most", |row| Cell::count(row.max))
+        .number("cv", "cv", |row| Cell::four(row.cv))
+        .number("noise_cv", "by chance", |row| Cell::four(row.noise_cv))
+        .number("noise_cv_p99", "99% below", |row| {
             Cell::four(row.noise_cv_p99)
-        }),
-        Field::number("p_value", "p", |row: &CountRow| Cell::chance(row.p_value)),
-        Field::text("dangerous", "", |row: &CountRow| {
-            Cell::new(row.dangerous, "")
-        }),
-        Field::text("because", "divisors", |row: &CountRow| {
+        })
+        .number("p_value", "p", |row| Cell::chance(row.p_value))
+        .text("dangerous", "", |row| Cell::new(row.dangerous, ""))
+        .text("because", "divisors", |row| {
             let because: Vec<_> = row.because.iter().map(u64::to_string).collect();
             Cell::text(because.join(" "))
-        }),
-    ];
+        });
     Table::of(fields, rows)
 }
 
 fn remedies(skew: &Skew) -> Table {
-    let fields = vec![
-        Field::text("", "change", |one: &Remedy| Cell::text(one.what.as_str())),
-        Field::number("", "cv", |one: &Remedy| Cell::four(one.cv)),
-        Field::number("", "by chance", |one: &Remedy| Cell::four(one.noise_cv)),
-        Field::number("", "p", |one: &Remedy| Cell::chance(one.p_value)),
-        Field::text("", "even", |one: &Remedy| {
+    let fields = Fields::<Remedy>::new()
+        .text("", "change", |one| Cell::text(one.what.as_str()))
+        .number("", "cv", |one| Cell::four(one.cv))
+        .number("", "by chance", |one| Cell::four(one.noise_cv))
+        .number("", "p", |one| Cell::chance(one.p_value))
+        .text("", "even", |one| {
             Cell::text(if one.even { "yes" } else { "no" })
-        }),
-        Field::number("", "keys that move", |one: &Remedy| {
-            Cell::share(one.moved_share)
-        }),
-    ];
+        })
+        .number("", "keys that move", |one| Cell::share(one.moved_share));
     Table::of(fields, skew.remedies.iter().take(REMEDIES))
 }

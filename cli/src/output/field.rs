@@ -1,7 +1,9 @@
 //! Columns, and how a typed row fills them.
 
 use core::fmt;
+use core::ops::Deref;
 use std::borrow::Cow;
+use std::vec;
 
 use super::cell::Cell;
 
@@ -138,5 +140,62 @@ impl<T> fmt::Debug for Field<'_, T> {
             .field("column", &self.column)
             .field("foot", &self.foot)
             .finish_non_exhaustive()
+    }
+}
+
+/// The columns of a table, in order.
+///
+/// The type of the rows stands once, at [`Fields::new`]; accessors take it from there.
+pub(crate) struct Fields<'a, T>(Vec<Field<'a, T>>);
+
+impl<'a, T> Fields<'a, T> {
+    /// Creates an empty list of columns.
+    pub(crate) fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Adds a field of text.
+    pub(crate) fn text(
+        mut self,
+        key: impl Into<Cow<'static, str>>,
+        title: &'static str,
+        cell: impl Fn(&T) -> Cell + 'a,
+    ) -> Self {
+        self.0.push(Field::text(key, title, cell));
+        self
+    }
+
+    /// Adds a field of numbers.
+    pub(crate) fn number(
+        mut self,
+        key: impl Into<Cow<'static, str>>,
+        title: &'static str,
+        cell: impl Fn(&T) -> Cell + 'a,
+    ) -> Self {
+        self.0.push(Field::number(key, title, cell));
+        self
+    }
+
+    /// Adds fields that were made elsewhere.
+    pub(crate) fn with(mut self, fields: impl IntoIterator<Item = Field<'a, T>>) -> Self {
+        self.0.extend(fields);
+        self
+    }
+}
+
+impl<'a, T> Deref for Fields<'a, T> {
+    type Target = [Field<'a, T>];
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<'a, T> IntoIterator for Fields<'a, T> {
+    type Item = Field<'a, T>;
+    type IntoIter = vec::IntoIter<Field<'a, T>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
     }
 }

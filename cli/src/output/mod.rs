@@ -13,7 +13,7 @@ use hashroute_harness::text::printable;
 use serde::Serialize;
 
 pub(crate) use self::cell::Cell;
-pub(crate) use self::field::{Column, Field};
+pub(crate) use self::field::{Column, Field, Fields};
 use self::table::WIDTH;
 pub(crate) use self::table::{Table, markdown_row};
 use crate::failure::Failure;

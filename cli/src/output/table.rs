@@ -37,10 +37,11 @@ impl Table {
     }
 
     /// Creates a table with a row for each of `rows` and a column for each field.
-    pub(crate) fn of<T>(
-        fields: Vec<Field<'_, T>>,
+    pub(crate) fn of<'f, T: 'f>(
+        fields: impl IntoIterator<Item = Field<'f, T>>,
         rows: impl IntoIterator<Item: Borrow<T>>,
     ) -> Self {
+        let fields: Vec<_> = fields.into_iter().collect();
         let cells = |row: &T| fields.iter().map(|field| field.cell(row)).collect();
         let rows = rows.into_iter().map(|row| cells(row.borrow())).collect();
         let has_foot = fields.iter().any(|field| field.foot.is_some());

@@ -7,7 +7,7 @@ use super::Findings;
 use super::compare::{Comparison, Difference, FigureChange};
 use super::limits::Check;
 use crate::failure::Failure;
-use crate::output::{Cell, Field, Report, Table};
+use crate::output::{Cell, Fields, Report, Table};
 use crate::units;
 
 /// The most checks that people see; programs see all.
@@ -95,32 +95,29 @@ fn verdict(findings: &Findings, rows: usize, unplaced: u64) -> Vec<String> {
 }
 
 fn table<'a>(checks: impl Iterator<Item = &'a Check>) -> Table {
-    let fields = vec![
-        Field::number("nodes", "nodes", |check: &Check| {
-            Cell::count(check.nodes as u64)
-        }),
-        Field::text("measure", "measure", |check: &Check| {
+    let fields = Fields::<Check>::new()
+        .number("nodes", "nodes", |check| Cell::count(check.nodes as u64))
+        .text("measure", "measure", |check| {
             Cell::text(check.measure.to_string())
-        }),
-        Field::text("figure", "figure", |check: &Check| {
+        })
+        .text("figure", "figure", |check| {
             Cell::text(check.figure.as_str())
-        }),
-        Field::number("value", "value", |check: &Check| {
+        })
+        .number("value", "value", |check| {
             Cell::new(check.value, shown(check).0)
-        }),
-        Field::number("limit", "limit", |check: &Check| {
+        })
+        .number("limit", "limit", |check| {
             Cell::new(
                 check.limit,
                 format!("{} {}", check.relation(), shown(check).1),
             )
-        }),
-        Field::number("by_chance", "by chance", |check: &Check| {
+        })
+        .number("by_chance", "by chance", |check| {
             Cell::number(check.by_chance, units::four)
-        }),
-        Field::text("passed", "result", |check: &Check| {
+        })
+        .text("passed", "result", |check| {
             Cell::new(check.passed, if check.passed { "ok" } else { "FAILED" })
-        }),
-    ];
+        });
     Table::of(fields, checks)
 }
 
@@ -209,26 +206,23 @@ type Changed<'a> = (usize, &'a FigureChange);
 
 /// Builds the table of figures that changed.
 fn differences(comparison: &Comparison) -> Table {
-    let fields = vec![
-        Field::number("nodes", "nodes", |row: &Changed| Cell::count(row.0 as u64)),
-        Field::text("measure", "measure", |row: &Changed| {
+    let fields = Fields::<Changed>::new()
+        .number("nodes", "nodes", |row| Cell::count(row.0 as u64))
+        .text("measure", "measure", |row| {
             Cell::text(row.1.measure.to_string())
-        }),
-        Field::text("figure", "figure", |row: &Changed| {
-            Cell::text(row.1.figure.as_str())
-        }),
-        Field::number("before", "before", |row: &Changed| {
+        })
+        .text("figure", "figure", |row| Cell::text(row.1.figure.as_str()))
+        .number("before", "before", |row| {
             Cell::new(row.1.before, number(row.1.before))
-        }),
-        Field::number("after", "after", |row: &Changed| {
+        })
+        .number("after", "after", |row| {
             Cell::new(row.1.after, number(row.1.after))
-        }),
-        Field::number("difference", "difference", |row: &Changed| {
+        })
+        .number("difference", "difference", |row| {
             let difference = row.1.difference;
             let sign = if difference > 0.0 { "+" } else { "" };
             Cell::new(difference, format!("{sign}{}", number(difference)))
-        }),
-    ];
+        });
     let rows = comparison.results.iter().flat_map(|result| {
         let changed = result.figures.iter().filter(|change| change.is_real());
         changed.map(|change| (result.nodes, change))

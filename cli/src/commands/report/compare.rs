@@ -18,7 +18,7 @@ use crate::app::figures::{
 };
 use crate::app::strategy::Choice;
 use crate::failure::Failure;
-use crate::output::{Cell, Field};
+use crate::output::{Cell, Field, Fields};
 use crate::units;
 
 /// The most nodes listed per strategy; the JSON has all.
@@ -275,48 +275,40 @@ fn move_fields(which: &str, part: fn(&Row) -> Option<&Remap>) -> Vec<Field<'stat
     [strategy()].into_iter().chain(figures).collect()
 }
 
-fn cost_fields() -> [Field<'static, Row>; 7] {
-    [
-        strategy(),
-        Field::number("route_ns", "route", |row: &Row| {
+fn cost_fields() -> Fields<'static, Row> {
+    Fields::<Row>::new()
+        .with([strategy()])
+        .number("route_ns", "route", |row| {
             Cell::number(row.route_ns, units::significant)
-        }),
-        Field::number("batch_ns", "in a batch", |row: &Row| {
+        })
+        .number("batch_ns", "in a batch", |row| {
             Cell::number(row.batch_ns, units::significant)
-        }),
-        Field::number("build_ns", "build", |row: &Row| {
+        })
+        .number("build_ns", "build", |row| {
             Cell::number(row.build_ns, units::rounded)
-        }),
-        Field::number("change_ns", "change", |row: &Row| {
+        })
+        .number("change_ns", "change", |row| {
             Cell::number(row.change_ns, units::rounded)
-        }),
-        Field::number("heap_bytes", "memory", |row: &Row| {
+        })
+        .number("heap_bytes", "memory", |row| {
             row.heap_bytes.map_or_else(Cell::missing, |bytes| {
                 Cell::new(bytes, units::size(bytes as f64))
             })
-        }),
-        Field::number("allocations_per_lookup", "allocations", |row: &Row| {
+        })
+        .number("allocations_per_lookup", "allocations", |row| {
             Cell::number(row.allocations_per_lookup, units::significant)
-        }),
-    ]
+        })
 }
 
-fn node_fields() -> [Field<'static, NodeBalance>; 5] {
-    [
-        Field::text("name", "node", |node: &NodeBalance| {
-            Cell::text(node.name.as_str())
-        }),
-        Field::number("weight", "weight", |node: &NodeBalance| {
+fn node_fields() -> Fields<'static, NodeBalance> {
+    Fields::<NodeBalance>::new()
+        .text("name", "node", |node| Cell::text(node.name.as_str()))
+        .number("weight", "weight", |node| {
             Cell::new(node.weight, units::rounded(node.weight.into()))
-        }),
-        Field::number("keys", "keys", |node: &NodeBalance| {
+        })
+        .number("keys", "keys", |node| {
             Cell::new(node.keys, units::rounded(node.keys as f64))
-        }),
-        Field::number("share", "share", |node: &NodeBalance| {
-            Cell::share(node.share)
-        }),
-        Field::number("fair_share", "fair", |node: &NodeBalance| {
-            Cell::share(node.fair_share)
-        }),
-    ]
+        })
+        .number("share", "share", |node| Cell::share(node.share))
+        .number("fair_share", "fair", |node| Cell::share(node.fair_share))
 }

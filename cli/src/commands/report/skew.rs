@@ -18,7 +18,7 @@ use crate::app::skew::{notes, refuse_none};
 use crate::app::strategy::Choice;
 use crate::args::StrategyArgs;
 use crate::failure::Failure;
-use crate::output::{Cell, Field};
+use crate::output::{Cell, Field, Fields};
 use crate::progress::Progress;
 use crate::units;
 
@@ -262,22 +262,13 @@ fn yes_or_no(yes: bool) -> Cell {
     Cell::new(yes, if yes { "yes" } else { "no" })
 }
 
-fn stage_fields() -> [Field<'static, Finding>; 5] {
-    [
-        Field::text("stage", "stage", |of: &Finding| {
-            Cell::text(of.stage.to_string())
-        }),
-        Field::text("status", "verdict", |of: &Finding| {
-            Cell::text(of.status.to_string())
-        }),
-        Field::number("cv", "adds cv", |of: &Finding| Cell::four(of.cv)),
-        Field::number("p_value", "p", |of: &Finding| {
-            Cell::number(of.p_value, units::chance)
-        }),
-        Field::text("text", "what was found", |of: &Finding| {
-            Cell::text(of.text.as_str())
-        }),
-    ]
+fn stage_fields() -> Fields<'static, Finding> {
+    Fields::<Finding>::new()
+        .text("stage", "stage", |of| Cell::text(of.stage.to_string()))
+        .text("status", "verdict", |of| Cell::text(of.status.to_string()))
+        .number("cv", "adds cv", |of| Cell::four(of.cv))
+        .number("p_value", "p", |of| Cell::number(of.p_value, units::chance))
+        .text("text", "what was found", |of| Cell::text(of.text.as_str()))
 }
 
 fn balance_fields() -> Vec<Field<'static, Balance>> {
@@ -309,38 +300,32 @@ fn whole(load: f64) -> Cell {
     )
 }
 
-fn count_fields() -> [Field<'static, CountRow>; 8] {
+fn count_fields() -> Fields<'static, CountRow> {
     let count = |count: u64| Cell::new(count, units::rounded(count as f64));
-    [
-        Field::number("nodes", "nodes", move |of: &CountRow| count(of.nodes)),
-        Field::number("used", "used", move |of: &CountRow| count(of.used)),
-        Field::number("max", "most keys", move |of: &CountRow| count(of.max)),
-        Field::number("cv", "cv", |of: &CountRow| Cell::four(of.cv)),
-        Field::number("noise_cv", "by chance", |of: &CountRow| {
-            Cell::four(of.noise_cv)
-        }),
-        Field::number("noise_cv_p99", "99% below", |of: &CountRow| {
+    Fields::<CountRow>::new()
+        .number("nodes", "nodes", move |of| count(of.nodes))
+        .number("used", "used", move |of| count(of.used))
+        .number("max", "most keys", move |of| count(of.max))
+        .number("cv", "cv", |of| Cell::four(of.cv))
+        .number("noise_cv", "by chance", |of| Cell::four(of.noise_cv))
+        .number("noise_cv_p99", "99% below", |of| {
             Cell::four(of.noise_cv_p99)
-        }),
-        Field::number("p_value", "p", |of: &CountRow| Cell::chance(of.p_value)),
-        Field::text("because", "divisors", |of: &CountRow| {
+        })
+        .number("p_value", "p", |of| Cell::chance(of.p_value))
+        .text("because", "divisors", |of| {
             let because: Vec<_> = of.because.iter().map(u64::to_string).collect();
             Cell::text(because.join(" "))
-        }),
-    ]
+        })
 }
 
-fn remedy_fields() -> [Field<'static, Remedy>; 6] {
-    [
-        Field::text("what", "change", |of: &Remedy| Cell::text(of.what.as_str())),
-        Field::number("cv", "cv", |of: &Remedy| Cell::four(of.cv)),
-        Field::number("noise_cv", "by chance", |of: &Remedy| {
-            Cell::four(of.noise_cv)
-        }),
-        Field::number("p_value", "p", |of: &Remedy| Cell::chance(of.p_value)),
-        Field::text("even", "even", |of: &Remedy| yes_or_no(of.even)),
-        Field::number("moved_share", "keys that move", |of: &Remedy| {
+fn remedy_fields() -> Fields<'static, Remedy> {
+    Fields::<Remedy>::new()
+        .text("what", "change", |of| Cell::text(of.what.as_str()))
+        .number("cv", "cv", |of| Cell::four(of.cv))
+        .number("noise_cv", "by chance", |of| Cell::four(of.noise_cv))
+        .number("p_value", "p", |of| Cell::chance(of.p_value))
+        .text("even", "even", |of| yes_or_no(of.even))
+        .number("moved_share", "keys that move", |of| {
             Cell::share(of.moved_share)
-        }),
-    ]
+        })
 }

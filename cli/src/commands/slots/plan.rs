@@ -14,7 +14,7 @@ use super::script::{self, CommandArgs};
 use super::table::{self, Names, ranges_cell, ranges_json, runs};
 use crate::args::{OutputArgs, TableArg};
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Field, Report, Table as Lines};
+use crate::output::{Cell, Column, Fields, Report, Table as Lines};
 use crate::units;
 
 /// The most rows of a table that people see.
@@ -161,51 +161,45 @@ impl<'p> Change<'p> {
 
 fn node_table(planned: &Planned, nodes: &[Change<'_>], names: &Names) -> Lines {
     let load = planned.loads.as_ref().map_or("", |loads| loads.what);
-    let fields = vec![
-        Field::text("id", "node", |row: &Change| names.cell(row.id)),
-        Field::text("address", "address", |row: &Change| {
-            Cell::text(row.address.as_str())
-        }),
-        Field::number("weight", "weight", |row: &Change| {
+    let fields = Fields::<Change>::new()
+        .text("id", "node", |row| names.cell(row.id))
+        .text("address", "address", |row| Cell::text(row.address.as_str()))
+        .number("weight", "weight", |row| {
             let weight = row.weight.map(u64::from);
             weight.map_or_else(Cell::missing, Cell::count)
-        }),
-        Field::number("slots", "slots", |row: &Change| {
-            Cell::count(row.before.0.into())
-        }),
-        Field::number("slots_after", "after", |row: &Change| {
+        })
+        .number("slots", "slots", |row| Cell::count(row.before.0.into()))
+        .number("slots_after", "after", |row| {
             Cell::count(row.after.0.into())
-        }),
-        Field::number("", "change", |row: &Change| {
+        })
+        .number("", "change", |row| {
             let change = i64::from(row.after.0) - i64::from(row.before.0);
             Cell::text(if change == 0 {
                 "0".into()
             } else {
                 format!("{change:+}")
             })
-        }),
-        Field::number("load", load, |row: &Change| Cell::count(row.before.1)),
-        Field::number(
+        })
+        .number("load", load, |row| Cell::count(row.before.1))
+        .number(
             "load_after",
             if load.is_empty() { "" } else { "after" },
-            |row: &Change| Cell::count(row.after.1),
-        ),
-    ];
+            |row| Cell::count(row.after.1),
+        );
     Lines::of(fields, nodes.iter().take(ROWS))
 }
 
 fn flow_table(planned: &Planned, flows: &[Flow<'_>], names: &Names) -> Lines {
     let load = planned.loads.as_ref().map_or("", |loads| loads.what);
-    let fields = vec![
-        Field::text("from", "from", |flow: &Flow| {
+    let fields = Fields::<Flow>::new()
+        .text("from", "from", |flow| {
             let nobody = || Cell::new(Value::Null, "nobody");
             flow.from.map_or_else(nobody, |id| names.cell(id))
-        }),
-        Field::text("to", "to", |flow: &Flow| names.cell(flow.to)),
-        Field::number("slots", "slots", |flow: &Flow| Cell::count(flow.slots)),
-        Field::number("load", load, |flow: &Flow| Cell::count(flow.load)),
-        Field::text("ranges", "which", |flow: &Flow| ranges_cell(&flow.ranges)),
-    ];
+        })
+        .text("to", "to", |flow| names.cell(flow.to))
+        .number("slots", "slots", |flow| Cell::count(flow.slots))
+        .number("load", load, |flow| Cell::count(flow.load))
+        .text("ranges", "which", |flow| ranges_cell(&flow.ranges));
     Lines::of(fields, flows.iter().take(ROWS))
 }
 

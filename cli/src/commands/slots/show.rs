@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::table::{self, Names, ranges_cell, ranges_json, ranges_shown, width};
 use crate::args::{OutputArgs, TableArg};
 use crate::failure::Failure;
-use crate::output::{Cell, Field, Report, Table as Lines};
+use crate::output::{Cell, Fields, Report, Table as Lines};
 use crate::units;
 
 /// The most moving slots that people see.
@@ -155,32 +155,29 @@ fn node_table(view: &View<'_>) -> Lines {
         Role::Primary => cell,
         _ => Cell::new(cell.value().clone(), "-"),
     };
-    let fields = vec![
-        Field::text("id", "node", |(node, _): &Row| view.names.cell(node.id())),
-        Field::text("address", "address", |(node, _): &Row| {
+    let fields = Fields::<Row>::new()
+        .text("id", "node", |(node, _)| view.names.cell(node.id()))
+        .text("address", "address", |(node, _)| {
             Cell::text(node.address().to_string())
-        }),
-        Field::text("role", "role", |(node, _): &Row| Cell::text(role(node))),
-        Field::text("primary", "copies", |(node, _): &Row| {
+        })
+        .text("role", "role", |(node, _)| Cell::text(role(node)))
+        .text("primary", "copies", |(node, _)| {
             let primary = node.primary();
             primary.map_or_else(Cell::missing, |id| view.names.cell(id))
-        }),
-        Field::number(
-            "epoch",
-            if known { "epoch" } else { "" },
-            |(node, _): &Row| Cell::new(node.epoch(), node.epoch().to_string()),
-        ),
-        Field::text("state", "state", |(node, _): &Row| Cell::text(state(node))),
-        Field::number("slots", "slots", move |(node, count): &Row| {
+        })
+        .number("epoch", if known { "epoch" } else { "" }, |(node, _)| {
+            Cell::new(node.epoch(), node.epoch().to_string())
+        })
+        .text("state", "state", |(node, _)| Cell::text(state(node)))
+        .number("slots", "slots", move |(node, count)| {
             owned(node, Cell::count((*count).into()))
-        }),
-        Field::number("share", "share", move |(node, count): &Row| {
+        })
+        .number("share", "share", move |(node, count)| {
             owned(node, Cell::share(share(*count)))
-        }),
-        Field::text("ranges", "ranges", |(node, _): &Row| {
+        })
+        .text("ranges", "ranges", |(node, _)| {
             ranges_cell(view.ranges(node.id()))
-        }),
-    ];
+        });
     Lines::of(fields, view.order())
 }
 
@@ -298,21 +295,20 @@ fn move_table(view: &View<'_>) -> Lines {
         let ids = ids.join(", ");
         Cell::optional(Some(&*ids).filter(|ids| !ids.is_empty()))
     };
-    let fields = vec![
-        Field::number("slot", "on the move", |open: &Open| {
+    let fields = Fields::<Open>::new()
+        .number("slot", "on the move", |open| {
             Cell::new(open.slot, open.slot.to_string())
-        }),
-        Field::text("owner", "owner", |open: &Open| {
+        })
+        .text("owner", "owner", |open| {
             let owner = open.owner;
             owner.map_or_else(Cell::missing, |id| view.names.cell(id))
-        }),
-        Field::text("migrating", "handed over to", move |open: &Open| {
+        })
+        .text("migrating", "handed over to", move |open| {
             list(open.migrating.iter().map(|(_, to)| *to).collect())
-        }),
-        Field::text("importing", "taken over by", move |open: &Open| {
+        })
+        .text("importing", "taken over by", move |open| {
             list(open.importing.iter().map(|(by, _)| *by).collect())
-        }),
-    ];
+        });
     Lines::of(fields, view.moves.iter().take(OPEN))
 }
 
