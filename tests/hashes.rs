@@ -72,8 +72,7 @@ fn twemproxy(column: &str, signed: bool, key: &[u8]) -> Option<u32> {
 
 #[test]
 fn hash_functions_give_the_values_of_twemproxy() -> Outcome {
-    let file: Value =
-        serde_json::from_str(&text("hash_functions_give_the_values_of_twemproxy.json")?)?;
+    let file: Value = serde_json::from_str(&text("twemproxy_hashes.json")?)?;
     let columns = file["result_columns"]
         .as_array()
         .ok_or("no result_columns")?;
