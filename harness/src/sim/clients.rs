@@ -106,8 +106,11 @@ pub(super) struct Client {
 pub(super) enum Sent {
     /// The command ended.
     Ended,
-    /// The client sends it again, at once or after a wait.
-    Again { waits: bool },
+    /// The client sends it again at once.
+    Again,
+    /// The client sends it again after a wait. It was sent in circles, if a redirection made it
+    /// wait.
+    Waits { in_circles: bool },
 }
 
 enum Answer {
@@ -243,7 +246,11 @@ impl World {
         if let Next::Send { wait } = next {
             client.wakes = self.now + wait.div_ceil(TICK);
             client.job = Some(job);
-            return Ok(Sent::Again { waits: wait > 0 });
+            let in_circles = answer.is_redirection();
+            return Ok(match wait {
+                0 => Sent::Again,
+                _ => Sent::Waits { in_circles },
+            });
         }
         self.end_call(&job.call, matches!(answer, Answer::Value));
         Ok(Sent::Ended)
@@ -293,6 +300,11 @@ impl World {
 }
 
 impl Answer {
+    fn is_redirection(&self) -> bool {
+        let words = ["MOVED ", "ASK "];
+        matches!(self, Self::Error(text) if words.iter().any(|word| text.starts_with(word)))
+    }
+
     fn outcome(&self) -> Outcome<'_> {
         match self {
             Self::Value => Outcome::Answer,

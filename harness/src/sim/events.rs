@@ -77,9 +77,9 @@ impl World {
         let are_there = |keys: &[u32]| keys.iter().all(|key| self.keys.numbers().contains(key));
         match event {
             Event::Request(_, operation, keys) if are_there(keys) => {
-                self.finish_call(client)?;
+                self.finish_call(client, false)?;
                 self.begin(client, *operation, keys)?;
-                self.finish_call(client)
+                self.finish_call(client, true)
             }
             Event::Start(_, operation, keys) if are_there(keys) => {
                 self.begin(client, *operation, keys)
@@ -123,17 +123,25 @@ impl World {
             self.come_back()?;
             self.check()?;
         }
-        (0..self.clients.len()).try_for_each(|client| self.finish_call(client))
+        (0..self.clients.len()).try_for_each(|client| self.finish_call(client, false))
     }
 
-    /// Sends a client's command until it ends; a client's patience does.
-    fn finish_call(&mut self, client: usize) -> Result<(), Error> {
-        while let Sent::Again { waits } = self.send(client)? {
-            if waits {
-                self.tick()?;
+    /// Sends a client's command until it ends; a client's patience does. One that is new must not
+    /// go in circles: nothing happens between its sends, and redirections from any server lead to
+    /// the end. Of an older one the client may remember servers that have changed since.
+    fn finish_call(&mut self, client: usize, is_new: bool) -> Result<(), Error> {
+        loop {
+            match self.send(client)? {
+                Sent::Ended => return Ok(()),
+                Sent::Again => {}
+                Sent::Waits { in_circles } => {
+                    if is_new && in_circles {
+                        self.check_circle();
+                    }
+                    self.tick()?;
+                }
             }
         }
-        Ok(())
     }
 
     fn send_awake(&mut self, client: usize) -> Result<(), Error> {

@@ -55,7 +55,8 @@ pub struct Laws {
     pub last_write: LawRecord,
     /// No two servers that run hold the same key.
     pub one_copy: LawRecord,
-    /// A command is answered before the client's patience ends.
+    /// A command is answered before the client's patience ends. While nobody is down, no
+    /// redirections send it in circles.
     pub answered: LawRecord,
     /// At the end the owner of a key holds it, with the value that was written last, and nobody
     /// else does.
@@ -173,6 +174,13 @@ impl World {
     fn is_failing(&self) -> bool {
         let mut servers = self.servers.iter();
         servers.any(|server| !server.up || !server.health().is_ok())
+    }
+
+    /// Checks a command that went in circles: a failure excuses it.
+    pub(super) fn check_circle(&mut self) {
+        let is_excused = self.is_failing();
+        let found = || "a command was sent in circles".into();
+        self.laws.answered.check(is_excused, found);
     }
 
     fn check_copies(&mut self, key: u32) {

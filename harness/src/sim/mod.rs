@@ -21,8 +21,8 @@
 //! # When a law may be checked
 //!
 //! One server, last write, one copy: after each event. A command is answered: when it ends. The
-//! two laws of the end: when no message is on its way, no slot moves and no server is down, which
-//! [`World::settle`] brings about.
+//! two laws of the end: when no message is on its way and no slot moves, if no server was ever down
+//! (see below: what was sent to it is lost).
 //!
 //! While a server is down, or believed to be down, a slot may be out of reach, so a write may then
 //! end at no server. It may never end at two.
@@ -35,6 +35,7 @@
 //! | Primaries hear at once of a slot that was taken over, and of an election. | The message goes to all at once, and may be late. | Until they hear it two servers serve the slot, for the time of a message. |
 //! | A replica hears all that was sent to it before its primary's epoch rises, and before it stands for election. | The same, almost always: a move takes longer than a message, an election takes the node timeout. | Else a replica may take back a slot that had left its primary: voters compare epochs, and the primary's may have risen since. |
 //! | A move that a failover interrupted is opened again at the heir. | An operator must do it. | Keys that went ahead could not be found. |
+//! | A message is sent once; one to a server that is down is lost. | Servers repeat their claims with every ping. | The laws must hold before the repetition comes. |
 //! | One server is down at a time. | Several may be. | Without a majority nothing is elected, so nothing happens. |
 //! | A server that returns answers when it has heard what the others know. | It refuses requests for a while. | The writes of that window are lost with its keys. |
 //! | Connections break before a command is sent, never after. | Both. | Whether to send it again is the caller's to know, not the map's. |
