@@ -306,7 +306,7 @@ words! {
         PlanOfOthers = "the plan was made for other routers",
         ChangeOnItsWay = "a migration in progress refuses other changes",
         LoadsInside = "the router inside counts loads already",
-        NoConfig = "the configuration of this system cannot be read here",
+        NoConfig = "this system has no configuration file that can be read",
         History = "a history of changes cannot be saved yet",
         ServersOfRouter = "the servers of a dialect cannot be recovered from its router",
         OtherRouter = "the router was not built by this strategy with these parameters",

@@ -124,7 +124,7 @@ route --dialect nginx --set method=magic k => method=magic | consistent or hash
 route --dialect nginx --set points=1 k => points | method
 route --dialect nginx --config DIR/missing.conf k => --config | missing.conf | os error
 route --config DIR/missing.conf k => --dialect
-route --dialect dalli --config DIR/lines.csv k => the configuration of this system cannot be read
+route --dialect dalli --config DIR/lines.csv k => this system has no configuration file that can be read
 compare --strategy ring,ngnix => 'ngnix' | nginx
 compare --strategy nginx,haproxy --hash md5 => --hash | a dialect hashes as its system does
 # Keys.
