@@ -2,11 +2,30 @@
 
 use std::collections::BTreeMap;
 
+use clap::Args;
 use hashroute::redis::{Address, ClusterNode, Goal, Role, Table};
 
-use super::args::GoalArgs;
 use super::table;
 use crate::failure::Failure;
+
+pub(super) const GOAL: &str = "Goal (NODE: an id, its first 4 or more characters, or host:port)";
+
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = GOAL)]
+pub(crate) struct GoalArgs {
+    /// A primary to give slots to: one of the table, or a new one, ID@HOST:PORT (repeatable)
+    #[arg(long, value_name = "NODE[=W]")]
+    pub(crate) add: Vec<String>,
+    /// A primary to take all slots from (repeatable)
+    #[arg(long, value_name = "NODE")]
+    pub(crate) remove: Vec<String>,
+    /// The weight of a primary [default: 1, or 0 if it has no slots] (repeatable)
+    #[arg(long, value_name = "NODE=W")]
+    pub(crate) weight: Vec<String>,
+    /// Give primaries without slots weight 1, too
+    #[arg(long)]
+    pub(crate) even: bool,
+}
 
 /// A table with the primaries that join, and the weights of the primaries.
 pub(super) struct Wanted {

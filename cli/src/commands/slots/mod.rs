@@ -1,6 +1,5 @@
 //! `slots`: the hash slots of Redis Cluster. Each command below it has its own file.
 
-mod args;
 mod check;
 mod goal;
 mod key;
@@ -14,11 +13,11 @@ mod simulate;
 mod table;
 use clap::{Args, Subcommand};
 
-use self::args::SimulateCommand;
 use self::check::CheckCommand;
 use self::key::KeyCommand;
 use self::plan::PlanCommand;
 use self::show::ShowCommand;
+use self::simulate::SimulateCommand;
 use crate::failure::Failure;
 
 /// Work with the slots of Redis Cluster: keys, tables, plans, a simulated resharding

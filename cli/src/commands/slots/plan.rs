@@ -7,7 +7,7 @@ use clap::Args;
 use hashroute::redis::{Role, SlotPlan, SlotRange};
 use serde_json::{Value, json};
 
-use super::args::{GOAL, GoalArgs};
+use super::goal::{GOAL, GoalArgs};
 use super::loads::LoadArgs;
 use super::planned::{Planned, StepArgs, Steps};
 use super::script::{self, CommandArgs};

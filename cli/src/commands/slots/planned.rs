@@ -7,8 +7,7 @@ use std::path::Path;
 use clap::Args;
 use hashroute::redis::{ClusterNode, SlotBudget, SlotPlan, Table};
 
-use super::args::GoalArgs;
-use super::goal::{self, Wanted};
+use super::goal::{self, GoalArgs, Wanted};
 use super::loads::{self, LoadArgs, Loads};
 use crate::failure::Failure;
 use crate::units;

@@ -1,16 +1,80 @@
 //! `slots simulate`: a whole resharding in memory.
 
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
 use hashroute::redis::{ClusterNode, Role, SlotPlan, SlotRule, Table};
 use hashroute_harness::sim::{self, Counts, Laws, Resharding, Workload, World};
 use serde_json::{Value, json};
 
-use super::args::{GoalArgs, Mistake, SimulateCommand, WorldArgs};
-use super::goal::{self, Wanted};
+use super::goal::{self, GoalArgs, Wanted};
 use super::table::{self, ranges_shown};
+use crate::args::OutputArgs;
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table as Lines};
 use crate::progress::Progress;
 use crate::units;
+
+/// Simulate a plan in memory, with clients whose slot maps are stale
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SimulateCommand {
+    /// The output of CLUSTER NODES or nodes.conf [default: three primaries, a fourth joins]
+    #[arg(value_name = "TABLE")]
+    table: Option<PathBuf>,
+    #[command(flatten)]
+    goal: GoalArgs,
+    #[command(flatten)]
+    world: WorldArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+Half of the commands use the slot that is moving. Exit code 1: a key was lost, served twice or out
+of reach.
+
+Examples:
+  hashroute slots simulate
+  hashroute slots simulate --seed 7 --refresh 100 --format json
+  hashroute slots simulate nodes.txt --remove 10.0.0.1:6379
+  hashroute slots simulate --mistake keys-left";
+
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Simulation")]
+struct WorldArgs {
+    /// The number of keys; half of them are pairs with a hash tag
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(4..=10_000_000))]
+    keys: u32,
+    /// The number of clients, each with its own slot map
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    clients: u32,
+    /// The number of client commands per command of the resharding
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pace: u32,
+    /// The number of redirections after which a client reloads its map [default: never]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    refresh: Option<u32>,
+    /// The number of keys in one MIGRATE
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    batch: u32,
+    /// The seed; the same seed gives the same run
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Make a mistake, to see what breaks
+    #[arg(long, value_name = "WHAT")]
+    mistake: Option<Mistake>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Mistake {
+    /// Give a slot away while it still has keys
+    KeysLeft,
+    /// Do not tell the target to import
+    NoImporting,
+    /// Tell the source about the new owner before the target
+    SourceFirst,
+}
 
 /// Up to so many sends a command has a row of its own.
 const ROWS: u32 = 8;
