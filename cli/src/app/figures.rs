@@ -57,9 +57,9 @@ pub(crate) fn ideal_share<'a>() -> Field<'a, Remap> {
     })
 }
 
-/// Returns the share of the keys that moved in vain.
+/// Returns the share of the keys that are excess moves.
 pub(crate) fn excess_share<'a>() -> Field<'a, Remap> {
-    Field::number("excess_share", "in vain", |of: &Remap| {
+    Field::number("excess_share", "excess", |of: &Remap| {
         Cell::share(of.excess_share)
     })
 }

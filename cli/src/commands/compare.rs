@@ -254,7 +254,7 @@ fn refusal(row: &Row) -> Option<String> {
 const LEGEND: &str = "\
 peers share: what two processes must share to send every key to the same node.
 cv, max/mean: how uneven the nodes are: stddev / mean, and the most loaded / mean.
-moved: keys that moved, relative to the minimum possible; excess: share of all keys moved in vain.
+moved: keys that moved, relative to the minimum possible; excess: share of all keys that need not have moved.
 by chance: what an ideal router would give on these keys. That much is noise, for any strategy.
 route, batch: ns to hash and route a key, alone or 1024 at a time; alloc: allocations per lookup.
 build, change: time to build the router, and to add or remove one node; heap: its memory.

@@ -104,9 +104,9 @@ fn flow_table(remap: &Remap, flows: &[KeyFlow]) -> Table {
 
 fn verdict(remap: &Remap) -> String {
     let vain = match remap.excess {
-        0 => "No key moved in vain.".into(),
+        0 => "No excess move.".into(),
         keys => format!(
-            "{} keys moved in vain, between nodes that the change does not concern.",
+            "{} excess moves, between nodes that the change does not concern.",
             units::count(keys)
         ),
     };

@@ -241,7 +241,7 @@ fn sentence(skew: &Skew, measure: &MeasureSkew) -> String {
         format!("chance alone gives {:.4}", measure.noise_cv)
     };
     format!(
-        "The {} are uneven, and not by chance (cv {:.4}, {chance}; {} has {:.2} times its part){causes}.",
+        "The {} are uneven, and not by chance (cv {:.4}, {chance}; {} has {:.2} times its fair share){causes}.",
         measure.measure, measure.cv, measure.fullest, measure.max_over_mean
     )
 }

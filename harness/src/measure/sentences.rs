@@ -34,7 +34,7 @@ pub(super) fn line(
     };
     let (cv, max, noise) = (figures.cv, figures.max_over_mean, figures.noise.cv);
     format!(
-        "{measure}: {finding} (cv {cv:.4}, chance alone gives {noise:.4}; the fullest node has {max:.3} times its part)"
+        "{measure}: {finding} (cv {cv:.4}, chance alone gives {noise:.4}; the fullest node has {max:.3} times its fair share)"
     )
 }
 

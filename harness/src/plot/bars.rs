@@ -291,11 +291,11 @@ fn lines(balance: &Balance, figures: &Figures, measure: Measure, is_equal: bool)
     let [cv, noise, most] = [figures.cv, figures.noise.cv, figures.max_over_mean];
     Vec::from([
         format!(
-            "{} {measure}: cv {cv:.4}, where chance alone gives {noise:.4}{these}; the fullest node has {most:.3} times its part.",
+            "{} {measure}: cv {cv:.4}, where chance alone gives {noise:.4}{these}; the fullest node has {most:.3} times its fair share.",
             text::count(figures.total)
         ),
         format!(
-            "Length: a node's {measure} over its fair part. Grey: {grey}, 99 times in 100.{drained}"
+            "Length: a node's {measure} over its fair share. Grey: {grey}, 99 times in 100.{drained}"
         ),
     ])
 }

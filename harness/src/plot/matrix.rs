@@ -246,6 +246,6 @@ fn lines(remap: &Remap) -> Vec<String> {
         flows => format!(" {} smaller flows are not drawn.", text::count(flows)),
     };
     Vec::from([format!(
-        "{moved} of {all} keys; {excess} in vain, between nodes that the change is not about. Totals at the right and below.{omitted}"
+        "{moved} of {all} keys; {excess} are excess moves, between nodes that the change does not concern. Totals at the right and below.{omitted}"
     )])
 }

@@ -9,7 +9,7 @@ use super::table::figure;
 use crate::app::figures::{cv, excess_share, ideal_share, max_over_mean, noise_cv};
 use crate::output::Field;
 
-/// Writes the verdict, the most important first: strategies that are even and move no key in vain,
+/// Writes the verdict, the most important first: strategies that are even, without excess moves,
 /// strategies that are not and why, then those that these keys cannot judge.
 pub(super) fn verdict(comparison: &Comparison) -> Markup {
     let rows = || comparison.rows.iter().enumerate();
@@ -31,7 +31,7 @@ pub(super) fn verdict(comparison: &Comparison) -> Markup {
             @for (what, found) in groups { @if !found.is_empty() { p { (what) } ul {
                 @for one in found { li { (unevenness(&one)) } }
             } } }
-            @if !vain.is_empty() { p { "Moving keys in vain:" } ul {
+            @if !vain.is_empty() { p { "With excess moves:" } ul {
                 @for (at, row) in vain { li { (moves(at, row)) } }
             } }
             @for (_, row) in rows() { @if let Some(why) = &row.refused {
@@ -48,9 +48,9 @@ fn lead(rows: &[Row]) -> String {
     };
     let (even, unknown) = (names(is_even), names(is_unknown));
     match (even.as_slice(), unknown.as_slice()) {
-        ([only], _) => format!("{only} is even up to chance, and moves no key in vain."),
+        ([only], _) => format!("{only} is even up to chance, without excess moves."),
         ([_, ..], _) => format!(
-            "{} are even up to chance, and move no key in vain.",
+            "{} are even up to chance, without excess moves.",
             list(&even)
         ),
         ([], [only]) => {
@@ -60,9 +60,9 @@ fn lead(rows: &[Row]) -> String {
             "{} show no fault, but these keys do not show how even they are.",
             list(&unknown)
         ),
-        _ if rows.len() == 1 => "It is uneven, moves keys in vain or refuses a change.".into(),
+        _ if rows.len() == 1 => "It is uneven, has excess moves or refuses a change.".into(),
         _ => format!(
-            "Each of the {} is uneven, moves keys in vain or refuses a change.",
+            "Each of the {} is uneven, has excess moves or refuses a change.",
             rows.len()
         ),
     }

@@ -16,7 +16,7 @@ const INWARD: f64 = 24.0;
 pub(super) fn captions(stage: &Stage) -> Vec<String> {
     let [least, mean, most] = extremes(stage);
     let mut captions = Vec::from([format!(
-        "Too many tokens to tell apart, so {SECTORS} sectors. Outer bars: tokens in each, {least:.0} to {most:.0}; dashed circle: the mean, {mean:.1}."
+        "Too many points to tell apart, so {SECTORS} sectors. Outer bars: points in each, {least:.0} to {most:.0}; dashed circle: the mean, {mean:.1}."
     )]);
     if shows_owners(stage) {
         captions.push("Coloured band: who owns how much of each sector.".into());

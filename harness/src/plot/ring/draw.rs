@@ -65,14 +65,14 @@ fn compass(canvas: &mut Canvas, centre: (f64, f64)) {
 
 fn lines(stage: &Stage) -> Vec<String> {
     let mut lines = Vec::from([String::from(
-        "The circle is the space of hashes, clockwise from 0 at the top. A key belongs to the first token clockwise of it.",
+        "The circle is the hash space, clockwise from 0 at the top. A key belongs to the first point clockwise of it.",
     )]);
     if !stage.distinct() {
         lines.extend(density::captions(stage));
     }
     if stage.after.is_some() && stage.distinct() {
         lines.push(String::from(
-            "Thin outer arcs change hands and have the colour of the new owner. Dashed: tokens that join; crossed: tokens that go.",
+            "Thin outer arcs change hands and have the colour of the new owner. Dashed: points that join; crossed: points that leave.",
         ));
     }
     lines

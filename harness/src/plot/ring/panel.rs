@@ -175,7 +175,7 @@ fn extremes(stage: &Stage, rows: Vec<Row>) -> Vec<Row> {
 fn figures(stage: &Stage, scene: &RingScene) -> Vec<(&'static str, String)> {
     let balance = scene.balance;
     let mut figures = Vec::from([
-        ("tokens", text::count(stage.before.tokens.len() as u64)),
+        ("points", text::count(stage.before.tokens.len() as u64)),
         ("keys counted", text::count(balance.keys)),
         ("cv of the keys", format!("{:.4}", balance.figures.cv)),
         (
@@ -199,7 +199,7 @@ fn figures(stage: &Stage, scene: &RingScene) -> Vec<(&'static str, String)> {
         );
         figures.push(("keys that move", moved));
         figures.push(("had to move", text::percent(remap.ideal_share)));
-        figures.push(("moved in vain", text::count(remap.excess)));
+        figures.push(("excess moves", text::count(remap.excess)));
         figures.push(("circle that changes hands", text::percent(circle)));
     }
     figures

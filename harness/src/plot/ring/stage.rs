@@ -53,7 +53,7 @@ impl Stage {
     pub(super) fn title(&self) -> String {
         let nodes = self.cast.who(|member| !member.joins()).len() as u64;
         let ring = format!("Hash ring of {}", text::counted(nodes, "node"));
-        let tokens = text::counted(self.before.tokens.len() as u64, "token");
+        let tokens = text::counted(self.before.tokens.len() as u64, "point");
         match self.moved {
             None => format!("{ring} with {tokens}"),
             Some(moved) => {
