@@ -27,7 +27,7 @@ pub(crate) struct NodeArgs {
     )]
     #[arg(value_parser = count)]
     pub(crate) count: Option<u32>,
-    /// A file of nodes: .csv (name,weight,zone,rack), .json (array) or .toml (tables named node)
+    /// A file of nodes: .csv (name,weight,zone,rack), .json (array) or .toml ([[node]])
     #[arg(long, value_name = "FILE", group = "members")]
     pub(crate) nodes_file: Option<PathBuf>,
     /// The configuration file of the dialect's system: its servers and options
