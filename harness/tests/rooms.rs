@@ -21,6 +21,8 @@ const HOUSE: House = House {
 
 /// The rooms, the lowest first.
 const FLOORS: &[&[&str]] = &[
+    // Pages of the documentation.
+    &["guide"],
     // The `with_*` methods of options.
     &["builder"],
     // Names and figures as text.
