@@ -4,7 +4,8 @@
 //! router. Then [`balance()`] returns the figures with the noise that chance alone gives,
 //! [`remap()`] the keys that moved with the share that had to move, and [`cost()`] nanoseconds and
 //! bytes. [`compare()`] does all of this for many strategies on the same scenario. [`skew`]
-//! explains why a load is uneven.
+//! explains why a load is uneven, `plot` draws all of it, and [`sim`] runs a Redis Cluster in
+//! memory.
 //!
 //! [`laws`] checks whether a row of the registry, of `hashroute` or of any other crate, keeps the
 //! laws that every row promises.

@@ -371,7 +371,7 @@ impl KeyHasher {
         Some(self.mixed(key))
     }
 
-    /// Returns the same hash as [`raw`](Self::raw), for the same reason.
+    /// Returns the same hash as [`raw`](Self::raw), as an `Option`, which is cheapest to make here.
     #[expect(clippy::inline_always, reason = "a call costs a third of the hash")]
     #[inline(always)]
     pub(crate) fn raw_some(&self, key: &[u8]) -> Option<KeyHash> {

@@ -18,8 +18,8 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::ops::RangeInclusive;
 
-/// What a count knows about the time before it began: nothing (`()`), or the largest amount that
-/// its key may have had by then (`u64`, 8 bytes more for each count).
+/// A bound on what a key had before its count began. `()` keeps no bound. `u64` keeps the largest
+/// possible amount, for 8 bytes more a count.
 pub(crate) trait Mark: Copy {
     /// Makes the mark of a count that begins after `missed` was subtracted.
     fn new(missed: u64) -> Self;

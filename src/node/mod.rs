@@ -19,8 +19,8 @@ use crate::Error;
 
 /// A member that can own keys: a name, a weight and, optionally, a zone and a rack.
 ///
-/// The **name** is the identity. Two processes that know the same names agree, in whatever order
-/// they learned them. A node with weight 0 is known but owns nothing (drained).
+/// The **name** is the identity. Where peers share a set, two processes with the same names
+/// and weights agree, whatever the order in which they learned them. A node with weight 0 is known but owns nothing (drained).
 ///
 /// ```
 /// let node = hashroute::Node::new("cache-a").with_weight(2).with_location("eu-1", "rack-7");

@@ -271,8 +271,9 @@ impl<R: Router + Clone> Clone for BoundedLoad<R> {
 
 impl<R: Router> Loads for BoundedLoad<R> {
     /// Places a key on the first node of its preference list that has room. `None` for a key that
-    /// the router does not route, if no node has weight, or if all nodes are at their absolute
-    /// limit.
+    /// the router does not route, if no node has weight, if all nodes are at their absolute limit
+    /// or at the 2^40 keys that can be counted (2^20 on 32-bit platforms), or after 1,000 searches
+    /// that other threads overtook.
     fn acquire(&self, key: &[u8]) -> Option<Lease> {
         self.acquire_hash(self.router.hash_key(key)?)
     }

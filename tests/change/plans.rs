@@ -441,7 +441,7 @@ fn too_many_steps_are_refused_with_the_least_share() -> Outcome {
         let error = plan(of(1e-12)).expect_err("no end of steps").to_string();
         let (_, least) = error.split_once("at least ").expect("what would do");
         let (least, why) = least.split_once(", ").expect("and why");
-        assert_eq!(why, "so that 65536 steps are enough");
+        assert_eq!(why, "so that 65536 steps can be enough");
         let steps = plan(of(least.parse()?))?.steps().len();
         assert!((60_000..=65_536).contains(&steps), "{field}: {steps}");
     }

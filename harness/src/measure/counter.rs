@@ -99,8 +99,8 @@ impl<'a> Counter<'a> {
         self.owners.resize(self.hashes.len(), None);
         router.route_batch(&self.hashes, &mut self.owners);
         if self.hashes.len() < keys.len() {
-            // Keys that the router refuses have no hash and no place in the batch: give each of
-            // them no owner, and the others the next of the batch.
+            // The batch leaves out keys that the router refuses. Put `None` back in their
+            // positions.
             let mut batch = core::mem::take(&mut self.owners).into_iter();
             let owned = |hash: Option<KeyHash>| hash.and_then(|_| batch.next().flatten());
             self.owners.extend(hashes.map(owned));

@@ -174,7 +174,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a budget that is not a share, or too small to move even one
-    /// position (a slot, a cell), with the smallest possible budget; for 0 replicas, or too many.
+    /// position (a slot, a cell), with a budget that allows it; for 0 replicas, or too many.
     /// [`Error::Unsupported`] if keys have no owner in the new router, if keys of text have no
     /// owner in either router, or if a router balances by load. [`Error::Capacity`] for more than
     /// 65,536 steps or 16,777,216 ranges.

@@ -90,13 +90,14 @@ fn limits(division: &Division, budget: Budget) -> Result<Limits, Error> {
         });
         let position = needs.max().unwrap_or(0);
         // `even` is the least limit with which MAX_STEPS full steps could move everything. A step
-        // leaves less than one position of its limit unused, so with `enough` they certainly do.
+        // leaves less than one position of its limit unused, so `enough` suffices, unless the
+        // look-ahead ends steps early: then `pack` refuses the plan.
         let all = total(division, at);
         let even = all.div_ceil(whole * MAX_STEPS as u128);
         let enough = position + all.div_ceil(whole * (MAX_STEPS as u128 - 1));
         for (least, enough, why) in [
             (position, position, "what one position takes"),
-            (even, enough, "so that 65536 steps are enough"),
+            (even, enough, "so that 65536 steps can be enough"),
         ] {
             if limits[at] < least {
                 let enough = text(share_of(space, enough));
@@ -183,7 +184,7 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// Takes the next step out of the pieces that are left. Neither is empty.
+    /// Takes the next step out of the pieces that are left, of which there is at least one.
     fn step(&mut self, rest: &mut VecDeque<Piece>) -> Vec<Piece> {
         self.moved = 0;
         self.used.iter_mut().for_each(|used| used.fill(0));

@@ -33,8 +33,8 @@ impl Labels {
         }
     }
 
-    /// Returns whether a point does not own the hash equal to it: the owner of a hash is then the
-    /// first point strictly after it.
+    /// Returns true if a point excludes its own hash: the owner of a hash is then the first point
+    /// strictly after it.
     #[inline]
     pub(super) fn beyond(&self) -> bool {
         match self {

@@ -105,12 +105,6 @@ impl Ring {
     pub const DEFAULT_POINTS: u32 = 160;
 
     /// The largest number of points of a ring. They take two gigabytes.
-    ///
-    /// ```
-    /// use hashroute::{Error, Node, Ring};
-    /// let error = Ring::new([Node::new("absurd").with_weight(u32::MAX)]).unwrap_err();
-    /// assert!(matches!(error, Error::Capacity { limit: Ring::MAX_POINTS, .. }));
-    /// ```
     pub const MAX_POINTS: u64 = 1 << 26;
 
     /// Builds a ring with [`DEFAULT_POINTS`](Self::DEFAULT_POINTS) for each unit of weight. The

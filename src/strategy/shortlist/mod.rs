@@ -9,7 +9,7 @@
 //!
 //! | lookup | memory | change |
 //! |---|---|---|
-//! | O(1) expected for each power of two among the weights, compares about 300 nodes | 200 to 270 B a node | O(n) moves of 130 bytes |
+//! | O(1) expected for each power of two among the weights, compares about 300 nodes | 150 to 260 B a node | O(n) moves of 130 bytes |
 //!
 //! Peers must share the set of nodes with their weights.
 //!

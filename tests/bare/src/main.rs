@@ -66,7 +66,7 @@ fn owners(router: &dyn Router) -> String {
     (0..16).map(|i| owner(i).map_or("-", Node::name)).collect()
 }
 
-/// Returns whether each strategy gives a key two nodes, and routes again as before once a node has
+/// Returns whether five strategies give a key two nodes, and route again as before once a node has
 /// joined and left.
 fn changes_and_replicas() -> Result<bool, Error> {
     let nodes = ["a", "b", "c"];
