@@ -185,6 +185,7 @@ fn a_file_without_vectors_fails() -> Outcome {
     Ok(())
 }
 
+#[cfg(feature = "serde")]
 #[test]
 fn serde_writes_functions_by_name() -> Outcome {
     for function in HashFunction::ALL {

@@ -316,6 +316,8 @@ fn outcome() -> impl Strategy<Value = (String, u8)> {
 }
 
 proptest! {
+    #![proptest_config(hashroute_test_support::fixed(256))]
+
     /// For any replies, a call ends within its limit and always has a known target.
     #[test]
     fn every_call_ends_within_its_limits(outcomes in prop::collection::vec(outcome(), 1..8), sends in 0..40_u32) {

@@ -71,6 +71,8 @@ fn absurd_input_is_counted_and_not_kept() {
 }
 
 proptest! {
+    #![proptest_config(hashroute_test_support::fixed(256))]
+
     /// The bounds of each tag hold, and no tag above the guaranteed share is missing.
     #[test]
     fn true_counts_lie_within_the_bounds(feeds in prop::collection::vec((0..20_u8, 1..50_u64), 0..300), counters in 1..12_usize) {

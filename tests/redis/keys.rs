@@ -69,6 +69,8 @@ fn key() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
+    #![proptest_config(hashroute_test_support::fixed(256))]
+
     #[test]
     fn the_tag_is_the_one_of_the_specification(key in key()) {
         let place = SlotRule::REDIS.key_slot(&key);
@@ -97,7 +99,7 @@ proptest! {
 
 proptest! {
     // Each case hashes about ten thousand candidates.
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(hashroute_test_support::fixed(16))]
     #[test]
     fn tags_are_found_for_given_slots(slot in 0..16_384_u32, count in 0..5_usize) {
         let tags = SlotRule::REDIS.tags_in(slot, count);

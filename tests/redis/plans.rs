@@ -99,6 +99,8 @@ fn random_table(before: &[Option<usize>], nodes: usize) -> Result<Table, Error> 
 }
 
 proptest! {
+    #![proptest_config(hashroute_test_support::fixed(256))]
+
     #[test]
     fn no_other_plan_moves_fewer_slots(
         before in prop::collection::vec(prop::option::weighted(0.9, 0..3_usize), 1..8),

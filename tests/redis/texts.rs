@@ -376,6 +376,8 @@ fn only(table: &Table, change: impl Fn(ClusterNode) -> ClusterNode) -> Result<Ta
 }
 
 proptest! {
+    #![proptest_config(hashroute_test_support::fixed(256))]
+
     #[test]
     fn a_written_table_is_read_back_equal(table in any_table()) {
         let told: Vec<_> = table.nodes().iter().map(|node| node.clone().with_offset(0)).collect();

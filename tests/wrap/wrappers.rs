@@ -101,7 +101,7 @@ impl Router for Probe {
     }
 
     fn hash_id(&self) -> HashId {
-        HashId::Raw(KeyHasher::new(HashFunction::Md5))
+        HashId::Raw(KeyHasher::new(HashFunction::Xxh64))
     }
 
     fn ranges(&self) -> Option<HashRanges> {

@@ -29,6 +29,8 @@ fn terminal() -> io::Result<(File, File)> {
 fn start(options: &[&str], errors: impl Into<Stdio>) -> Child {
     command(["balance", "--nodes", "a", "--keys", "-"])
         .args(options)
+        // Without it, or on a dumb terminal, no bar is drawn.
+        .env("TERM", "xterm")
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(errors)

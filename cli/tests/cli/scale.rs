@@ -83,7 +83,7 @@ fn assert_merged(name: &str, lines: &[String], cuts: &[usize], setup: &str) {
 
 #[test]
 fn merged_counts_of_any_parts_give_the_report_of_all() {
-    let mut runner = TestRunner::new(ProptestConfig::with_cases(6));
+    let mut runner = TestRunner::new(hashroute_test_support::fixed(6));
     let keys = prop::collection::vec("[a-c]{0,2}[0-9]{1,3}", 1..400);
     let cuts = prop::collection::vec(any::<usize>(), 0..4);
     let test = |(keys, cuts): (Vec<String>, Vec<usize>)| {

@@ -287,6 +287,8 @@ fn an_output_that_is_cut_off_gives_some_of_its_keys_and_says_so() {
 }
 
 proptest! {
+    #![proptest_config(hashroute_test_support::fixed(256))]
+
     /// Any bytes come back from the quotes of `redis-cli`.
     #[test]
     fn a_quoted_key_gives_back_its_bytes(key in prop::collection::vec(any::<u8>(), 0..40), plain in any::<bool>()) {

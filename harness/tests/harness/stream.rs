@@ -138,7 +138,7 @@ fn read_back(file: &[u8]) -> Tally {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(6))]
+    #![proptest_config(hashroute_test_support::fixed(6))]
 
     #[test]
     fn parts_add_up_to_the_whole(

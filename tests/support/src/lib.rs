@@ -8,7 +8,7 @@ use hashroute::registry::{Agree, Caps, Leave, Scheme, Weights};
 use hashroute::strategy::Params;
 use hashroute::{Change, KeyHash, Node, NodeId, Router};
 use proptest::strategy as random;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::{Config, RngSeed, TestRunner};
 use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, Normal};
 
 /// The result of a test.
@@ -332,15 +332,19 @@ pub fn chi_square(counts: &[u64], shares: &[f64]) -> f64 {
 
 // --- Properties ---
 
-/// Runs a test on random inputs, the same ones in every run.
-pub fn for_all<S: random::Strategy>(cases: u32, inputs: &S, law: impl Fn(S::Value)) {
-    let config = Config {
+/// The settings of a property test: the same inputs every time, and no file about a failure.
+pub fn fixed(cases: u32) -> Config {
+    Config {
         cases,
+        rng_seed: RngSeed::Fixed(0),
         failure_persistence: None,
         ..Config::default()
-    };
-    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-    let held = TestRunner::new_with_rng(config, rng).run(inputs, |input| {
+    }
+}
+
+/// Runs a test on random inputs, the same ones in every run.
+pub fn for_all<S: random::Strategy>(cases: u32, inputs: &S, law: impl Fn(S::Value)) {
+    let held = TestRunner::new(fixed(cases)).run(inputs, |input| {
         law(input);
         Ok(())
     });
