@@ -4,8 +4,14 @@
 //! |---|---|
 //! | [`change`] | what moves when the set of nodes changes, in what order, and who serves meanwhile |
 //! | [`cluster`] | resharding a Redis Cluster |
-//! | [`spec`] | the file that holds all that peers must share |
-//! | [`dialects`] | one page for each real system: what it hashes, what surprises, how to move away |
+#![cfg_attr(
+    feature = "spec",
+    doc = "| [`spec`] | the file that holds all that peers must share |"
+)]
+#![cfg_attr(
+    feature = "compat",
+    doc = "| [`dialects`] | one page for each real system: what it hashes, what surprises, how to move away |"
+)]
 //! | [`answers`] | known answers of this field, each with the command that prints it |
 //! | [`draws`] | where points and scores come from, and what shows that they are even |
 //! | [`design`] | how the code is divided, the laws, the terms, how to add to it |
@@ -19,6 +25,7 @@ pub mod change {}
 #[doc = include_str!("../docs/cluster.md")]
 pub mod cluster {}
 
+#[cfg(feature = "spec")]
 #[doc = include_str!("../docs/spec.md")]
 pub mod spec {}
 
@@ -31,6 +38,7 @@ pub mod draws {}
 #[doc = include_str!("../docs/DESIGN.md")]
 pub mod design {}
 
+#[cfg(feature = "compat")]
 /// The real systems whose routes the dialects give, one page each.
 pub mod dialects {
     #[doc = include_str!("../docs/dialects/buraksezer-consistent.md")]
