@@ -2,6 +2,7 @@
 
 times=()
 notes=()
+all_ran=true
 current=
 
 # step NAME COMMAND...: runs a command, and keeps how long it took.
@@ -22,7 +23,10 @@ note() {
 }
 
 # not_run REASON: the step, or a part of it, cannot run here.
-not_run() { note "NOT RUN: $current: $1"; }
+not_run() {
+    all_ran=false
+    note "NOT RUN: $current: $1"
+}
 
 summary() {
     local status=$?
@@ -32,7 +36,7 @@ summary() {
     [ ${#notes[@]} -eq 0 ] || printf '%s\n' "${notes[@]}"
     if [ $status -ne 0 ]; then
         echo "FAILED: ${current:-before the first step}"
-    elif ! printf '%s\n' "${notes[@]}" | grep -q '^NOT RUN'; then
+    elif $all_ran; then
         echo "Every step ran."
     fi
 }

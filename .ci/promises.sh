@@ -9,11 +9,13 @@ default_build() {
     ! grep -F '(proc-macro)' <<<"$crates"
 }
 
-# checks_alone PACKAGE TARGETS FEATURES: no other feature, and no warning.
+# checks_alone PACKAGE FEATURES TARGETS...: no other feature, and no warning.
 checks_alone() {
-    echo "$1: ${3:-no feature}"
-    RUSTFLAGS="-D warnings" cargo check --quiet --package "$1" "$2" --no-default-features \
-        --features "$3" --target-dir target/features
+    local package=$1 features=$2
+    shift 2
+    echo "$package: ${features:-no feature}"
+    RUSTFLAGS="-D warnings" cargo check --quiet --package "$package" "$@" --no-default-features \
+        --features "$features" --target-dir target/features
 }
 
 # features MANIFEST: their names.
@@ -22,19 +24,20 @@ features() { sed -n '/^\[features\]/,/^\[[^f]/s/^\([a-z0-9-]*\) = .*/\1/p' "$1" 
 feature_combinations() {
     local names first second feature
     mapfile -t names < <(features Cargo.toml)
-    checks_alone hashroute --lib ""
-    checks_alone hashroute --lib "${names[*]}"
+    [ ${#names[@]} -ge 11 ] || { echo "the features were not found: ${names[*]}"; return 1; }
+    checks_alone hashroute "" --lib --tests --examples
+    checks_alone hashroute "${names[*]}" --lib
     for first in "${!names[@]}"; do
-        checks_alone hashroute --lib "${names[first]}"
+        checks_alone hashroute "${names[first]}" --lib --tests --examples
         for ((second = first + 1; second < ${#names[@]}; second++)); do
-            checks_alone hashroute --lib "${names[first]},${names[second]}"
+            checks_alone hashroute "${names[first]},${names[second]}" --lib
         done
     done
     # A feature of theirs contains the one before: alone is all.
-    checks_alone hashroute-harness --lib ""
-    for feature in $(features harness/Cargo.toml); do checks_alone hashroute-harness --lib "$feature"; done
-    checks_alone hashroute-cli --bins ""
-    for feature in $(features cli/Cargo.toml); do checks_alone hashroute-cli --bins "$feature"; done
+    checks_alone hashroute-harness "" --lib
+    for feature in $(features harness/Cargo.toml); do checks_alone hashroute-harness "$feature" --lib; done
+    checks_alone hashroute-cli "" --bins
+    for feature in $(features cli/Cargo.toml); do checks_alone hashroute-cli "$feature" --bins; done
 }
 
 # The folder has its own settings of cargo: target, target folder, emulator.
@@ -118,8 +121,21 @@ packaging() {
         return 1
     for package in hashroute hashroute-harness hashroute-cli; do
         cargo package --list --allow-dirty --package $package >target/publish/$package.txt
-        for file in LICENSE LICENSE-APACHE README.md; do grep -qx $file target/publish/$package.txt; done
+        for file in LICENSE LICENSE-APACHE README.md; do
+            grep -qx $file target/publish/$package.txt || { echo "$package: no $file"; return 1; }
+        done
         echo "$package: $(sed 's,/.*,/,' target/publish/$package.txt | sort | uniq -c | awk '{ printf "%s%s", sep, $2 ($1 > 1 ? " (" $1 ")" : ""); sep = ", " }')"
+    done
+    # The guide exists for rustdoc alone, so building a package does not miss its pages.
+    for file in docs/*.md docs/dialects/*.md; do
+        grep -qx "$file" target/publish/hashroute.txt || { echo "hashroute: no $file"; return 1; }
+    done
+    for file in harness/docs/*.md harness/docs/pictures/*.svg; do
+        grep -qx "${file#harness/}" target/publish/hashroute-harness.txt || { echo "$file is not packaged"; return 1; }
+    done
+    for file in LICENSE LICENSE-APACHE; do
+        cmp $file harness/$file
+        cmp $file cli/$file
     done
     find target/publish/package -not -path '*registry*' -name '*.crate' -exec du --apparent-size --block-size KiB {} +
     [ -z "$(find target/publish/package -name '*.crate' -size +1M)" ] || { echo "larger than 1 MiB"; return 1; }
