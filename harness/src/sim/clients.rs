@@ -1,106 +1,16 @@
 //! Clients: each with a map of its own, one command at a time.
 
-use std::collections::BTreeMap;
 use std::format;
 use std::string::String;
-use std::vec::Vec;
 
 use hashroute::Error;
-use hashroute::redis::{Address, Call, Command, Endpoint, Next, Outcome, Protocol, SlotMap, Table};
+use hashroute::redis::{Call, Endpoint, Next, Outcome, Protocol, Table};
 
-use super::World;
+use super::client::{Job, Operation};
+use super::world::World;
 
 /// Milliseconds between two moments of a world's time, for clients that wait.
 const TICK: u64 = 10;
-
-/// What a client does with a key.
-///
-/// ```
-/// use hashroute_harness::sim::Operation;
-///
-/// assert!(Operation::Swap.returns_values() && !Operation::Write.returns_values());
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Operation {
-    /// `GET`.
-    Read,
-    /// `SET`.
-    Write,
-    /// `SET key value GET`: writes, and returns what was there.
-    Swap,
-    /// `DEL`.
-    Delete,
-}
-
-/// What clients did and met, and what befell the servers.
-///
-/// ```
-/// let counts = hashroute_harness::sim::Counts::default();
-/// assert_eq!((counts.commands(), counts.sends), (0, 0));
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Counts {
-    /// Commands that read.
-    pub reads: u64,
-    /// Commands that write.
-    pub writes: u64,
-    /// Commands that delete.
-    pub deletes: u64,
-    /// Those of all these that have several keys.
-    pub multi: u64,
-    /// How often commands were sent.
-    pub sends: u64,
-    /// Answers `MOVED`: the client's map, or the server's view, was stale.
-    pub moved: u64,
-    /// Answers `ASK`: the key has moved already, its slot has not.
-    pub ask: u64,
-    /// Answers `TRYAGAIN`: one key of a command has moved, another has not.
-    pub try_again: u64,
-    /// Answers `CLUSTERDOWN`.
-    pub down: u64,
-    /// Other errors.
-    pub other: u64,
-    /// Commands that the client gave up.
-    pub gave_up: u64,
-    /// Maps that were filled anew.
-    pub refreshes: u64,
-    /// Commands by how often each was sent.
-    pub attempts: BTreeMap<u32, u64>,
-    /// Keys that were migrated.
-    pub migrated: u64,
-    /// Moves that were finished.
-    pub finished: u64,
-    /// Ends of moves that a failover interrupted, opened again at the heir.
-    pub reopened: u64,
-    /// Replicas that won an election.
-    pub elected: u64,
-    /// Replicas that lost one.
-    pub denied: u64,
-    /// Servers that lost their last slot, or whose primary did, and copied another from then on.
-    pub followed: u64,
-    /// Servers that came back as replicas of their heirs.
-    pub returned: u64,
-}
-
-/// A command under way.
-#[derive(Clone, Debug)]
-struct Job {
-    call: Call,
-    operation: Operation,
-    keys: Vec<u32>,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Client {
-    map: SlotMap,
-    job: Option<Job>,
-    /// It waits until then.
-    wakes: u64,
-    /// Errors since the map was filled.
-    redirected: u32,
-}
 
 /// What came of sending once.
 pub(super) enum Sent {
@@ -117,81 +27,6 @@ enum Answer {
     Value,
     Error(String),
     NoConnection,
-}
-
-impl Operation {
-    /// Returns whether the answer has the values of the keys.
-    pub const fn returns_values(self) -> bool {
-        matches!(self, Self::Read | Self::Swap)
-    }
-
-    const fn command(self) -> Command {
-        match self {
-            Self::Read => Command::Read,
-            Self::Write | Self::Swap | Self::Delete => Command::Write,
-        }
-    }
-}
-
-impl Counts {
-    /// Returns the number of commands.
-    pub const fn commands(&self) -> u64 {
-        self.reads + self.writes + self.deletes
-    }
-
-    fn begin(&mut self, operation: Operation, keys: usize) {
-        *match operation {
-            Operation::Read => &mut self.reads,
-            Operation::Write | Operation::Swap => &mut self.writes,
-            Operation::Delete => &mut self.deletes,
-        } += 1;
-        self.multi += u64::from(keys > 1);
-    }
-
-    fn meet(&mut self, error: &str) {
-        *match error.split(' ').next() {
-            Some("MOVED") => &mut self.moved,
-            Some("ASK") => &mut self.ask,
-            Some("TRYAGAIN") => &mut self.try_again,
-            Some("CLUSTERDOWN") => &mut self.down,
-            _ => &mut self.other,
-        } += 1;
-    }
-}
-
-impl Client {
-    pub(super) fn new(map: SlotMap) -> Self {
-        Self {
-            map,
-            job: None,
-            wakes: 0,
-            redirected: 0,
-        }
-    }
-
-    pub(super) fn is_busy(&self) -> bool {
-        self.job.is_some()
-    }
-
-    pub(super) fn is_waiting(&self, now: u64) -> bool {
-        self.wakes > now
-    }
-
-    /// Returns the errors that it met since its map was filled.
-    pub(super) fn redirected(&self) -> u32 {
-        self.redirected
-    }
-
-    /// Returns whether its map has these owners, slot by slot.
-    pub(super) fn knows(&self, owners: &[Option<Address>]) -> bool {
-        let mut slots = (0..).zip(owners);
-        slots.all(|(slot, owner)| self.map.owner(slot) == owner.as_ref())
-    }
-
-    pub(super) fn refill(&mut self, table: &Table) -> Result<(), Error> {
-        self.redirected = 0;
-        self.map.refill(table)
-    }
 }
 
 /// Clients.

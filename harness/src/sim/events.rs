@@ -4,8 +4,9 @@ use std::vec::Vec;
 
 use hashroute::Error;
 
+use super::client::Operation;
 use super::clients::Sent;
-use super::{Operation, World};
+use super::world::World;
 
 /// Something that happens. What cannot happen changes nothing: the return of a server when none is
 /// down, the command of a client that there is not.

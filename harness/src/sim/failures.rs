@@ -7,7 +7,7 @@ use std::vec::Vec;
 use hashroute::Error;
 use hashroute::redis::{Claim, Promotion};
 
-use super::World;
+use super::world::World;
 
 impl World {
     /// Stops a primary, unless another server is down: of few primaries, those that are left

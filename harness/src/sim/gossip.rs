@@ -5,7 +5,7 @@ use std::vec::Vec;
 use hashroute::Error;
 use hashroute::redis::Claim;
 
-use super::World;
+use super::world::World;
 
 impl World {
     /// Sends a claim to every server: to some at once, to the others when messages are delivered.

@@ -63,7 +63,10 @@
 //! # Ok::<(), hashroute::Error>(())
 //! ```
 
+mod checks;
+mod client;
 mod clients;
+mod counts;
 mod data;
 mod events;
 mod failures;
@@ -71,13 +74,15 @@ mod gossip;
 mod keyset;
 mod laws;
 mod moves;
+mod moving;
 mod reshard;
 mod server;
 mod world;
 
-pub use clients::{Counts, Operation};
+pub use client::Operation;
+pub use counts::Counts;
 pub use events::Event;
 pub use laws::{LawRecord, Laws};
-pub use moves::Mistake;
+pub use moving::Mistake;
 pub use reshard::{Resharding, Workload, reshard};
 pub use world::World;

@@ -1,81 +1,13 @@
 //! How a slot moves from one server to another: the classic commands, one at a time.
 
 use std::borrow::ToOwned;
-use std::collections::VecDeque;
-use std::vec;
 use std::vec::Vec;
 
 use hashroute::Error;
 use hashroute::redis::{ClusterNode, Mark};
 
-use super::World;
-
-/// One way to move a slot wrongly.
-///
-/// ```
-/// assert_ne!(
-///     hashroute_harness::sim::Mistake::KeysLeft,
-///     hashroute_harness::sim::Mistake::SourceFirst
-/// );
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Mistake {
-    /// The slot is given away while keys are left in it.
-    KeysLeft,
-    /// The target is not told to import.
-    NoImporting,
-    /// The source is told of the new owner before the target.
-    SourceFirst,
-}
-
-/// One command of a move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    Importing,
-    Migrating,
-    /// `MIGRATE`, until nothing is left.
-    Keys,
-    /// `SETSLOT NODE` at the target, which raises its epoch and tells the others.
-    Target,
-    /// `SETSLOT NODE` at the source.
-    Source,
-    /// `SETSLOT NODE` at one half of the other servers. Only without gossip.
-    Others(usize),
-}
-
-/// A move under way.
-#[derive(Clone, Debug)]
-pub(super) struct Moving {
-    pub(super) slot: u32,
-    pub(super) from: usize,
-    pub(super) to: usize,
-    /// What is left to do.
-    steps: VecDeque<Step>,
-}
-
-/// Returns the steps of a move in the order that keeps the laws, or with a mistake in it.
-fn steps(gossips: bool, mistake: Option<Mistake>) -> VecDeque<Step> {
-    // The target imports before the source sends anybody there, and owns the slot before the
-    // source lets go: at each moment one of them serves a key.
-    let mut steps = vec![
-        Step::Importing,
-        Step::Migrating,
-        Step::Keys,
-        Step::Target,
-        Step::Source,
-    ];
-    if !gossips {
-        steps.extend([Step::Others(0), Step::Others(1)]);
-    }
-    match mistake {
-        None => {}
-        Some(Mistake::KeysLeft) => steps.retain(|step| *step != Step::Keys),
-        Some(Mistake::NoImporting) => steps.retain(|step| *step != Step::Importing),
-        Some(Mistake::SourceFirst) => steps.swap(3, 4),
-    }
-    steps.into()
-}
+use super::moving::{Moving, Step, steps};
+use super::world::World;
 
 impl World {
     /// Begins to move a slot, if nothing else moves; nobody is told yet.

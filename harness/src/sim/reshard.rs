@@ -10,8 +10,11 @@ use hashroute::redis::{Address, ClusterNode, Move, Role, SlotPlan, Table};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::world::address;
-use super::{Counts, Laws, Mistake, Operation, World};
+use super::client::{Client, Operation};
+use super::counts::Counts;
+use super::laws::Laws;
+use super::moving::Mistake;
+use super::world::{World, address};
 
 /// How often clients send at least when all is moved: their maps are stale still.
 const TAIL: u32 = 10_000;
@@ -253,12 +256,7 @@ impl<'r> Run<'r> {
             self.turn(client, None, true)?;
         }
         // Every call ends, since a client's patience does.
-        while self
-            .world
-            .clients
-            .iter()
-            .any(super::clients::Client::is_busy)
-        {
+        while self.world.clients.iter().any(Client::is_busy) {
             self.world.now += 1;
             for client in 0..self.world.clients.len() {
                 self.turn(client, None, false)?;

@@ -9,12 +9,13 @@ use hashroute::redis::{
     Address, Claim, Command, CoverageRule, Decision, Flags, Request, Role, SlotMap, Table,
 };
 
-use super::clients::Client;
+use super::client::Client;
+use super::counts::Counts;
 use super::data::Data;
 use super::keyset::KeySet;
-use super::moves::Moving;
+use super::laws::Laws;
+use super::moving::{Mistake, Moving};
 use super::server::Server;
-use super::{Counts, Laws, Mistake};
 
 /// A cluster in memory, with its clients.
 ///
