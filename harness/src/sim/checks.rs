@@ -1,4 +1,4 @@
-//! What must hold all the way.
+//! Checks of the laws.
 
 use std::collections::BTreeSet;
 use std::format;
@@ -10,14 +10,15 @@ use hashroute::redis::{ClusterNode, Command, Decision, Table};
 
 use super::world::World;
 
-/// Redirections in a row that are followed to find where a write ends. Honest servers need two:
-/// `MOVED` to the owner, `ASK` to the target; more where servers hear of moves late.
+/// The maximum number of redirections that a check of a write follows. Two are enough if all
+/// servers know of all moves: `MOVED` to the owner, `ASK` to the target.
 const HOPS: u32 = 8;
 
-/// Checks.
 impl World {
-    /// Checks, for every key and from every server that runs, where a write ends, and on how many
-    /// servers the key is. O(keys x servers).
+    /// Checks for every key that a write ends at one server, whichever server gets it first, and
+    /// that at most one server holds the key. O(keys x servers).
+    ///
+    /// [`happen`](Self::happen) does this after each event.
     ///
     /// # Errors
     ///
@@ -31,13 +32,14 @@ impl World {
         Ok(())
     }
 
-    /// Checks that a write of `key` ends at one server, whichever of `starts` gets it first.
+    /// Checks that a write of `key` ends at the same server from all of `starts`.
     pub(super) fn check_writers(&mut self, key: u32, starts: &[usize]) -> Result<(), Error> {
         let mut ends = BTreeSet::new();
         for start in starts {
             ends.extend(self.end(*start, key)?);
         }
-        // A slot may be out of reach while its owner is down. Two servers may never take it.
+        // A slot may be out of reach while its owner is down. Two servers must never accept a
+        // write.
         let holds = ends.len() == 1 || ends.is_empty() && self.is_failing();
         let (keys, servers) = (&self.keys, &self.servers);
         self.laws.one_server.check(holds, || {
@@ -48,8 +50,8 @@ impl World {
         Ok(())
     }
 
-    /// Returns the server to which redirections lead a write without any time passing. `None`
-    /// where they end at a server that is down or refuses, or go in circles.
+    /// Returns the server to which redirections lead a write while no time passes. Returns `None`
+    /// if the last server is down or refuses, or if redirections go in circles.
     fn end(&self, start: usize, key: u32) -> Result<Option<usize>, Error> {
         let (mut server, mut asking) = (start, false);
         for _ in 0..HOPS {
@@ -67,13 +69,13 @@ impl World {
         Ok(None)
     }
 
-    /// Returns whether a server is down, or believed to be down by another.
+    /// Returns whether a server is down, or believed to be down by another server.
     fn is_failing(&self) -> bool {
         let mut servers = self.servers.iter();
         servers.any(|server| !server.up || !server.health().is_ok())
     }
 
-    /// Checks a command that went in circles: a failure excuses it.
+    /// Records a command that went in circles, which breaks a law unless a server is failing.
     pub(super) fn check_circle(&mut self) {
         let is_excused = self.is_failing();
         let found = || "a command was sent in circles".into();
@@ -87,7 +89,7 @@ impl World {
         self.laws.one_copy.check(copies <= 1, found);
     }
 
-    /// Checks a key that was written or migrated just now: one server holds it.
+    /// Checks that exactly one server holds a key that was just written or migrated.
     pub(super) fn check_only_copy(&mut self, key: u32) {
         let copies = self.data.copies(key);
         let keys = &self.keys;
@@ -95,7 +97,7 @@ impl World {
         self.laws.one_copy.check(copies == 1, found);
     }
 
-    /// Checks that a server which answers a command about `key` has what was written last.
+    /// Checks that a server that answers a command about `key` has the last written value.
     pub(super) fn check_read(&mut self, server: usize, key: u32) {
         let found = self.data.get(server, self.keys.entry(key));
         let truth = self.data.truth(key);
@@ -106,12 +108,12 @@ impl World {
         });
     }
 
-    /// Checks the laws of the end: call it when nothing is under way any more. `expected` has the
-    /// owners as they should be now.
+    /// Checks the two laws of the end. Call it when no message is on its way and no slot moves.
+    /// `expected` has the right owners.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNode`] for an owner that is no server of this world.
+    /// [`Error::UnknownNode`] for an owner that is not a server of this world.
     pub fn judge(&mut self, expected: &Table) -> Result<(), Error> {
         for key in self.keys.numbers() {
             let (slot, key) = self.keys.entry(key);

@@ -5,7 +5,7 @@ use std::vec::Vec;
 use hashroute::Error;
 use hashroute::redis::{Address, Call, Command, SlotMap, Table};
 
-/// What a client does with a key.
+/// The operation of a command.
 ///
 /// ```
 /// use hashroute_harness::sim::Operation;
@@ -19,7 +19,7 @@ pub enum Operation {
     Read,
     /// `SET`.
     Write,
-    /// `SET key value GET`: writes, and returns what was there.
+    /// `SET key value GET`: writes, and returns the previous value.
     Swap,
     /// `DEL`.
     Delete,
@@ -33,18 +33,19 @@ pub(super) struct Job {
     pub(super) keys: Vec<u32>,
 }
 
+/// A client, which has at most one command under way.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     pub(super) map: SlotMap,
     pub(super) job: Option<Job>,
-    /// It waits until then.
+    /// The time at which the client sends again.
     pub(super) wakes: u64,
-    /// Errors since the map was filled.
-    pub(super) redirected: u32,
+    /// Error replies since the map was last filled from a server's table.
+    pub(super) errors: u32,
 }
 
 impl Operation {
-    /// Returns whether the answer has the values of the keys.
+    /// Returns whether the reply has the values of the keys.
     pub const fn returns_values(self) -> bool {
         matches!(self, Self::Read | Self::Swap)
     }
@@ -63,7 +64,7 @@ impl Client {
             map,
             job: None,
             wakes: 0,
-            redirected: 0,
+            errors: 0,
         }
     }
 
@@ -75,19 +76,19 @@ impl Client {
         self.wakes > now
     }
 
-    /// Returns the errors that it met since its map was filled.
-    pub(super) fn redirected(&self) -> u32 {
-        self.redirected
+    /// Returns the number of error replies since the map was last filled from a server's table.
+    pub(super) fn errors(&self) -> u32 {
+        self.errors
     }
 
-    /// Returns whether its map has these owners, slot by slot.
+    /// Returns whether the client's map has these owners, slot by slot.
     pub(super) fn knows(&self, owners: &[Option<Address>]) -> bool {
         let mut slots = (0..).zip(owners);
         slots.all(|(slot, owner)| self.map.owner(slot) == owner.as_ref())
     }
 
     pub(super) fn refill(&mut self, table: &Table) -> Result<(), Error> {
-        self.redirected = 0;
+        self.errors = 0;
         self.map.refill(table)
     }
 }

@@ -1,4 +1,4 @@
-//! Clients: each with a map of its own, one command at a time.
+//! Clients that send commands, follow redirections and reload their maps.
 
 use std::format;
 use std::string::String;
@@ -9,17 +9,17 @@ use hashroute::redis::{Call, Endpoint, Next, Outcome, Protocol, Table};
 use super::client::{Job, Operation};
 use super::world::World;
 
-/// Milliseconds between two moments of a world's time, for clients that wait.
+/// Milliseconds of waiting that pass in one step of a world's time.
 const TICK: u64 = 10;
 
-/// What came of sending once.
+/// The result of one send.
 pub(super) enum Sent {
     /// The command ended.
     Ended,
-    /// The client sends it again at once.
+    /// The client sends the command again at once.
     Again,
-    /// The client sends it again after a wait. It was sent in circles, if a redirection made it
-    /// wait.
+    /// The client sends the command again after a wait. `in_circles`: a redirection caused the
+    /// wait, so redirections send the command in circles.
     Waits { in_circles: bool },
 }
 
@@ -29,10 +29,9 @@ enum Answer {
     NoConnection,
 }
 
-/// Clients.
 impl World {
-    /// Fills a client's map with what a server answers to `CLUSTER SLOTS`, if it is up. It may not
-    /// have heard of the last moves either.
+    /// Reloads a client's map from the server's reply to `CLUSTER SLOTS`, if the server is up. The
+    /// server may not know of the last moves either.
     pub(super) fn refresh(&mut self, client: usize, server: usize) -> Result<(), Error> {
         if self.servers[server].up {
             self.refill(client, server)?;
@@ -48,7 +47,7 @@ impl World {
         self.clients[client].refill(&table)
     }
 
-    /// Begins a command, which is sent by [`send`](Self::send); a client that is busy does nothing.
+    /// Begins a command, unless the client is busy. [`send`](Self::send) sends it.
     pub(super) fn begin(
         &mut self,
         client: usize,
@@ -76,7 +75,7 @@ impl World {
         self.counts.sends += 1;
         let answer = self.answer(&job)?;
         let client = &mut self.clients[client];
-        client.redirected += u32::from(matches!(answer, Answer::Error(_)));
+        client.errors += u32::from(matches!(answer, Answer::Error(_)));
         let next = client.map.after(&mut job.call, answer.outcome());
         if let Next::Send { wait } = next {
             client.wakes = self.now + wait.div_ceil(TICK);
@@ -91,7 +90,7 @@ impl World {
         Ok(Sent::Ended)
     }
 
-    /// Lets the server that the call is for answer it, and do what it asks.
+    /// Returns the reply of the server that the call goes to, and executes the command there.
     fn answer(&mut self, job: &Job) -> Result<Answer, Error> {
         let server = self.by_address.get(job.call.to()).copied();
         let Some(server) = server.filter(|server| self.servers[*server].up) else {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::client::Operation;
 
-/// What clients did and met, and what befell the servers.
+/// Counts of commands, replies and server events.
 ///
 /// ```
 /// let counts = hashroute_harness::sim::Counts::default();
@@ -19,39 +19,39 @@ pub struct Counts {
     pub writes: u64,
     /// Commands that delete.
     pub deletes: u64,
-    /// Those of all these that have several keys.
+    /// Commands with several keys.
     pub multi: u64,
-    /// How often commands were sent.
+    /// The number of sends.
     pub sends: u64,
-    /// Answers `MOVED`: the client's map, or the server's view, was stale.
+    /// Replies `MOVED`: the client's map, or the server's view, was stale.
     pub moved: u64,
-    /// Answers `ASK`: the key has moved already, its slot has not.
+    /// Replies `ASK`: the key has moved, its slot has not.
     pub ask: u64,
-    /// Answers `TRYAGAIN`: one key of a command has moved, another has not.
+    /// Replies `TRYAGAIN`: one key of a command has moved, another has not.
     pub try_again: u64,
-    /// Answers `CLUSTERDOWN`.
+    /// Replies `CLUSTERDOWN`: the server believes that a node failed.
     pub down: u64,
     /// Other errors.
     pub other: u64,
-    /// Commands that the client gave up.
+    /// Commands that a client gave up.
     pub gave_up: u64,
-    /// Maps that were filled anew.
+    /// Slot maps that clients reloaded.
     pub refreshes: u64,
-    /// Commands by how often each was sent.
+    /// The number of commands for each number of sends.
     pub attempts: BTreeMap<u32, u64>,
-    /// Keys that were migrated.
+    /// Migrated keys.
     pub migrated: u64,
-    /// Moves that were finished.
+    /// Finished moves.
     pub finished: u64,
-    /// Ends of moves that a failover interrupted, opened again at the heir.
+    /// Sources and targets of moves that a replica replaced after a failover.
     pub reopened: u64,
     /// Replicas that won an election.
     pub elected: u64,
-    /// Replicas that lost one.
+    /// Replicas that lost an election.
     pub denied: u64,
-    /// Servers that lost their last slot, or whose primary did, and copied another from then on.
+    /// Servers that began to copy another primary, after they or their primary lost the last slot.
     pub followed: u64,
-    /// Servers that came back as replicas of their heirs.
+    /// Failed servers that returned as replicas.
     pub returned: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What the servers hold, and what they should hold.
+//! The values that servers hold, and the values that they should hold.
 
 use std::collections::BTreeMap;
 use std::vec;
@@ -7,18 +7,18 @@ use std::vec::Vec;
 /// Values of one server by slot and key, so that the keys of a slot stand together.
 type Store = BTreeMap<(u32, u32), u64>;
 
-/// The slot of a key, and its number.
+/// The slot of a key, and the number of the key.
 pub(super) type Entry = (u32, u32);
 
 #[derive(Clone, Debug)]
 pub(super) struct Data {
     stores: Vec<Store>,
-    /// Whether each server is up. The keys of a server that is down are copies of nothing:
-    /// nobody can read them.
+    /// Whether each server is up. `copies` does not count the keys of a server that is down, since
+    /// no client can read them.
     up: Vec<bool>,
-    /// The value written last, by key.
+    /// The last written value of each key.
     truth: Vec<Option<u64>>,
-    /// The number of servers that are up and hold it, by key.
+    /// The number of running servers that hold each key.
     copies: Vec<u32>,
     last_value: u64,
 }
@@ -38,7 +38,7 @@ impl Data {
         self.stores[server].get(&entry).copied()
     }
 
-    /// Returns the value that was written last.
+    /// Returns the last written value.
     pub(super) fn truth(&self, key: u32) -> Option<u64> {
         self.truth[key as usize]
     }
@@ -53,14 +53,14 @@ impl Data {
         held.take(most).map(|((_, key), _)| *key).collect()
     }
 
-    /// Writes a new value, which is the truth from now on.
+    /// Writes a new value, and records it as the last written one.
     pub(super) fn write(&mut self, server: usize, entry: Entry) {
         self.last_value += 1;
         self.truth[entry.1 as usize] = Some(self.last_value);
         self.put(server, entry, self.last_value);
     }
 
-    /// Deletes the key, which is the truth from now on even where it was not found.
+    /// Deletes the key, and records the deletion even if the server does not hold the key.
     pub(super) fn delete(&mut self, server: usize, entry: Entry) {
         self.truth[entry.1 as usize] = None;
         self.drop_key(server, entry);
@@ -73,14 +73,14 @@ impl Data {
         }
     }
 
-    /// Drops the keys of a slot, as a server does with a slot that it lost.
+    /// Drops the keys of a slot that the server lost.
     pub(super) fn drop_slot(&mut self, server: usize, slot: u32) {
         for key in self.in_slot(server, slot, usize::MAX) {
             self.drop_key(server, (slot, key));
         }
     }
 
-    /// Drops everything, as a server does that begins to copy another.
+    /// Drops all keys of a server that begins to copy another.
     pub(super) fn clear(&mut self, server: usize) {
         let held: Vec<_> = self.stores[server].keys().copied().collect();
         for entry in held {
@@ -88,7 +88,7 @@ impl Data {
         }
     }
 
-    /// Takes a server away, or brings it back with what it held.
+    /// Marks a server as up or down. It keeps its keys.
     pub(super) fn set_up(&mut self, server: usize, up: bool) {
         if core::mem::replace(&mut self.up[server], up) == up {
             return;
@@ -99,11 +99,11 @@ impl Data {
         }
     }
 
-    /// Gives the heir of a server that is down all that this one held.
-    pub(super) fn inherit(&mut self, heir: usize, dead: usize) {
-        self.clear(heir);
+    /// Replaces the keys of the successor with those of the dead server.
+    pub(super) fn inherit(&mut self, successor: usize, dead: usize) {
+        self.clear(successor);
         for (entry, value) in self.stores[dead].clone() {
-            self.put(heir, entry, value);
+            self.put(successor, entry, value);
         }
     }
 

@@ -1,4 +1,4 @@
-//! What may happen to a world, one event after another.
+//! Events, and their effect on a world.
 
 use std::vec::Vec;
 
@@ -8,10 +8,10 @@ use super::client::Operation;
 use super::clients::Sent;
 use super::world::World;
 
-/// Something that happens. What cannot happen changes nothing: the return of a server when none is
-/// down, the command of a client that there is not.
+/// An event in a world. An impossible event changes nothing, such as a command of an unknown
+/// client.
 ///
-/// Clients, servers and keys are numbers from 0. Numbers of servers wrap around.
+/// Clients, servers and keys are numbered from 0. Server numbers wrap around.
 ///
 /// ```
 /// use hashroute_harness::sim::{Event, Operation};
@@ -21,38 +21,40 @@ use super::world::World;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Event {
-    /// A client sends a command with these keys until it is answered. While it waits, time passes.
+    /// A client sends a command with these keys until it gets a reply or gives up. Time passes
+    /// while the client waits.
     Request(usize, Operation, Vec<u32>),
-    /// A client begins a command with these keys, and sends nothing yet.
+    /// A client begins a command with these keys, but does not send it yet.
     Start(usize, Operation, Vec<u32>),
-    /// A client sends the command that it began once, unless it waits.
+    /// A client sends its command once, unless the client is waiting.
     Send(usize),
-    /// A client asks a server for its table.
+    /// A client reloads its map from a server.
     Refresh(usize, usize),
-    /// A slot begins to move to a server: both ends are marked.
+    /// A slot begins to move to a server. Source and target are marked.
     Begin(u32, usize),
-    /// A slot is about to move to a server: nobody is told yet.
+    /// A move of a slot to a server is planned. No server knows of it yet.
     Plan(u32, usize),
     /// The move makes its next step.
     Step,
     /// The move migrates a key.
     MoveKeys,
-    /// The target of the move, or then its source, is told of the new owner, once no key is left.
+    /// The target takes ownership of the slot, or the source learns of the new owner if the target
+    /// has done so. Nothing happens while keys are left.
     Finish,
-    /// Up to so many messages arrive, out of turn.
+    /// At most this many messages arrive, not in the order sent.
     Deliver(usize),
     /// A primary stops, unless a server is down.
     Crash(usize),
-    /// All servers agree that the one that is down has failed.
+    /// All servers agree that the server that is down failed.
     Notice,
-    /// The same, and its replicas stand for election.
+    /// All servers agree that the server failed, and its replicas stand for election.
     Elect,
-    /// The server that is down returns, if another has its slots.
+    /// The server that is down returns, if it has no slots any more.
     Return,
 }
 
 impl World {
-    /// Lets something happen, and checks the laws that hold all the way.
+    /// Applies an event, and checks the laws that hold at every moment.
     ///
     /// # Errors
     ///
@@ -64,17 +66,17 @@ impl World {
             | Event::Send(client)
             | Event::Refresh(client, _) => {
                 if *client < self.clients.len() {
-                    self.act(*client, event)?;
+                    self.apply_to_client(*client, event)?;
                 }
             }
-            _ => self.befall(event)?,
+            _ => self.apply_to_servers(event)?,
         }
         self.now += 1;
         self.check()
     }
 
-    /// What a client does.
-    fn act(&mut self, client: usize, event: &Event) -> Result<(), Error> {
+    /// Applies an event to a client.
+    fn apply_to_client(&mut self, client: usize, event: &Event) -> Result<(), Error> {
         let are_there = |keys: &[u32]| keys.iter().all(|key| self.keys.numbers().contains(key));
         match event {
             Event::Request(_, operation, keys) if are_there(keys) => {
@@ -91,8 +93,8 @@ impl World {
         }
     }
 
-    /// What befalls servers.
-    fn befall(&mut self, event: &Event) -> Result<(), Error> {
+    /// Applies an event to servers.
+    fn apply_to_servers(&mut self, event: &Event) -> Result<(), Error> {
         match *event {
             Event::Begin(slot, to) => {
                 self.plan_move(slot, to)?;
@@ -112,8 +114,8 @@ impl World {
         Ok(())
     }
 
-    /// Lets so much time pass that the cluster comes to rest: messages arrive, the move ends, the
-    /// dead are replaced and return, and clients end what they began.
+    /// Brings the cluster to rest. For `ticks` steps of time, messages arrive, the move goes on,
+    /// and failed servers are replaced and return. Then clients end their commands.
     ///
     /// # Errors
     ///
@@ -127,9 +129,10 @@ impl World {
         (0..self.clients.len()).try_for_each(|client| self.finish_call(client, false))
     }
 
-    /// Sends a client's command until it ends; a client's patience does. One that is new must not
-    /// go in circles: nothing happens between its sends, and redirections from any server lead to
-    /// the end. Of an older one the client may remember servers that have changed since.
+    /// Sends a client's command until it ends, which it does because a client's patience is finite.
+    ///
+    /// A new command must not go in circles, since nothing happens between its sends. An older
+    /// command may, since the client may remember redirections that are out of date.
     fn finish_call(&mut self, client: usize, is_new: bool) -> Result<(), Error> {
         loop {
             match self.send(client)? {
@@ -152,7 +155,7 @@ impl World {
         self.send(client).map(|_| ())
     }
 
-    /// Lets time pass: what is under way goes on by a step.
+    /// Advances the time by one step, and with it the failover, the messages and the move.
     fn tick(&mut self) -> Result<(), Error> {
         self.now += 1;
         self.notice()?;

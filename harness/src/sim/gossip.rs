@@ -1,4 +1,4 @@
-//! Messages between servers: claims that arrive at once, late or out of turn.
+//! Messages between servers: claims that arrive at once, late or out of order.
 
 use std::vec::Vec;
 
@@ -8,7 +8,8 @@ use hashroute::redis::Claim;
 use super::world::World;
 
 impl World {
-    /// Sends a claim to every server: to some at once, to the others when messages are delivered.
+    /// Sends a claim to every server. It arrives at once where `at_once` returns true, and
+    /// otherwise when messages are delivered.
     pub(super) fn tell(
         &mut self,
         claim: &Claim,
@@ -19,9 +20,9 @@ impl World {
                 self.inbox.push((server, claim.clone()));
                 continue;
             }
-            // A replica hears the older claims first. Its primary's epoch rises with this one, and
-            // a claim that left before, about a slot that the primary lost, would then look
-            // outdated: the replica would keep the slot, and win an election with it.
+            // A replica hears the older claims first. This claim raises its primary's epoch. An
+            // older claim to a slot that the primary lost would then look outdated: the replica
+            // would keep the slot, and win an election with it.
             if !self.servers[server].is_primary() {
                 self.deliver_to(server)?;
             }
@@ -30,14 +31,15 @@ impl World {
         Ok(())
     }
 
-    /// Lets a server that is up hear a claim, and drop the keys of the slots that it lost.
+    /// Applies a claim to a server that is up, and drops the keys of the slots that the server
+    /// lost.
     pub(super) fn hear(&mut self, server: usize, claim: &Claim) -> Result<(), Error> {
         let hearer = &mut self.servers[server];
         if !hearer.up || *hearer.id() == *claim.id {
             return Ok(());
         }
         let heard = hearer.hear(claim)?;
-        // Else they would come back to life when the slot returns.
+        // Otherwise old values would reappear when the slot returns.
         for slot in heard.lost.into_iter().flatten() {
             self.data.drop_slot(server, slot);
         }
@@ -48,10 +50,10 @@ impl World {
         Ok(())
     }
 
-    /// Delivers up to `count` messages, out of turn.
+    /// Delivers at most `count` messages, not in the order sent.
     pub(super) fn deliver(&mut self, count: usize) -> Result<(), Error> {
         for _ in 0..count.min(self.inbox.len()) {
-            // Any fixed rule will do that is neither first in, first out nor the reverse.
+            // Any fixed order other than FIFO and LIFO works.
             let at = (count % 7 + self.inbox.len() * 3 / 2) % self.inbox.len();
             let (to, claim) = self.inbox.swap_remove(at);
             self.hear(to, &claim)?;

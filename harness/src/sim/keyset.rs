@@ -10,7 +10,7 @@ use hashroute::redis::SlotRule;
 #[derive(Clone, Debug)]
 pub(super) struct KeySet {
     names: Vec<Box<[u8]>>,
-    /// The slot of each.
+    /// The slot of each key.
     slots: Vec<u32>,
     /// The keys of each slot.
     by_slot: Vec<Vec<u32>>,
@@ -48,7 +48,7 @@ impl KeySet {
         self.slots[key as usize]
     }
 
-    /// Returns the key with its slot, as stores have it.
+    /// Returns the key with its slot, as in a store.
     pub(super) fn entry(&self, key: u32) -> super::data::Entry {
         (self.slot(key), key)
     }
@@ -57,7 +57,7 @@ impl KeySet {
         &self.by_slot[slot as usize]
     }
 
-    /// Returns the key on one line, for messages.
+    /// Returns the key as text on one line, for messages.
     pub(super) fn shown(&self, key: u32) -> String {
         self.name(key).escape_ascii().to_string()
     }

@@ -1,8 +1,8 @@
-//! The laws of a world, and the record of each.
+//! The laws of a world, and their records.
 
 use std::string::String;
 
-/// How often a law was checked, how often it was broken, and by what first.
+/// The number of checks of a law, the number of failed checks, and the first failure.
 ///
 /// ```
 /// use hashroute_harness::sim::Laws;
@@ -14,13 +14,13 @@ use std::string::String;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LawRecord {
-    /// What the law says.
+    /// The law in one sentence.
     pub name: &'static str,
     /// The number of checks.
     pub checked: u64,
     /// The number of checks that failed.
     pub broken: u64,
-    /// What the first failed check found.
+    /// The finding of the first failed check.
     pub first: Option<String>,
 }
 
@@ -36,18 +36,17 @@ pub struct LawRecord {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Laws {
-    /// Wherever a client sends a write first, redirections lead to the same one server. While a
-    /// server is down, or believed to be down, they may lead to none.
+    /// Redirections of a write lead from every server to the same single server. While a server is
+    /// down, or believed to be down, they may lead to none.
     pub one_server: LawRecord,
-    /// Whatever returns a value returns the value that was written last.
+    /// A command that returns a value returns the last written value.
     pub last_write: LawRecord,
-    /// No two servers that run hold the same key.
+    /// At most one running server holds a key.
     pub one_copy: LawRecord,
-    /// A command is answered before the client's patience ends. While nobody is down, no
-    /// redirections send it in circles.
+    /// A command is answered before the client's patience ends. While no server is down,
+    /// redirections do not send it in circles.
     pub answered: LawRecord,
-    /// At the end the owner of a key holds it, with the value that was written last, and nobody
-    /// else does.
+    /// At the end only the owner of a key holds it, with the last written value.
     pub all_there: LawRecord,
     /// At the end all servers agree about the owner of every slot, and no slot is on the move.
     pub agreed: LawRecord,
@@ -86,7 +85,7 @@ impl Default for Laws {
 }
 
 impl Laws {
-    /// Returns all six, those that hold all the way first.
+    /// Returns all six laws. Those that are checked at every moment come first.
     pub fn iter(&self) -> impl Iterator<Item = &LawRecord> {
         let all = [
             &self.one_server,
@@ -99,7 +98,7 @@ impl Laws {
         all.into_iter()
     }
 
-    /// Returns those that were broken.
+    /// Returns the broken laws.
     pub fn broken(&self) -> impl Iterator<Item = &LawRecord> {
         self.iter().filter(|law| law.broken > 0)
     }

@@ -1,46 +1,53 @@
-//! A simulator of Redis Cluster: servers that each know only what they were told, clients whose
-//! maps are stale, slots that move, primaries that die, and the laws that must hold all the way.
+//! A simulator of Redis Cluster.
+//!
+//! It simulates servers with tables that may be out of date, clients with stale slot maps, slots
+//! that move and primaries that fail. It checks laws at every moment: no key is lost or served
+//! twice.
 //!
 //! Servers decide by [`Table::decide`](hashroute::redis::Table::decide) and
 //! [`Table::hear`](hashroute::redis::Table::hear), clients by
-//! [`SlotMap`](hashroute::redis::SlotMap), so a law that breaks shows a mistake in those, in the
+//! [`SlotMap`](hashroute::redis::SlotMap), so a broken law shows a mistake in those, in the
 //! order of a move's commands, or in this simulator.
 //!
 //! | to | use |
 //! |---|---|
-//! | carry out a plan among clients, without failures | [`reshard`], a [`Workload`] |
-//! | let anything happen in any order | [`World::happen`], [`Event`]s |
-//! | see whether a key could be lost or served twice | [`Laws`] |
+//! | apply a plan while clients send commands, without failures | [`reshard`], a [`Workload`] |
+//! | apply any events in any order | [`World::happen`], [`Event`]s |
+//! | find out whether a key was lost or served twice | [`Laws`] |
 //!
-//! # What is random
+//! # Randomness
 //!
-//! Nothing. A resharding draws from a generator with the seed of its workload; a world takes its
-//! events as they are given. Time is counted in events, or in commands of the resharding. No clock
-//! is read.
+//! Everything follows from the seed. A resharding draws from a generator with the seed of its
+//! workload. A world draws nothing: it applies the events that it is given. Time is counted in
+//! steps, such as events or commands of the resharding. The simulator reads no clock.
 //!
-//! # When a law may be checked
+//! # Times of the checks
 //!
-//! One server, last write, one copy: after each event. A command is answered: when it ends. The
-//! two laws of the end: when no message is on its way and no slot moves, if no server was ever down
-//! (see below: what was sent to it is lost).
+//! - `one_server` and `one_copy`: after each event.
+//! - `last_write`: at each command that returns a value.
+//! - `answered`: at the end of each command.
+//! - `all_there` and `agreed`: in [`World::judge`]. Call it when no message is on its way and no
+//!   slot moves, and only if no server was ever down, since messages to that server are lost.
 //!
-//! While a server is down, or believed to be down, a slot may be out of reach, so a write may then
-//! end at no server. It may never end at two.
+//! While a server is down, or believed to be down, a slot may be out of reach. A write may then end
+//! at no server, but never at two.
 //!
-//! # What it leaves out
+//! # Differences from Redis
+//!
+//! The successor is the replica that replaces a failed primary.
 //!
 //! | here | in Redis | why |
 //! |---|---|---|
-//! | An heir has all that its primary held. | A replica lacks the last writes. | Redis may lose them. That is no fault of a decision, and would hide one. |
-//! | Primaries hear at once of a slot that was taken over, and of an election. | The message goes to all at once, and may be late. | Until they hear it two servers serve the slot, for the time of a message. |
-//! | A replica hears all that was sent to it before its primary's epoch rises, and before it stands for election. | The same, almost always: a move takes longer than a message, an election takes the node timeout. | Else a replica may take back a slot that had left its primary: voters compare epochs, and the primary's may have risen since. |
-//! | A move that a failover interrupted is opened again at the heir. | An operator must do it. | Keys that went ahead could not be found. |
-//! | A message is sent once; one to a server that is down is lost. | Servers repeat their claims with every ping. | The laws must hold before the repetition comes. |
-//! | One server is down at a time. | Several may be. | Without a majority nothing is elected, so nothing happens. |
-//! | A server that returns answers when it has heard what the others know. | It refuses requests for a while. | The writes of that window are lost with its keys. |
-//! | Connections break before a command is sent, never after. | Both. | Whether to send it again is the caller's to know, not the map's. |
+//! | A successor has all keys of its primary. | A replica may lack the last writes. | Redis may lose these writes. Such losses would hide wrong decisions. |
+//! | Primaries hear at once of a new slot owner and of an election. | The message may be late. | Until it arrives, two servers serve the slot. |
+//! | A replica hears all earlier messages before its primary's epoch rises, and before it stands for election. | Almost always: a move takes longer than a message, and an election takes the node timeout. | Otherwise a replica may take back a slot that its primary gave away: voters compare epochs, and the primary's epoch may have risen since. |
+//! | The successor reopens a move that a failover interrupted. | An operator must reopen it. | Otherwise clients could not find the migrated keys. |
+//! | A message is sent once. It is lost if the receiver is down. | Servers repeat their claims with every ping. | The laws must hold before the repetition arrives. |
+//! | One server is down at a time. | Several may be down. | Without a majority no replica is elected. |
+//! | A returning server hears the claims of the other primaries before it answers clients. | It refuses requests for a while. | Writes in between would be lost with its keys. |
+//! | Connections break only before a command is sent. | They also break after. | Only the caller knows whether a second send is safe. |
 //!
-//! All else comes late, or out of turn.
+//! All other messages may arrive late or out of order.
 //!
 //! ```
 //! use hashroute::redis::{ClusterNode, SlotRule, Table};
@@ -48,7 +55,7 @@
 //!
 //! let nodes = ["a", "b", "c"].map(|id| ClusterNode::new(id));
 //! let mut nodes = nodes.into_iter().collect::<Result<Vec<_>, _>>()?;
-//! nodes.push(ClusterNode::new("heir")?.with_primary("a"));
+//! nodes.push(ClusterNode::new("d")?.with_primary("a"));
 //! let mut table = Table::with_nodes(SlotRule::REDIS, nodes)?;
 //! for (slots, id) in [(0..=5000, "b"), (5001..=10_000, "c"), (10_001..=16_383, "a")] {
 //!     table.assign(slots, id)?;

@@ -1,4 +1,4 @@
-//! How a slot moves from one server to another: the classic commands, one at a time.
+//! Moves of a slot from one server to another by `SETSLOT` and `MIGRATE`, one command at a time.
 
 use std::borrow::ToOwned;
 use std::vec::Vec;
@@ -10,7 +10,7 @@ use super::moving::{Moving, Step, steps};
 use super::world::World;
 
 impl World {
-    /// Begins to move a slot, if nothing else moves; nobody is told yet.
+    /// Begins to move a slot, if no other slot moves. No server is told yet.
     pub(super) fn start_move(&mut self, slot: u32, from: usize, to: usize) {
         if self.moving.is_none() {
             self.moving = Some(Moving {
@@ -22,7 +22,8 @@ impl World {
         }
     }
 
-    /// The same from the slot's owner, unless source or target could not.
+    /// Begins to move a slot from its owner, unless the owner is down, `to` is not a running
+    /// primary, or `to` believes in another owner.
     pub(super) fn plan_move(&mut self, slot: u32, to: usize) -> Result<(), Error> {
         let to = to % self.servers.len();
         let mut servers = self.servers.iter();
@@ -31,7 +32,7 @@ impl World {
         let Some(from) = from.filter(|_| self.moving.is_none()) else {
             return Ok(());
         };
-        // The target must know who has the slot: `SETSLOT IMPORTING` is refused else.
+        // The target must know the owner of the slot, or it refuses `SETSLOT IMPORTING`.
         let claim = self.servers[from].claim()?;
         self.hear(to, &claim)?;
         let believed = self.servers[to].view().owner(slot).map(ClusterNode::id);
@@ -41,8 +42,8 @@ impl World {
         Ok(())
     }
 
-    /// Makes the next step of the move, unless one of its ends is down. A step that migrates keys
-    /// is done when no key was left to migrate.
+    /// Makes the next step of the move, unless source or target is down. A step that migrates keys
+    /// is done when it finds no key.
     pub(super) fn step_move(&mut self) -> Result<(), Error> {
         let Some(mut moving) = self.moving.take_if(|moving| !moving.steps.is_empty()) else {
             return Ok(());
@@ -63,7 +64,7 @@ impl World {
         Ok(())
     }
 
-    /// Opens the move: both marks.
+    /// Marks the slot at target and source.
     pub(super) fn open_move(&mut self) -> Result<(), Error> {
         while matches!(self.next_step(), Some(Step::Importing | Step::Migrating)) {
             self.step_move()?;
@@ -71,7 +72,7 @@ impl World {
         Ok(())
     }
 
-    /// Migrates a batch of keys, if it is their turn.
+    /// Migrates a batch of keys, if that is the next step.
     pub(super) fn move_keys(&mut self) {
         if let Some(moving) = self.moving.clone() {
             let is_up = self.servers[moving.from].up && self.servers[moving.to].up;
@@ -81,7 +82,7 @@ impl World {
         }
     }
 
-    /// Tells the target or the source that the slot has moved, if it is empty.
+    /// Tells the target or the source of the new owner, if no key is left at the source.
     pub(super) fn finish_move(&mut self) -> Result<(), Error> {
         if self.next_step() == Some(Step::Keys) && !self.has_keys_left() {
             self.step_move()?;
@@ -92,7 +93,7 @@ impl World {
         }
     }
 
-    /// Returns the next step of the move, if both of its ends are up.
+    /// Returns the next step of the move, if source and target are up.
     fn next_step(&self) -> Option<Step> {
         let moving = self.moving.as_ref()?;
         let is_up = self.servers[moving.from].up && self.servers[moving.to].up;
@@ -104,13 +105,13 @@ impl World {
         moving.is_some_and(|moving| !self.data.in_slot(moving.from, moving.slot, 1).is_empty())
     }
 
-    /// Migrates a batch of keys and returns how many there were.
+    /// Migrates a batch of keys, and returns the number of keys.
     fn migrate(&mut self, moving: &Moving) -> usize {
         let keys = self.data.in_slot(moving.from, moving.slot, self.batch);
         for key in &keys {
             self.data
                 .migrate(moving.from, moving.to, self.keys.entry(*key));
-            // `MIGRATE` fails with BUSYKEY where the target has the key already.
+            // `MIGRATE` fails with BUSYKEY if the target already has the key.
             self.check_only_copy(*key);
         }
         self.counts.migrated += keys.len() as u64;
@@ -129,7 +130,7 @@ impl World {
             }
             Step::Source => {
                 self.give(from, slot, to)?;
-                // A server drops the keys of a slot that is another's. There are none, unless a
+                // A server drops the keys of a slot that it does not own. There are none, unless a
                 // mistake left them.
                 self.data.drop_slot(from, slot);
                 Ok(())
@@ -158,7 +159,7 @@ impl World {
         server.view_mut().mark(slot, &id, mark).map(|_| ())
     }
 
-    /// `SETSLOT NODE` at one server.
+    /// Assigns the slot at one server, as `SETSLOT NODE` does.
     fn give(&mut self, server: usize, slot: u32, owner: usize) -> Result<(), Error> {
         let owner = self.servers[owner].id().to_owned();
         let server = &mut self.servers[server];
@@ -168,8 +169,8 @@ impl World {
         Ok(())
     }
 
-    /// Lets the target raise its epoch without a vote and tell the others. The higher epoch is
-    /// what makes them believe it, in whichever order they hear of the slot.
+    /// Raises the epoch of the target without a vote, and sends its claim to the others. The higher
+    /// epoch makes them accept the claim, in any order of messages.
     fn claim_slot(&mut self, moving: &Moving) -> Result<(), Error> {
         if !self.gossips {
             return Ok(());
@@ -178,16 +179,16 @@ impl World {
         let id = target.id().to_owned();
         target.view_mut().bump(&id)?;
         let claim = target.claim()?;
-        // The source hears it late as well: it is told by a command, and may crash before.
+        // The source hears the claim late too: a command tells it, and it may crash before.
         self.tell(&claim, |world, i| {
             let server = &world.servers[i];
             i != source && (server.is_primary() || server.primary() == Some(&*id))
         })
     }
 
-    /// Opens a move again that a failover interrupted: replicas do not know the marks of their
-    /// primary.
-    pub(super) fn reopen(&mut self, dead: usize, heir: usize) -> Result<(), Error> {
+    /// Reopens a move that a failover interrupted, with the successor in place of the dead server.
+    /// Replicas do not know the marks of their primary.
+    pub(super) fn reopen(&mut self, dead: usize, successor: usize) -> Result<(), Error> {
         let Some(mut moving) = self.moving.take() else {
             return Ok(());
         };
@@ -197,7 +198,7 @@ impl World {
         }
         for end in [&mut moving.from, &mut moving.to] {
             if *end == dead {
-                *end = heir;
+                *end = successor;
                 self.counts.reopened += 1;
             }
         }
@@ -208,12 +209,12 @@ impl World {
                 .steps
                 .retain(|step| !matches!(step, Step::Importing | Step::Migrating));
             self.moving = Some(moving);
-        } else if moving.to == heir {
+        } else if moving.to == successor {
             self.mark_migrating(&moving)?;
             self.moving = Some(moving);
         }
-        // Else the source died that had not been told. Its heir heard of the slot before it stood
-        // for election.
+        // Otherwise the source died before a command told it of the new owner. Its successor heard
+        // of it before the election.
         Ok(())
     }
 }

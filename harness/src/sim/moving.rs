@@ -25,15 +25,17 @@ pub enum Mistake {
 /// One command of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
+    /// `SETSLOT IMPORTING` at the target.
     Importing,
+    /// `SETSLOT MIGRATING` at the source.
     Migrating,
-    /// `MIGRATE`, until nothing is left.
+    /// `MIGRATE`, until no key is left.
     Keys,
     /// `SETSLOT NODE` at the target, which raises its epoch and tells the others.
     Target,
     /// `SETSLOT NODE` at the source.
     Source,
-    /// `SETSLOT NODE` at one half of the other servers. Only without gossip.
+    /// `SETSLOT NODE` at half of the other servers, half 0 or 1. Only without gossip.
     Others(usize),
 }
 
@@ -43,14 +45,14 @@ pub(super) struct Moving {
     pub(super) slot: u32,
     pub(super) from: usize,
     pub(super) to: usize,
-    /// What is left to do.
+    /// The steps that are left.
     pub(super) steps: VecDeque<Step>,
 }
 
-/// Returns the steps of a move in the order that keeps the laws, or with a mistake in it.
+/// Returns the steps of a move in the order that keeps the laws, or with a mistake.
 pub(super) fn steps(gossips: bool, mistake: Option<Mistake>) -> VecDeque<Step> {
-    // The target imports before the source sends anybody there, and owns the slot before the
-    // source lets go: at each moment one of them serves a key.
+    // The target imports before the source sends clients there, and owns the slot before the
+    // source gives it up: at each moment exactly one of them serves a key.
     let mut steps = vec![
         Step::Importing,
         Step::Migrating,

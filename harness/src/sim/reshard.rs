@@ -1,4 +1,4 @@
-//! A whole resharding, among clients whose maps are stale.
+//! A whole resharding, with clients that have stale maps.
 
 use std::format;
 use std::string::String;
@@ -16,12 +16,12 @@ use super::laws::Laws;
 use super::moving::Mistake;
 use super::world::{World, address};
 
-/// How often clients send at least when all is moved: their maps are stale still.
+/// The minimum number of sends after the last move.
 const TAIL: u32 = 10_000;
-/// Keys of a slot on the move that are looked at after each command.
+/// The number of keys of the moving slot that are checked after each command.
 const PROBES: usize = 4;
 
-/// What clients do while slots move, and how they are moved.
+/// The settings of a simulated resharding and its clients.
 ///
 /// ```
 /// use hashroute_harness::sim::Workload;
@@ -32,21 +32,21 @@ const PROBES: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Workload {
-    /// The number of keys. Half of them have no tag, the others share one in pairs. Nine of ten
-    /// are there at the start. 100,000 by default.
+    /// The number of keys. Half of them have no tag, the others share a tag in pairs. Nine of ten
+    /// keys have a value at the start. 100,000 by default.
     pub keys: u32,
-    /// The number of clients, each with a map of its own. 8 by default, and at least 1.
+    /// The number of clients, each with its own slot map. 8 by default, and at least 1.
     pub clients: u32,
-    /// How often clients send for each command of the resharding. 8 by default.
+    /// The number of client sends for each command of the resharding. 8 by default.
     pub pace: u32,
-    /// The number of redirections after which a client asks a server for its table. `None`, the
-    /// default, is never.
+    /// The number of errors after which a client reloads its map from a random server. Every error
+    /// reply counts, `TRYAGAIN` and `CLUSTERDOWN` too. `None`, the default, is never.
     pub refresh: Option<u32>,
-    /// Keys in one `MIGRATE`. 1 by default, which is also the least.
+    /// The number of keys in one `MIGRATE`. 1 by default, and at least 1.
     pub batch: u32,
-    /// Decides the order of all that clients do. 1 by default.
+    /// The seed of the client commands and their order. 1 by default.
     pub seed: u64,
-    /// What is done wrong. Nothing by default.
+    /// The mistake that every move makes. `None` by default.
     pub mistake: Option<Mistake>,
 }
 
@@ -74,7 +74,7 @@ builder! { Workload:
     with_mistake(mistake: Option<Mistake>),
 }
 
-/// How a resharding went.
+/// The result of a simulated resharding.
 ///
 /// ```
 /// # use hashroute_harness::sim::Resharding;
@@ -83,27 +83,26 @@ builder! { Workload:
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Resharding {
-    /// What clients did and met, and the keys that were migrated.
+    /// Counts of commands, replies and migrated keys.
     pub counts: Counts,
-    /// Commands of the resharding.
+    /// The number of commands of the resharding.
     pub steps: u64,
-    /// Clients whose maps name a wrong owner at the end.
+    /// The number of clients with a wrong slot owner in their map at the end.
     pub stale_maps: u64,
-    /// How the laws fared.
+    /// The results of the law checks.
     pub laws: Laws,
 }
 
-/// Carries out a plan, command by command, among the clients of a workload; one command in two is
-/// for the slot that is on the move just then.
+/// Applies a plan, command by command, while clients send commands. Half of the client commands use
+/// the moving slot. O(steps x (pace + 12) + servers x slots).
 ///
-/// Nobody dies here and an operator tells each server of each move, as `redis-cli` does, so there
-/// is no gossip, and replicas, which would only copy, are left out. All nodes work, whatever the
-/// table says of them. O(steps x (pace + 12) + servers x slots).
+/// No server fails. An operator tells each server of each move, as `redis-cli` does, so there is no
+/// gossip. Replicas are left out. Failure flags of the table are ignored.
 ///
 /// # Errors
 ///
-/// As [`World::new`], for the primaries of `table`; as [`SlotPlan::apply`], for a plan that was
-/// made for another table.
+/// Returns the errors of [`World::new`] for the primaries of `table`, and those of
+/// [`SlotPlan::apply`] for a plan that was made for another table.
 ///
 /// ```
 /// use hashroute::redis::{ClusterNode, Goal, SlotPlan, SlotRule, Table};
@@ -138,7 +137,7 @@ pub fn reshard(table: &Table, plan: &SlotPlan, workload: &Workload) -> Result<Re
     })
 }
 
-/// Returns a table of the primaries alone.
+/// Returns the table without replicas.
 fn primaries(table: &Table) -> Result<Table, Error> {
     let nodes = table.nodes().iter();
     let primaries = nodes.filter(|node| node.role() == Role::Primary);
@@ -154,7 +153,7 @@ fn primaries(table: &Table) -> Result<Table, Error> {
     Ok(alone)
 }
 
-/// Writes nine of ten keys; clients write the rest.
+/// Writes nine of ten keys. Clients may write the others.
 fn fill(world: &mut World, table: &Table) -> Result<(), Error> {
     for key in world.keys.numbers().filter(|key| key % 10 != 9) {
         if let Some(owner) = table.owner(world.keys.slot(key)) {
@@ -164,15 +163,16 @@ fn fill(world: &mut World, table: &Table) -> Result<(), Error> {
     Ok(())
 }
 
+/// A resharding under way.
 struct Run<'r> {
     world: World,
     workload: &'r Workload,
     random: Pcg64Mcg,
-    /// Those that have not begun.
+    /// The moves that have not begun, in reverse order.
     moves: Vec<Move<'r>>,
-    /// The slot that moves, from, to: until the next begins to move.
+    /// The slot, source and target of the current or last move.
     focus: Option<(u32, usize, usize)>,
-    /// Who is probed next beside the ends of the move.
+    /// The last server that was probed besides source and target.
     other: usize,
     steps: u64,
 }
@@ -201,7 +201,7 @@ impl<'r> Run<'r> {
         })
     }
 
-    /// Makes the next step of the resharding; false when there is none.
+    /// Makes the next step of the resharding. Returns false if there is none.
     fn step(&mut self) -> Result<bool, Error> {
         if self.world.moving.is_none() && !self.next_move()? {
             return Ok(false);
@@ -212,7 +212,7 @@ impl<'r> Run<'r> {
     }
 
     fn next_move(&mut self) -> Result<bool, Error> {
-        // Slots of nobody need no move, but `World::new` takes no table with such.
+        // A move without a source cannot occur: `World::new` rejects slots without an owner.
         let Some((next, from)) = self.moves.pop().and_then(|next| Some((next, next.from?))) else {
             self.focus = None;
             return Ok(false);
@@ -223,8 +223,8 @@ impl<'r> Run<'r> {
         Ok(true)
     }
 
-    /// Checks where writes of some keys of the slot end. The servers that are not ends of the move
-    /// own nothing of the slot and have no marks, so one of them in turn is enough.
+    /// Checks that writes of some keys of the moving slot end at one server. Servers other than
+    /// source and target do not own the slot and have no marks, so one of them in turn is enough.
     fn probe(&mut self) -> Result<(), Error> {
         let Some((slot, from, to)) = self.focus else {
             return Ok(());
@@ -247,7 +247,7 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    /// Lets clients send some more commands, then end those that are under way.
+    /// Lets clients send more commands, then end those under way.
     fn settle(&mut self) -> Result<(), Error> {
         let more = self.workload.clients.saturating_mul(self.workload.pace);
         for _ in 0..TAIL.max(more) {
@@ -255,7 +255,7 @@ impl<'r> Run<'r> {
             let client = self.random.random_range(0..self.world.clients.len());
             self.turn(client, None, true)?;
         }
-        // Every call ends, since a client's patience does.
+        // Every call ends, since a client's patience is finite.
         while self.world.clients.iter().any(Client::is_busy) {
             self.world.now += 1;
             for client in 0..self.world.clients.len() {
@@ -265,7 +265,7 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    /// Lets a client send once, unless it waits: what is under way, or something new.
+    /// Lets a client send once, unless it waits. An idle client begins a new command if `begins`.
     fn turn(&mut self, client: usize, near: Option<u32>, begins: bool) -> Result<(), Error> {
         let state = &self.world.clients[client];
         if state.is_waiting(self.world.now) || !state.is_busy() && !begins {
@@ -276,20 +276,16 @@ impl<'r> Run<'r> {
             self.world.begin(client, operation, &keys)?;
         }
         self.world.send(client)?;
-        let redirected = self.world.clients[client].redirected();
-        if self
-            .workload
-            .refresh
-            .is_some_and(|after| redirected >= after)
-        {
-            // Whom it asks may not have heard of the last moves either.
+        let errors = self.world.clients[client].errors();
+        if self.workload.refresh.is_some_and(|after| errors >= after) {
+            // The server may not know of the last moves either.
             let server = self.random.random_range(0..self.world.servers());
             self.world.refresh(client, server)?;
         }
         Ok(())
     }
 
-    /// Draws a command, for a key of the slot if it has any.
+    /// Draws a command, for a key of the slot `near` if it has keys.
     fn command(&mut self, near: Option<u32>) -> (Operation, Vec<u32>) {
         let random = &mut self.random;
         let near = near.map_or(&[][..], |slot| self.world.keys.in_slot(slot));
@@ -317,7 +313,7 @@ impl<'r> Run<'r> {
     }
 }
 
-/// The first of the keys that share a tag in pairs; half of the keys have none.
+/// Returns the first key with a tag. About half of the keys, before it, have none.
 const fn first_tagged(keys: u32) -> u32 {
     keys / 4 * 2
 }
@@ -330,7 +326,7 @@ fn name(key: u32, keys: u32) -> String {
     }
 }
 
-/// Returns the key under the same tag, if it has one.
+/// Returns the other key with the same tag, if there is one.
 fn partner(key: u32, keys: u32) -> Option<u32> {
     let first = first_tagged(keys);
     let partner = (key.checked_sub(first)? ^ 1) + first;

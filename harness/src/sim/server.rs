@@ -1,4 +1,4 @@
-//! One server: what it believes, and whether it runs.
+//! One server: its table, and whether it runs.
 
 use std::borrow::ToOwned;
 use std::string::String;
@@ -6,18 +6,19 @@ use std::string::String;
 use hashroute::Error;
 use hashroute::redis::{Claim, CoverageRule, Flags, Health, Heard, Role, Table};
 
+/// A server with its own table.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
     id: String,
-    /// What it was told, which is not always so.
+    /// The table that this server believes.
     view: Table,
     pub(super) up: bool,
-    /// Whether it believes that some server has failed.
+    /// Whether this server believes that a node failed.
     sees_failed: bool,
 }
 
 impl Server {
-    /// Builds a server that knows `table`, and which node of it is itself.
+    /// Builds a server that knows `table`, in which it is the node `id`.
     pub(super) fn new(table: &Table, id: &str) -> Result<Self, Error> {
         let mut server = Self {
             id: id.to_owned(),
@@ -40,24 +41,24 @@ impl Server {
         &self.view
     }
 
-    /// Gives its view to those who change epochs, marks and owners. Flags change by
-    /// [`flag`](Self::flag) alone.
+    /// Returns the table, to change epochs, marks and owners. Use [`flag`](Self::flag) to change
+    /// flags, since it also updates `sees_failed`.
     pub(super) fn view_mut(&mut self) -> &mut Table {
         &mut self.view
     }
 
-    /// Returns whether it is a primary that runs, by its own view.
+    /// Returns whether the server runs and is a primary in its own table.
     pub(super) fn is_primary(&self) -> bool {
         let node = self.view.node(&self.id);
         self.up && node.is_some_and(|node| node.role() == Role::Primary)
     }
 
-    /// Returns the primary that it copies, by its own view.
+    /// Returns the primary that the server copies, by its own table.
     pub(super) fn primary(&self) -> Option<&str> {
         self.view.node(&self.id)?.primary()
     }
 
-    /// Returns whether it owns a slot, by its own view.
+    /// Returns whether the server owns a slot in its own table.
     pub(super) fn owns(&self, slot: u32) -> bool {
         let owner = self.view.owner(slot);
         owner.is_some_and(|owner| owner.id() == self.id)
@@ -71,7 +72,7 @@ impl Server {
         self.view.hear(claim)
     }
 
-    /// Notes that a node has failed, or that it works.
+    /// Records that a node failed, or that it works.
     pub(super) fn flag(&mut self, id: &str, failed: bool) -> Result<(), Error> {
         if let Some(node) = self.view.node(id).cloned() {
             let flags = node.flags().with_failed(failed);
@@ -84,8 +85,8 @@ impl Server {
 
     /// Returns whether the cluster is up, as this server sees it.
     pub(super) fn health(&self) -> Health {
-        // Every slot has an owner all the time, so only a failed node can make a difference. To
-        // look at each slot for each command would be most of a run's time.
+        // Every slot always has an owner, so only a failed node can bring the cluster down.
+        // A look at every slot for every command would take most of the time of a run.
         if self.sees_failed {
             self.view.health(CoverageRule::default())
         } else {

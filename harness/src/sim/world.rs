@@ -1,4 +1,4 @@
-//! The world: servers, keys, messages on the way, clients.
+//! The world: servers, keys, messages and clients.
 
 use std::collections::BTreeMap;
 use std::format;
@@ -19,8 +19,8 @@ use super::server::Server;
 
 /// A cluster in memory, with its clients.
 ///
-/// Build one from a table and keys, let [events](super::Event) happen, and look at the
-/// [laws](Self::laws). The same events give the same world.
+/// Build it from a table and keys, apply events with [`happen`](Self::happen), and read the
+/// [laws](Self::laws). Equal events give equal worlds.
 ///
 /// ```
 /// use hashroute::redis::{ClusterNode, SlotRule, Table};
@@ -44,38 +44,35 @@ pub struct World {
     pub(super) by_address: BTreeMap<Address, usize>,
     pub(super) keys: KeySet,
     pub(super) data: Data,
-    /// Claims on their way, each with the server that it is for.
+    /// Claims on their way, each with its receiver.
     pub(super) inbox: Vec<(usize, Claim)>,
     pub(super) moving: Option<Moving>,
     pub(super) clients: Vec<Client>,
-    /// Moments so far.
+    /// The time, in steps since the start.
     pub(super) now: u64,
-    /// Whether servers learn of a move from each other, or each by a command.
+    /// Whether servers learn of a move from each other. Otherwise a command tells each of them.
     pub(super) gossips: bool,
     pub(super) mistake: Option<Mistake>,
-    /// Keys in one `MIGRATE`.
+    /// The number of keys in one `MIGRATE`.
     pub(super) batch: usize,
     pub(super) laws: Laws,
     pub(super) counts: Counts,
 }
 
-/// Building.
 impl World {
-    /// The most servers: each has a whole table of its own.
-    ///
-    /// ```
-    /// assert_eq!(hashroute_harness::sim::World::MOST_SERVERS, 1000);
-    /// ```
+    /// The maximum number of servers. Each has its own table of all slots.
     pub const MOST_SERVERS: usize = 1000;
 
-    /// Builds a world with a server for every node of the table, primary or replica, in order of
-    /// id. All work and know the table; addresses are made of ids. No key has a value yet.
+    /// Builds a world with one server for every primary and replica of the table, in order of id.
     /// O(servers x slots + keys).
+    ///
+    /// All servers work and know the table. Their addresses are made from their ids. No key has a
+    /// value yet.
     ///
     /// # Errors
     ///
     /// [`Error::Parameter`] for more than [`MOST_SERVERS`](Self::MOST_SERVERS) nodes, and for a
-    /// table with slots that nobody owns or that are on the move.
+    /// table with slots that have no owner or that move.
     ///
     /// ```
     /// use hashroute::redis::{SlotRule, Table};
@@ -109,7 +106,7 @@ impl World {
         })
     }
 
-    /// Adds clients that know the addresses of the primaries, and no owner of any slot.
+    /// Adds clients that know the addresses of the primaries, but no slot owner.
     ///
     /// # Errors
     ///
@@ -125,7 +122,7 @@ impl World {
         Ok(self)
     }
 
-    /// Makes the same mistake in every move from now on.
+    /// Makes this mistake in every later move.
     ///
     /// ```
     /// use hashroute::redis::{ClusterNode, SlotRule, Table};
@@ -148,14 +145,13 @@ impl World {
     }
 }
 
-/// Looking.
 impl World {
-    /// Returns how the laws fared so far.
+    /// Returns the results of the law checks so far.
     pub const fn laws(&self) -> &Laws {
         &self.laws
     }
 
-    /// Returns what happened so far.
+    /// Returns the counts so far.
     pub const fn counts(&self) -> &Counts {
         &self.counts
     }
@@ -165,12 +161,12 @@ impl World {
         self.servers.len()
     }
 
-    /// Returns what a server believes, if there is such a server.
+    /// Returns the table that a server believes, or `None` for an unknown server.
     pub fn view(&self, server: usize) -> Option<&Table> {
         self.servers.get(server).map(Server::view)
     }
 
-    /// Returns what a server decides about a command with these keys.
+    /// Returns a server's decision about a command with these keys.
     pub(super) fn decide(
         &self,
         server: usize,
@@ -196,7 +192,8 @@ impl World {
     }
 }
 
-/// Returns the address of a server: whatever servers announce, ids are distinct.
+/// Returns the address of a server, made from its id. Ids are distinct; announced addresses may not
+/// be.
 pub(super) fn address(id: &str) -> Address {
     Address::new(id, 1)
 }
@@ -222,7 +219,7 @@ fn check(table: &Table) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the same table with all nodes at work, each at the address made of its id.
+/// Returns the table with all nodes working, each at the address made from its id.
 fn at_rest(table: &Table) -> Result<Table, Error> {
     let mut rest = table.clone();
     for node in table.nodes() {

@@ -5,7 +5,7 @@ use hashroute_harness::sim::Operation::Swap;
 
 use super::{Outcome, run};
 
-/// The claim that tells a replica of a slot that left its primary is older than the primary's next.
+/// A replica must hear that its primary lost slot 9 before the primary's epoch rises with slot 2.
 #[test]
 fn a_replica_hears_of_a_move_before_its_primary_takes_another_slot() -> Outcome {
     let world = run(&[

@@ -1,4 +1,4 @@
-//! Anything in any order.
+//! Random events in random order.
 
 use core::cell::RefCell;
 
@@ -18,14 +18,14 @@ fn server() -> impl Strategy<Value = usize> {
     0..2 * PRIMARIES
 }
 
-/// A command with one key, which the client sees through.
+/// Draws a command with one key, which the client sends until it ends.
 fn request(operation: Operation) -> Drawn {
     let keys = (client(), 0..KEYS);
     keys.prop_map(move |(client, key)| Event::Request(client, operation, vec![number(key)]))
         .boxed()
 }
 
-/// Two of the three keys that share a tag.
+/// Draws a read of two of the three keys that share a tag.
 fn read_two() -> Drawn {
     let keys = (client(), 0..KEYS / 3, 0..3_usize);
     keys.prop_map(|(client, tag, key)| {
@@ -35,7 +35,7 @@ fn read_two() -> Drawn {
     .boxed()
 }
 
-/// Clients see each command through, and moves make two steps at once.
+/// Draws an event. Clients send each command until it ends, and a move makes two steps at once.
 fn whole() -> Drawn {
     prop_oneof![
         8 => request(Operation::Swap),
@@ -54,7 +54,7 @@ fn whole() -> Drawn {
     .boxed()
 }
 
-/// A command that the client begins.
+/// Draws a command that the client begins.
 fn start() -> Drawn {
     let operation = prop_oneof![
         Just(Operation::Read),
@@ -71,8 +71,8 @@ fn start() -> Drawn {
     .boxed()
 }
 
-/// A move or a failure comes between any two sends of a command, and a crash between any two steps
-/// of a move.
+/// Draws an event. A move or a failure may come between two sends of a command, and a crash between
+/// two steps of a move.
 fn stepwise() -> Drawn {
     prop_oneof![
         6 => start(),
@@ -93,7 +93,7 @@ fn number(key: usize) -> u32 {
     u32::try_from(key).unwrap_or(u32::MAX)
 }
 
-/// Draws histories, and checks that together they went wherever a simulator should go.
+/// Draws and runs histories, and checks that together they reach every one of [`PLACES`].
 fn hold(event: Drawn, length: usize) -> Outcome {
     let seen = RefCell::new(Vec::new());
     let config = Config {
@@ -132,11 +132,11 @@ const PLACES: [(&str, Count); 10] = [
 ];
 
 #[test]
-fn one_writer_no_lost_key_and_every_client_arrives() -> Outcome {
+fn the_laws_hold_after_each_whole_command() -> Outcome {
     hold(whole(), 150)
 }
 
 #[test]
-fn the_same_whatever_comes_between_two_sends_or_two_steps() -> Outcome {
+fn the_laws_hold_between_any_two_sends_or_steps() -> Outcome {
     hold(stepwise(), 300)
 }

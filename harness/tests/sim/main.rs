@@ -1,14 +1,14 @@
-//! Redis Cluster's decisions put together, in the simulator: moves, failovers, gossip that comes
-//! late, clients whose maps are stale, and the laws that hold all the way.
+//! Tests of the simulator of Redis Cluster: moves, failovers, late gossip, clients with stale maps,
+//! and the laws that hold at every moment.
 //!
-//! | subject | where |
+//! | subject | module |
 //! |---|---|
-//! | anything in any order | `histories` |
+//! | random events in random order | `histories` |
 //! | cases that once failed | `cases` |
-//! | that each law catches who breaks it | `mistakes` |
-//! | a whole plan among clients | `reshardings` |
+//! | mistakes that break each law | `mistakes` |
+//! | a whole plan with clients | `reshardings` |
 //!
-//! Histories are drawn with a fixed seed. `PROPTEST_CASES` sets their number, times 4.
+//! Histories are drawn with a fixed seed. Their number is `PROPTEST_CASES` / 4.
 
 mod cases;
 mod histories;
@@ -25,7 +25,7 @@ const PRIMARIES: usize = 4;
 const CLIENTS: usize = 3;
 const KEYS: usize = 18;
 
-/// Four primaries with three slots each, and a replica for each of them. Servers 0 to 3 are the
+/// Builds a table of four primaries with three slots and one replica each. Servers 0 to 3 are the
 /// primaries, 4 to 7 their replicas.
 fn table() -> Result<Table, Error> {
     let primaries = (0..PRIMARIES).map(|i| {
@@ -45,20 +45,20 @@ fn table() -> Result<Table, Error> {
     Ok(table)
 }
 
-/// Three keys share a tag, so that commands with two keys are possible.
+/// Builds a world in which three keys share a tag, so that commands with two keys are possible.
 fn world() -> Result<World, Error> {
     let keys = (0..KEYS).map(|key| format!("{{{}}}:{}", key / 3, key % 3));
     World::new(&table()?, keys)?.with_clients(CLIENTS)
 }
 
-/// Panics with the laws that were broken.
+/// Panics if a law was broken.
 fn assert_lawful(world: &World) {
     let broken: Vec<_> = world.laws().broken().collect();
     assert!(broken.is_empty(), "{broken:?}");
 }
 
-/// Lets all this happen to a new world, which keeps the laws after each event and when all is
-/// quiet.
+/// Applies events to a new world, and checks the laws after each event and when the cluster is at
+/// rest.
 fn run(events: &[Event]) -> Result<World, Error> {
     let mut world = world()?;
     for event in events {

@@ -1,5 +1,5 @@
-//! Each law catches who breaks it: moves done wrongly, and histories that the simulator must not
-//! take for good ones.
+//! Mistakes that break each law, and histories that the simulator must not accept or reject
+//! wrongly.
 
 use hashroute_harness::sim::Event::{Begin, Crash, Finish, MoveKeys, Request, Step};
 use hashroute_harness::sim::Operation::{Read, Swap};
@@ -7,7 +7,7 @@ use hashroute_harness::sim::{Laws, Mistake};
 
 use super::{Event, Outcome, world};
 
-/// The names of the fields of the laws that these events break.
+/// Returns the field names of the laws that these events break.
 fn broken_by(mistake: Mistake, events: &[Event]) -> Result<Vec<&'static str>, hashroute::Error> {
     let mut world = world()?.with_mistake(mistake);
     for event in events {
@@ -41,7 +41,7 @@ fn keys_that_are_left_are_lost() -> Outcome {
     let read = Request(1, Read, vec![6]);
     let events = [WRITE(), Begin(9, 2), Finish, Finish, read];
     let broken = broken_by(Mistake::KeysLeft, &events)?;
-    // From the moment when the target owns the slot, both ends serve the key.
+    // Once the target owns the slot, both source and target serve the key.
     assert_eq!(broken, ["one_server", "last_write", "all_there"]);
     Ok(())
 }
@@ -62,7 +62,7 @@ fn a_source_that_lets_go_first_sends_clients_in_circles() -> Outcome {
     Ok(())
 }
 
-/// The laws of the end are for the end.
+/// The two laws of the end do not hold during a move.
 #[test]
 fn a_move_under_way_is_no_end() -> Outcome {
     let mut world = world()?;
@@ -74,7 +74,7 @@ fn a_move_under_way_is_no_end() -> Outcome {
     Ok(())
 }
 
-/// While the owner is down a write may end nowhere, which is no breach.
+/// While the owner is down, a write may end at no server.
 #[test]
 fn a_dead_owner_is_no_breach() -> Outcome {
     let mut world = world()?;

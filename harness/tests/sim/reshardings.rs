@@ -1,11 +1,11 @@
-//! A whole plan, among clients.
+//! A whole plan, with clients.
 
 use hashroute::redis::{ClusterNode, Goal, SlotPlan, Table};
 use hashroute_harness::sim::{Mistake, Resharding, Workload, reshard};
 
 use super::{Outcome, table};
 
-/// Each primary of four gives slots to a fifth.
+/// Plans a fifth primary, to which the other four give slots.
 fn planned() -> Result<(Table, SlotPlan), hashroute::Error> {
     let mut table = table()?;
     table.add(ClusterNode::new("p4")?)?;

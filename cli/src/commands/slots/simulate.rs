@@ -1,4 +1,4 @@
-//! `slots simulate`: a whole resharding in memory.
+//! `slots simulate`: simulates a resharding in memory.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::output::{Cell, Column, Report, Table as Lines};
 use crate::progress::Progress;
 use crate::units;
 
-/// Simulate a plan in memory, with clients whose slot maps are stale
+/// Simulate a plan in memory, with clients that have stale slot maps
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SimulateCommand {
@@ -52,7 +52,7 @@ struct WorldArgs {
     /// The number of client commands per command of the resharding
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pace: u32,
-    /// The number of redirections after which a client reloads its map [default: never]
+    /// The number of errors after which a client reloads its map [default: never]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     refresh: Option<u32>,
     /// The number of keys in one MIGRATE
@@ -76,7 +76,7 @@ enum Mistake {
     SourceFirst,
 }
 
-/// Up to so many sends a command has a row of its own.
+/// Numbers of sends up to this one have their own row.
 const ROWS: u32 = 8;
 
 pub(crate) fn run(args: &SimulateCommand) -> Result<(), Failure> {
@@ -156,7 +156,7 @@ fn workload(args: &WorldArgs) -> Workload {
         .with_mistake(mistake)
 }
 
-/// The cluster that `redis-cli --cluster create` makes of three.
+/// Builds the cluster that `redis-cli --cluster create` makes of three nodes.
 fn three() -> Result<Table, Failure> {
     let mut table = Table::new(SlotRule::REDIS);
     for (id, range) in [
@@ -206,7 +206,7 @@ fn summary(
     outcome: &Resharding,
 ) -> String {
     format!(
-        "{} moved among {} primaries by {}; {} migrated of {}. {} sent {} commands, {} times in all; {} of them have a stale map still.",
+        "{} moved among {} primaries by {}; {} migrated of {}. {} sent {} commands, {} times in all; {} still {} a stale map.",
         units::counted(plan.len() as u64, "slot"),
         units::count(primaries(wanted) as u64),
         units::counted(outcome.steps, "command"),
@@ -215,7 +215,12 @@ fn summary(
         units::counted(args.world.clients.into(), "client"),
         units::count(outcome.counts.commands()),
         units::count(outcome.counts.sends),
-        units::count(outcome.stale_maps),
+        units::counted(outcome.stale_maps, "client"),
+        if outcome.stale_maps == 1 {
+            "has"
+        } else {
+            "have"
+        },
     )
 }
 
