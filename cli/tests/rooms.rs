@@ -35,6 +35,11 @@ fn every_file_of_the_source_is_in_a_room() {
 }
 
 #[test]
+fn files_of_a_room_have_no_circle() {
+    HOUSE.files_have_no_circle();
+}
+
+#[test]
 fn no_command_names_another() {
     let commands = Path::new(HOUSE.source).join("commands");
     let mut checked = 0;

@@ -3,6 +3,7 @@
 //! A room is a file or a folder of `src`. Arrows run down only: what a file names from another room
 //! stands on a lower floor, so there is no circle between rooms.
 
+use core::iter;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -168,11 +169,133 @@ impl House<'_> {
         assert_eq!(closed, known.collect());
     }
 
+    /// Panics where a path by `super` leaves its room: only `crate::` may.
+    pub fn super_stays_inside(&self) {
+        for file in self.modules() {
+            let inside = file.paths().iter().all(Option::is_some);
+            assert!(inside, "{}", file.inside.display());
+        }
+    }
+
+    /// Panics where files of a room name each other in a circle.
+    pub fn files_have_no_circle(&self) {
+        let files = self.modules();
+        let modules: BTreeSet<_> = files.iter().map(|file| file.path.clone()).collect();
+        let arrow = |from: &Module, path: Vec<String>| {
+            // A name that is no file is one of the file above it.
+            let prefixes = (0..=path.len()).rev().map(|len| path[..len].to_vec());
+            let to = prefixes.into_iter().find(|path| modules.contains(path))?;
+            (to != from.path && !to.is_empty()).then_some(to)
+        };
+        let mut arrows: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for file in &files {
+            let to = file.paths().into_iter().flatten();
+            let to = to.filter_map(|path| arrow(file, path));
+            // What a mod.rs re-exports it names, too.
+            let below = modules
+                .iter()
+                .filter(|module| file.is_list() && module.len() == file.path.len() + 1)
+                .filter(|module| module.starts_with(&file.path));
+            arrows.insert(file.path.clone(), to.chain(below.cloned()).collect());
+        }
+        let count: usize = arrows.values().map(BTreeSet::len).sum();
+        assert!(count > files.len(), "the arrows were not found: {count}");
+        // Files without arrows are at the bottom; take them away until no file is left.
+        while !arrows.is_empty() {
+            let bottom = |to: &BTreeSet<_>| !to.iter().any(|to| arrows.contains_key(to));
+            let (down, rest): (Vec<_>, Vec<_>) = arrows.iter().partition(|(_, to)| bottom(to));
+            assert!(!down.is_empty(), "a circle among {rest:#?}");
+            arrows = rest
+                .into_iter()
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect();
+        }
+    }
+
+    /// The files of all rooms, each without comments and unit tests.
+    fn modules(&self) -> Vec<Module> {
+        let files = self.files().into_iter().map(|file| {
+            let inside = file.strip_prefix(self.source).expect("a file of src");
+            let path = inside.with_extension("");
+            let path = if path.ends_with("mod") {
+                path.parent().expect("a room")
+            } else {
+                &path
+            };
+            let parts = path.iter().map(|part| part.to_string_lossy().into_owned());
+            Module {
+                inside: inside.to_path_buf(),
+                path: parts.collect(),
+                code: code(&file),
+            }
+        });
+        files
+            .filter(|file| file.path != ["lib"] && file.path != ["main"])
+            .collect()
+    }
+
     fn files(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         files(Path::new(self.source), &mut found);
         found
     }
+}
+
+/// A source file in a room.
+struct Module {
+    inside: PathBuf,
+    /// Its path, such as `["keys", "dump", "scan"]`.
+    path: Vec<String>,
+    code: String,
+}
+
+impl Module {
+    fn is_list(&self) -> bool {
+        self.inside.ends_with("mod.rs")
+    }
+
+    /// The modules and items of its own room that it names; `None` for one that leaves the room by
+    /// `super`.
+    fn paths(&self) -> Vec<Option<Vec<String>>> {
+        let mut found = Vec::new();
+        for (at, _) in self.code.match_indices("super::") {
+            if self.code[..at].ends_with("super::") {
+                continue;
+            }
+            let rest = self.code[at..].trim_start_matches("super::");
+            let up = (self.code.len() - at - rest.len()) / "super::".len();
+            let base = self.path.len().checked_sub(up).filter(|len| *len > 0);
+            let paths = paths(rest);
+            found.extend(paths.into_iter().map(|name| {
+                let base = self.path[..base?].iter().cloned();
+                Some(base.chain(name).collect())
+            }));
+        }
+        let own = format!("crate::{}::", self.path[0]);
+        for (at, _) in self.code.match_indices(&own) {
+            let room = iter::once(self.path[0].clone());
+            let paths = paths(&self.code[at + own.len()..]).into_iter();
+            found.extend(paths.map(|name| Some(room.clone().chain(name).collect())));
+        }
+        found
+    }
+}
+
+/// The paths that start here: one, or all of a group in braces.
+fn paths(rest: &str) -> Vec<Vec<String>> {
+    let path = |text: &str| -> Vec<String> {
+        let end = text.find(|c: char| !(c.is_alphanumeric() || "_:".contains(c)));
+        let path = &text[..end.unwrap_or(text.len())];
+        path.split("::")
+            .filter(|name| !name.is_empty())
+            .map(String::from)
+            .collect()
+    };
+    let Some(group) = rest.strip_prefix('{') else {
+        return vec![path(rest)];
+    };
+    let group = &group[..group.find(';').unwrap_or(group.len())];
+    group.split(',').map(|item| path(item.trim())).collect()
 }
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {

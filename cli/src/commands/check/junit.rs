@@ -6,7 +6,7 @@ use std::path::Path;
 use hashroute_harness::text::printable;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::Findings;
+use super::findings::Findings;
 use super::limits::Check;
 use super::report::shown;
 use crate::failure::Failure;

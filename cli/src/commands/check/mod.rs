@@ -3,6 +3,7 @@
 mod args;
 mod baseline;
 mod compare;
+mod findings;
 mod junit;
 mod limits;
 mod report;
@@ -14,36 +15,13 @@ use hashroute_harness::{Assignment, Balance, Keys, Measure};
 pub(super) use self::args::CheckArgs;
 use self::baseline::{Baseline, Fingerprint, SetUp};
 use self::compare::{Comparison, Now};
-use self::limits::{Check, Limit};
-use crate::app::keys::{Counted, Counting, Source};
+use self::findings::Findings;
+use self::limits::Limit;
+use crate::app::keys::{Counting, Source};
 use crate::app::nodes;
 use crate::app::strategy::Choice;
 use crate::failure::Failure;
 use crate::progress::Progress;
-
-/// The results of all sets of nodes.
-#[derive(Debug)]
-struct Findings {
-    balances: Vec<Balance>,
-    checks: Vec<Check>,
-    comparison: Option<Comparison>,
-    read: Counted,
-}
-
-impl Findings {
-    fn of(read: Counted, comparison: Option<Comparison>) -> Self {
-        Self {
-            balances: Vec::new(),
-            checks: Vec::new(),
-            comparison,
-            read,
-        }
-    }
-
-    fn failed(&self) -> usize {
-        self.checks.iter().filter(|check| !check.passed).count()
-    }
-}
 
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let limits = limits::limits(&args.limits);

@@ -3,8 +3,8 @@
 use hashroute_harness::DumpSource;
 use serde::Serialize;
 
-use super::Findings;
 use super::compare::{Comparison, Difference, FigureChange};
+use super::findings::Findings;
 use super::limits::Check;
 use crate::failure::Failure;
 use crate::output::{Cell, Fields, Report, Table};
