@@ -3,7 +3,6 @@
 use hashroute::Node;
 use hashroute_harness::{Assignment, Balance, Figures, Keys, Measure, Remap, remap};
 use serde::Serialize;
-use serde_json::Value;
 
 use super::args::CheckArgs;
 use super::baseline::{Baseline, Measured, SetUp};
@@ -147,7 +146,7 @@ fn differences(before: &Balance, now: &Balance) -> Result<Vec<FigureChange>, Fai
         let Some((_, before)) = before.into_iter().find(|(known, _)| *known == measure) else {
             continue;
         };
-        let (before, after) = (numbers(before)?, numbers(after)?);
+        let (before, after) = (numbers(before), numbers(after));
         for (figure, after) in after {
             let old = before.iter().find(|(name, _)| *name == figure);
             all.extend(old.map(|&(_, before)| FigureChange {
@@ -162,19 +161,35 @@ fn differences(before: &Balance, now: &Balance) -> Result<Vec<FigureChange>, Fai
     Ok(all)
 }
 
-/// Lists the figures by name, without noise; the shares of the largest nodes are `top_1`, `top_2`
-/// and so on.
-fn numbers(figures: &Figures) -> Result<Vec<(String, f64)>, Failure> {
-    let Value::Object(fields) = serde_json::to_value(figures)? else {
-        return Ok(Vec::new());
-    };
-    let plain = fields
-        .into_iter()
-        .filter(|(name, _)| !name.starts_with("noise_"));
-    let numbers = plain.filter_map(|(name, value)| Some((name, value.as_f64()?)));
-    let tops = figures
-        .top
-        .iter()
-        .map(|top| (format!("top_{}", top.n), top.share));
-    Ok(numbers.chain(tops).collect())
+/// A figure with its name in the JSON of `balance`; `None` if this balance has no such figure.
+type Figure = (&'static str, fn(&Figures) -> Option<f64>);
+
+/// The figures to compare, in the order of their names. What chance gives is not compared.
+const FIGURES: [Figure; 16] = [
+    ("chi2", |of| Some(of.chi2)),
+    ("cv", |of| Some(of.cv)),
+    ("df", |of| Some(of.df as f64)),
+    ("effective_keys", |of| Some(of.effective_keys)),
+    ("empty", |of| Some(of.empty as f64)),
+    ("keys_for_half", |of| Some(of.keys_for_half as f64)),
+    ("max", |of| Some(of.max)),
+    ("max_over_mean", |of| Some(of.max_over_mean)),
+    ("max_over_median", |of| of.max_over_median),
+    ("mean", |of| Some(of.mean)),
+    ("min", |of| Some(of.min)),
+    ("p95_over_mean", |of| Some(of.p95_over_mean)),
+    ("p_value", |of| Some(of.p_value)),
+    ("stddev", |of| Some(of.stddev)),
+    ("total", |of| Some(of.total as f64)),
+    ("used", |of| Some(of.used as f64)),
+];
+
+/// Lists the figures by name; the shares of the largest nodes are `top_1`, `top_2` and so on.
+fn numbers(figures: &Figures) -> Vec<(String, f64)> {
+    let read = |(name, value): &Figure| Some(((*name).to_owned(), value(figures)?));
+    let tops = figures.top.iter();
+    let tops = tops.map(|top| (format!("top_{}", top.n), top.share));
+    let numbers = FIGURES.iter().filter_map(read).chain(tops);
+    // JSON has no other numbers.
+    numbers.filter(|(_, value)| value.is_finite()).collect()
 }
