@@ -258,7 +258,7 @@ fn a_bad_line_is_reported_with_one_line_number() {
     let path = file("one-bad.jsonl", "\"a\"\n?\n").display().to_string();
     let output = run(&format!("balance --jsonl {path}"));
     let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("line 2: not JSON (expected value)"), "{told}");
+    assert!(told.contains("line 2: not JSON: expected"), "{told}");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use core::fmt;
 use std::io;
 
+use serde_json::error::Category;
+
 /// The most bytes of a line, or of a row of comma-separated values, that is read as a key. The
 /// limit bounds the memory that a bad file can take.
 pub(crate) const LONGEST: usize = 1 << 16;
@@ -63,9 +65,14 @@ impl From<io::Error> for InputError {
 /// Decides about a line that cannot be used: `Ok` skips it, an error ends the reading.
 pub(crate) type Bad<'a> = &'a mut dyn FnMut(InputError) -> Result<(), InputError>;
 
-/// Returns what is wrong with a JSON text, without the position that the parser appends: it counts
-/// from the start of the text, not of the file.
+/// Returns what is wrong with a JSON text: in plain words, or for a wrong field in those of the
+/// parser without the position, which counts from the start of the text, not of the file.
 pub(crate) fn reason(error: &serde_json::Error) -> String {
+    match error.classify() {
+        Category::Syntax => return "not JSON".into(),
+        Category::Eof => return "not JSON, it ends too early".into(),
+        Category::Data | Category::Io => {}
+    }
     let told = error.to_string();
     let reason = told.rsplit_once(" at line ");
     reason.map_or(told.clone(), |(reason, _)| reason.into())

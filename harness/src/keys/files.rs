@@ -240,7 +240,7 @@ fn json_key(line: &[u8]) -> Result<Vec<u8>, String> {
             hex.ok_or_else(|| format!("not a key: {EXPECTED}"))
         }
         Ok(_) => Err(format!("not a key: {EXPECTED}")),
-        Err(error) => Err(format!("not JSON ({}): {EXPECTED}", reason(&error))),
+        Err(error) => Err(format!("{}: {EXPECTED}", reason(&error))),
     }
 }
 
