@@ -50,13 +50,18 @@ pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
     let mut lines = Routes::new(&*router, &args.replicas, args.output.format);
     if args.key.is_empty() {
         Source::of(&args.keys)?.stream(&mut |keys| lines.write(keys))?;
-        return Ok(());
+    } else {
+        let mut keys = Keys::default();
+        args.key
+            .iter()
+            .for_each(|key| keys.push(key.as_encoded_bytes()));
+        lines.write(&keys)?;
     }
-    let mut keys = Keys::default();
-    args.key
-        .iter()
-        .for_each(|key| keys.push(key.as_encoded_bytes()));
-    lines.write(&keys)
+    if lines.unplaced > 0 && !args.output.quiet {
+        let why = choice.unplaced(lines.unplaced, router.nodes().weighted() > 0);
+        eprintln!("note: {}", why.trim_end_matches('.'));
+    }
+    Ok(())
 }
 
 /// Writes one line per key.
@@ -67,6 +72,8 @@ struct Routes<'a> {
     out: Out,
     /// Whether the header is written. It waits for the first keys, since reading them may fail.
     begun: bool,
+    /// The number of keys without a node.
+    unplaced: u64,
 }
 
 /// Standard output in one of the formats.
@@ -102,6 +109,7 @@ impl<'a> Routes<'a> {
                 Format::Markdown => Out::Markdown(output::stdout()),
             },
             begun: false,
+            unplaced: 0,
         }
     }
 
@@ -157,6 +165,7 @@ impl<'a> Routes<'a> {
     }
 
     fn write_line(&mut self, key: &[u8], list: &[NodeId]) -> Result<(), Failure> {
+        self.unplaced += u64::from(list.is_empty());
         let nodes = self.router.nodes();
         let names = list.iter().map(|&id| nodes.name(id).unwrap_or_default());
         let missing = core::iter::repeat_n("", self.width() - list.len());

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{file, json, stdout};
+use crate::{file, json, run, stdout};
 
 #[test]
 fn routes_are_lines_in_every_format() {
@@ -42,7 +42,7 @@ fn a_key_that_routes_nowhere_has_no_node() {
         "slots",
         "bounded",
     ] {
-        let line = format!("route --strategy {strategy} --nodes a=0,b=0 k");
+        let line = format!("route --quiet --strategy {strategy} --nodes a=0,b=0 k");
         assert_eq!(stdout(&line), "k\t\n");
         assert_eq!(stdout(&format!("{line} --replicas 2")), "k\t\n");
         assert_eq!(
@@ -54,8 +54,16 @@ fn a_key_that_routes_nowhere_has_no_node() {
 }
 
 #[test]
+fn keys_without_a_node_are_counted_in_a_note() {
+    let output = run("route --nodes a=0 k l");
+    let note = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{note}");
+    assert_eq!(note, "note: 2 keys without a node: no node has weight\n");
+}
+
+#[test]
 fn a_full_cluster_takes_no_more_keys() {
-    let line = "route --strategy bounded --set cap=1 --nodes a,b k1 k2 k3";
+    let line = "route --quiet --strategy bounded --set cap=1 --nodes a,b k1 k2 k3";
     for replicas in ["", "--replicas 2"] {
         let routes = stdout(&format!("{line} {replicas}"));
         let nodes: Vec<_> = routes
