@@ -4,7 +4,6 @@ use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt::Display;
 use core::str::FromStr;
 
 use crate::{Error, KeyHasher};
@@ -163,16 +162,19 @@ impl Params {
     /// assert!(Params::default().with("points", "many").get("points", 160_u32).is_err());
     /// # Ok::<(), hashroute::Error>(())
     /// ```
-    pub fn get<T: FromStr<Err: Display>>(&self, name: &str, default: T) -> Result<T, Error> {
+    pub fn get<T: FromStr>(&self, name: &str, default: T) -> Result<T, Error> {
         match self.values.iter().find(|(known, _)| known == name) {
             None => Ok(default),
-            Some((_, value)) => value.parse().map_err(|error: T::Err| {
-                let whole = if "0.5".parse::<T>().is_err() {
-                    "whole "
-                } else {
-                    ""
+            Some((_, value)) => value.parse().map_err(|_| {
+                let takes = |text: &str| text.parse::<T>().is_ok();
+                let most = ["18446744073709551615", "4294967295", "65535", "255"];
+                let most = most.into_iter().find(|most| takes(most));
+                let expected = match most {
+                    _ if takes("0.5") => "a number".into(),
+                    Some(most) if !takes("-1") => alloc::format!("a whole number from 0 to {most}"),
+                    _ => "a whole number".into(),
                 };
-                Error::parameter(name, value, alloc::format!("a {whole}number ({error})"))
+                Error::parameter(name, value, expected)
             }),
         }
     }
