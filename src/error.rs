@@ -14,7 +14,7 @@ use core::fmt;
 ///
 /// let error = Ring::new([Node::new("a"), Node::new("a")]).unwrap_err();
 /// assert_eq!(error, Error::DuplicateNode { name: "a".into() });
-/// assert_eq!(error.to_string(), "node \"a\" is already there: names are identities, give each node its own");
+/// assert_eq!(error.to_string(), "node \"a\" is already there: expected a different name for each node");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -142,12 +142,10 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::EmptyName => {
-                f.write_str("a node has no name: names are identities, give each node one")
-            }
+            Self::EmptyName => f.write_str("a node has no name: expected a name for each node"),
             Self::DuplicateNode { name } => write!(
                 f,
-                "node {name:?} is already there: names are identities, give each node its own"
+                "node {name:?} is already there: expected a different name for each node"
             ),
             Self::UnknownNode { name } => write!(f, "there is no node {name:?}"),
             Self::NotLast { name, last } => write!(

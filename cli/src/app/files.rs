@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use hashroute::{Router, Spec};
+use hashroute::{Error, Router, Spec, compat, strategy};
 
+use super::nearest;
 use crate::failure::{Asked, Failure};
 
 /// Reads the text of a file or of standard input (-).
@@ -48,5 +49,40 @@ pub(crate) fn read_spec(path: &Path, option: &str) -> Result<Spec, Failure> {
 /// Reads a spec and builds its router.
 pub(crate) fn read_router(path: &Path, option: &str) -> Result<(Spec, Box<dyn Router>), Failure> {
     let text = read(path, option, Spec::MAX_TEXT, "a spec in TOML or JSON")?;
-    Spec::read(&text).map_err(|error| Asked::file(option, path).refused(error))
+    Spec::read(&text).map_err(|error| {
+        let line = matches!(error, Error::Config { .. }).then(|| malformed(&text));
+        if let Some(line) = line.flatten() {
+            let wrong = format!(
+                "line {line}: not a spec: expected TOML or JSON as `hashroute spec write` prints it"
+            );
+            return Failure::file(option, path, wrong);
+        }
+        let hint = spec_hint(&error);
+        Asked::file(option, path).refused(error).with_hint(hint)
+    })
+}
+
+/// Returns the line where the text is neither TOML nor JSON; `None` if it is one of them.
+fn malformed(text: &str) -> Option<usize> {
+    if text.trim_start().starts_with('{') {
+        let read = serde_json::from_str::<serde_json::Value>(text);
+        return read.err().map(|error| error.line());
+    }
+    let error = toml::from_str::<toml::Table>(text).err()?;
+    let start = error.span().map_or(0, |span| span.start);
+    Some(text.get(..start)?.split('\n').count())
+}
+
+/// Suggests a name for a mistyped strategy, dialect or field.
+fn spec_hint(error: &Error) -> Option<String> {
+    match error {
+        Error::Parameter { name, value, .. } if &**name == "strategy" => {
+            nearest::hint(value, strategy::ALL.iter().map(|row| row.name))
+        }
+        Error::Parameter { name, value, .. } if &**name == "dialect" => {
+            nearest::hint(value, compat::ALL.iter().map(|row| row.name))
+        }
+        Error::Config { reason, .. } => nearest::field_hint(reason),
+        _ => None,
+    }
 }

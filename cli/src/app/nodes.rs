@@ -9,11 +9,14 @@ use hashroute::Node;
 use hashroute_harness::{InputError, Rows};
 use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::error::Category;
 
+use super::nearest;
 use crate::args::{NodeArgs, WEIGHTS, parse_node};
 use crate::failure::Failure;
 
 const DEFAULT_COUNT: u32 = 10;
+const EACH_NAMED: &str = "expected a name for each node";
 const COLUMNS: [&str; 4] = ["name", "weight", "zone", "rack"];
 
 /// Returns the nodes that the options ask for, in order; ten nodes by default.
@@ -53,10 +56,44 @@ fn from_list(list: &str) -> Result<Vec<Node>, Failure> {
 
 /// Reads the nodes of a file whose extension tells the format. Errors name `option`.
 pub(crate) fn from_file(path: &Path, option: &str) -> Result<Vec<Node>, Failure> {
-    parse_file(path).map_err(|wrong| Failure::file(option, path, wrong))
+    parse_file(path)
+        .map_err(|Wrong { told, hint }| Failure::file(option, path, told).with_hint(hint))
 }
 
-fn parse_file(path: &Path) -> Result<Vec<Node>, String> {
+/// What is wrong with a file, and what to try next.
+struct Wrong {
+    told: String,
+    hint: Option<String>,
+}
+
+impl Wrong {
+    /// Makes the error of a parser for a line.
+    fn line(line: usize, message: &str) -> Self {
+        let told = match message.rsplit_once(", expected ") {
+            Some((wrong, expected)) => format!("{wrong}: expected {expected}"),
+            None if message == "missing field `name`" => format!("no name: {EACH_NAMED}"),
+            None => message.to_owned(),
+        };
+        Self {
+            told: format!("line {line}: {told}"),
+            hint: nearest::field_hint(message),
+        }
+    }
+}
+
+impl From<String> for Wrong {
+    fn from(told: String) -> Self {
+        Self { told, hint: None }
+    }
+}
+
+impl From<&str> for Wrong {
+    fn from(told: &str) -> Self {
+        told.to_owned().into()
+    }
+}
+
+fn parse_file(path: &Path) -> Result<Vec<Node>, Wrong> {
     let extension = path
         .extension()
         .unwrap_or_default()
@@ -68,9 +105,8 @@ fn parse_file(path: &Path) -> Result<Vec<Node>, String> {
         "toml" => from_toml,
         "" => return Err("no extension: expected .csv, .json or .toml".into()),
         other => {
-            return Err(format!(
-                "unknown extension .{other}: expected .csv, .json or .toml"
-            ));
+            let told = format!("unknown extension .{other}: expected .csv, .json or .toml");
+            return Err(told.into());
         }
     };
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
@@ -90,7 +126,7 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
     })
 }
 
-fn from_csv(text: &str) -> Result<Vec<Node>, String> {
+fn from_csv(text: &str) -> Result<Vec<Node>, Wrong> {
     let read = || {
         let mut rows = Rows::new(text.as_bytes(), &COLUMNS)?;
         let mut nodes = Vec::new();
@@ -99,7 +135,7 @@ fn from_csv(text: &str) -> Result<Vec<Node>, String> {
         }
         Ok(nodes)
     };
-    read().map_err(|error: InputError| error.to_string())
+    read().map_err(|error: InputError| error.to_string().into())
 }
 
 fn csv_node(row: &Rows<&[u8]>) -> Result<Node, String> {
@@ -107,7 +143,7 @@ fn csv_node(row: &Rows<&[u8]>) -> Result<Node, String> {
         let text = core::str::from_utf8(row.field(column)?).ok()?.trim();
         (!text.is_empty()).then_some(text)
     };
-    let name = field(0).ok_or("no name: expected a name for each node")?;
+    let name = field(0).ok_or_else(|| format!("no name: {EACH_NAMED}"))?;
     let weight = match field(1) {
         None => 1,
         Some(text) => text
@@ -187,14 +223,24 @@ impl Visitor<'_> for WeightVisitor {
     }
 }
 
-fn from_json(text: &str) -> Result<Vec<Node>, String> {
+fn from_json(text: &str) -> Result<Vec<Node>, Wrong> {
+    const EXPECTED: &str = "expected an array of objects, such as [{\"name\":\"a\",\"weight\":2}]";
     if !text.trim_start().starts_with('[') {
-        return Err(
-            "not an array: expected an array of objects, such as [{\"name\":\"a\",\"weight\":2}]"
-                .into(),
-        );
+        return Err(format!("not an array: {EXPECTED}").into());
     }
-    let rows: Vec<Row> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let rows: Vec<Row> = serde_json::from_str(text).map_err(|error| {
+        let line = error.line();
+        let message = match error.classify() {
+            Category::Eof => format!("not JSON, it ends too early: {EXPECTED}"),
+            Category::Syntax => format!("not JSON: {EXPECTED}"),
+            Category::Data | Category::Io => {
+                let message = error.to_string();
+                let at = message.rfind(" at line ").unwrap_or(message.len());
+                message[..at].to_owned()
+            }
+        };
+        Wrong::line(line, &message)
+    })?;
     Ok(rows.into_iter().map(Node::from).collect())
 }
 
@@ -205,11 +251,11 @@ struct TomlFile {
     node: Vec<Row>,
 }
 
-fn from_toml(text: &str) -> Result<Vec<Node>, String> {
+fn from_toml(text: &str) -> Result<Vec<Node>, Wrong> {
     let file: TomlFile = toml::from_str(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
         let line = text[..start].split('\n').count();
-        format!("line {line}: {}", error.message())
+        Wrong::line(line, error.message())
     })?;
     if file.node.is_empty() {
         return Err("no nodes: expected [[node]] tables, each with a name".into());
@@ -221,14 +267,11 @@ fn distinct(nodes: &[Node]) -> Result<(), String> {
     let mut names = BTreeSet::new();
     for (index, node) in nodes.iter().enumerate() {
         if node.name().is_empty() {
-            return Err(format!(
-                "node {} has no name: expected a name for each node",
-                index + 1
-            ));
+            return Err(format!("node {} has no name: {EACH_NAMED}", index + 1));
         }
         if !names.insert(node.name()) {
             return Err(format!(
-                "node \"{}\" is there twice: expected a different name for each node",
+                "node \"{}\" is already there: expected a different name for each node",
                 node.name()
             ));
         }

@@ -1,5 +1,6 @@
 //! The strategy or dialect that the options choose, with its parameters and its key hash.
 
+use hashroute::hash::Secret;
 use hashroute::registry::{Agree, Params, Scheme, Setup};
 use hashroute::{
     Change, Error, HashFunction, HashTag, KeyHasher, Node, NodeList, Router, RouterExt, Server,
@@ -327,9 +328,17 @@ fn hasher(args: &TuningArgs) -> Result<Option<KeyHasher>, Failure> {
             .map_err(|error| Asked::Named.refused(error))?;
     }
     if let Some(text) = hash_key {
-        hasher = hasher
-            .with_key(key_bytes("--hash-key", text)?)
-            .map_err(|error| Asked::Named.refused(error))?;
+        let key = key_bytes("--hash-key", text)?;
+        hasher = hasher.with_key(key).map_err(|_| {
+            let seed = match function.secret() {
+                Secret::Seed32 | Secret::Seed64 => "--hash-seed, or ",
+                _ => "",
+            };
+            let name = function.name();
+            Failure::Input(format!(
+                "--hash-key: {name} takes no key: use {seed}--hash sip13"
+            ))
+        })?;
     }
     if let Some(text) = hash_tag {
         hasher = hasher.with_tag(
@@ -363,8 +372,13 @@ pub(crate) fn key_bytes(option: &str, text: &str) -> Result<[u8; 16], Failure> {
     };
     number.map(u128::to_be_bytes).ok_or_else(|| {
         let count = text.chars().count();
+        let wrong = text.chars().position(|c| !c.is_ascii_hexdigit());
+        let found = match wrong.filter(|_| count == 32) {
+            Some(at) => format!("character {} that is no such digit", at + 1),
+            None => format!("{count} characters"),
+        };
         Failure::Input(format!(
-            "{option}: expected 32 hexadecimal digits (16 bytes), found {count} characters"
+            "{option}: expected 32 hexadecimal digits (16 bytes), found {found}"
         ))
     })
 }

@@ -37,6 +37,7 @@ impl From<SpreadArg> for Spread {
 fn replicas(text: &str) -> Result<u32, String> {
     let count = text.parse().ok().filter(|&count| count > 0);
     count.ok_or_else(|| {
-        "expected a whole number from 1; more than the number of nodes lists all nodes".into()
+        "expected a whole number of at least 1; more than the number of nodes lists all nodes"
+            .into()
     })
 }

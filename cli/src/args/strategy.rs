@@ -48,7 +48,7 @@ pub(crate) struct TuningArgs {
     /// The secret key of the hash, for sip: 32 hexadecimal digits
     #[arg(long, value_name = "HEX32")]
     pub(crate) hash_key: Option<String>,
-    /// Two characters, such as {}: hash only what is inside the first pair that is not empty
+    /// Two bytes, such as {}: hash only what is inside the first pair that is not empty
     #[arg(long, value_name = "PAIR")]
     pub(crate) hash_tag: Option<String>,
     /// Route exactly as a real system does; see `hashroute dialects`

@@ -19,6 +19,11 @@ fn bad_files() {
         ("nameless.csv", b"weight\n1\n"),
         ("empty.csv", b"name,weight\n"),
         ("blank.csv", b"name,weight\n,1\n"),
+        (
+            "rnig.toml",
+            b"format = 1\nvalues = 1\nstrategy = \"rnig\"\n[[node]]\nname = \"a\"\n",
+        ),
+        ("plain.txt", b"hello there\n"),
         ("twice.csv", b"name\na\na\n"),
         ("binary.csv", b"name\na\n\xff\n"),
         ("field.json", br#"[{"name":"a","wieght":1}]"#),
@@ -62,7 +67,7 @@ route --count 4000000000 k => --count | 1000000
 route --nodes '' k => --nodes | no nodes | a,b=2,c
 route --nodes a,,b k => --nodes | entry 2 | no name
 route --nodes =2 k => --nodes | no name
-route --nodes a,b,a k => --nodes | "a" | twice
+route --nodes a,b,a k => --nodes | "a" | already there
 route --nodes a=1.5 k => --nodes | 1.5 | whole number
 route --nodes a=-1 k => --nodes | -1 | from 0
 route --nodes a=4294967296 k => --nodes | 4294967296 | 4294967295
@@ -76,31 +81,35 @@ route --nodes-file DIR/column.csv k => wieght | name,weight,zone,rack
 route --nodes-file DIR/nameless.csv k => no column "name"
 route --nodes-file DIR/empty.csv k => no nodes
 route --nodes-file DIR/blank.csv k => line 2 | no name
-route --nodes-file DIR/twice.csv k => "a" | twice
+route --nodes-file DIR/twice.csv k => "a" | already there
 route --nodes-file DIR/binary.csv k => line 3 | UTF-8
 route --nodes-file DIR/lines.csv k => line 5 | "x" | whole number
 route --nodes-file DIR/doubled.csv k => line 1 | "weight" twice
 route --nodes-file DIR/open.csv k => line 2 | quote
 route --nodes-file DIR/strings.json k => objects with a name | line 1
-route --nodes-file DIR/field.json k => wieght | weight | line 1
+route --nodes-file DIR/field.json k => field.json: line 1: unknown | wieght | hint: did you mean weight?
 route --nodes-file DIR/weight.json k => 1.5 | whole number | line 1
 route --nodes-file DIR/large.json k => 4294967296 | 4294967295
-route --nodes-file DIR/broken.json k => broken.json | line 1
+route --nodes-file DIR/broken.json k => broken.json: line 1: not JSON | array of objects
 route --nodes-file DIR/object.json k => object.json | array of objects
 route --nodes-file DIR/weight.toml k => line 3 | -1 | whole number
 route --nodes-file DIR/broken.toml k => line 3
-route --nodes-file DIR/field.toml k => line 3 | wieght
+route --nodes-file DIR/field.toml k => line 3 | wieght | hint: did you mean weight?
 route --nodes-file DIR/none.toml k => no nodes | [[node]]
 route --nodes-file DIR/nodes.yaml k => .yaml | .csv, .json or .toml
 route --nodes-file DIR/nodes k => no extension | .csv, .json or .toml
 # Strategy and hash.
 route --strategy rign k => rign | ring | rendezvous
+spec check DIR/rnig.toml => rnig.toml | "rnig" | hint: did you mean ring?
+spec check DIR/plain.txt => plain.txt: line 1: not a spec | spec write
+merge DIR/plain.txt => plain.txt: line 1: not JSON: expected counts
 route --set pionts=1 k => --set | pionts | points | hint: did you mean points?
 remap --nodes alpha,beta --remove alhpa => --remove alhpa | hint: did you mean alpha?
 diff --count 3 --to-set pionts=1 => --to-set pionts=1 | hint: did you mean points?
 route --set points k => --set points | '='
 route --set points=0 k => --set points=0 | at least 1
 route --set points=many k => --set points=many | number
+route --set points=1e9 k => --set points=1e9 | from 0 to 4294967295
 route --set points=1.5 k => --set points=1.5 | a whole number
 route --strategy modulo --set points=1 k => points | modulo takes none
 route --strategy maglev --set table-size=65536 k => 65536 | 65537
@@ -114,8 +123,8 @@ route --hash-seed many k => --hash-seed many | whole number
 route --hash-seed -1 k => --hash-seed -1 | whole number
 route --hash murmur3-32 --hash-seed 4294967296 k => --hash-seed | 32 bits
 route --hash sip13 --hash-key 00 k => --hash-key | 32 hexadecimal digits
-route --hash sip13 --hash-key 0123456789abcdef0123456789abcdeg k => --hash-key | 32 hexadecimal
-route --hash-key 00000000000000000000000000000000 k => --hash-key | xxh3 | 64 bits
+route --hash sip13 --hash-key 0123456789abcdef0123456789abcdeg k => --hash-key | 32 hexadecimal | character 32
+route --hash-key 00000000000000000000000000000000 k => --hash-key | xxh3 takes no key | --hash-seed | --hash sip13
 route --hash-tag '{' k => --hash-tag | two bytes
 route --dialect ngnix k => --dialect | nginx
 route --dialect nginx --strategy ring k => --dialect | --strategy
@@ -175,7 +184,7 @@ explain --range 0..18446744073709551615 k => --range | at most
 balance --keys a --csv b => --keys | --csv
 balance --keys a --range 0..5 => --keys | --range
 route --keys a k => --keys | KEY
-route --replicas 0 k => --replicas | from 1; more than the number of nodes
+route --replicas 0 k => --replicas | of at least 1; more than the number of nodes
 route --spread moon k => moon | zones
 explain => KEY
 # Changes.
@@ -187,7 +196,7 @@ remap --reweight node-1 => --reweight | NAME=WEIGHT
 remap --add x=1.5 => --add | 1.5 | whole number
 remap --remove node-0 --range 0..9 --strategy jump => jump | node-0 | last
 remap --add x --to-nodes-file y.csv => --add | --to-nodes-file
-remap --to-nodes-file DIR/twice.csv => --to-nodes-file | twice
+remap --to-nodes-file DIR/twice.csv => --to-nodes-file | already there
 compare --add node-1 --range 0..9 => --add node-1 | already there
 compare --remove x --range 0..9 => --remove x | no node
 # Clap's own.

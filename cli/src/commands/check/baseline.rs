@@ -145,7 +145,15 @@ struct Version {
 
 fn parse(bytes: &[u8]) -> Result<Baseline, String> {
     let wrong = |error: serde_json::Error| {
-        format!("not a baseline ({error}): expected a file that --save-baseline wrote")
+        // A wrong field helps; words about commas and braces do not.
+        let told = error.is_data().then(|| error.to_string());
+        let field = told
+            .as_deref()
+            .and_then(|told| told.split([',', ':']).next())
+            .and_then(|told| told.split(" at line ").next())
+            .filter(|told| told.contains(" field `"))
+            .map_or_else(String::new, |told| format!(", {told}"));
+        format!("not a baseline{field}: expected a file that --save-baseline wrote")
     };
     let Version { version } = serde_json::from_slice(bytes).map_err(wrong)?;
     if version != VERSION {
