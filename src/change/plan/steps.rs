@@ -184,7 +184,7 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// Takes the next step out of the pieces that are left, of which there is at least one.
+    /// Takes the next step out of the remaining pieces. There is at least one piece.
     fn step(&mut self, rest: &mut VecDeque<Piece>) -> Vec<Piece> {
         self.moved = 0;
         self.used.iter_mut().for_each(|used| used.fill(0));

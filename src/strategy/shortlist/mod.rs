@@ -71,8 +71,8 @@ const ORDERS: u64 = 8;
 
 /// Rendezvous hashing for large clusters.
 ///
-/// A lookup costs the same with a thousand nodes as with a hundred thousand. Below some hundred
-/// nodes [`Rendezvous`](crate::Rendezvous) is faster. A change moves keys only to or from its node.
+/// The cost of a lookup does not depend on the number of nodes. Below some hundred nodes
+/// [`Rendezvous`](crate::Rendezvous) is faster. A change moves keys only to or from its node.
 /// Shares follow the weights, with a coefficient of variation of about 0.7 % over the nodes. A
 /// replica costs a lookup, or several if few nodes have most of the weight.
 ///

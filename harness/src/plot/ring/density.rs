@@ -30,7 +30,7 @@ pub(super) fn captions(stage: &Stage) -> Vec<String> {
     captions
 }
 
-/// Returns whether the colours of the nodes can be told apart.
+/// Returns true if the nodes are few enough for colours.
 pub(super) fn shows_owners(stage: &Stage) -> bool {
     stage.cast.members.len() <= OWNERS
 }
