@@ -46,7 +46,13 @@ pub fn scheme(name: &str) -> Result<&'static Scheme, Error> {
     };
     schemes().find(fits).ok_or_else(|| {
         let names: Vec<_> = schemes().map(|row| row.name).collect();
-        Error::parameter("strategy", name, format!("one of: {}", names.join(", ")))
+        let dialects = if cfg!(feature = "compat") {
+            ""
+        } else {
+            "; dialects need the feature compat of hashroute"
+        };
+        let expected = format!("one of: {}{dialects}", names.join(", "));
+        Error::parameter("strategy", name, expected)
     })
 }
 
