@@ -131,7 +131,7 @@ impl View<'_> {
         }
     }
 
-    /// Returns the measures of which few keys carry much, then the others.
+    /// Returns the measures in which few keys carry most of the amount, then the other measures.
     fn measures(&self) -> [Vec<Line<'_, MeasureSkew>>; 2] {
         let all = lines("/skew/measures", &self.skew.measures).into_iter();
         let (few, others) = all.partition(|line| line.row.few_keys);
