@@ -17,7 +17,7 @@ type Vector = (Vec<u8>, Value);
 
 fn text(name: &str) -> Result<String, Box<dyn Error>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data/golden")
+        .join("data/golden")
         .join(name);
     fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()).into())
 }

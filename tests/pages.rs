@@ -16,7 +16,7 @@ const GUIDES: [(&str, &str); 2] = [
 ];
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
 /// The Markdown files in a folder.

@@ -69,7 +69,7 @@ const CHECKS: &[(&str, Check)] = &[
 
 #[test]
 fn every_recorded_vector_is_answered_alike() -> Outcome {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/golden");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/golden");
     let (mut total, mut failures) = (0, Vec::new());
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

@@ -28,7 +28,7 @@ use hashroute::redis::{SlotRule, Table};
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
+        .join("data")
         .join(name)
 }
 

@@ -9,7 +9,7 @@ use hashroute::{Change, HashFunction, KeyHasher, Node, Router};
 use hashroute_test_support::{Outcome, build, fit, keys, nodes, owners, state};
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
 /// Returns name and file of each strategy in src/strategy: a file, or a folder with a mod.rs.

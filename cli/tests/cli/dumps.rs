@@ -8,7 +8,7 @@ use crate::messages::check_messages;
 use crate::{file, run, stdout};
 
 fn fixture(name: &str) -> String {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../harness/tests/data/dumps");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/dumps");
     folder.join(name).display().to_string()
 }
 

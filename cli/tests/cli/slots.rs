@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{command, file, json, run, stdout};
 
-pub(crate) const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/redis");
+pub(crate) const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/redis");
 
 /// A table of three primaries with 5,461 or 5,462 slots each.
 pub(crate) const STABLE: &str = "nodes_stable.txt";

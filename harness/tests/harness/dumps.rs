@@ -25,7 +25,7 @@ const FILES: &[(&str, DumpFormat)] = &[
 const BINARY: &[u8] = b"\x00\xff\"\\quo'te\n\r\t\x07\x08";
 
 fn text(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dumps");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../harness/tests/data/dumps");
     fs::read(folder.join(name).with_extension("txt")).expect("a fixture")
 }
 

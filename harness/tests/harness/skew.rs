@@ -539,7 +539,7 @@ fn a_slight_unevenness_is_even_however_many_keys_prove_it() -> Outcome {
 fn real_keys_are_even_and_their_bytes_are_not() -> Outcome {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/tests/data/debian-packages.csv"
+        "/../harness/tests/data/debian-packages.csv"
     );
     let keys = Keys::csv(std::fs::File::open(path)?)?;
     let skew = skew("rendezvous", &Params::default(), &nodes(10), &[], &keys)?;

@@ -1,6 +1,4 @@
-//! The program has floors: arrows run down only, and no command names another.
-//!
-//! `cargo test -p hashroute-cli --test rooms -- --nocapture` prints the arrows.
+//! The floors of the program; no command names another either.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +6,7 @@ use std::path::{Path, PathBuf};
 use hashroute_test_support::rooms::House;
 
 const HOUSE: House = House {
-    source: concat!(env!("CARGO_MANIFEST_DIR"), "/src"),
+    source: concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/src"),
     floors: FLOORS,
     everywhere: &[],
     closed: &[],

@@ -1,11 +1,9 @@
-//! The house has floors, and arrows run down only.
-//!
-//! `cargo test --test rooms -- --nocapture` prints the arrows.
+//! The floors of the library.
 
 use hashroute_test_support::rooms::House;
 
 const HOUSE: House = House {
-    source: concat!(env!("CARGO_MANIFEST_DIR"), "/src"),
+    source: concat!(env!("CARGO_MANIFEST_DIR"), "/../src"),
     floors: FLOORS,
     everywhere: &["forward_router"],
     // A C compiler's `char` has a sign or has none.
