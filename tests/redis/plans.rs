@@ -346,6 +346,49 @@ c 10.0.0.3:1@2 master,fail - 0 0 3 disconnected";
     Ok(())
 }
 
+/// A primary that gave its last slot becomes a replica, which refuses `SETSLOT`.
+#[test]
+fn nothing_is_sent_to_a_node_that_has_no_slot_left() -> Outcome {
+    let text = "\
+a 10.0.0.1:1@2 master - 0 0 1 connected 0-1 4-16383
+b 10.0.0.2:1@2 master - 0 0 2 connected 2
+c 10.0.0.3:1@2 master - 0 0 3 connected 3";
+    let mut table = Table::from_text(text, SlotRule::REDIS)?;
+    let plan = SlotPlan::new(&table, &Goal::new().with_weight("a", 1))?;
+    let lines = |table: &Table, moves| -> Result<Vec<String>, Error> {
+        let actions = plan.classic(table, moves, 100, 5000)?;
+        Ok(actions.iter().map(ToString::to_string).collect())
+    };
+    let all = lines(&table, 0..2)?;
+    let node = |line: &str| all.iter().filter(|sent| sent.contains(line)).count();
+    assert_eq!(node("10.0.0.2:1> CLUSTER SETSLOT 2 NODE a"), 0);
+    assert_eq!(node("10.0.0.3:1> CLUSTER SETSLOT 2 NODE a"), 1);
+    assert_eq!(node("10.0.0.2:1> CLUSTER SETSLOT 3"), 0);
+    assert_eq!(node("10.0.0.3:1> CLUSTER SETSLOT 3 MIGRATING"), 1);
+    assert_eq!(node("10.0.0.3:1> CLUSTER SETSLOT 3 NODE"), 0);
+    // One move at a time, and what is left of a plan, give the same commands.
+    let second = lines(&table, 1..2)?;
+    assert!(
+        !second.iter().any(|line| line.starts_with("10.0.0.2")),
+        "{second:?}"
+    );
+    plan.apply(&mut table, 0..1)?;
+    let left = plan.left(&table)?.classic(&table, 0..1, 100, 5000)?;
+    assert_eq!(
+        left.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        second
+    );
+    // A source that stayed a primary keeps its mark until it is told.
+    table.assign(3..=3, "a")?;
+    table.mark(3, "c", Mark::Migrating("a".into()))?;
+    assert!(
+        lines(&table, 1..2)?
+            .iter()
+            .any(|line| line == "10.0.0.3:1> CLUSTER SETSLOT 3 NODE a")
+    );
+    Ok(())
+}
+
 #[test]
 fn empty_slots_of_a_drained_node_are_spread_as_well() -> Outcome {
     let mut table = cluster(900, 4)?;

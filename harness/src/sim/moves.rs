@@ -126,8 +126,11 @@ impl World {
             Step::Keys => Ok(()),
             Step::Target => {
                 self.give(to, slot, to)?;
-                self.claim_slot(moving)
+                self.claim_slot(moving)?;
+                self.drain(moving)
             }
+            // A replica refuses `SETSLOT`, so a plan sends nothing to a source that is one now.
+            Step::Source if !self.servers[from].is_primary() => Ok(()),
             Step::Source => {
                 self.give(from, slot, to)?;
                 // A server drops the keys of a slot that it does not own. There are none, unless a
@@ -184,6 +187,22 @@ impl World {
             let server = &world.servers[i];
             i != source && (server.is_primary() || server.primary() == Some(&*id))
         })
+    }
+
+    /// Lets a source hear at once that it gave its last slot: it becomes a replica of the target, as
+    /// Redis 7 does, before a command can tell it. Only without gossip; with gossip it hears late.
+    fn drain(&mut self, moving: &Moving) -> Result<(), Error> {
+        let source = &self.servers[moving.from];
+        let mut slots = 0..source.view().rule().slots();
+        let owns_more = slots.any(|slot| slot != moving.slot && source.owns(slot));
+        if self.gossips || owns_more || !source.owns(moving.slot) {
+            return Ok(());
+        }
+        let target = &mut self.servers[moving.to];
+        let id = target.id().to_owned();
+        target.view_mut().bump(&id)?;
+        let claim = target.claim()?;
+        self.hear(moving.from, &claim)
     }
 
     /// Reopens a move that a failover interrupted, with the successor in place of the dead server.

@@ -64,6 +64,23 @@ fn every_mistake_is_found() -> Outcome {
     Ok(())
 }
 
+/// A primary that gives its last slot becomes a replica before it is told.
+#[test]
+fn a_drained_primary_becomes_a_replica() -> Outcome {
+    let table = table()?;
+    let drained = table.nodes()[1].id();
+    let goal = Goal::even(&table).with_weight(drained, 0);
+    let plan = SlotPlan::new(&table, &goal)?;
+    for seed in 1..=3 {
+        let workload = Workload::default().with_keys(500).with_seed(seed);
+        let run = reshard(&table, &plan, &workload)?;
+        let broken: Vec<_> = run.laws.broken().collect();
+        assert!(broken.is_empty(), "{seed}: {broken:?}");
+        assert_eq!((run.counts.followed, run.counts.gave_up), (1, 0));
+    }
+    Ok(())
+}
+
 #[test]
 fn a_cluster_that_is_not_at_rest_is_refused() -> Outcome {
     let (mut table, plan) = planned()?;

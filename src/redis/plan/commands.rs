@@ -1,7 +1,7 @@
 //! The commands that carry out a plan.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -89,6 +89,12 @@ impl SlotPlan {
     /// crash leaves the slot open, not lost, and all commands can be sent again. `timeout` is the
     /// timeout of a `MIGRATE`, in milliseconds. O(moves x primaries).
     ///
+    /// A primary that gives its last slot away gets no command after the target owns the slot: the
+    /// claim of the target makes it a replica (`cluster-allow-replica-migration yes`, the default),
+    /// and a replica refuses `SETSLOT`. Until the claim arrives it redirects clients by `ASK`. With
+    /// `cluster-allow-replica-migration no` it stays a primary and may keep its mark for that slot;
+    /// [`stable`](Self::stable) removes it.
+    ///
     /// `MIGRATE` stops with `BUSYKEY` at a key that the target already has. The commands do not use
     /// `REPLACE`, because it would overwrite the newer value. They contain no password either: if
     /// servers need one, add `AUTH` or `AUTH2` to `MIGRATE` before `KEYS`.
@@ -125,8 +131,12 @@ impl SlotPlan {
     ) -> Result<Vec<Action>, Error> {
         check_batch(batch)?;
         let mut actions = Vec::new();
-        for step in self.some(table, moves)? {
-            move_slot(&mut actions, table, &step, batch, timeout)?;
+        let mut drained = self.drained_before(moves.start);
+        for (at, step) in self.some(table, moves)? {
+            if self.drains.binary_search(&at).is_ok() {
+                drained.extend(step.from);
+            }
+            move_slot(&mut actions, table, &step, &drained, (batch, timeout))?;
         }
         Ok(actions)
     }
@@ -154,7 +164,7 @@ impl SlotPlan {
     /// ```
     pub fn atomic(&self, table: &Table, moves: Range<usize>) -> Result<Vec<Action>, Error> {
         let mut pairs: BTreeMap<(Option<&str>, &str), Vec<u32>> = BTreeMap::new();
-        for step in self.some(table, moves)? {
+        for (_, step) in self.some(table, moves)? {
             if table.marks.contains_key(&step.slot) {
                 return Err(Error::Unsupported {
                     what: Refusal::AtomicMoveBegun,
@@ -192,26 +202,36 @@ impl SlotPlan {
         Ok(actions)
     }
 
-    /// Returns a range of moves without those that are done.
-    fn some(&self, table: &Table, moves: Range<usize>) -> Result<Vec<Move<'_>>, Error> {
+    /// Returns the nodes that have no slot left after this many moves.
+    fn drained_before(&self, moves: usize) -> BTreeSet<&str> {
+        let drains = self.drains.iter().take_while(|at| **at < moves);
+        let sources = drains.filter_map(|at| self.steps.get(*at)).map(|s| s.from);
+        let drained = sources.chain(self.drained.iter().copied());
+        let ids = drained.filter_map(|node| self.ids.get(node as usize));
+        ids.map(|id| &**id).collect()
+    }
+
+    /// Returns a range of moves, each with its index, without those that are done.
+    fn some(&self, table: &Table, moves: Range<usize>) -> Result<Vec<(usize, Move<'_>)>, Error> {
         let Some(steps) = self.steps.get(moves.clone()) else {
             let value = format!("{}..{}", moves.start, moves.end);
             let expected = format!("a range within 0..{}", self.len());
             return Err(Error::parameter("moves", value, expected));
         };
         self.check(table, steps)?;
-        let steps = steps.iter().map(|step| self.show(step));
-        let left = steps.filter(|step| State::of(step, table) != State::Done);
+        let steps = moves.zip(steps.iter().map(|step| self.show(step)));
+        let left = steps.filter(|(_, step)| State::of(step, table) != State::Done);
         Ok(left.collect())
     }
 }
 
+/// Adds the commands of one move. `drained` are the nodes without slots after it.
 fn move_slot(
     actions: &mut Vec<Action>,
     table: &Table,
     step: &Move<'_>,
-    batch: u32,
-    timeout: u32,
+    drained: &BTreeSet<&str>,
+    (batch, timeout): (u32, u32),
 ) -> Result<(), Error> {
     let (slot, to) = (step.slot, step.to);
     let target = address(table, to)?;
@@ -222,7 +242,8 @@ fn move_slot(
     let source = address(table, from)?;
     // If the target already owns the slot, an earlier run got that far: only the last commands are
     // missing.
-    if table.owner(slot).is_some_and(|owner| owner.id() != to) {
+    let is_given = table.owner(slot).is_some_and(|owner| owner.id() == to);
+    if !is_given {
         actions.push(send(
             &target,
             format!("CLUSTER SETSLOT {slot} IMPORTING {from}"),
@@ -235,10 +256,18 @@ fn move_slot(
     actions.push(empty(&source, &target, slot, batch, timeout));
     let last = format!("CLUSTER SETSLOT {slot} NODE {to}");
     actions.push(send(&target, last.clone()));
-    actions.push(send(&source, last.clone()));
+    // A drained source becomes a replica and refuses the command. One that is still a primary
+    // although the target owns the slot stays one, and needs the command to remove its mark.
+    let is_primary = table
+        .node(from)
+        .is_some_and(|node| node.role() == Role::Primary);
+    if is_primary && (is_given || !drained.contains(from)) {
+        actions.push(send(&source, last.clone()));
+    }
     let others = table.nodes().iter().filter(|node| {
         let works = !node.flags().failed && node.address().is_known();
-        node.role() == Role::Primary && works && ![from, to].contains(&node.id())
+        let is_told = ![from, to].contains(&node.id()) && !drained.contains(node.id());
+        node.role() == Role::Primary && works && is_told
     });
     actions.extend(others.map(|node| send(node.address(), last.clone())));
     Ok(())

@@ -97,7 +97,12 @@ impl SlotPlan {
     pub fn stable(&self, table: &Table, batch: u32, timeout: u32) -> Result<Vec<Action>, Error> {
         check_batch(batch)?;
         let mut actions = Vec::new();
-        for (slot, id, mark) in self.stray(table) {
+        // A replica has dropped its marks, and refuses `SETSLOT`.
+        let primaries = self.stray(table).filter(|(_, id, _)| {
+            let node = table.node(id);
+            node.is_some_and(|node| node.role() == Role::Primary)
+        });
+        for (slot, id, mark) in primaries {
             let at = address(table, id)?;
             let owner = table.owner(slot).filter(|owner| owner.id() != id);
             if let (Some(owner), Mark::Importing(_)) = (owner, mark) {

@@ -181,6 +181,10 @@ pub struct SlotPlan {
     /// The ids of the table's nodes, in its order.
     ids: Vec<Box<str>>,
     steps: Vec<Step>,
+    /// The indexes of the steps that take the last slot of their source, ascending.
+    drains: Vec<usize>,
+    /// The nodes that steps before these drained.
+    drained: Vec<u32>,
 }
 
 impl SlotPlan {
@@ -244,6 +248,8 @@ impl SlotPlan {
     fn from_steps(table: &Table, steps: Vec<Step>) -> Self {
         Self {
             ids: table.nodes().iter().map(|node| node.id().into()).collect(),
+            drains: drains(table, &steps),
+            drained: Vec::new(),
             steps,
         }
     }
@@ -399,11 +405,22 @@ impl SlotPlan {
     /// ```
     pub fn left(&self, table: &Table) -> Result<Self, Error> {
         self.check(table, &self.steps)?;
-        let is_left = |step: &&Step| State::of(&self.show(step), table) != State::Done;
-        Ok(Self {
+        let mut left = Self {
             ids: self.ids.clone(),
-            steps: self.steps.iter().filter(is_left).copied().collect(),
-        })
+            steps: Vec::new(),
+            drains: Vec::new(),
+            drained: self.drained.clone(),
+        };
+        for (at, step) in self.steps.iter().enumerate() {
+            let drains = self.drains.binary_search(&at).is_ok();
+            if State::of(&self.show(step), table) != State::Done {
+                left.drains.extend(drains.then_some(left.steps.len()));
+                left.steps.push(*step);
+            } else if drains {
+                left.drained.push(step.from);
+            }
+        }
+        Ok(left)
     }
 
     fn check(&self, table: &Table, steps: &[Step]) -> Result<(), Error> {
@@ -419,6 +436,24 @@ impl SlotPlan {
         }
         Ok(())
     }
+}
+
+/// Returns the indexes of the steps after which their source has no slot for the rest of the plan.
+fn drains(table: &Table, steps: &[Step]) -> Vec<usize> {
+    let mut counts = table.counts();
+    let mut last = alloc::vec![None; counts.len()];
+    for (at, step) in steps.iter().enumerate() {
+        for (node, gets) in [(step.from, false), (step.to, true)] {
+            let node = node as usize;
+            if let (Some(count), Some(last)) = (counts.get_mut(node), last.get_mut(node)) {
+                *count = count.saturating_add_signed(if gets { 1 } else { -1 });
+                *last = (*count == 0).then_some(at);
+            }
+        }
+    }
+    let mut drains: Vec<usize> = last.into_iter().flatten().collect();
+    drains.sort_unstable();
+    drains
 }
 
 /// The progress of a table with one move.
