@@ -218,11 +218,17 @@ proptest! {
             }
         }
         let worst = |off: &[f64]| off.iter().fold(0.0_f64, |worst, off| worst.max(off.abs()));
-        prop_assert!(worst(&end) <= worst(&start).max(heaviest) + 1e-6, "{start:?} {end:?}");
-        // The loads of two nodes differ by at most the heaviest slot, where a move can help.
+        prop_assert!(worst(&end) <= worst(&start).max(2.0 * heaviest) + 1e-6, "{start:?} {end:?}");
+        // A slot moves where that gains a third of its load: what is left is a few heavy slots.
         let most = end.iter().copied().fold(f64::MIN, f64::max);
         let least = end.iter().copied().fold(f64::MAX, f64::min);
-        prop_assert!(most <= heaviest + 1e-6 && -least <= heaviest * 5.0 + 1e-6, "{end:?} {heaviest}");
+        prop_assert!(most <= heaviest * 5.0 + 1e-6 && -least <= heaviest * 5.0 + 1e-6, "{end:?} {heaviest}");
+        // No node with a weight gives its last slot away: it would become a replica.
+        for (node, weight) in weights.iter().enumerate() {
+            let had = before.contains(&Some(node));
+            let has = table.count(&format!("n{node:03}"));
+            prop_assert!(*weight == 0 || !had || has > 0);
+        }
         let mut slots: Vec<_> = plan.moves().map(|step| step.slot).collect();
         slots.sort_unstable();
         slots.dedup();
@@ -257,8 +263,10 @@ fn heavy_slots_are_counted_by_what_they_hold() -> Outcome {
     heat.feed(b"{one}", 1000);
     let goal = Goal::even(&table).with_loads(heat.loads().to_vec());
     let plan = SlotPlan::new(&table, &goal)?;
-    // One slot has half of the load, so one move is enough.
-    assert_eq!(plan.len(), 1);
+    // One slot has half of the load: it stays, and all others go.
+    let heavy = table.rule().slot(b"{one}");
+    assert!(plan.moves().all(|step| step.slot != heavy));
+    assert!((900..=1000).contains(&plan.load()), "{}", plan.load());
     assert!(SlotPlan::new(&table, &Goal::even(&table).with_loads(vec![1; 5])).is_err());
     assert!(
         SlotPlan::new(
@@ -268,24 +276,100 @@ fn heavy_slots_are_counted_by_what_they_hold() -> Outcome {
         .is_err()
     );
     let budget = SlotBudget::default().with_load(100);
-    assert_eq!(
-        plan.steps(budget)
-            .map(|step| step.len())
-            .collect::<Vec<_>>(),
-        [1]
-    );
+    let loads: Vec<u64> = plan.moves().map(|step| step.load).collect();
+    for step in plan.steps(budget) {
+        let load: u64 = loads[step.clone()].iter().sum();
+        assert!(load <= 100 || step.len() == 1, "{load}");
+    }
     Ok(())
 }
 
-/// The heavy slot brings the two loads closest, although it overshoots.
 #[test]
-fn one_heavy_slot_moves_before_two_light_ones() -> Outcome {
+fn light_slots_move_before_one_heavy_slot() -> Outcome {
     let mut table = cluster(3, 2)?;
     table.assign(0..=2, "n000")?;
     let plan = SlotPlan::new(&table, &goal(&[1, 1]).with_loads(vec![9, 3, 3]))?;
     let moves: Vec<_> = plan.moves().map(|step| step.slot).collect();
-    assert_eq!(moves, [0]);
+    assert_eq!((moves, plan.load()), (vec![1, 2], 6));
+    // A heavy slot moves where no light one helps, and where it is worth its load.
+    let plan = SlotPlan::new(&table, &goal(&[1, 1]).with_loads(vec![9, 0, 8]))?;
+    assert_eq!(plan.moves().map(|step| step.load).collect::<Vec<_>>(), [8]);
     Ok(())
+}
+
+/// One slot has 3,002 of 23,001 keys; its node has 2,290 keys more than its share.
+#[test]
+fn only_the_surplus_of_a_node_travels() -> Outcome {
+    let mut table = cluster(16_384, 4)?;
+    for (i, first) in [0, 4096, 8192, 12_288].into_iter().enumerate() {
+        table.assign(first..=first + 4095, &format!("n{i:03}"))?;
+    }
+    let mut loads = vec![1; 16_384];
+    loads[4260] = 3002;
+    let plan = SlotPlan::new(&table, &goal(&[1, 1, 1, 1]).with_loads(loads.clone()))?;
+    let share = loads.iter().sum::<u64>() / 4;
+    assert_eq!(plan.load(), 4095 + 3002 - share - 1);
+    assert!(
+        plan.moves()
+            .all(|step| step.slot != 4260 && step.from == Some("n001"))
+    );
+    Ok(())
+}
+
+/// Returns the half of the sum of all distances from the shares, in units of 1 / `sum`.
+fn distance(deal: &[usize], loads: &[u64], weights: &[u32]) -> u64 {
+    let sum: u64 = weights.iter().map(|weight| u64::from(*weight)).sum();
+    let total: u64 = loads.iter().sum();
+    let off = weights.iter().enumerate().map(|(node, weight)| {
+        let held = deal.iter().zip(loads).filter(|(owner, _)| **owner == node);
+        let held: u64 = held.map(|(_, load)| load * sum).sum();
+        held.abs_diff(total * u64::from(*weight))
+    });
+    off.sum()
+}
+
+proptest! {
+    #![proptest_config(hashroute_test_support::fixed(192))]
+
+    /// Among all deals that come as close to the shares, none moves less than a third of the load
+    /// of the plan; and none less than all of it, unless a slot took a node past its share.
+    #[test]
+    fn plans_by_load_move_little(
+        before in prop::collection::vec(0..3_usize, 1..8),
+        loads in prop::collection::vec(prop_oneof![0..4_u64, 1..30_u64], 8),
+        weights in prop::collection::vec(1..4_u32, 3),
+    ) {
+        let loads = &loads[..before.len()];
+        prop_assume!(loads.iter().any(|load| *load > 0));
+        let owned: Vec<_> = before.iter().copied().map(Some).collect();
+        let mut table = random_table(&owned, 3)?;
+        let plan = SlotPlan::new(&table, &goal(&weights).with_loads(loads.to_vec()))?;
+        let start = table.clone();
+        plan.apply(&mut table, 0..plan.len())?;
+        let deal: Vec<usize> = owners(&table).into_iter().flatten().filter_map(|id| id[1..].parse().ok()).collect();
+        let reached = distance(&deal, loads, &weights);
+        prop_assert!(reached <= distance(&before, loads, &weights));
+        let slots = u32::try_from(before.len()).unwrap_or(0);
+        let least = (0..3_usize.pow(slots)).filter_map(|code| {
+            let other: Vec<usize> = (0..slots).map(|slot| code / 3_usize.pow(slot) % 3).collect();
+            let moved = other.iter().zip(&before).zip(loads).filter(|((now, then), _)| now != then);
+            let moved: u64 = moved.map(|(_, load)| load).sum();
+            (distance(&other, loads, &weights) <= reached).then_some(moved)
+        });
+        let least = least.min().unwrap_or(0);
+        prop_assert!(plan.load() <= 3 * least, "{} instead of {least}", plan.load());
+        let mut at = start;
+        let mut deal = before.clone();
+        let mut past = false;
+        for (index, step) in plan.moves().enumerate() {
+            let before_step = distance(&deal, loads, &weights);
+            plan.apply(&mut at, index..index + 1)?;
+            deal[step.slot as usize] = step.to[1..].parse().unwrap_or(0);
+            let sum: u64 = weights.iter().map(|weight| u64::from(*weight)).sum();
+            past |= before_step - distance(&deal, loads, &weights) < 2 * step.load * sum;
+        }
+        prop_assert!(past || plan.load() == least, "{} instead of {least}", plan.load());
+    }
 }
 
 /// The second node receives a slot above its share and gives one of its own away.

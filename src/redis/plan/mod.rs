@@ -3,13 +3,13 @@
 //! | | each slot counts 1 | slots have loads |
 //! |---|---|---|
 //! | share of a node | slots x weight / sum of weights, by largest remainder | load x weight / sum of weights |
-//! | moves | the sum of all surpluses over the shares: the minimum | from the fullest node to the emptiest, the slot that fits best first: few, but not proved minimal |
-//! | end | every node has exactly its share | no slot that has not moved would bring the fullest and the emptiest node closer |
+//! | moves | the sum of all surpluses over the shares: the minimum | light slots from the fullest node to the emptiest: the least load if slots fit, at most three times the least load of a plan that gets as close |
+//! | end | every node has exactly its share | no slot that has not moved would bring the fullest and the emptiest node closer by a third of its load |
 //! | cost | O(slots + n log n) | O(slots x log slots) |
 //!
 //! A plan is a list of moves of one slot each. It may stop after any move: the table is complete at
 //! each point. If each slot counts 1, no move takes a node further from its share. If slots have
-//! loads, a heavy slot may take its new owner beyond its share.
+//! loads, a heavy slot may take its new owner beyond its share, where no lighter slot helps.
 
 mod commands;
 mod counted;
@@ -262,6 +262,13 @@ impl SlotPlan {
     /// Returns whether the plan has no moves.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
+    }
+
+    /// Returns the sum of the loads of all moves: what travels. It is [`len`](Self::len) if the goal
+    /// has no loads. O(moves).
+    pub fn load(&self) -> u64 {
+        let loads = self.steps.iter().map(|step| step.load);
+        loads.fold(0, u64::saturating_add)
     }
 
     /// Returns all moves, in order.
