@@ -218,6 +218,15 @@ impl ClusterNode {
     }
 }
 
+impl ClusterNode {
+    /// Gives the node another id.
+    pub(super) fn renamed(mut self, id: Box<str>) -> Result<Self, Error> {
+        check_id(&id)?;
+        self.id = id;
+        Ok(self)
+    }
+}
+
 /// Getters, each with its builder method.
 impl ClusterNode {
     /// Returns the id.

@@ -44,6 +44,8 @@ pub struct Table {
     pub(super) marks: BTreeMap<u32, Vec<(Box<str>, Mark)>>,
     pub(crate) current_epoch: u64,
     pub(crate) last_vote_epoch: u64,
+    /// Ids that the text of the table gives to several nodes.
+    pub(super) repeated: Vec<Box<str>>,
 }
 
 impl Table {
@@ -59,6 +61,7 @@ impl Table {
             marks: BTreeMap::new(),
             current_epoch: 0,
             last_vote_epoch: 0,
+            repeated: Vec::new(),
             rule,
         }
     }
@@ -103,6 +106,25 @@ impl Table {
     /// Returns all nodes, sorted by id.
     pub fn nodes(&self) -> &[ClusterNode] {
         &self.nodes
+    }
+
+    /// Returns the ids that a text gave to several replicas, as Dragonfly does. The second replica
+    /// of such an id and all later ones are nodes with the id `ID@HOST:PORT`.
+    ///
+    /// ```
+    /// use hashroute::redis::{SlotRule, Table};
+    ///
+    /// let text = "\
+    /// a h:1@1 myself,master - 0 0 0 connected 0-16383
+    /// b h:2@2 slave a 0 0 0 connected
+    /// b h:3@3 slave a 0 0 0 connected";
+    /// let table = Table::from_nodes_text(text, SlotRule::REDIS)?;
+    /// assert_eq!(table.repeated_ids().collect::<Vec<_>>(), ["b"]);
+    /// assert!(table.node("b@h:3").is_some());
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn repeated_ids(&self) -> impl Iterator<Item = &str> {
+        self.repeated.iter().map(|id| &**id)
     }
 
     /// Returns the node with this id. O(log n).

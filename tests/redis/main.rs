@@ -5,6 +5,7 @@
 //! |---|---|
 //! | keys, tags, slots | `keys` |
 //! | what servers print, read and written | `texts` |
+//! | other programs and ways to print, texts that are no table | `kin` |
 //! | a server's decisions, request by request | `decisions` |
 //! | a client's decisions | `clients` |
 //! | failover, claims, coverage | `failovers` |
@@ -18,6 +19,7 @@ mod failovers;
 mod finishes;
 mod heats;
 mod keys;
+mod kin;
 mod plans;
 mod texts;
 

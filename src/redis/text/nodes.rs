@@ -7,13 +7,19 @@
 //!
 //! Slots are `n` or `n-m`. The line of the reporting node also has `[n->-id]` for a slot that it
 //! migrates and `[n-<-id]` for one that it imports. Only files have the line `vars`.
+//!
+//! Lines of the form `id host port role primary slot..` are read, too. Apache Kvrocks takes them in
+//! `CLUSTERX SETNODES`.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
 
+use super::faults::Faults;
+use super::setnodes::{is_setnodes, setnodes, words_before_slots};
 use super::{check_size, wrong};
 use crate::Error;
 use crate::redis::node::number;
@@ -58,20 +64,33 @@ impl Table {
         let lines = text.lines().map(str::trim).zip(1..);
         let lines = lines.filter(|(line, _)| !line.is_empty());
         let (vars, lines): (Vec<_>, Vec<_>) = lines.partition(|(line, _)| is_vars(line));
-        let nodes: Result<Vec<_>, _> = lines.iter().map(|(line, at)| node(line, *at)).collect();
-        let mut table = Self::with_nodes(rule, nodes?)?;
-        for (line, at) in lines {
-            let mut words = line.split_whitespace();
-            let id = words.next().unwrap_or_default();
+        let mut faults = Faults::default();
+        let nodes = lines.iter().map(|(line, at)| node(line, *at));
+        let mut nodes: Vec<_> = nodes.map(|node| faults.sift(node)).collect();
+        for (node, (_, at)) in nodes.iter().zip(&lines) {
+            faults.sift(
+                node.as_ref()
+                    .map_or(Ok(()), |node| check_primary(node, *at)),
+            );
+        }
+        let repeated = faults.sift(rename(&mut nodes, &lines));
+        faults.stop()?;
+        let nodes: Vec<_> = nodes.into_iter().flatten().collect();
+        let ids: Vec<Box<str>> = nodes.iter().map(|node| node.id().into()).collect();
+        let mut table = Self::with_nodes(rule, nodes)?;
+        table.repeated = repeated.unwrap_or_default();
+        let mut faults = Faults::default();
+        for (id, (line, at)) in ids.iter().zip(lines) {
             let mut owned = Vec::new();
-            for word in words.skip(7) {
-                owned.extend(slots(&mut table, id, word, at)?);
+            for word in line.split_whitespace().skip(words_before_slots(line)) {
+                owned.extend(faults.sift(slots(&mut table, id, word, at)).flatten());
             }
             for range in merged(owned) {
                 let claimed = table.claim(id, range);
-                claimed.map_err(|error| wrong(at, error.to_string()))?;
+                faults.sift(claimed.map_err(|error| wrong(at, error.to_string())));
             }
         }
+        faults.stop()?;
         vars.iter()
             .try_for_each(|(line, at)| read_vars(&mut table, line, *at))?;
         Ok(table)
@@ -133,6 +152,61 @@ impl Table {
     }
 }
 
+/// The characters of an id that a server makes.
+const ID: usize = 40;
+
+/// Refuses a primary that lacks characters, if the id of the node lacks none.
+fn check_primary(node: &ClusterNode, at: usize) -> Result<(), Error> {
+    let primary = node.primary().filter(|id| id.len() != ID);
+    match primary.filter(|_| node.id().split('@').next().map(str::len) == Some(ID)) {
+        None => Ok(()),
+        Some(id) => Err(wrong(
+            at,
+            alloc::format!(
+                "the primary {id:?} has {} characters: expected {ID}, as an id has",
+                id.chars().count()
+            ),
+        )),
+    }
+}
+
+/// Gives replicas that share an id ids of their own, and returns the shared ids. A primary of the
+/// same id, or the same replica twice, is a fault: two outputs were joined.
+fn rename(
+    nodes: &mut [Option<ClusterNode>],
+    lines: &[(&str, usize)],
+) -> Result<Vec<Box<str>>, Error> {
+    let mut first: BTreeMap<Box<str>, (usize, Role)> = BTreeMap::new();
+    let mut repeated: Vec<Box<str>> = Vec::new();
+    for (node, (_, at)) in nodes.iter_mut().zip(lines) {
+        let Some(found) = node.as_ref() else { continue };
+        let id: Box<str> = found.id().into();
+        let Some((line, role)) = first.get(&id).copied() else {
+            first.insert(id, (*at, found.role()));
+            continue;
+        };
+        let twice = || {
+            let reason =
+                "the node {id} was in line {line} already: expected the output of one server";
+            let reason = reason.replace("{id}", &id);
+            wrong(*at, reason.replace("{line}", &line.to_string()))
+        };
+        let own = alloc::format!("{id}@{}", found.address());
+        let is_replica = found.role() == Role::Replica && role == Role::Replica;
+        if !is_replica || first.contains_key(own.as_str()) {
+            return Err(twice());
+        }
+        let own: Box<str> = own.into();
+        let renamed = found.clone().renamed(own.clone()).map_err(|_| twice())?;
+        first.insert(own, (*at, role));
+        *node = Some(renamed);
+        if !repeated.contains(&id) {
+            repeated.push(id);
+        }
+    }
+    Ok(repeated)
+}
+
 fn is_vars(line: &str) -> bool {
     line.split_whitespace().next() == Some("vars")
 }
@@ -153,11 +227,17 @@ fn read_vars(table: &mut Table, line: &str, at: usize) -> Result<(), Error> {
 }
 
 fn node(line: &str, at: usize) -> Result<ClusterNode, Error> {
+    if is_setnodes(line) {
+        return setnodes(line, at);
+    }
     let words: Vec<&str> = line.split_whitespace().take(8).collect();
     let [id, address, flags, primary, sent, received, epoch, state] = words[..] else {
         return Err(wrong(
             at,
-            "expected id address flags primary ping pong epoch link slots",
+            alloc::format!(
+                "expected id address flags primary ping pong epoch link slots, found {:?}",
+                start(line)
+            ),
         ));
     };
     let count = |text: &str, name: &str| {
@@ -177,8 +257,17 @@ fn node(line: &str, at: usize) -> Result<ClusterNode, Error> {
         "disconnected" => Ok(node.with_link(Link::Disconnected)),
         _ => Err(wrong(
             at,
-            "expected connected or disconnected after the epoch",
+            alloc::format!("expected connected or disconnected after the epoch, found {state:?}"),
         )),
+    }
+}
+
+/// Returns the start of a line, for messages.
+fn start(line: &str) -> String {
+    const MOST: usize = 40;
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => line[..end].to_owned() + "...",
+        None => line.to_owned(),
     }
 }
 
@@ -208,7 +297,7 @@ fn read_address(node: ClusterNode, text: &str, at: usize) -> Result<ClusterNode,
     })
 }
 
-fn read_flags(
+pub(super) fn read_flags(
     node: ClusterNode,
     text: &str,
     primary: &str,
@@ -217,8 +306,8 @@ fn read_flags(
     let (mut flags, mut role) = (Flags::default(), Role::Unknown);
     for word in text.split(',') {
         match word {
-            "master" => role = Role::Primary,
-            "slave" => role = Role::Replica,
+            "master" | "primary" => role = Role::Primary,
+            "slave" | "replica" => role = Role::Replica,
             "noflags" => {}
             _ => {
                 let known = FLAGS.iter().find(|(name, _)| *name == word);
@@ -285,7 +374,7 @@ fn read_range(word: &str) -> Option<SlotRange> {
     Some(number(first)?..=number(last)?)
 }
 
-fn push_range(text: &mut String, range: &SlotRange) {
+pub(super) fn push_range(text: &mut String, range: &SlotRange) {
     // Writing to a string cannot fail.
     let _ = match (range.start(), range.end()) {
         (first, last) if first == last => write!(text, "{first}"),

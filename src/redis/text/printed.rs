@@ -30,6 +30,14 @@ impl Reply {
         check_size(text)?;
         let lines: Vec<&str> = text.lines().collect();
         let mut reader = Reader { lines, line: 0 };
+        // Blank lines stand where a prompt was.
+        while reader
+            .lines
+            .get(reader.line)
+            .is_some_and(|line| line.trim().is_empty())
+        {
+            reader.line += 1;
+        }
         let reply = reader.value(0, 0)?;
         while let Some(line) = reader.lines.get(reader.line) {
             if !line.trim().is_empty() {
@@ -39,6 +47,22 @@ impl Reply {
         }
         Ok(reply)
     }
+}
+
+/// Returns the lines where the elements of the outermost list begin, counted from 1.
+pub(super) fn starts(text: &str) -> Vec<usize> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut reader = Reader { lines, line: 0 };
+    let (mut starts, mut end) = (Vec::new(), None);
+    while reader.line < reader.lines.len() {
+        if let Some(label) = reader.label(0)
+            && *end.get_or_insert(label.end) == label.end
+        {
+            starts.push(reader.line + 1);
+        }
+        reader.line += 1;
+    }
+    starts
 }
 
 struct Reader<'t> {

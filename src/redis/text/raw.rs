@@ -7,16 +7,17 @@ use alloc::vec::Vec;
 use super::{Protocol, Reply, wrong};
 use crate::Error;
 
-/// Reads the reply to `CLUSTER SLOTS` or `CLUSTER SHARDS`.
-pub(super) fn read(text: &str) -> Result<Reply, Error> {
+/// Reads the reply to `CLUSTER SLOTS` or `CLUSTER SHARDS`, and the lines where its parts begin.
+pub(super) fn read(text: &str) -> Result<(Reply, Vec<usize>), Error> {
     let mut values = Values::of(text);
     let is_shards = text.trim_start().starts_with("slots");
-    let mut parts = Vec::new();
+    let (mut parts, mut lines) = (Vec::new(), Vec::new());
     loop {
         values.skip_blanks();
         if values.is_over() {
-            return Ok(Reply::Array(parts));
+            return Ok((Reply::Array(parts), lines));
         }
+        lines.extend(values.all.get(values.next).map(|(line, _)| *line));
         parts.push(if is_shards {
             shard(&mut values)?
         } else {
@@ -71,6 +72,9 @@ fn slots(values: &mut Values<'_>) -> Result<Reply, Error> {
     Ok(Reply::Array(range))
 }
 
+/// The names of the metadata of a node in `CLUSTER SLOTS`.
+const METADATA: [&str; 3] = ["ip", "hostname", "availability-zone"];
+
 fn slots_node(values: &mut Values<'_>) -> Result<Reply, Error> {
     let host = match values.take("a host")? {
         "" => Reply::Null,
@@ -80,7 +84,7 @@ fn slots_node(values: &mut Values<'_>) -> Result<Reply, Error> {
     let port = port.ok_or_else(|| values.wrong("a port"))?;
     let id = values.take("a node id")?;
     let mut extra = Vec::new();
-    while let Some(name) = values.next_if(|value| ["ip", "hostname"].contains(&value)) {
+    while let Some(name) = values.next_if(|value| METADATA.contains(&value)) {
         extra.push((name, values.take("a value")?.into()));
     }
     if extra.is_empty() {

@@ -157,9 +157,7 @@ fn node_table(view: &View<'_>) -> Lines {
     };
     let fields = Fields::<Row>::new()
         .text("id", "node", |(node, _)| view.names.cell(node.id()))
-        .text("address", "address", |(node, _)| {
-            Cell::text(node.address().to_string())
-        })
+        .text("address", "address", |(node, _)| place(node))
         .text("role", "role", |(node, _)| Cell::text(role(node)))
         .text("primary", "copies", |(node, _)| {
             let primary = node.primary();
@@ -179,6 +177,18 @@ fn node_table(view: &View<'_>) -> Lines {
             ranges_cell(view.ranges(node.id()))
         });
     Lines::of(fields, view.order())
+}
+
+/// Makes a cell of the address for programs; people see the hostname as well.
+fn place(node: &ClusterNode) -> Cell {
+    let address = node.address().to_string();
+    match node
+        .hostname()
+        .filter(|name| *name != node.address().host())
+    {
+        Some(name) => Cell::new(address.as_str(), format!("{address} ({name})")),
+        None => Cell::text(address),
+    }
 }
 
 /// Returns the role of a node.
@@ -317,6 +327,10 @@ fn warnings(view: &View<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
     if !view.moves.is_empty() {
         warnings.push("Slots are moving: finish them with slots plan --finish before another plan. A server reports only its own marks, and only in CLUSTER NODES: ask the other server, too.".into());
+    }
+    for id in view.table.repeated_ids() {
+        let id = view.names.short(id);
+        warnings.push(format!("The id {id} comes twice: replicas that share it are shown with their addresses. Dragonfly prints such tables; commands cannot tell these replicas apart."));
     }
     let twins = twins(view.table);
     if let Some((epoch, ids)) = twins.first() {

@@ -42,6 +42,14 @@ pub(crate) fn is_at(node: &ClusterNode, there: &Address) -> bool {
     node.address() == there || is_named && node.address().port() == there.port()
 }
 
+/// The characters of a random id.
+const LONG: usize = 40;
+
+/// Returns the id without the address that tells replicas of one id apart.
+fn bare(id: &str) -> &str {
+    id.split_once('@').map_or(id, |(bare, _)| bare)
+}
+
 /// Short names of nodes for people.
 pub(crate) struct Names(usize);
 
@@ -51,17 +59,19 @@ impl Names {
         let nodes = table.nodes();
         // The nodes are sorted by id, so neighbours share the longest prefixes.
         let shared = nodes.windows(2).map(|pair| {
-            let pairs = pair[0].id().chars().zip(pair[1].id().chars());
-            pairs.take_while(|(a, b)| a == b).count() + 1
+            let pairs = bare(pair[0].id()).chars().zip(bare(pair[1].id()).chars());
+            let shared = pairs.take_while(|(a, b)| a == b).count();
+            // Replicas that share an id differ by their addresses, which stand beside it.
+            if shared < LONG { shared + 1 } else { 0 }
         });
         Self(shared.max().unwrap_or(0).max(SHOWN))
     }
 
     /// Shortens an id.
     pub(crate) fn short(&self, id: &str) -> String {
-        // Only random ids of 40 characters are shortened; any other id is a name.
-        if id.len() == 40 {
-            id.chars().take(self.0).collect()
+        // Only random ids are shortened; any other id is a name.
+        if bare(id).len() == LONG {
+            bare(id).chars().take(self.0).collect()
         } else {
             id.to_owned()
         }
