@@ -295,6 +295,7 @@ fn dump(args: &KeyArgs) -> Option<(DumpFormat, &Path)> {
     let files = [
         (DumpFormat::BigKeys, &dump.bigkeys),
         (DumpFormat::MemKeys, &dump.memkeys),
+        (DumpFormat::HotKeys, &dump.hotkeys),
         (DumpFormat::KeyStats, &dump.keystats),
         (DumpFormat::Scan, &dump.scan),
         (DumpFormat::Metadump, &dump.metadump),

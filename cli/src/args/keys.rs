@@ -5,19 +5,20 @@ use std::path::PathBuf;
 use clap::Args;
 
 /// The options that name where keys come from.
-pub(crate) const KEY_SOURCES: [&str; 10] = [
+pub(crate) const KEY_SOURCES: [&str; 11] = [
     "keys_file",
     "csv",
     "jsonl",
     "bigkeys",
     "memkeys",
+    "hotkeys",
     "keystats",
     "scan",
     "metadump",
     "template",
     "range",
 ];
-const FILES: &[&str] = KEY_SOURCES.split_at(8).0;
+const FILES: &[&str] = KEY_SOURCES.split_at(9).0;
 
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Keys (default: --template 'user:{i}' --range 0..1000000)")]
@@ -54,6 +55,9 @@ pub(crate) struct DumpArgs {
     /// Output of redis-cli --memkeys: only the largest keys, with their bytes
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) memkeys: Option<PathBuf>,
+    /// Output of redis-cli --hotkeys: only the hottest keys, their counters as requests
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub(crate) hotkeys: Option<PathBuf>,
     /// Output of redis-cli --keystats: only the largest keys, with rounded bytes
     #[arg(long, value_name = "FILE", group = "source")]
     pub(crate) keystats: Option<PathBuf>,
@@ -78,6 +82,7 @@ impl KeyArgs {
             jsonl,
             &dump.bigkeys,
             &dump.memkeys,
+            &dump.hotkeys,
             &dump.keystats,
             &dump.scan,
             &dump.metadump,

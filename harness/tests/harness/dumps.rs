@@ -14,6 +14,7 @@ const FILES: &[(&str, DumpFormat)] = &[
     ("memkeys", DumpFormat::MemKeys),
     ("memkeys_7_4_from_source", DumpFormat::MemKeys),
     ("memkeys_terminal_from_source", DumpFormat::MemKeys),
+    ("hotkeys", DumpFormat::HotKeys),
     ("keystats_from_source", DumpFormat::KeyStats),
     ("scan_plain", DumpFormat::Scan),
     ("scan_quoted", DumpFormat::Scan),
@@ -54,6 +55,46 @@ fn written() -> BTreeSet<Vec<u8>> {
         b"stream:1",
     ];
     users.chain(others.map(<[u8]>::to_vec)).collect()
+}
+
+#[test]
+fn hot_keys_come_with_their_counters() {
+    let dump = read("hotkeys");
+    let keys: Vec<_> = dump.keys.iter().collect();
+    assert_eq!(keys, [&b"hot:3"[..], b"we\0ird \n k"]);
+    assert_eq!(dump.keys.requests(), Some(&[12, 16][..]));
+    assert_eq!(
+        (dump.source.keys_seen, dump.source.partial),
+        (Some(7212), true)
+    );
+    // Without the single quotes of Redis 7.0, and interrupted.
+    let text = b"[01.00%] Hot key \"a\" found so far with counter 3\n[02.00%] Sampled 9 keys in the keyspace!\n";
+    let dump = Keys::dump(DumpFormat::HotKeys, &text[..], true).expect("read");
+    assert_eq!(
+        (dump.keys.requests(), dump.source.keys_seen),
+        (Some(&[3][..]), Some(9))
+    );
+    for bad in [
+        "[01.00%] Hot key '\"a\"' found so far with counter x",
+        "user:1",
+    ] {
+        let dump = Keys::dump(DumpFormat::HotKeys, bad.as_bytes(), true);
+        assert!(dump.is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn the_first_lines_tell_the_format() {
+    for (name, format) in FILES {
+        let found = DumpFormat::of_start(&text(name));
+        let known = match format {
+            // Plain keys may be anything, and a quoted one may be a key.
+            _ if ["scan_plain", "scan_quoted", "scan_cursors"].contains(name) => None,
+            DumpFormat::MemKeys => Some(DumpFormat::BigKeys),
+            other => Some(*other),
+        };
+        assert_eq!(found, known, "{name}");
+    }
 }
 
 #[test]

@@ -121,7 +121,7 @@ impl Biggest {
     }
 }
 
-fn wrong(line: &[u8], expected: &str) -> String {
+pub(super) fn wrong(line: &[u8], expected: &str) -> String {
     format!("\"{}\": expected {expected}", shown(line))
 }
 
@@ -151,6 +151,7 @@ fn biggest(rest: &[u8]) -> Option<DumpRow> {
     Some(DumpRow {
         key,
         size: (unit == UNITS[0]).then_some(size),
+        requests: None,
     })
 }
 
@@ -164,6 +165,7 @@ fn top_row(line: &[u8]) -> Option<DumpRow> {
     Some(DumpRow {
         key: unquote(key)?,
         size: Some(size),
+        requests: None,
     })
 }
 
@@ -195,7 +197,7 @@ fn type_bytes(line: &[u8]) -> Option<u64> {
 
 /// Returns whether a line names no key: it is empty, a comment, progress, a sum of lengths or a
 /// warning.
-fn is_beside(line: &[u8]) -> bool {
+pub(super) fn is_beside(line: &[u8]) -> bool {
     let starts: [&[u8]; 5] = [
         b"#",
         b"-------- summary",
@@ -216,13 +218,13 @@ fn is_bar(line: &[u8]) -> bool {
         && (bar == b"keys scanned" || bar.iter().all(drawn))
 }
 
-fn number_in(line: &[u8], before: &str, after: &str) -> Option<u64> {
+pub(super) fn number_in(line: &[u8], before: &str, after: &str) -> Option<u64> {
     let rest = line.strip_prefix(before.as_bytes())?;
     digits(rest.strip_suffix(after.as_bytes())?)
 }
 
 /// Removes `[12.34%] ` from the start of a line.
-fn without_progress(line: &[u8]) -> &[u8] {
+pub(super) fn without_progress(line: &[u8]) -> &[u8] {
     let rest = line
         .strip_prefix(b"[")
         .and_then(|rest| split(rest, "%] "))
@@ -231,7 +233,7 @@ fn without_progress(line: &[u8]) -> &[u8] {
 }
 
 /// Removes terminal control sequences: escape, bracket, up to a letter.
-fn without_escapes(line: &[u8]) -> Vec<u8> {
+pub(super) fn without_escapes(line: &[u8]) -> Vec<u8> {
     let mut pieces = line.split(|byte| *byte == 0x1b);
     let mut text = pieces.next().unwrap_or_default().to_vec();
     for piece in pieces {

@@ -20,6 +20,8 @@ pub enum DumpFormat {
     MemKeys,
     /// `redis-cli --keystats`.
     KeyStats,
+    /// `redis-cli --hotkeys`.
+    HotKeys,
     /// `redis-cli --scan`, or the replies to `SCAN`.
     Scan,
     /// memcached's `lru_crawler metadump all`.
@@ -27,7 +29,7 @@ pub enum DumpFormat {
 }
 
 impl DumpFormat {
-    /// Returns whether the format lists only the largest keys, which are few.
+    /// Returns whether the format lists only the largest or the hottest keys, which are few.
     pub(crate) fn is_short(self) -> bool {
         !matches!(self, Self::Scan | Self::Metadump)
     }
@@ -39,6 +41,7 @@ impl fmt::Display for DumpFormat {
             Self::BigKeys => "bigkeys",
             Self::MemKeys => "memkeys",
             Self::KeyStats => "keystats",
+            Self::HotKeys => "hotkeys",
             Self::Scan => "scan",
             Self::Metadump => "metadump",
         })
@@ -61,6 +64,8 @@ pub struct DumpRow {
     pub key: Vec<u8>,
     /// The bytes that it stores, if the line says so.
     pub size: Option<u64>,
+    /// How often it is used, if the line says so: the counter of `--hotkeys`.
+    pub requests: Option<u64>,
 }
 
 /// The result of a line: a key, nothing, or the problem.

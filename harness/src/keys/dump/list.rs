@@ -19,7 +19,7 @@ use crate::keys::list::Keys;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Dump {
-    /// The keys, in order. They have sizes if every key of the list has one.
+    /// The keys, in order. They have sizes, or requests, if every key of the list has them.
     pub keys: Keys,
     /// Where they came from.
     pub source: DumpSource,
@@ -57,6 +57,8 @@ pub(crate) struct DumpKeys {
     keys: Keys,
     /// The sizes of the keys that have one.
     sizes: Vec<u64>,
+    /// The requests of the keys that have some.
+    requests: Vec<u64>,
 }
 
 impl DumpKeys {
@@ -73,6 +75,7 @@ impl DumpKeys {
                 Ok(Some(row)) => {
                     self.keys.push(&row.key);
                     self.sizes.extend(row.size);
+                    self.requests.extend(row.requests);
                 }
                 Ok(None) => {}
                 Err(error) => bad(error)?,
@@ -86,10 +89,17 @@ impl DumpKeys {
         self.keys.is_empty()
     }
 
-    /// Returns the keys, with sizes if every key has one.
+    /// Returns the keys, with sizes or requests if every key has them.
     pub(crate) fn finish(self) -> Keys {
-        let Self { mut keys, sizes } = self;
-        keys.sizes = (!keys.is_empty() && sizes.len() == keys.len()).then_some(sizes);
+        let Self {
+            mut keys,
+            sizes,
+            requests,
+        } = self;
+        let whole = |numbers: Vec<u64>| {
+            (!keys.is_empty() && numbers.len() == keys.len()).then_some(numbers)
+        };
+        (keys.sizes, keys.requests) = (whole(sizes), whole(requests));
         keys
     }
 }

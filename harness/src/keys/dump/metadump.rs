@@ -29,6 +29,7 @@ impl Metadump {
         Ok(Some(DumpRow {
             key,
             size: Some(size),
+            requests: None,
         }))
     }
 

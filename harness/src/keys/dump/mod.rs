@@ -5,6 +5,7 @@
 //! | [`BigKeys`](DumpFormat::BigKeys) | `redis-cli --bigkeys` | the largest of each type | of strings only |
 //! | [`MemKeys`](DumpFormat::MemKeys) | `redis-cli --memkeys` | the largest of each type | bytes of memory |
 //! | [`KeyStats`](DumpFormat::KeyStats) | `redis-cli --keystats` | the largest of all | bytes of memory, rounded |
+//! | [`HotKeys`](DumpFormat::HotKeys) | `redis-cli --hotkeys` | the hottest | none, but access counters |
 //! | [`Scan`](DumpFormat::Scan) | `redis-cli --scan`, repeated `SCAN` | all | none |
 //! | [`Metadump`](DumpFormat::Metadump) | memcached's `lru_crawler metadump all` | all | bytes of the item |
 //!
@@ -13,10 +14,12 @@
 
 mod biggest;
 mod format;
+mod hot;
 mod list;
 mod metadump;
 mod reader;
 mod scan;
+mod sniff;
 mod source;
 mod text;
 

@@ -2,6 +2,7 @@
 
 use super::biggest::Biggest;
 use super::format::{DumpFormat, DumpRow, Parsed};
+use super::hot::Hot;
 use super::metadump::Metadump;
 use super::scan::Scan;
 use super::source::{BadLine, DumpSource};
@@ -39,6 +40,7 @@ pub struct DumpReader {
 #[derive(Debug)]
 enum Parser {
     Biggest(Biggest),
+    Hot(Hot),
     Scan(Scan),
     Metadump(Metadump),
 }
@@ -47,6 +49,7 @@ impl DumpReader {
     /// Starts at the beginning of an output.
     pub fn new(format: DumpFormat) -> Self {
         let parser = match format {
+            DumpFormat::HotKeys => Parser::Hot(Hot::default()),
             DumpFormat::Scan => Parser::Scan(Scan::default()),
             DumpFormat::Metadump => Parser::Metadump(Metadump::default()),
             list => Parser::Biggest(Biggest::new(list)),
@@ -76,6 +79,7 @@ impl DumpReader {
         }
         let parsed = match &mut self.parser {
             Parser::Biggest(parser) => parser.line(line),
+            Parser::Hot(parser) => parser.line(line),
             Parser::Scan(parser) => parser.line(line),
             Parser::Metadump(parser) => parser.line(line),
         };
@@ -113,6 +117,7 @@ impl DumpReader {
     pub fn finish(self) -> DumpSource {
         let mut whole = match self.parser {
             Parser::Biggest(parser) => parser.finish(self.keys),
+            Parser::Hot(parser) => parser.finish(self.keys),
             Parser::Scan(parser) => parser.finish(),
             Parser::Metadump(parser) => parser.finish(),
         };

@@ -116,7 +116,11 @@ impl Shape {
 
 fn key(key: Option<Vec<u8>>, line: &[u8]) -> Parsed {
     match key {
-        Some(key) => Ok(Some(DumpRow { key, size: None })),
+        Some(key) => Ok(Some(DumpRow {
+            key,
+            size: None,
+            requests: None,
+        })),
         None => Err(wrong(line)),
     }
 }
