@@ -45,6 +45,7 @@ fn the_json_of_a_plan_has_the_promised_fields() {
         [
             "flows",
             "load",
+            "may_leave",
             "moved",
             "moved_share",
             "moves",
@@ -338,6 +339,35 @@ fn the_commands_of_a_large_plan_take_little_memory() {
             .status()
             .expect("a shell");
         assert!(status.success(), "{format}: {status}");
+    }
+}
+
+/// A primary that was drained is a replica: the same command says that all is done.
+#[test]
+fn a_drained_node_may_leave() {
+    let table = data(STABLE);
+    let text = std::fs::read_to_string(&table).expect("a file");
+    // The first primary gave its slots to the third and follows it now.
+    let lines = text.lines().map(|line| match line.starts_with(FIRST) {
+        true => format!("{FIRST} 127.0.0.1:27001@37001 slave {THIRD} 0 0 3 connected\n"),
+        false => format!("{line}\n").replace("10923-16383", "0-5460 10923-16383"),
+    });
+    let path = file("drained.txt", lines.collect::<String>());
+    let line = format!(
+        "slots plan {} --remove {FIRST} --weight {THIRD}=2",
+        path.display()
+    );
+    let shown = stdout(&line);
+    let done =
+        "done: 127.0.0.1:27001 has no slots (it is a replica of 127.0.0.1:27003 now) and may leave";
+    assert!(shown.contains(done), "{shown}");
+    let plan = json(&line);
+    assert_eq!(
+        plan["may_leave"],
+        json!([{ "id": FIRST, "primary": THIRD }])
+    );
+    for way in ["classic"] {
+        assert!(stdout(&format!("{line} --commands {way}")).contains(&format!("# {done}")));
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) struct Wanted {
     pub(super) weights: BTreeMap<String, u32>,
     /// The primaries that join and that no server knows yet.
     pub(super) strangers: Vec<Stranger>,
+    /// The ids of the nodes that were to be drained and have no slots.
+    pub(super) drained: Vec<String>,
 }
 
 /// A primary that joins and that no server knows yet.
@@ -56,6 +58,7 @@ impl Wanted {
             table,
             weights,
             strangers: Vec::new(),
+            drained: Vec::new(),
         };
         let mut said = BTreeMap::new();
         for (option, word) in options(args) {
@@ -89,7 +92,12 @@ impl Wanted {
             return Ok((self.join(name)?, weight));
         };
         let id = node.id().to_owned();
-        if node.role() != Role::Primary {
+        let is_primary = node.role() == Role::Primary;
+        if option == "remove" && (!is_primary || self.table.count(&id) == 0) {
+            self.drained.push(id.clone());
+            return Ok((id, 0));
+        }
+        if !is_primary {
             return Err("a replica has no slots: expected a primary".into());
         }
         if weight > 0 && node.flags().failed {
@@ -146,6 +154,26 @@ impl Wanted {
             nameless,
         });
         Ok(id)
+    }
+
+    /// Says which nodes are drained already: a plan that was carried out is asked for again.
+    pub(super) fn done(&self) -> Vec<String> {
+        let names = table::Names::of(&self.table);
+        let lines = self.drained.iter().filter_map(|id| {
+            let node = self.table.node(id)?;
+            let now = node.primary().map(|primary| {
+                let primary = self.table.node(primary);
+                let name =
+                    primary.map_or_else(|| "an unknown node".into(), |node| names.endpoint(node));
+                format!(" (it is a replica of {name} now)")
+            });
+            Some(format!(
+                "done: {} has no slots{} and may leave",
+                names.endpoint(node),
+                now.unwrap_or_default()
+            ))
+        });
+        lines.collect()
     }
 
     /// Returns the weights as a goal.

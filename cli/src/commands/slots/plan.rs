@@ -212,10 +212,12 @@ fn notes(planned: &Planned, steps: &Steps, nodes: &[Change<'_>]) -> Vec<String> 
         _ => "",
     };
     let all = units::counted(moved as u64, "slot") + if moved == 1 { " moves" } else { " move" };
-    let mut lines = vec![format!(
+    let done = planned.wanted.done().into_iter();
+    let mut lines: Vec<_> = done.map(|line| line + ".").collect();
+    lines.push(format!(
         "{all}, {share} of {}{fewest}.",
         units::count(slots.into())
-    )];
+    ));
     if let Some(step) = steps.only {
         let count = units::counted(steps.range().len() as u64, "slot");
         lines.push(format!("Step {step} of {}: {count}.", steps.all));
@@ -328,6 +330,10 @@ fn json(planned: &Planned, steps: &Steps, nodes: &[Change<'_>], flows: &[Flow<'_
         "moved": planned.plan.len(),
         "moved_share": planned.plan.len() as f64 / f64::from(slots),
         "load": planned.loads.as_ref().map(|loads| loads.what),
+        "may_leave": planned.wanted.drained.iter().map(|id| json!({
+            "id": id,
+            "primary": planned.wanted.table.node(id).and_then(|node| node.primary()),
+        })).collect::<Value>(),
         "steps": steps.all,
         "step": steps.only,
         "nodes": nodes.iter().map(|row| json!({

@@ -96,6 +96,7 @@ impl Planned {
             table,
             weights: BTreeMap::new(),
             strangers: Vec::new(),
+            drained: Vec::new(),
         };
         Ok(Self {
             wanted,

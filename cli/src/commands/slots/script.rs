@@ -92,6 +92,9 @@ struct Script<'p> {
 impl Script<'_> {
     fn text(&self) -> Result<(), Failure> {
         let mut out = output::stdout();
+        for done in self.planned.wanted.done() {
+            writeln!(out, "# {done}")?;
+        }
         self.walk(&mut |line| {
             match line {
                 Line::Step(0, _) => writeln!(out, "# before all")?,
