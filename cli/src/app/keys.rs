@@ -64,14 +64,6 @@ impl<'a> Source<'a> {
         Ok(Self { from, strict })
     }
 
-    /// Makes a source of a CSV file.
-    pub(crate) fn csv(path: &'a Path) -> Self {
-        Self {
-            from: Origin::Csv(path),
-            strict: false,
-        }
-    }
-
     /// Returns the template and its range, if keys come from one.
     pub(crate) fn template(&self) -> Option<(&'a str, Range<u64>)> {
         match &self.from {

@@ -16,6 +16,7 @@ mod routes;
 mod scale;
 mod skew;
 mod slots;
+mod slots_keys;
 mod slots_messages;
 mod slots_plans;
 mod spec;

@@ -165,7 +165,8 @@ fn a_tag_that_holds_every_key_is_reported() {
         format!("{}:{i}\n", if i % 4 == 0 { "{b}" } else { "x" })
     });
     let path = file("some-tag.txt", lines);
-    stdout(&format!("slots check {}", path.display()));
+    let half = "--max-tag 0.5 --max-slot 0.5";
+    stdout(&format!("slots check {} {half}", path.display()));
     let (_, errors) = unmet(&format!("slots check {} --max-tag 0.2", path.display()));
     assert!(
         errors.contains("tag {b} holds 25.00%") && errors.contains("--max-tag 0.2"),

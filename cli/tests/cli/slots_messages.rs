@@ -77,6 +77,10 @@ slots plan DATA/nodes_stable.txt --add 10.0.0.4:6379 --commands classic => the i
 slots plan DATA/nodes_stable.txt --add n4@h:1 --commands magic => magic | classic | atomic
 slots plan DATA/nodes_stable.txt --add n4@h:1 --commands classic --format csv => --format | table or json
 slots plan DATA/nodes_stable.txt --add n4@h:1 --commands classic --batch 0 => --batch
+slots plan DATA/nodes_stable.txt --even --loads f --scan g => --loads | --scan
+slots plan DATA/nodes_stable.txt --even --scan DIR/slots-none.txt => --scan | no keys
+slots plan DATA/nodes_stable.txt --even --keys DIR/slots-keys.csv --by bytes => --keys | without bytes
+slots show DIR/slots-noauth.txt => TABLE | line 1 | NOAUTH | REDISCLI_AUTH
 slots simulate DATA/nodes_stable.txt => nothing to plan | --add
 slots simulate DATA/nodes_failed.txt --add n4@h:1 => 10923-15494 | not served
 slots simulate DATA/nodes_migrating.txt --add n4@h:1 => 15495 | on the move
@@ -100,6 +104,7 @@ fn every_bad_input_about_slots_has_one_clear_message() {
             "slots-dead.txt",
             b"aaaa 10.0.0.1:1@2 myself,master - 0 0 1 connected 0-16383 [7->-bbbb]\nbbbb 10.0.0.2:1@2 master,fail - 0 0 2 connected\n",
         ),
+        ("slots-noauth.txt", b"NOAUTH Authentication required.\n"),
         ("slots-half.csv", b"slot\n1\n"),
         ("slots-keys.csv", b"key\na\n"),
         (

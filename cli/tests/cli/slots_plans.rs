@@ -47,13 +47,15 @@ fn the_json_of_a_plan_has_the_promised_fields() {
             "load",
             "may_leave",
             "moved",
+            "moved_load",
             "moved_share",
             "moves",
             "nodes",
             "slots",
             "step",
             "steps",
-            "stray"
+            "stray",
+            "travel"
         ]
     );
     assert_eq!(

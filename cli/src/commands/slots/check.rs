@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use clap::Args;
 use hashroute::redis::{Heat, HotSlot, HotTag, SlotRule};
 use hashroute::{Error, redis};
-use hashroute_harness::Keys;
+use hashroute_harness::{DumpFormat, Keys};
 use serde_json::{Value, json};
 
+use super::loads;
 use super::measure::{amounts, name};
 use crate::app::keys::{self, Source};
-use crate::args::{self, Measure, OutputArgs};
+use crate::args::{self, KEY_SOURCES, KeyArgs, Measure, OutputArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Report, Table};
 use crate::progress::Progress;
@@ -26,11 +27,10 @@ const COUNTERS: usize = Heat::MAX_COUNTERS;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckCommand {
     /// One key per line, or the keys of one request separated by tabs; - is standard input
-    #[arg(value_name = "KEYS-FILE", required_unless_present = "csv")]
+    #[arg(value_name = "KEYS-FILE", conflicts_with_all = KEY_SOURCES)]
     pub(crate) file: Option<PathBuf>,
-    /// A CSV file with the column key and, optionally, size (in bytes) and requests
-    #[arg(long, value_name = "FILE", conflicts_with = "file")]
-    pub(crate) csv: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
     #[command(flatten)]
     pub(crate) limits: Limits,
     /// The number of slots, tags and groups to list
@@ -41,11 +41,18 @@ pub(crate) struct CheckCommand {
 }
 
 const EXAMPLES: &str = "\
-Shares are checked if there are at least two lines. One slot is always on one node.
+A slot is always on one node, and a tag in one slot. An even slot holds 0.006% of the keys. Without
+--max-slot and --max-tag, a slot or a tag with more than 5% is too much: on 10 nodes, that is half
+of what one of them should hold. This default is not applied to fewer than 21 keys, nor to slots
+and tags with fewer than 3 of them. To see real keys on the nodes of a real table:
+
+  hashroute balance --dialect redis-cluster --config nodes.txt --scan scan.txt
+  hashroute skew --dialect redis-cluster --config nodes.txt --scan scan.txt
 
 Examples:
   hashroute slots check keys.txt
   hashroute slots check requests.tsv --max-cross 5
+  redis-cli --hotkeys | hashroute slots check --hotkeys -
   hashroute slots check --csv keys.csv --max-slot 0.01 --max-tag 0.05 --format json";
 
 #[derive(Debug, Args)]
@@ -53,14 +60,48 @@ Examples:
 #[command(next_help_heading = "Limits (exit with 1 if one is exceeded)")]
 pub(crate) struct Limits {
     /// The most groups whose keys may be in different slots
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "csv")]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = KEY_SOURCES)]
     pub(crate) max_cross: u64,
-    /// The largest share of the keys, bytes or requests that one tag may hold
-    #[arg(long, value_name = "SHARE", default_value_t = 0.5, value_parser = parse_share)]
-    pub(crate) max_tag: f64,
-    /// The largest share of the keys, bytes or requests that one slot may hold
-    #[arg(long, value_name = "SHARE", default_value_t = 0.5, value_parser = parse_share)]
-    pub(crate) max_slot: f64,
+    /// The largest share of the keys, bytes or requests that one tag may hold [default: 0.05]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    pub(crate) max_tag: Option<f64>,
+    /// The largest share of the keys, bytes or requests that one slot may hold [default: 0.05]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    pub(crate) max_slot: Option<f64>,
+}
+
+/// The share that a slot or a tag may hold without an option.
+const MOST: f64 = 0.05;
+/// The fewest keys of a slot or a tag to which that limit applies.
+const FEWEST: u64 = 3;
+
+/// A limit of a share.
+#[derive(Clone, Copy)]
+struct Limit {
+    share: f64,
+    /// Whether it is the default.
+    is_default: bool,
+}
+
+impl Limit {
+    fn of(option: Option<f64>) -> Self {
+        Self {
+            share: option.unwrap_or(MOST),
+            is_default: option.is_none(),
+        }
+    }
+
+    /// Returns whether a count of a total from this many lines is above the limit.
+    fn is_exceeded(self, measure: Measure, count: u64, heat: &Heat, lines: u64) -> bool {
+        // With a single line, one tag and one slot hold everything: shares say nothing.
+        let says = if self.is_default {
+            let enough = measure != Measure::Keys || count >= FEWEST;
+            enough && lines as f64 * self.share > 1.0
+        } else {
+            lines > 1
+        };
+        says && share(count, heat) > self.share
+    }
 }
 
 fn parse_share(text: &str) -> Result<f64, String> {
@@ -71,10 +112,14 @@ fn parse_share(text: &str) -> Result<f64, String> {
 pub(crate) fn run(args: &CheckCommand) -> Result<(), Failure> {
     let progress = Progress::start(args.output.quiet, "reading keys");
     let mut found = Found::new(args.top);
-    match (&args.csv, &args.file) {
-        (Some(csv), _) => found.read_csv(csv)?,
-        (None, Some(file)) => found.read_lines(file)?,
-        (None, None) => return Err(Failure::input("no keys: expected KEYS-FILE or --csv")),
+    match &args.file {
+        Some(file) => found.read_lines(file)?,
+        None if args.keys.is_given() => found.read_source(&args.keys)?,
+        None => {
+            return Err(Failure::input(
+                "no keys: expected KEYS-FILE, --keys, --csv, --scan or another list of keys",
+            ));
+        }
     }
     drop(progress);
     let failures = found.failures(&args.limits);
@@ -115,6 +160,10 @@ impl Found {
     fn read_lines(&mut self, path: &Path) -> Result<(), Failure> {
         let wrong = |problem: String| Failure::file("KEYS-FILE", path, problem);
         let mut input = keys::open(path).map_err(|error| wrong(error.to_string()))?;
+        let start = input.fill_buf().map_err(|error| wrong(error.to_string()))?;
+        if let Some(problem) = no_keys(start) {
+            return Err(wrong(problem));
+        }
         let mut line = Vec::new();
         loop {
             line.clear();
@@ -122,7 +171,14 @@ impl Found {
             if read.map_err(|error| wrong(error.to_string()))? == 0 {
                 break;
             }
-            self.group(line.strip_suffix(b"\n").unwrap_or(&line));
+            let line = line.strip_suffix(b"\n").unwrap_or(&line);
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            // A blank line is no key.
+            if line.is_empty() {
+                self.lines += 1;
+            } else {
+                self.group(line);
+            }
         }
         if self.keys == 0 {
             return Err(wrong("no keys: expected at least one".into()));
@@ -147,8 +203,8 @@ impl Found {
         }
     }
 
-    fn read_csv(&mut self, path: &Path) -> Result<(), Failure> {
-        Source::csv(path).stream(&mut |keys| {
+    fn read_source(&mut self, args: &KeyArgs) -> Result<(), Failure> {
+        Source::of(args)?.stream(&mut |keys| {
             self.lines += keys.len() as u64;
             self.keys += keys.len() as u64;
             for measure in [Measure::Keys, Measure::Bytes, Measure::Requests] {
@@ -185,28 +241,66 @@ impl Found {
                 limits.max_cross
             ));
         }
-        // With a single line, one tag and one slot hold everything: shares say nothing.
-        if self.lines > 1 {
-            let held = self.heats.iter().flat_map(|heat| too_much(heat, limits));
-            failures.extend(held);
-        }
+        let limits = (Limit::of(limits.max_tag), Limit::of(limits.max_slot));
+        let lines = self.lines;
+        let held = self
+            .heats
+            .iter()
+            .flat_map(|heat| too_much(heat, limits, lines));
+        failures.extend(held);
         failures
     }
 }
 
-fn too_much((measure, heat): &(Measure, Heat), limits: &Limits) -> Vec<String> {
-    let (what, tag) = (name(*measure), heat.dominant(limits.max_tag));
+/// Says what a file is whose lines are no keys.
+fn no_keys(start: &[u8]) -> Option<String> {
+    if let Some(format) = DumpFormat::of_start(start) {
+        return Some(format!(
+            "this is an output of {}: expected keys; read it by --{format}",
+            loads::program(format)
+        ));
+    }
+    let lines = start.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let first = lines.into_iter().find(|line| !line.is_empty())?;
+    let name = first.split(|byte| *byte == b',').next().unwrap_or_default();
+    if first.contains(&b',') && name.trim_ascii() == b"key" {
+        return Some("this is a CSV file with the column key: read it by --csv".into());
+    }
+    let errors: [&[u8]; 5] = [
+        b"NOAUTH ",
+        b"WRONGPASS ",
+        b"NOPERM ",
+        b"Could not connect ",
+        b"AUTH failed",
+    ];
+    let is_error = errors.iter().any(|error| first.starts_with(error));
+    is_error.then(|| {
+        format!(
+            "redis-cli printed an error in place of keys: {}",
+            String::from_utf8_lossy(first)
+        )
+    })
+}
+
+fn too_much(
+    (measure, heat): &(Measure, Heat),
+    (most_of_tag, most_of_slot): (Limit, Limit),
+    lines: u64,
+) -> Vec<String> {
+    let what = name(*measure);
+    let tag = heat.top_tags(1).pop();
+    let tag = tag.filter(|tag| most_of_tag.is_exceeded(*measure, tag.at_least, heat, lines));
     let mut failures: Vec<_> = tag.iter().map(|tag| {
         format!(
             "tag {{{}}} holds {} of the {what}, all in slot {} (--max-tag {}): spread them over several tags",
             key_text::shown(&tag.tag),
             units::percent(share(tag.at_least, heat)),
             tag.slot,
-            limits.max_tag
+            most_of_tag.share
         )
     }).collect();
     let slot = heat.top_slots(1).pop();
-    let slot = slot.filter(|slot| share(slot.count, heat) > limits.max_slot);
+    let slot = slot.filter(|slot| most_of_slot.is_exceeded(*measure, slot.count, heat, lines));
     // A tag that was already reported explains its slot.
     let slot = slot.filter(|slot| tag.is_none_or(|tag| tag.slot != slot.slot));
     failures.extend(slot.map(|slot| {
@@ -214,7 +308,7 @@ fn too_much((measure, heat): &(Measure, Heat), limits: &Limits) -> Vec<String> {
             "slot {} holds {} of the {what} (--max-slot {})",
             slot.slot,
             units::percent(share(slot.count, heat)),
-            limits.max_slot
+            most_of_slot.share
         )
     }));
     failures

@@ -32,7 +32,13 @@ const EXAMPLES: &str = "\
 Examples:
   hashroute slots key '{user1000}.following'
   redis-cli cluster nodes | hashroute slots show -
-  hashroute slots plan nodes.txt --add 10.0.0.4:6379 --budget 100 --commands classic";
+  hashroute slots plan nodes.txt --add 10.0.0.4:6379 --budget 100 --commands classic
+  redis-cli --hotkeys | hashroute slots check --hotkeys -
+
+Other commands read a table, too: they show real keys on the nodes of a real cluster.
+  hashroute balance --dialect redis-cluster --config nodes.txt --scan scan.txt
+  hashroute skew    --dialect redis-cluster --config nodes.txt --scan scan.txt
+  hashroute check   --dialect redis-cluster --config nodes.txt --scan scan.txt --max-over-mean 1.2";
 
 #[derive(Debug, Subcommand)]
 enum SlotsCommand {

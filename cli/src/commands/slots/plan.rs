@@ -8,7 +8,7 @@ use hashroute::redis::{Role, SlotPlan, SlotRange};
 use serde_json::{Value, json};
 
 use super::goal::{GOAL, GoalArgs};
-use super::loads::LoadArgs;
+use super::loads::{LoadArgs, Loads};
 use super::planned::{Planned, StepArgs, Steps};
 use super::script::{self, CommandArgs};
 use super::table::{self, Names, ranges_cell, ranges_json, runs};
@@ -31,7 +31,7 @@ pub(crate) struct PlanCommand {
     #[command(flatten)]
     pub(crate) goal: GoalArgs,
     /// Plan only the moves that have begun; another plan can start when they are done
-    #[arg(long, help_heading = GOAL, conflicts_with_all = ["add", "remove", "weight", "even", "loads"])]
+    #[arg(long, help_heading = GOAL, conflicts_with_all = ["add", "remove", "weight", "even", "loads", "source"])]
     pub(crate) finish: bool,
     #[command(flatten)]
     pub(crate) loads: LoadArgs,
@@ -45,12 +45,15 @@ pub(crate) struct PlanCommand {
 
 const EXAMPLES: &str = "\
 Slots without an owner move first, then slots of nodes that leave, then surplus slots. Without
---loads, no plan for the goal moves fewer slots; with --loads, a plan may move more than it must.
+loads, no plan for the goal moves fewer slots. With loads, light slots move before heavy ones, and
+the load that moves is the least for this balance, or at most three times the least where a heavy
+slot has to move.
 
 Examples:
   hashroute slots plan nodes.txt --add 10.0.0.4:6379
   hashroute slots plan nodes.txt --even --remove 07c37df --budget 100
   hashroute slots plan nodes.txt --even --loads keys.csv --by bytes
+  hashroute slots plan nodes.txt --even --scan scan.txt
   hashroute slots plan nodes.txt --even --budget 100 --step 1 --commands classic";
 
 pub(crate) fn run(args: &PlanCommand) -> Result<(), Failure> {
@@ -58,7 +61,13 @@ pub(crate) fn run(args: &PlanCommand) -> Result<(), Failure> {
     let planned = if args.finish {
         Planned::finish(table)?
     } else {
-        Planned::new(table, &args.table.file, &args.goal, &args.loads)?
+        Planned::new(
+            table,
+            &args.table.file,
+            &args.goal,
+            &args.loads,
+            &args.steps,
+        )?
     };
     let steps = planned.steps(&args.steps)?;
     match args.commands.commands {
@@ -218,6 +227,12 @@ fn notes(planned: &Planned, steps: &Steps, nodes: &[Change<'_>]) -> Vec<String> 
         "{all}, {share} of {}{fewest}.",
         units::count(slots.into())
     ));
+    lines.extend(
+        planned
+            .loads
+            .as_ref()
+            .map(|loads| travel(&planned.plan, loads)),
+    );
     if let Some(step) = steps.only {
         let count = units::counted(steps.range().len() as u64, "slot");
         lines.push(format!("Step {step} of {}: {count}.", steps.all));
@@ -243,6 +258,28 @@ fn notes(planned: &Planned, steps: &Steps, nodes: &[Change<'_>]) -> Vec<String> 
     lines.extend(strangers(planned));
     lines.extend(stray(planned));
     lines
+}
+
+/// Says how much of each measure moves with the slots.
+fn travel(plan: &SlotPlan, loads: &Loads) -> String {
+    let parts = loads.travel(plan).into_iter().map(|(what, moved, all)| {
+        let share = units::percent(if all == 0 {
+            0.0
+        } else {
+            moved as f64 / all as f64
+        });
+        let shown = |amount: u64| match what {
+            "bytes" => units::size(amount as f64),
+            _ => units::count(amount),
+        };
+        let what = if what == "bytes" { "" } else { what };
+        format!("{} of {} {what}", shown(moved), shown(all))
+            .trim_end()
+            .to_owned()
+            + &format!(" ({share})")
+    });
+    let parts: Vec<_> = parts.collect();
+    format!("Their load: {}.", parts.join("; "))
 }
 
 fn strangers(planned: &Planned) -> Option<String> {
@@ -330,6 +367,12 @@ fn json(planned: &Planned, steps: &Steps, nodes: &[Change<'_>], flows: &[Flow<'_
         "moved": planned.plan.len(),
         "moved_share": planned.plan.len() as f64 / f64::from(slots),
         "load": planned.loads.as_ref().map(|loads| loads.what),
+        "moved_load": load(planned.plan.load()),
+        "travel": planned.loads.as_ref().map(|loads| {
+            let parts = loads.travel(&planned.plan).into_iter();
+            parts.map(|(what, moved, all)| json!({ "measure": what, "moved": moved, "total": all }))
+                .collect::<Value>()
+        }),
         "may_leave": planned.wanted.drained.iter().map(|id| json!({
             "id": id,
             "primary": planned.wanted.table.node(id).and_then(|node| node.primary()),

@@ -19,7 +19,7 @@ pub(crate) struct StepArgs {
     #[arg(long, value_name = "SLOTS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) budget: Option<u32>,
     /// The most load in one step; a slot with more load gets a step of its own
-    #[arg(long, value_name = "LOAD", requires = "loads", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "LOAD", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) load_budget: Option<u64>,
     /// Show only this step, counted from 1
     #[arg(long, value_name = "N")]
@@ -56,6 +56,7 @@ impl Planned {
         path: &Path,
         args: &GoalArgs,
         loads: &LoadArgs,
+        steps: &StepArgs,
     ) -> Result<Self, Failure> {
         if !goal::is_given(args) {
             return Err(Failure::input(
@@ -75,6 +76,11 @@ impl Planned {
             )));
         }
         let wanted = Wanted::of(table, args)?;
+        if steps.load_budget.is_some() && !loads::is_given(loads) {
+            return Err(Failure::input(
+                "--load-budget: no loads: expected --loads or keys, such as --scan FILE",
+            ));
+        }
         let loads = loads::read(loads)?;
         let goal = match &loads {
             Some(loads) => wanted.goal().with_loads(loads.of.clone()),
