@@ -19,6 +19,7 @@ mod slots;
 mod slots_keys;
 mod slots_messages;
 mod slots_plans;
+mod slots_shell;
 mod spec;
 
 use std::ffi::OsStr;

@@ -35,7 +35,7 @@ pub(crate) fn keys_of(value: &Value) -> Vec<&str> {
     object.keys().map(String::as_str).collect()
 }
 
-fn each(numbers: Range<u32>, line: impl Fn(u32) -> String) -> String {
+pub(crate) fn each(numbers: Range<u32>, line: impl Fn(u32) -> String) -> String {
     numbers.map(line).collect::<Vec<_>>().concat()
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::slots::{STABLE, data, unmet};
+use crate::slots::{STABLE, data, each, unmet};
 use crate::{command, file, json, stdout};
 
 const HOT: &str = "\n# Scanning the entire keyspace to find hot keys as well as
@@ -118,12 +118,8 @@ fn every_list_of_keys_is_read() {
 /// One slot with 13 % of the keys is far too much; chance on few keys is not.
 #[test]
 fn a_slot_far_above_its_share_exceeds_the_default() {
-    let even = |count: u32| {
-        (0..count)
-            .map(|i| format!("user:{i}\n"))
-            .collect::<String>()
-    };
-    let tagged: String = (0..150).map(|i| format!("{{tenant-7}}:{i}\n")).collect();
+    let even = |count: u32| each(0..count, |i| format!("user:{i}\n"));
+    let tagged: String = each(0..150, |i| format!("{{tenant-7}}:{i}\n"));
     let path = file("check-tenant.txt", even(850) + &tagged);
     let (out, said) = unmet(&format!("slots check {}", path.display()));
     assert!(
@@ -142,9 +138,7 @@ fn a_slot_far_above_its_share_exceeds_the_default() {
 
 #[test]
 fn a_plan_by_load_says_what_travels() {
-    let lines: String = (0..3000)
-        .map(|i| format!("user:{i},10,{}\n", 1 + i % 7))
-        .collect();
+    let lines: String = each(0..3000, |i| format!("user:{i},10,{}\n", 1 + i % 7));
     let path = file("travel.csv", format!("key,size,requests\n{lines}"));
     let line = format!(
         "slots plan {} --weight 5559=2 --loads {}",

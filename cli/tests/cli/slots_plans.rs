@@ -215,12 +215,26 @@ fn the_classic_commands_come_in_order() {
         ]
     );
     let meet = json!({
-        "step": 0, "kind": "send", "at": "127.0.0.1:27002", "command": "CLUSTER MEET 10.0.0.4 6379",
+        "step": 0, "kind": "send", "at": "127.0.0.1:27002", "host": "127.0.0.1", "port": 27002,
+        "command": "CLUSTER MEET 10.0.0.4 6379",
+        "command_words": ["CLUSTER", "MEET", "10.0.0.4", "6379"],
     });
     assert_eq!((&actions[0], &actions[1]["step"]), (&meet, &json!(2)));
     assert_eq!(
         keys_of(&actions[3]),
-        ["at", "count", "kind", "list", "migrate", "step"]
+        [
+            "at",
+            "count",
+            "count_words",
+            "host",
+            "kind",
+            "list",
+            "list_words",
+            "migrate",
+            "migrate_words",
+            "port",
+            "step"
+        ]
     );
 }
 
@@ -240,7 +254,17 @@ fn one_atomic_command_is_sent_for_each_pair_of_nodes() {
     assert_eq!(actions[0]["step"], 0);
     assert_eq!(
         keys_of(&actions[1]),
-        ["at", "import", "kind", "status", "step"]
+        [
+            "at",
+            "host",
+            "import",
+            "import_words",
+            "kind",
+            "port",
+            "status",
+            "status_words",
+            "step"
+        ]
     );
 }
 
@@ -275,7 +299,9 @@ bbbb 10.0.0.2:6379@1 master - 0 0 2 connected 10-16383
     );
     assert!(rest.contains("CLUSTER SETSLOT 7 NODE bbbb"));
     let stable = json!({
-        "step": 0, "kind": "send", "at": "10.0.0.1:6379", "command": "CLUSTER SETSLOT 12 STABLE",
+        "step": 0, "kind": "send", "at": "10.0.0.1:6379", "host": "10.0.0.1", "port": 6379,
+        "command": "CLUSTER SETSLOT 12 STABLE",
+        "command_words": ["CLUSTER", "SETSLOT", "12", "STABLE"],
     });
     let actions = json(&format!("{line} --commands classic"));
     assert_eq!(actions[0], stable);
@@ -350,9 +376,12 @@ fn a_drained_node_may_leave() {
     let table = data(STABLE);
     let text = std::fs::read_to_string(&table).expect("a file");
     // The first primary gave its slots to the third and follows it now.
-    let lines = text.lines().map(|line| match line.starts_with(FIRST) {
-        true => format!("{FIRST} 127.0.0.1:27001@37001 slave {THIRD} 0 0 3 connected\n"),
-        false => format!("{line}\n").replace("10923-16383", "0-5460 10923-16383"),
+    let lines = text.lines().map(|line| {
+        if line.starts_with(FIRST) {
+            format!("{FIRST} 127.0.0.1:27001@37001 slave {THIRD} 0 0 3 connected\n")
+        } else {
+            format!("{line}\n").replace("10923-16383", "0-5460 10923-16383")
+        }
     });
     let path = file("drained.txt", lines.collect::<String>());
     let line = format!(
@@ -368,7 +397,7 @@ fn a_drained_node_may_leave() {
         plan["may_leave"],
         json!([{ "id": FIRST, "primary": THIRD }])
     );
-    for way in ["classic"] {
+    for way in ["classic", "sh"] {
         assert!(stdout(&format!("{line} --commands {way}")).contains(&format!("# {done}")));
     }
 }

@@ -8,6 +8,7 @@ mod measure;
 mod plan;
 mod planned;
 mod script;
+mod shell;
 mod show;
 mod simulate;
 mod table;
@@ -32,7 +33,7 @@ const EXAMPLES: &str = "\
 Examples:
   hashroute slots key '{user1000}.following'
   redis-cli cluster nodes | hashroute slots show -
-  hashroute slots plan nodes.txt --add 10.0.0.4:6379 --budget 100 --commands classic
+  hashroute slots plan nodes.txt --add 10.0.0.4:6379 --budget 100 --commands sh > move.sh
   redis-cli --hotkeys | hashroute slots check --hotkeys -
 
 Other commands read a table, too: they show real keys on the nodes of a real cluster.

@@ -54,7 +54,7 @@ Examples:
   hashroute slots plan nodes.txt --even --remove 07c37df --budget 100
   hashroute slots plan nodes.txt --even --loads keys.csv --by bytes
   hashroute slots plan nodes.txt --even --scan scan.txt
-  hashroute slots plan nodes.txt --even --budget 100 --step 1 --commands classic";
+  hashroute slots plan nodes.txt --even --budget 100 --step 1 --commands sh > step.sh";
 
 pub(crate) fn run(args: &PlanCommand) -> Result<(), Failure> {
     let table = table::read(&args.table.file)?;

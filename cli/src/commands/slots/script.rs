@@ -4,12 +4,13 @@ use core::ops::Range;
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use hashroute::redis::{Action, ClusterNode, Role};
+use hashroute::redis::{Action, Address, ClusterNode, Role};
 use serde::Serializer;
 use serde::ser::SerializeSeq;
 use serde_json::{Value, json};
 
 use super::planned::{Planned, Steps};
+use super::shell;
 use crate::failure::Failure;
 use crate::output::{self, Format};
 use crate::units;
@@ -17,7 +18,7 @@ use crate::units;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Commands")]
 pub(crate) struct CommandArgs {
-    /// Print the commands in order, each after the address of its server
+    /// Print the commands in order: as text, each after the address of its server, or as a script
     #[arg(long, value_name = "HOW")]
     pub(crate) commands: Option<MoveKind>,
     /// The number of keys in one MIGRATE of --commands classic [default: 100]
@@ -34,6 +35,8 @@ pub(crate) enum MoveKind {
     Classic,
     /// CLUSTER MIGRATION IMPORT: Redis 8.4 and later
     Atomic,
+    /// A shell script that runs them by redis-cli and can be run again
+    Sh,
 }
 
 /// The default number of keys in one `MIGRATE`; `TIMEOUT` is its default timeout in milliseconds.
@@ -59,6 +62,15 @@ pub(super) fn print(
 ) -> Result<(), Failure> {
     check_names(planned)?;
     check_options(kind, args)?;
+    if kind == MoveKind::Sh {
+        if format != Format::Table {
+            return Err(Failure::input(
+                "--format: expected table with --commands sh, which prints a script",
+            ));
+        }
+        let (batch, timeout) = (args.batch.unwrap_or(BATCH), args.timeout.unwrap_or(TIMEOUT));
+        return shell::print(planned, steps, batch, timeout);
+    }
     let script = Script {
         planned,
         steps,
@@ -138,7 +150,7 @@ impl Script<'_> {
             take(&Line::Step(*number, moves.clone()))?;
             match self.kind {
                 MoveKind::Atomic => give(*number, &plan.atomic(&table, moves.clone())?, take)?,
-                MoveKind::Classic => {
+                MoveKind::Classic | MoveKind::Sh => {
                     for one in moves.clone() {
                         let one = one..one + 1;
                         let actions = plan.classic(&table, one, self.batch, self.timeout)?;
@@ -202,23 +214,42 @@ fn meetings(planned: &Planned) -> Vec<Action> {
 }
 
 fn object(step: usize, action: &Action) -> Value {
-    match action {
-        Action::Send { at, command } => json!({
-            "step": step, "kind": "send", "at": at.to_string(), "command": command,
-        }),
+    let place = |kind: &str, at: &Address| {
+        json!({
+            "step": step, "kind": kind, "at": at.to_string(),
+            "host": at.host(), "port": at.port(),
+        })
+    };
+    let (mut object, commands) = match action {
+        Action::Send { at, command } => (place("send", at), vec![("command", command)]),
         Action::Empty {
             at,
             list,
             migrate,
             count,
-        } => json!({
-            "step": step, "kind": "empty", "at": at.to_string(),
-            "list": list, "migrate": migrate, "count": count,
-        }),
-        Action::Import { at, import, status } => json!({
-            "step": step, "kind": "import", "at": at.to_string(),
-            "import": import, "status": status,
-        }),
-        _ => json!({ "step": step, "kind": "other", "text": action.to_string() }),
+        } => {
+            let commands = vec![("list", list), ("migrate", migrate), ("count", count)];
+            (place("empty", at), commands)
+        }
+        Action::Import { at, import, status } => {
+            let commands = vec![("import", import), ("status", status)];
+            (place("import", at), commands)
+        }
+        _ => {
+            return json!({ "step": step, "kind": "other", "text": action.to_string() });
+        }
+    };
+    for (name, command) in commands {
+        object[name] = json!(command);
+        object[format!("{name}_words")] = words(command);
     }
+    object
+}
+
+/// Splits a command into its words, for programs that send words; `""` is an empty one.
+fn words(command: &str) -> Value {
+    let words = command.split(' ');
+    words
+        .map(|word| if word == "\"\"" { "" } else { word })
+        .collect()
 }
