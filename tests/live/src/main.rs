@@ -60,6 +60,12 @@ const CHECKS: &[Check] = &[
         run: cluster::check,
     },
     Check {
+        name: "drains",
+        needs: &["redis-server", "redis-cli"],
+        install: "apt-get install redis-server",
+        run: cluster::drains,
+    },
+    Check {
         name: "dumps",
         needs: &["redis-server", "redis-cli", "memcached"],
         install: "apt-get install redis-server memcached",

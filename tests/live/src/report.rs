@@ -312,7 +312,7 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> Fallible<&'a str> {
     Ok(found)
 }
 
-fn hashroute<'a>(args: impl Iterator<Item = &'a str>) -> Fallible<Vec<u8>> {
+pub(crate) fn hashroute<'a>(args: impl Iterator<Item = &'a str>) -> Fallible<Vec<u8>> {
     let mut command = match env::var_os("HASHROUTE_PROGRAM") {
         Some(program) => Command::new(program),
         None => {

@@ -7,6 +7,7 @@
 mod audit;
 mod data;
 mod decisions;
+mod drain;
 mod failover;
 mod form;
 mod grow;
@@ -17,6 +18,8 @@ mod worker;
 use std::time::{Duration, Instant};
 
 use hashroute::redis::{CoverageRule, SlotRule};
+
+pub(crate) use self::drain::check as drains;
 
 use self::data::Data;
 use self::decisions::{Kinds, Probe, compare};
