@@ -1,59 +1,81 @@
-//! Measures how fast `hashroute balance --keys FILE` reads, routes and counts keys, and its memory.
+//! Measures how fast `hashroute balance --keys FILE` or `hashroute skew --keys FILE` reads, routes and
+//! judges keys, and its memory.
 //!
 //! ```text
-//! cargo run --release -p hashroute-harness --example stream_benchmark [KEYS] [THREADS]
+//! cargo run --release -p hashroute-harness --example stream_benchmark [KEYS] [THREADS] [balance|skew]
 //! ```
 //!
-//! Writes KEYS lines (default: a million) below `target/` once. Then it does what the command does:
-//! a ring of 100 nodes with 160 points each, keys hashed by xxh3, counted by THREADS threads
-//! (default: the number of cores). Wall time grows with other work on the machine, so processor
+//! Writes KEYS lines (default: a million) below `target/` once. Then it does what the command does
+//! (default: `balance`): a ring of 100 nodes with 160 points each, keys hashed by xxh3, counted by
+//! THREADS threads (default, or 0: the number of cores). Wall time grows with other work on the machine, so processor
 //! time is shown as well. Processor time and the peak of memory come from Linux's `/proc`; on other
 //! systems they are missing.
 
 use core::error::Error;
+use core::num::NonZero;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use hashroute::{Node, Ring};
+use hashroute::registry::{Params, Setup};
+use hashroute::{Node, Ring, strategy};
+use hashroute_harness::skew::{Diagnosis, Gatherer};
 use hashroute_harness::stream::{Counter, KeySource, Reading, read};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let keys = args.next().map_or(Ok(1_000_000), |text| text.parse())?;
-    let threads = args.next().map(|text| text.parse()).transpose()?;
+    let threads = args.next().map_or(Ok(0), |text| text.parse::<usize>())?;
+    let command = args.next().unwrap_or_else(|| "balance".into());
     let path = input(keys)?;
-    let ring = Ring::new((0..100).map(|i| Node::new(format!("node-{i}"))))?;
-    let counter = Counter::new("ring", &ring)?;
-    let how = Reading::default().with_threads(threads);
+    let source = KeySource::lines(File::open(path)?);
+    let how = Reading::default().with_threads(NonZero::new(threads));
     let (start, before) = (Instant::now(), processor_seconds());
-    let (counter, _) = read(KeySource::lines(File::open(path)?), &counter, &how)?;
+    let found = match command.as_str() {
+        "balance" => balance(source, &how)?,
+        "skew" => skew(source, &how)?,
+        other => return Err(format!("{other}: expected balance or skew").into()),
+    };
     let (wall, after) = (start.elapsed().as_secs_f64(), processor_seconds());
-    let tally = counter.into_tally();
-    let whole = start.elapsed().as_secs_f64();
 
-    let rate = |seconds: f64| tally.keys() as f64 / seconds / 1e6;
-    println!("{} keys, {} distinct", tally.keys(), tally.distinct());
+    let rate = |seconds: f64| keys as f64 / seconds / 1e6;
+    println!("{keys} keys: {found}");
     println!(
-        "read and counted in {wall:.2} s: {:.1} million keys a second",
+        "read and judged in {wall:.2} s: {:.1} million keys a second",
         rate(wall)
     );
     if let Some(cpu) = after.zip(before).map(|(after, before)| after - before) {
-        let each = cpu * 1e9 / tally.keys() as f64;
+        let each = cpu * 1e9 / keys as f64;
         println!(
             "processor time {cpu:.2} s: {each:.0} ns a key, {:.1} million keys a second on two free cores",
             rate(cpu / 2.0)
         );
     }
-    println!(
-        "settled after {whole:.2} s; cv {:.4}",
-        tally.balance()?.figures.cv
-    );
     if let Some(peak) = field("/proc/self/status", "VmHWM:") {
         println!("peak memory {} MiB", peak / 1024);
     }
     Ok(())
+}
+
+fn nodes() -> impl Iterator<Item = Node> {
+    (0..100).map(|i| Node::new(format!("node-{i}")))
+}
+
+fn balance(source: KeySource, how: &Reading) -> Result<String, Box<dyn Error>> {
+    let ring = Ring::new(nodes())?;
+    let (counter, _) = read(source, &Counter::new("ring", &ring)?, how)?;
+    let balance = counter.into_tally().balance()?;
+    let (distinct, cv) = (balance.distinct_keys, balance.figures.cv);
+    Ok(format!("{distinct} distinct, cv {cv:.4}"))
+}
+
+fn skew(source: KeySource, how: &Reading) -> Result<String, Box<dyn Error>> {
+    let setup = Setup::new(strategy::find("ring")?, nodes(), Params::default());
+    let router = setup.build()?;
+    let (gatherer, _) = read(source, &Gatherer::new(&*router), how)?;
+    let skew = Diagnosis::new(&setup).judge(&gatherer.into_evidence())?;
+    Ok(format!("{} distinct. {}", skew.distinct_keys, skew.verdict))
 }
 
 /// Returns a file with one key a line. Writes it if it does not exist.

@@ -1,5 +1,6 @@
 //! Texts about a diagnosis, which `skew` and `report --skew` show.
 
+use hashroute_harness::Estimated;
 use hashroute_harness::skew::Skew;
 
 use super::strategy::Choice;
@@ -35,10 +36,23 @@ pub(crate) fn notes(skew: &Skew) -> String {
             few.join(" and the ")
         ),
     };
+    let errors = skew.estimated.as_ref().map(estimates).unwrap_or_default();
     format!(
-        "Tested: {looked} distinct keys, with {} tests. Even data fails one of them 1 time in {:.0} (each fails below p = {:.2e}).{few}",
+        "Tested: {looked} distinct keys, with {} tests. Even data fails one of them 1 time in {:.0} (each fails below p = {:.2e}).{few}{errors}",
         skew.tests,
         1.0 / skew.significance,
         skew.threshold
+    )
+}
+
+/// Says which figures are estimates, and their standard errors.
+fn estimates(errors: &Estimated) -> String {
+    format!(
+        " The loads of the nodes are those of all keys, exactly. Estimated: the number of distinct \
+         keys (standard error {}) and what chance gives (standard error {}). Large keys are listed \
+         from a share of {}.",
+        units::percent(errors.distinct_keys_error),
+        units::percent(errors.effective_keys_error),
+        units::percent(errors.largest_from),
     )
 }

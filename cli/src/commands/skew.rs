@@ -62,6 +62,8 @@ pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
     let Some(evidence) = gather(args, &choice.name(), &*router)? else {
         return Ok(());
     };
+    // The diagnosis builds routers of its own, and a large ring takes much memory.
+    drop(router);
     let progress = Progress::start(args.output.quiet, "looking for what is uneven");
     let skew = diagnosis
         .judge(&evidence)

@@ -34,7 +34,16 @@ pub(super) struct Units {
     /// for at least half of the noise beyond that of equal keys; and the noise is at least twice as
     /// large in squares.
     pub(super) few: bool,
+    /// The sum of cubes.
+    cubes: f64,
+    /// The squares of the keys that carry much.
+    far: f64,
+    /// The relative standard error of the numbers of keys; 0 if they are exact.
+    error: f64,
 }
+
+/// The number of standard errors by which an estimated number of keys may be too large.
+const ERRORS: f64 = 3.0;
 
 impl Units {
     /// Sums amounts above 0, each with the number of keys that it stands for.
@@ -45,26 +54,58 @@ impl Units {
         };
         let (keys, total) = (sum(&|_| 1.0), sum(&|amount| amount));
         let squares = sum(&|amount| amount * amount);
-        let cubes = sum(&|amount| amount * amount * amount);
         let is_far = |amount: f64| amount * keys > FAR * total || 2.0 * amount > total;
-        let far = sum(&|amount| if is_far(amount) { amount * amount } else { 0.0 });
-        let equal = ratio(total * total, keys);
-        Self {
+        let exact = Self {
             keys,
             total,
-            effective: ratio(total * total, squares),
-            meeting: ratio(squares * squares, cubes) * ratio(squares, cubes),
-            few: squares > 2.0 * equal && 2.0 * far > squares - equal,
+            effective: 0.0,
+            meeting: 0.0,
+            few: false,
+            cubes: sum(&|amount| amount * amount * amount),
+            far: sum(&|amount| if is_far(amount) { amount * amount } else { 0.0 }),
+            error: 0.0,
+        };
+        exact.with_squares(squares)
+    }
+
+    fn with_squares(self, squares: f64) -> Self {
+        let equal = ratio(self.total * self.total, self.keys);
+        Self {
+            effective: ratio(self.total * self.total, squares),
+            meeting: ratio(squares * squares, self.cubes) * ratio(squares, self.cubes),
+            few: squares > 2.0 * equal && 2.0 * self.far > squares - equal,
+            ..self
         }
+    }
+
+    /// Takes the sum and the estimated sum of squares of all keys, where these are a sample. `error`
+    /// is the relative standard error of the squares and the number of keys.
+    pub(super) fn estimated(self, total: f64, squares: f64, error: f64) -> Self {
+        // Squares are least if all keys carry the same. An estimate near that is error.
+        let equal = ratio(total * total, self.keys);
+        let squares = if squares <= equal * (1.0 + ERRORS * error) {
+            equal
+        } else {
+            squares
+        };
+        Self {
+            total,
+            error,
+            ..self
+        }
+        .with_squares(squares)
     }
 
     /// Returns the probability that chance alone gives loads as uneven as these, given what each
     /// key carries. If few keys carry much, as if all carried the same.
     pub(super) fn p_value(&self, loads: &[f64], shares: &[f64]) -> f64 {
+        // More keys are less noisy. If their number is an estimate that may be too large, an even
+        // load must not look uneven.
+        let least = |keys: f64| keys / (1.0 + ERRORS * self.error);
         if self.few {
-            return p_value(loads, shares, self.keys);
+            return p_value(loads, shares, least(self.keys));
         }
-        p_of(loads, shares, self.effective, self.meeting)
+        p_of(loads, shares, least(self.effective), least(self.meeting))
     }
 }
 

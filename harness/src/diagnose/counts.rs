@@ -119,7 +119,7 @@ fn hashes<'a>(keys: &'a [PlacedKey]) -> Vec<Hashed<'a>> {
     let mut order: Vec<_> = (0..keys.len()).collect();
     order.sort_unstable_by_key(|&at| (keys[at].hash, at));
     order.dedup_by_key(|at| keys[*at].hash);
-    let later = |key: &'a PlacedKey| (&*key.sampled.key, key.hash, false);
+    let later = |key: &'a PlacedKey| (key.sampled.key, key.hash, false);
     let mut hashes: Vec<_> = keys.iter().map(later).collect();
     for at in order {
         hashes[at].2 = true;

@@ -36,7 +36,8 @@ impl<'a> Gatherer<'a> {
     }
 
     /// Returns the evidence.
-    pub fn into_evidence(self) -> Evidence {
+    pub fn into_evidence(mut self) -> Evidence {
+        self.evidence.settle();
         self.evidence
     }
 }
@@ -53,11 +54,8 @@ impl Consumer for Gatherer<'_> {
 
 #[cfg(test)]
 mod tests {
-
-    use xxhash_rust::xxh3::xxh3_128;
-
     use super::*;
-    use crate::summary::Measure;
+    use crate::summary::{Measure, id};
     use hashroute::{Node, Ring};
 
     #[test]
@@ -66,7 +64,7 @@ mod tests {
         let count = Evidence::MOST as u64 + 50_000;
         let keys = Keys::template("k{i}", 0..count).expect("keys");
         let mut parts = [0, 1].map(|_| Evidence::new(&ring));
-        let last = keys.iter().max_by_key(|key| xxh3_128(key)).expect("a key");
+        let last = keys.iter().max_by_key(|key| id(key)).expect("a key");
         for _ in 0..5000 {
             parts[1].add(&ring, last, None, None);
         }

@@ -112,7 +112,7 @@ fn shares(modulus: u64, bits: u32) -> Vec<f64> {
 /// the first.
 pub(super) fn steps(placed: &Placed) -> (Vec<HashStep>, f64) {
     let mut keys: Vec<_> = placed.keys.iter().collect();
-    keys.sort_unstable_by(|a, b| a.sampled.key.cmp(&b.sampled.key));
+    keys.sort_unstable_by(|a, b| a.sampled.key.cmp(b.sampled.key));
     let differences = keys
         .windows(2)
         .map(|pair| pair[0].hash.abs_diff(pair[1].hash));

@@ -26,7 +26,6 @@ mod trial;
 pub use chance::SIGNIFICANCE;
 pub use counts::{CountRow, NodeCounts};
 pub use diagnosis::Diagnosis;
-pub(crate) use evidence::Sampled;
 pub use evidence::{Evidence, Load};
 pub use finding::{Finding, KeyStage, Status};
 pub use gatherer::Gatherer;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::chance::{self, effective};
 use super::evidence::Sampled;
-use crate::measure::{assign, assign_hash, own_shares};
+use crate::measure::{assign_hash, own_shares};
 use crate::summary::Sample;
 use hashroute::hash::mix64;
 use hashroute::{HashTag, KeyHash, NodeId, Router};
@@ -114,7 +114,7 @@ pub(super) struct Placed<'a> {
 
 #[derive(Debug)]
 pub(super) struct PlacedKey<'a> {
-    pub(super) sampled: &'a Sampled,
+    pub(super) sampled: Sampled<'a>,
     pub(super) hash: u64,
     pub(super) rank: usize,
 }
@@ -138,12 +138,13 @@ impl<'a> Placed<'a> {
     pub(super) fn of(
         router: &dyn Router,
         cluster: &Cluster,
-        sample: impl Iterator<Item = &'a Sampled>,
+        sample: impl Iterator<Item = Sampled<'a>>,
     ) -> Self {
-        let placed = |sampled: &'a Sampled| {
+        let placed = |sampled: Sampled<'a>| {
+            let hash = router.hash_key(sampled.key)?;
             Some(PlacedKey {
-                rank: cluster.rank(assign(router, &sampled.key)?)?,
-                hash: router.hash_key(&sampled.key)?.get(),
+                rank: cluster.rank(assign_hash(router, hash)?)?,
+                hash: hash.get(),
                 sampled,
             })
         };
@@ -184,7 +185,7 @@ impl Tags {
         let tag = tag_of(router, keys);
         let mut counts: BTreeMap<&[u8], u64> = BTreeMap::new();
         let mut tagged = 0;
-        let keys = keys.iter().map(|key| &*key.sampled.key);
+        let keys = keys.iter().map(|key| key.sampled.key);
         for key in keys {
             let Some(tag) = tag else { break };
             let part = tag.part(key);
@@ -209,7 +210,7 @@ fn tag_of(router: &dyn Router, keys: &[PlacedKey]) -> Option<HashTag> {
         return hasher.tag();
     }
     let tag = HashTag::BRACES;
-    let parts = keys.iter().map(|key| (key, tag.part(&key.sampled.key)));
+    let parts = keys.iter().map(|key| (key, tag.part(key.sampled.key)));
     let mut tagged = parts
         .filter(|(key, part)| part.len() < key.sampled.key.len())
         .peekable();

@@ -7,7 +7,7 @@ use super::finding::Finding;
 use super::hashes::{HashStep, Residue};
 use super::measures::{self, MeasureSkew};
 use super::remedy::Remedy;
-use crate::measure::is_zero;
+use crate::measure::{Estimated, is_zero};
 
 /// Why a load is uneven, or that it is not.
 ///
@@ -42,6 +42,10 @@ pub struct Skew {
     pub distinct_keys: u64,
     /// The number of distinct keys in the sample.
     pub sampled_keys: u64,
+    /// How good the figures about all distinct keys are; `None` if all are in the sample. The loads
+    /// of the nodes are always exact, and the tests of the stages are about the sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated: Option<Estimated>,
     /// The number of keys that no node took.
     pub unplaced: u64,
     /// The number of lines of the input without a readable key.

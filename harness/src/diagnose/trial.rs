@@ -39,7 +39,7 @@ impl<'a> Trial<'a> {
     pub(super) fn new(
         diagnosis: &'a Diagnosis<'a>,
         router: &'a dyn Router,
-        placed: &'a Placed,
+        placed: &Placed<'a>,
         evidence: &'a Evidence,
         measure: Measure,
     ) -> Self {
@@ -49,7 +49,7 @@ impl<'a> Trial<'a> {
             .take(TRIED)
             .map(|key| key.sampled)
             .collect();
-        let keys: Vec<_> = sampled.iter().map(|one| &*one.key).collect();
+        let keys: Vec<_> = sampled.iter().map(|one| one.key).collect();
         let owner = |key: &&[u8]| {
             let id = assign(router, key)?;
             router.nodes().name(id)

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::figures::{ExactFigures, Figures};
 use super::verdict::Verdict;
+use crate::summary::{Census, LISTED, Sketch};
 
 /// How a set of keys lies on the nodes: by keys, and by bytes and requests if known.
 ///
@@ -99,6 +100,18 @@ pub struct Estimated {
     /// The error of a listed share, as a share of all: exceeded at most one time in fifty. A share
     /// is never too small.
     pub share_error: f64,
+}
+
+impl Estimated {
+    /// Returns the errors of what a census says; `None` while it counts every key by itself.
+    pub(crate) fn of(census: &Census) -> Option<Self> {
+        census.sketch.as_ref().map(|_| Self {
+            distinct_keys_error: census.distinct_error(),
+            effective_keys_error: Sketch::squares_error(),
+            largest_from: 1.0 / LISTED as f64,
+            share_error: Sketch::amount_error(),
+        })
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

@@ -1,11 +1,11 @@
 //! Routes the keys of a stream and counts them.
 
-use super::assignment::assign;
+use super::batch::Batch;
 use super::setup::CountSetup;
 use super::tally::Tally;
 use crate::keys::{Consumer, Keys};
 use crate::summary::{Amounts, BLOCK, MEASURES, Run};
-use hashroute::{Error, KeyHash, NodeId, Router};
+use hashroute::{Error, NodeId, Router};
 
 /// Routes keys and counts them in a [`Tally`].
 ///
@@ -21,12 +21,9 @@ use hashroute::{Error, KeyHash, NodeId, Router};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Counter<'a> {
-    router: &'a dyn Router,
+    batch: Batch<'a>,
     /// For each id, the index of its node in order of name.
     ranks: Vec<usize>,
-    /// The hashes of the current block of keys.
-    hashes: Vec<KeyHash>,
-    owners: Vec<Option<NodeId>>,
     tally: Tally,
 }
 
@@ -69,10 +66,8 @@ impl<'a> Counter<'a> {
             ranks[id.index()] = rank;
         }
         Self {
-            router,
+            batch: Batch::new(router),
             ranks,
-            hashes: Vec::new(),
-            owners: Vec::new(),
             tally: Tally::new(setup),
         }
     }
@@ -82,29 +77,6 @@ impl<'a> Counter<'a> {
         self.tally.census.settle();
         self.tally.templates.settle();
         self.tally
-    }
-
-    /// Finds the owners of these keys, in order.
-    fn route(&mut self, keys: &[&[u8]]) {
-        let router = self.router;
-        self.owners.clear();
-        if router.loads().is_some() {
-            let owners = keys.iter().map(|key| assign(router, key));
-            return self.owners.extend(owners);
-        }
-        // Without loads the hash decides, and a batch of hashes routes faster.
-        let hashes = keys.iter().map(|key| router.hash_key(key));
-        self.hashes.clear();
-        self.hashes.extend(hashes.clone().flatten());
-        self.owners.resize(self.hashes.len(), None);
-        router.route_batch(&self.hashes, &mut self.owners);
-        if self.hashes.len() < keys.len() {
-            // The batch leaves out keys that the router refuses. Put `None` back in their
-            // positions.
-            let mut batch = core::mem::take(&mut self.owners).into_iter();
-            let owned = |hash: Option<KeyHash>| hash.and_then(|_| batch.next().flatten());
-            self.owners.extend(hashes.map(owned));
-        }
     }
 
     /// Adds the amounts of a key to its node and returns them; 0 if it has no node.
@@ -139,11 +111,11 @@ impl Consumer for Counter<'_> {
         for start in (0..keys.len()).step_by(BLOCK) {
             block.clear();
             block.extend(all.by_ref().take(BLOCK));
-            self.route(&block);
+            self.batch.route(&block);
             rows.clear();
             for (index, &key) in (start..).zip(&block) {
                 let amounts = [1, of(sizes, index), of(requests, index)];
-                let placed = self.put(self.owners[index - start], amounts);
+                let placed = self.put(self.batch.owner(index - start), amounts);
                 run.add(key, &placed, &mut self.tally.templates);
                 rows.push((key, placed));
             }

@@ -2,6 +2,7 @@
 
 mod assignment;
 mod balance;
+mod batch;
 mod contest;
 mod cost;
 mod counter;
@@ -19,6 +20,7 @@ mod yardstick;
 pub use assignment::{Assignment, assign, assign_all, assign_hash};
 pub(crate) use balance::is_zero;
 pub use balance::{Balance, Estimated, NodeBalance};
+pub(crate) use batch::Batch;
 pub use contest::{Activity, Comparison, Contest, Row, ScenarioSummary, compare};
 pub use cost::{AllocationCounter, Cost, cost};
 pub use counter::Counter;

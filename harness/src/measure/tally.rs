@@ -4,7 +4,7 @@ use super::balance::{Balance, Estimated};
 use super::setup::CountSetup;
 use super::yardstick::{Placed, Yardstick};
 use crate::keys::DumpSource;
-use crate::summary::{Census, KeyShare, LISTED, MEASURES, Measure, Sketch};
+use crate::summary::{Census, KeyShare, MEASURES, Measure};
 use hashroute::Error;
 
 /// The number of distinct keys up to which each is counted exactly.
@@ -210,12 +210,7 @@ impl Tally {
 
     /// Returns how good the estimates are; `None` while everything is exact.
     pub fn estimated(&self) -> Option<Estimated> {
-        self.census.sketch.as_ref().map(|_| Estimated {
-            distinct_keys_error: self.census.distinct_error(),
-            effective_keys_error: Sketch::squares_error(),
-            largest_from: 1.0 / LISTED as f64,
-            share_error: Sketch::amount_error(),
-        })
+        Estimated::of(&self.census)
     }
 
     /// Returns the largest keys of a measure, up to `most`, in descending order, with the precision

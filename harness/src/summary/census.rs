@@ -12,26 +12,15 @@ use std::collections::BTreeSet;
 
 use super::amounts::{Moments, Sample, ratio};
 use super::carried::{Carried, KeyShare, NAMED};
-use super::ids::{Amounts, BLOCK, ById, Id, MEASURES, id};
+use super::ids::{Amounts, BLOCK, Id, id};
+use super::rows::{Row, Rows};
 use super::sketch::Sketch;
-
-/// The most bytes of all keys in the sample.
-const MOST_BYTES: usize = 1 << 24;
-
-/// A distinct key and the amounts that it carries.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Row {
-    pub(crate) key: Box<[u8]>,
-    pub(crate) amounts: Amounts,
-}
 
 /// The amounts of all keys, key by key while there are at most `capacity` distinct ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Census {
     capacity: usize,
-    pub(crate) rows: ById<Row>,
-    /// The bytes of the keys in `rows`.
-    bytes: usize,
+    pub(crate) rows: Rows,
     /// The largest id that is admitted to `rows`.
     limit: Id,
     /// A sketch of all keys; `None` while `rows` holds them all.
@@ -39,27 +28,28 @@ pub(crate) struct Census {
 }
 
 impl Census {
+    /// The most bytes of all keys in the sample.
+    pub(crate) const MOST_BYTES: usize = 1 << 24;
+
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             capacity,
-            rows: ById::default(),
-            bytes: 0,
+            rows: Rows::default(),
             limit: Id::MAX,
             sketch: None,
         }
     }
 
     /// Restores a census that was written to a file.
-    pub(crate) fn from_parts(capacity: usize, rows: Vec<Row>, sketch: Option<Sketch>) -> Self {
+    pub(crate) fn from_parts(capacity: usize, rows: Rows, sketch: Option<Sketch>) -> Self {
         let mut census = Self::new(capacity);
         census.sketch = sketch.map(Box::new);
-        for row in rows {
-            census.keep(id(&row.key), &row.key, &row.amounts);
-        }
+        census.rows = rows;
         census.settle();
         // A settled census has its largest id as its limit, so a file need not hold the limit.
         if census.sketch.is_some() {
-            census.limit = census.rows.keys().copied().max().unwrap_or(Id::MAX);
+            let largest = census.rows.iter().map(|row| row.id).max();
+            census.limit = largest.unwrap_or(Id::MAX);
         }
         census
     }
@@ -75,28 +65,14 @@ impl Census {
         }
         for (id, key, amounts) in &known {
             if *id <= self.limit {
-                self.keep(*id, key, amounts);
+                self.rows.add(*id, key, amounts);
             }
         }
-        // Shrinking sorts all ids. Once there is a sketch, it waits until half the capacity has
-        // been added: amortised O(log capacity) a key.
-        let room = self.capacity + self.sketch.as_ref().map_or(0, |_| self.capacity / 2);
-        if self.rows.len() > room || self.bytes > MOST_BYTES + MOST_BYTES / 2 {
+        // Shrinking looks at all ids. Once there is a sketch, it waits until a quarter of the
+        // capacity has been added: amortised O(1) a key.
+        let slack = self.sketch.as_ref().map_or(0, |_| self.capacity / 4);
+        if self.rows.len() > self.capacity + slack || self.rows.bytes() > Self::MOST_BYTES / 4 * 5 {
             self.settle();
-        }
-    }
-
-    fn keep(&mut self, id: Id, key: &[u8], amounts: &Amounts) {
-        let bytes = &mut self.bytes;
-        let row = self.rows.entry(id).or_insert_with(|| {
-            *bytes += key.len();
-            Row {
-                key: key.into(),
-                amounts: [0; MEASURES],
-            }
-        });
-        for (sum, amount) in row.amounts.iter_mut().zip(amounts) {
-            *sum = sum.saturating_add(*amount);
         }
     }
 
@@ -114,45 +90,47 @@ impl Census {
         // Only below the smaller limit have both sides counted a key from its start.
         let limit = self.limit.min(other.limit);
         self.lower(limit);
-        for (id, row) in other.rows.into_iter().filter(|(id, _)| *id <= limit) {
-            self.keep(id, &row.key, &row.amounts);
+        for row in other.rows.iter().filter(|row| row.id <= limit) {
+            self.rows.add(row.id, row.key, &row.amounts);
         }
         self.settle();
     }
 
     /// Shrinks the sample to its size. Call it before reading the rows.
     pub(crate) fn settle(&mut self) {
-        if self.rows.len() <= self.capacity && self.bytes <= MOST_BYTES {
+        if self.is_settled() {
             return;
         }
         self.pour();
-        let mut ids: Vec<_> = self.rows.keys().copied().collect();
-        ids.sort_unstable();
-        // Keep ids in order until the keys or the bytes are full, and skip none that is too
-        // long: then a part keeps at least what the whole keeps of it, and merging parts gives
-        // the same sample as one pass. At least one key is kept.
-        let mut bytes = 0;
-        let fits = |id: &&Id| {
-            bytes += self.rows.get(*id).map_or(0, |row| row.key.len());
-            bytes <= MOST_BYTES
-        };
-        let count = ids.iter().take(self.capacity).take_while(fits).count();
-        if let Some(limit) = ids.get(count.saturating_sub(1)) {
-            self.lower(*limit);
+        if let Some(limit) = self.rows.smallest(self.capacity) {
+            self.lower(limit);
         }
+        if self.rows.bytes() <= Self::MOST_BYTES {
+            return;
+        }
+        // Keep ids in order until the bytes are full, and skip none that is too long: then a part
+        // keeps at least what the whole keeps of it, and merging parts gives the same sample as
+        // one pass. At least one key is kept.
+        let mut bytes = 0;
+        let fits = |row: &Row| {
+            bytes += row.key.len();
+            bytes <= Self::MOST_BYTES
+        };
+        let count = self.rows.in_order().take_while(fits).count();
+        if let Some(limit) = self.rows.smallest(count.max(1)) {
+            self.lower(limit);
+        }
+    }
+
+    /// Returns whether the sample has its size.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.rows.len() <= self.capacity && self.rows.bytes() <= Self::MOST_BYTES
     }
 
     /// Lowers the limit, and drops the rows above it.
     fn lower(&mut self, limit: Id) {
         self.limit = limit;
-        let bytes = &mut self.bytes;
-        self.rows.retain(|id, row| {
-            let stays = *id <= limit;
-            if !stays {
-                *bytes -= row.key.len();
-            }
-            stays
-        });
+        self.rows.keep_to(limit);
     }
 
     /// Adds all rows to a new sketch, if there is none. Until then the rows are all keys.
@@ -160,22 +138,21 @@ impl Census {
         let rows = &self.rows;
         self.sketch.get_or_insert_with(|| {
             let mut sketch = Sketch::new();
-            let rows: Vec<_> = rows
-                .iter()
-                .map(|(id, row)| (*id, &*row.key, row.amounts))
-                .collect();
-            rows.chunks(BLOCK).for_each(|rows| sketch.add(rows));
+            let mut rows = rows.iter().map(|row| (row.id, row.key, row.amounts));
+            let mut block = Vec::with_capacity(BLOCK);
+            while rows.len() > 0 {
+                block.clear();
+                block.extend(rows.by_ref().take(BLOCK));
+                sketch.add(&block);
+            }
             Box::new(sketch)
         });
     }
 
     /// Returns the rows in order of their ids.
     pub(crate) fn in_order(&self) -> Vec<(&[u8], Amounts)> {
-        let mut rows: Vec<_> = self.rows.iter().collect();
-        rows.sort_unstable_by_key(|(id, _)| **id);
-        rows.into_iter()
-            .map(|(_, row)| (&*row.key, row.amounts))
-            .collect()
+        let rows = self.rows.in_order();
+        rows.map(|row| (row.key, row.amounts)).collect()
     }
 
     /// Returns the number of distinct keys: exact without a sketch, otherwise estimated.
@@ -202,7 +179,7 @@ impl Census {
             None => self
                 .rows
                 .iter()
-                .map(|(id, row)| (row.amounts[measure], *id, &*row.key))
+                .map(|row| (row.amounts[measure], row.id, row.key))
                 .collect(),
         };
         largest.retain(|(amount, ..)| *amount > 0);
@@ -214,26 +191,35 @@ impl Census {
     /// Returns the keys that the sketch lists. Amounts of keys in the sample are exact.
     fn listed<'a>(&'a self, sketch: &'a Sketch, measure: usize) -> Vec<(u64, Id, &'a [u8])> {
         let known = |(amount, id, key): (u64, Id, &'a [u8])| {
-            let row = self.rows.get(&id);
-            (row.map_or(amount, |row| row.amounts[measure]), id, key)
+            let row = self.rows.get(id);
+            (row.map_or(amount, |amounts| amounts[measure]), id, key)
         };
         sketch.listed(measure).into_iter().map(known).collect()
+    }
+
+    /// Returns the keys outside the sample with an estimate of a thousandth of all or more.
+    pub(crate) fn beyond(&self, measure: usize) -> Vec<(u64, &[u8])> {
+        let listed = self.sketch.iter().flat_map(|sketch| sketch.listed(measure));
+        let beyond = listed.filter(|(_, id, _)| self.rows.get(*id).is_none());
+        beyond.map(|(amount, _, key)| (amount, key)).collect()
+    }
+
+    /// Returns the estimated sum of the squared amounts; `None` without a sketch.
+    pub(crate) fn squares(&self, measure: usize) -> Option<f64> {
+        self.sketch.as_ref().map(|sketch| sketch.squares(measure))
     }
 
     /// Returns the amounts and the largest keys of a measure. `total` is the sum of the measure.
     pub(crate) fn carried(&self, measure: usize, total: f64) -> Carried {
         let Some(sketch) = &self.sketch else {
-            let sums = self
-                .rows
-                .values()
-                .map(|row| (row.amounts[measure], &*row.key));
+            let sums = self.rows.iter().map(|row| (row.amounts[measure], row.key));
             return Carried::all(sums.collect(), |key| key);
         };
         let listed = self.listed(sketch, measure);
         let heavy: BTreeSet<_> = listed.iter().map(|(_, id, _)| *id).collect();
         let amounts = |kept: &dyn Fn(&Id) -> bool| {
-            let rows = self.rows.iter().filter(|(id, _)| kept(id));
-            let amounts = rows.map(|(_, row)| row.amounts[measure]);
+            let rows = self.rows.iter().filter(|row| kept(&row.id));
+            let amounts = rows.map(|row| row.amounts[measure]);
             amounts.filter(|amount| *amount > 0).collect::<Vec<_>>()
         };
         // The sample gives the share of the distinct keys that carry any of this measure.
@@ -256,3 +242,13 @@ impl Census {
         }
     }
 }
+
+/// Compares what reports show. Both must be settled.
+impl PartialEq for Census {
+    fn eq(&self, other: &Self) -> bool {
+        let same = self.limit == other.limit && self.sketch == other.sketch;
+        same && self.rows.in_order().eq(other.rows.in_order())
+    }
+}
+
+impl Eq for Census {}

@@ -6,14 +6,16 @@ mod carried;
 mod census;
 mod ids;
 mod measure;
+mod rows;
 mod sketch;
 mod templates;
 
 pub(crate) use amounts::{Moments, Sample, ratio};
 pub use carried::KeyShare;
 pub(crate) use carried::{Carried, NAMED};
-pub(crate) use census::{Census, Row as CensusRow};
-pub(crate) use ids::{Amounts, BLOCK, Id, MEASURES, id};
+pub(crate) use census::Census;
+pub(crate) use ids::{Amounts, BLOCK, MEASURES, id};
 pub use measure::Measure;
+pub(crate) use rows::{Row, Rows};
 pub(crate) use sketch::{LISTED, MOST, ROWS, Sketch, WIDTH};
 pub(crate) use templates::Run;

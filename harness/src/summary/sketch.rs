@@ -98,10 +98,6 @@ impl Sketch {
         });
     }
 
-    pub(crate) fn totals(&self) -> Amounts {
-        self.totals
-    }
-
     /// Adds another sketch: the result is that of one sketch for the keys of both, up to candidates
     /// that carry too little to be listed.
     pub(crate) fn merge(&mut self, other: Self) {

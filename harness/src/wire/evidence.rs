@@ -1,14 +1,12 @@
 //! Evidence of skew in partial files: many processes gather it, one judges.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_128;
 
 use super::line::Kind;
-use super::records::{RowRecord, SketchRecord, check_nodes};
-use crate::diagnose::{Evidence, Load, Sampled};
+use super::records::{CensusRecord, check_nodes};
+use crate::diagnose::{Evidence, Load};
 use crate::keys::{DumpSource, InputError};
 use crate::measure::{CountSetup, check_columns};
 use crate::summary::Amounts;
@@ -61,7 +59,7 @@ builder! { Part: with_sources(sources: impl Into<Vec<DumpSource>>) }
 /// The kind of line that holds evidence.
 const KIND: Kind = Kind {
     format: "hashroute evidence",
-    version: 1,
+    version: 2,
     command: "skew",
     expected: "what `hashroute skew --partial` wrote (counts of `balance` are for `hashroute merge`)",
 };
@@ -77,9 +75,7 @@ struct PartRecord {
     loads: Vec<Amounts>,
     unplaced: Amounts,
     unreadable: u64,
-    limit: u128,
-    sample: Vec<RowRecord>,
-    beyond: SketchRecord,
+    census: CensusRecord,
 }
 
 impl Part {
@@ -122,9 +118,8 @@ impl Part {
     }
 
     fn record(&self, setup: &CountSetup) -> PartRecord {
-        let evidence = &self.evidence;
+        let evidence = self.evidence.settled();
         let loads = evidence.nodes.iter().map(|(_, load)| load.amounts());
-        let sample = evidence.sample.values();
         PartRecord {
             setup: setup.clone(),
             sources: self.sources.clone(),
@@ -132,11 +127,7 @@ impl Part {
             loads: loads.collect(),
             unplaced: evidence.unplaced.amounts(),
             unreadable: evidence.unreadable,
-            limit: evidence.limit,
-            sample: sample
-                .map(|one| RowRecord::of(&one.key, one.load.amounts()))
-                .collect(),
-            beyond: SketchRecord::of(&evidence.beyond),
+            census: CensusRecord::of(&evidence.census),
         }
     }
 }
@@ -157,47 +148,12 @@ impl PartRecord {
         evidence.unplaced = Load::from(self.unplaced);
         evidence.unreadable = self.unreadable;
         [evidence.sizes, evidence.requests] = self.known;
-        evidence.limit = self.limit;
-        evidence.beyond = self.beyond.read(xxh3_128)?;
-        evidence.sample = sample(self.sample, self.limit)?;
-        evidence.bytes = evidence.sample().map(|one| one.key.len()).sum();
-        check_sums(&evidence)?;
+        let held = evidence.placed().amounts().map(u128::from);
+        evidence.census = self.census.read(Evidence::MOST, &held)?;
         Ok(Part {
             evidence,
             sources: self.sources,
         })
-    }
-}
-
-/// Reads the sampled keys, with ids of at most `limit`.
-fn sample(rows: Vec<RowRecord>, limit: u128) -> Result<BTreeMap<u128, Sampled>, String> {
-    let count = rows.len();
-    if count > Evidence::MOST {
-        let most = Evidence::MOST;
-        return Err(format!(
-            "{count} keys in the sample: expected at most {most}"
-        ));
-    }
-    let mut sample = BTreeMap::new();
-    for row in rows {
-        let (key, amounts) = row.read()?;
-        let (number, load) = (xxh3_128(&key), Load::from(amounts));
-        if number > limit || sample.insert(number, Sampled { key, load }).is_some() {
-            return Err("a key occurs twice or does not belong to the sample: expected each sampled key once".into());
-        }
-    }
-    Ok(sample)
-}
-
-/// Checks that the keys carry what the nodes hold. Sums that overflow stay at their maximum on both
-/// sides.
-fn check_sums(evidence: &Evidence) -> Result<(), String> {
-    let mut carried = Load::from(evidence.beyond.totals());
-    evidence.sample().for_each(|one| carried += one.load);
-    if carried == evidence.placed() {
-        Ok(())
-    } else {
-        Err("the sums over the keys differ from the sums over the nodes".into())
     }
 }
 
@@ -223,6 +179,7 @@ mod tests {
         let setup = CountSetup::new("ring", &ring).expect("a setup");
         let [first, second] = &mut parts;
         second.merge(first.clone());
+        whole.settle();
         assert!(!whole.is_whole());
         assert!(second.clone().into_evidence() == whole);
         let mut file = Vec::new();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::keys::bytes_of_hex;
-use crate::summary::{Amounts, Census, CensusRow, Id, MEASURES, MOST, ROWS, Sketch, WIDTH, id};
+use crate::summary::{Amounts, Census, MEASURES, MOST, ROWS, Rows, Sketch, WIDTH, id};
 use hashroute::{Node, Nodes};
 
 /// The record of a census.
@@ -18,14 +18,14 @@ pub(super) struct CensusRecord {
 /// The record of a sketch.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SketchRecord {
+struct SketchRecord {
     cells: [Vec<u64>; MEASURES],
     candidates: Vec<KeyRecord>,
 }
 
 /// The record of a row: a key, and its amounts without trailing zeros.
 #[derive(Serialize, Deserialize)]
-pub(super) struct RowRecord(KeyRecord, Vec<u64>);
+struct RowRecord(KeyRecord, Vec<u64>);
 
 /// The record of a key, as in JSON lines of keys: text, or the bytes in hexadecimal if they are not
 /// UTF-8.
@@ -59,13 +59,13 @@ impl KeyRecord {
 }
 
 impl RowRecord {
-    pub(super) fn of(key: &[u8], amounts: Amounts) -> Self {
+    fn of(key: &[u8], amounts: Amounts) -> Self {
         let last = amounts.iter().rposition(|&amount| amount > 0);
         let some = last.map_or(0, |last| last + 1);
         Self(KeyRecord::of(key), amounts[..some].to_vec())
     }
 
-    pub(super) fn read(self) -> Result<(Box<[u8]>, Amounts), String> {
+    fn read(self) -> Result<(Box<[u8]>, Amounts), String> {
         let Self(key, some) = self;
         let mut amounts = [0; MEASURES];
         let Some(known) = amounts.get_mut(..some.len()) else {
@@ -98,29 +98,30 @@ impl CensusRecord {
             return Err(format!("{count} rows of keys: expected at most {capacity}"));
         }
         let mut sums = [0; MEASURES];
-        let mut rows = Vec::with_capacity(count);
+        let mut rows = Rows::default();
         for row in self.rows {
             let (key, amounts) = row.read()?;
             add(&mut sums, amounts);
-            rows.push(CensusRow { key, amounts });
+            rows.add(id(&key), &key, &amounts);
         }
-        let sketch = self.sketch.map(|sketch| sketch.read(id)).transpose()?;
+        let sketch = self.sketch.map(SketchRecord::read).transpose()?;
         let sums = sketch
             .as_ref()
             .map_or(sums, |sketch| sketch.totals.map(u128::from));
-        if sums != *held {
+        // Sums that overflow stay at their maximum on both sides.
+        let most = u128::from(u64::MAX);
+        if sums.map(|sum| sum.min(most)) != held.map(|sum| sum.min(most)) {
             return Err("the sums over the keys differ from the sums over the nodes".into());
         }
-        let census = Census::from_parts(capacity, rows, sketch);
-        if census.rows.len() < count {
+        if rows.len() < count {
             return Err("a key occurs twice: expected each key once".into());
         }
-        Ok(census)
+        Ok(Census::from_parts(capacity, rows, sketch))
     }
 }
 
 impl SketchRecord {
-    pub(super) fn of(sketch: &Sketch) -> Self {
+    fn of(sketch: &Sketch) -> Self {
         let mut candidates: Vec<_> = sketch.candidates.iter().collect();
         candidates.sort_unstable_by_key(|(id, _)| **id);
         let keys = candidates.into_iter().map(|(_, key)| KeyRecord::of(key));
@@ -130,8 +131,7 @@ impl SketchRecord {
         }
     }
 
-    /// Reads a sketch. `id` is the identity of its keys.
-    pub(super) fn read(self, id: fn(&[u8]) -> Id) -> Result<Sketch, String> {
+    fn read(self) -> Result<Sketch, String> {
         let mut sketch = Sketch::new();
         for (measure, cells) in self.cells.into_iter().enumerate() {
             if !cells.is_empty() && cells.len() != ROWS * WIDTH {

@@ -7,6 +7,7 @@ mod inputs;
 mod moves;
 mod reports;
 mod skew;
+mod skew_work;
 mod stream;
 mod verdicts;
 
