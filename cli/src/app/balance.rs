@@ -149,21 +149,25 @@ fn node_table(balance: &Balance, nodes: &[&NodeBalance]) -> Table {
     let fields = Fields::<&NodeBalance>::new()
         .text("name", "node", |node| Cell::text(node.name.as_str()))
         .number("weight", "weight", |node| Cell::count(node.weight.into()))
+        .minor(1)
         .text(
             "zone",
             title("zone", any(|node| node.zone.is_some())),
             |node| Cell::optional(node.zone.as_deref()),
         )
+        .minor(4)
         .text(
             "rack",
             title("rack", any(|node| node.rack.is_some())),
             |node| Cell::optional(node.rack.as_deref()),
         )
+        .minor(5)
         .number("keys", "keys", |node| Cell::count(node.keys))
         .number("share", "share", |node| Cell::share(node.share))
         .number("fair_share", "fair share", |node| {
             Cell::share(node.fair_share)
         })
+        .minor(3)
         .number("", "of fair", |node| {
             if node.fair_share > 0.0 {
                 Cell::text(format!("{:.3}", of_fair(node)))
@@ -174,11 +178,13 @@ fn node_table(balance: &Balance, nodes: &[&NodeBalance]) -> Table {
         .number("bytes", title("bytes", balance.bytes.is_some()), |node| {
             node.bytes.map_or_else(Cell::missing, Cell::bytes)
         })
+        .minor(2)
         .number(
             "requests",
             title("requests", balance.requests.is_some()),
             |node| node.requests.map_or_else(Cell::missing, Cell::count),
-        );
+        )
+        .minor(2);
     Table::of(fields, nodes)
 }
 
@@ -195,7 +201,10 @@ fn figure_table(balance: &Balance) -> Table {
     let mut columns = vec![Column::text("", "figure")];
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     for (name, figures) in known {
-        columns.extend([Column::number("", name), Column::number("", "by chance")]);
+        columns.extend([
+            Column::number("", name),
+            Column::number("", "by chance").minor(1),
+        ]);
         let lines = figure_lines(figures, name == "bytes");
         rows.resize_with(lines.len(), Vec::new);
         for (row, [figure, value, chance]) in rows.iter_mut().zip(lines) {

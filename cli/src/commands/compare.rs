@@ -158,26 +158,32 @@ fn costs() -> Fields<'static, Row> {
     let route = Field::number("route_ns", "route\nns", |row: &Row| {
         Cell::number(row.route_ns, units::significant)
     })
+    .minor(3)
     .apart();
     Fields::<Row>::new()
         .with([route])
         .number("batch_ns", "batch\nns", |row| {
             Cell::number(row.batch_ns, units::significant)
         })
+        .minor(4)
         .number("build_ns", "build", |row| {
             Cell::number(row.build_ns, units::short_duration)
         })
+        .minor(5)
         .number("change_ns", "change", |row| {
             Cell::number(row.change_ns, units::short_duration)
         })
+        .minor(6)
         .number("heap_bytes", "heap", |row| {
             row.heap_bytes.map_or_else(Cell::missing, |bytes| {
                 Cell::new(bytes, units::short_size(bytes as f64))
             })
         })
+        .minor(7)
         .number("allocations_per_lookup", "alloc", |row| {
             Cell::number(row.allocations_per_lookup, units::significant)
         })
+        .minor(8)
 }
 
 /// Reads a figure of one measure from a row.

@@ -138,6 +138,7 @@ fn flow_table(diff: &Diff, shown: usize) -> Table {
         .number("error", if sampled { "±" } else { "" }, |flow| {
             Cell::share(diff.error(diff.share(flow.count)))
         })
+        .minor(2)
         .number("keys", if keyed { "keys" } else { "" }, |flow| {
             count(diff, flow).map_or_else(Cell::missing, Cell::count)
         });

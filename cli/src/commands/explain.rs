@@ -69,7 +69,7 @@ fn report(keys: &[Explained]) -> Result<Report, Failure> {
     let columns = [
         Column::text("key", ""),
         Column::text("fact", "fact"),
-        Column::text("value", "value"),
+        Column::prose("value", "value"),
     ];
     let table = |keys: &[Explained]| {
         Table::new(columns.clone()).with_rows(keys.iter().flat_map(Explained::rows))

@@ -33,6 +33,7 @@ pub(crate) fn strategies(args: &StrategiesArgs) -> Result<(), Failure> {
                 _ => "other",
             })
         })
+        .minor(3)
         .text("leave", "may leave", |row| {
             Cell::text(match row.caps().map(|caps| caps.leave) {
                 Some(Leave::Any) => "any",
@@ -40,12 +41,14 @@ pub(crate) fn strategies(args: &StrategiesArgs) -> Result<(), Failure> {
                 _ => "other",
             })
         })
+        .minor(1)
         .text("share", "peers share", |row| Cell::text(row.agree().name()))
         .text("excess", "excess", |row| {
             excess(row.caps().map(|caps| caps.excess))
         })
+        .minor(2)
         .text("parameters", "", |row| Cell::new(params(row.params), ""))
-        .text("about", "about", |row| Cell::text(row.about));
+        .prose("about", "about", |row| Cell::text(row.about));
     let table = Table::of(fields, strategy::ALL);
     let params = param_table("strategy", "parameter", strategy::ALL);
     let legend = format!(
@@ -82,7 +85,7 @@ fn param_table(row: &'static str, param: &'static str, rows: &[Scheme]) -> Table
         .text("", row, |(owner, _)| Cell::text(*owner))
         .text("", param, |(_, param)| Cell::text(param.name))
         .text("", "default", |(_, param)| Cell::text(param.default))
-        .text("", "about", |(_, param)| Cell::text(param.about));
+        .prose("", "about", |(_, param)| Cell::text(param.about));
     let params = rows
         .iter()
         .flat_map(|row| row.params.iter().map(|param| (row.name, param)));
@@ -100,18 +103,20 @@ pub(crate) struct DialectsArgs {
 pub(crate) fn dialects(args: &DialectsArgs) -> Result<(), Failure> {
     let fields = Fields::<Scheme>::new()
         .text("name", "dialect", |row| Cell::text(row.name))
-        .text("version", "version", |row| {
+        .prose("version", "version", |row| {
             Cell::text(row.origin().map_or("", |origin| origin.version))
         })
         .text("proof", "proof", |row| {
             Cell::text(row.origin().map_or("", |origin| Proof::name(origin.proof)))
         })
+        .minor(1)
         .text("config", "file", |row| {
             let reads = row.reads_config();
             Cell::new(reads, if reads { "yes" } else { "-" })
         })
+        .minor(2)
         .text("parameters", "", |row| Cell::new(params(row.params), ""))
-        .text("about", "about", |row| Cell::text(row.about));
+        .prose("about", "about", |row| Cell::text(row.about));
     let table = Table::of(fields, compat::ALL);
     let params = param_table("dialect", "option", compat::ALL);
     let legend = "\
@@ -151,7 +156,7 @@ pub(crate) fn hashes(args: &HashesArgs) -> Result<(), Failure> {
             let spread = function.is_spread();
             Cell::new(spread, if spread { "yes" } else { "no" })
         })
-        .text("about", "about", |function| Cell::text(function.about()));
+        .prose("about", "about", |function| Cell::text(function.about()));
     let table = Table::of(fields, HashFunction::ALL);
     let legend = "\
          seed or key: what the hash takes from --hash-seed or --hash-key.\n\

@@ -21,12 +21,22 @@ mod spec;
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
+use crate::output::Color;
 
 #[derive(Debug, Parser)]
 #[command(name = "hashroute", version, about = "Given a key and a set of nodes, which node?", after_help = EXAMPLES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Whether tables have colors
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Output"
+    )]
+    color: Color,
 }
 
 const EXAMPLES: &str = "\
@@ -61,6 +71,7 @@ enum Command {
 
 /// Runs the command.
 pub(crate) fn run(cli: &Cli) -> Result<(), Failure> {
+    cli.color.choose();
     match &cli.command {
         Command::Compare(args) => compare::run(args),
         Command::Route(args) => route::run(args),

@@ -187,9 +187,11 @@ fn step_table(steps: &[Numbered]) -> Table {
             let transfers = step.1.transfers();
             Cell::share(transfers.iter().map(|transfer| transfer.share).sum())
         })
+        .minor(2)
         .number("", "ranges", |step| {
             Cell::count(step.1.ranges().len() as u64)
         })
+        .minor(1)
         .text("", "takes most", |step| name(takes(step)))
         .number("", "in", |step| share(takes(step)))
         .text("", "gives most", |step| name(gives(step)))
@@ -216,14 +218,14 @@ fn range_table(plan: &Plan, steps: &[Numbered], shown: usize) -> Table {
         .number("share", "of all", |row| {
             Cell::new(row.1.moved(), format!("{:.4}%", row.1.moved() * 100.0))
         })
-        .text("copies", "copies", |row| {
+        .prose("copies", "copies", |row| {
             let copies = row.1.transfers();
             let copies: Vec<_> = copies
                 .map(|copy| format!("{}>{}", copy.from, copy.to))
                 .collect();
             Cell::text(copies.join(" "))
         })
-        .text("deletes", "then deletes", |row| {
+        .prose("deletes", "then deletes", |row| {
             let deletes: Vec<_> = row.1.deletes().map(|(name, _)| name).collect();
             Cell::text(deletes.join(" "))
         });

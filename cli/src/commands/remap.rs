@@ -96,6 +96,7 @@ fn flow_table(remap: &Remap, flows: &[KeyFlow]) -> Table {
         .number("", "of all", |flow| {
             Cell::share(flow.keys as f64 / remap.keys as f64)
         })
+        .minor(1)
         .number("bytes", bytes, |flow| {
             flow.bytes.map_or_else(Cell::missing, Cell::bytes)
         });

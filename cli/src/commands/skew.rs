@@ -6,7 +6,7 @@ use clap::Args;
 use hashroute::Router;
 use hashroute_harness::skew::Diagnosis;
 use hashroute_harness::skew::{
-    CountRow, Evidence, Finding, Gatherer, MeasureSkew, Part, Remedy, Skew,
+    CountRow, Evidence, Finding, Gatherer, MeasureSkew, Part, Remedy, Skew, Status,
 };
 use hashroute_harness::stream;
 
@@ -16,7 +16,7 @@ use crate::app::skew::{notes, refuse_none};
 use crate::app::strategy::Choice;
 use crate::args::{Counts, KeyArgs, NodeArgs, OutputArgs, PartsArgs, StrategyArgs, counts};
 use crate::failure::Failure;
-use crate::output::{Cell, Fields, Report, Table};
+use crate::output::{Cell, Fields, Report, Table, Tone};
 use crate::progress::Progress;
 use crate::units;
 
@@ -193,6 +193,7 @@ fn measures(skew: &Skew) -> Table {
                 one.noise_cv
             })
         })
+        .minor(1)
         .number("", "99% below", |one| {
             Cell::four(if one.few_keys {
                 one.equal_noise_cv_p99
@@ -200,11 +201,17 @@ fn measures(skew: &Skew) -> Table {
                 one.noise_cv_p99
             })
         })
+        .minor(3)
         .number("", "most / mean", |one| Cell::ratio(one.max_over_mean))
         .text("", "fullest", |one| Cell::text(one.fullest.as_str()))
         .number("", "p", |one| Cell::chance(one.p_value))
+        .minor(2)
         .text("", "verdict", |one| {
-            Cell::text(if one.uneven { "uneven" } else { "even" })
+            if one.uneven {
+                Cell::text("uneven").toned(Tone::Bad)
+            } else {
+                Cell::text("even").toned(Tone::Good)
+            }
         });
     Table::of(fields, &skew.measures)
 }
@@ -212,10 +219,16 @@ fn measures(skew: &Skew) -> Table {
 fn stages(skew: &Skew) -> Table {
     let fields = Fields::<Finding>::new()
         .text("", "stage", |one| Cell::text(one.stage.to_string()))
-        .text("", "verdict", |one| Cell::text(one.status.to_string()))
+        .text("", "verdict", |one| {
+            let is_cause = one.status == Status::AtFault;
+            let tone = if is_cause { Tone::Bad } else { Tone::Plain };
+            Cell::text(one.status.to_string()).toned(tone)
+        })
         .number("", "adds cv", |one| Cell::four(one.cv))
+        .minor(1)
         .number("", "p", |one| Cell::number(one.p_value, units::chance))
-        .text("", "what was found", |one| Cell::text(one.text.as_str()));
+        .minor(2)
+        .prose("", "what was found", |one| Cell::text(one.text.as_str()));
     Table::of(fields, &skew.stages)
 }
 
@@ -223,15 +236,19 @@ fn count_table(rows: &[CountRow]) -> Table {
     let fields = Fields::<CountRow>::new()
         .number("nodes", "nodes", |row| Cell::count(row.nodes))
         .number("used", "used", |row| Cell::count(row.used))
+        .minor(3)
         .number("max", "most", |row| Cell::count(row.max))
         .number("cv", "cv", |row| Cell::four(row.cv))
         .number("noise_cv", "by chance", |row| Cell::four(row.noise_cv))
+        .minor(2)
         .number("noise_cv_p99", "99% below", |row| {
             Cell::four(row.noise_cv_p99)
         })
+        .minor(4)
         .number("p_value", "p", |row| Cell::chance(row.p_value))
+        .minor(1)
         .text("dangerous", "", |row| Cell::new(row.dangerous, ""))
-        .text("because", "divisors", |row| {
+        .prose("because", "divisors", |row| {
             let because: Vec<_> = row.because.iter().map(u64::to_string).collect();
             Cell::text(because.join(" "))
         });
@@ -240,10 +257,12 @@ fn count_table(rows: &[CountRow]) -> Table {
 
 fn remedies(skew: &Skew) -> Table {
     let fields = Fields::<Remedy>::new()
-        .text("", "change", |one| Cell::text(one.what.as_str()))
+        .prose("", "change", |one| Cell::text(one.what.as_str()))
         .number("", "cv", |one| Cell::four(one.cv))
         .number("", "by chance", |one| Cell::four(one.noise_cv))
+        .minor(1)
         .number("", "p", |one| Cell::chance(one.p_value))
+        .minor(2)
         .text("", "even", |one| {
             Cell::text(if one.even { "yes" } else { "no" })
         })

@@ -161,7 +161,10 @@ fn report(spec: &Spec, router: &dyn Router) -> Result<Report, Failure> {
     if let Some(slots) = unowned {
         facts.push(("slots without a node", units::count(slots as u64)));
     }
-    let columns = [Column::text("fact", "fact"), Column::text("value", "value")];
+    let columns = [
+        Column::text("fact", "fact"),
+        Column::prose("value", "value"),
+    ];
     let json = json!({
         kind: spec.name(),
         "hash": hash,

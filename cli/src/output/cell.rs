@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::screen::Tone;
 use crate::units;
 
 /// A value for programs and the text that people see.
@@ -9,6 +10,7 @@ use crate::units;
 pub(crate) struct Cell {
     pub(super) value: Value,
     pub(super) shown: String,
+    pub(super) tone: Tone,
 }
 
 impl Cell {
@@ -17,6 +19,7 @@ impl Cell {
         Self {
             value: value.into(),
             shown: shown.into(),
+            tone: Tone::Plain,
         }
     }
 
@@ -26,7 +29,13 @@ impl Cell {
         Self {
             value: Value::String(text.clone()),
             shown: text,
+            tone: Tone::Plain,
         }
+    }
+
+    /// Sets how the cell stands out where colours are shown.
+    pub(crate) fn toned(self, tone: Tone) -> Self {
+        Self { tone, ..self }
     }
 
     /// Creates a cell of text that may be missing.

@@ -16,6 +16,10 @@ pub(crate) struct Column {
     pub(super) title: &'static str,
     pub(super) right: bool,
     pub(super) apart: bool,
+    /// Whether the cells are sentences or lists, which may be broken between words.
+    pub(super) prose: bool,
+    /// How early the column is left out where the table is too wide: 0 never, higher numbers first.
+    pub(super) minor: u8,
 }
 
 impl Column {
@@ -26,6 +30,8 @@ impl Column {
             title,
             right: false,
             apart: false,
+            prose: false,
+            minor: 0,
         }
     }
 
@@ -35,6 +41,27 @@ impl Column {
             right: true,
             ..Self::text(key, title)
         }
+    }
+
+    /// Creates a column of sentences or lists, which may be broken between words.
+    pub(crate) fn prose(key: impl Into<Cow<'static, str>>, title: &'static str) -> Self {
+        Self {
+            prose: true,
+            ..Self::text(key, title)
+        }
+    }
+
+    /// Lets a narrow table do without this column: higher ranks are left out first.
+    pub(crate) fn minor(self, rank: u8) -> Self {
+        Self {
+            minor: rank,
+            ..self
+        }
+    }
+
+    /// Returns the title for people without line breaks.
+    pub(super) fn on_one_line(&self) -> String {
+        self.title.replace("\n/", "/").replace('\n', " ")
     }
 }
 
@@ -72,6 +99,18 @@ impl<'a, T> Field<'a, T> {
             cell: Box::new(cell),
             foot: None,
         }
+    }
+
+    /// Lets cells be broken between words: they are sentences or lists.
+    pub(crate) fn prose(mut self) -> Self {
+        self.column.prose = true;
+        self
+    }
+
+    /// Lets a narrow table do without this column: higher ranks are left out first.
+    pub(crate) fn minor(mut self, rank: u8) -> Self {
+        self.column.minor = rank;
+        self
     }
 
     /// Adds room to the left of the column.
@@ -173,6 +212,25 @@ impl<'a, T> Fields<'a, T> {
         cell: impl Fn(&T) -> Cell + 'a,
     ) -> Self {
         self.0.push(Field::number(key, title, cell));
+        self
+    }
+
+    /// Adds a field of sentences or lists, which may be broken between words.
+    pub(crate) fn prose(
+        mut self,
+        key: impl Into<Cow<'static, str>>,
+        title: &'static str,
+        cell: impl Fn(&T) -> Cell + 'a,
+    ) -> Self {
+        self.0.push(Field::text(key, title, cell).prose());
+        self
+    }
+
+    /// Lets a narrow table do without the last field: higher ranks are left out first.
+    pub(crate) fn minor(mut self, rank: u8) -> Self {
+        if let Some(last) = self.0.pop() {
+            self.0.push(last.minor(rank));
+        }
         self
     }
 

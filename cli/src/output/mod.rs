@@ -2,6 +2,8 @@
 
 mod cell;
 mod field;
+mod layout;
+mod screen;
 mod table;
 
 use std::fs::{self, OpenOptions};
@@ -14,7 +16,8 @@ use serde::Serialize;
 
 pub(crate) use self::cell::Cell;
 pub(crate) use self::field::{Column, Field, Fields};
-use self::table::WIDTH;
+use self::screen::Screen;
+pub(crate) use self::screen::{Color, Tone};
 pub(crate) use self::table::{Table, markdown_row};
 use crate::failure::Failure;
 
@@ -29,30 +32,6 @@ pub(crate) enum Format {
     Csv,
     /// Like table, to paste into a document
     Markdown,
-}
-
-/// Wraps a line at [`WIDTH`] characters, between words if possible.
-fn wrapped(line: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut width = 0;
-    for word in line.split(' ') {
-        let more = word.chars().count();
-        if let Some(last) = lines
-            .last_mut()
-            .filter(|last| last.is_empty() || width + more < usize::from(WIDTH))
-        {
-            if !last.is_empty() {
-                last.push(' ');
-                width += 1;
-            }
-            last.push_str(word);
-            width += more;
-        } else {
-            lines.push(format!("  {word}"));
-            width = 2 + more;
-        }
-    }
-    lines
 }
 
 /// A part of a report for people.
@@ -121,6 +100,7 @@ impl Report {
     }
 
     fn write_parts(&self, out: &mut dyn Write, markdown: bool) -> io::Result<()> {
+        let screen = Screen::of_output();
         for (index, part) in self.parts.iter().enumerate() {
             if index > 0 {
                 writeln!(out)?;
@@ -130,10 +110,10 @@ impl Report {
                 Part::Text(lines) if markdown => writeln!(out, "{}", lines.join("  \n"))?,
                 Part::Text(lines) => lines
                     .iter()
-                    .flat_map(|line| wrapped(line))
+                    .flat_map(|line| screen.wrapped(line))
                     .try_for_each(|line| writeln!(out, "{line}"))?,
                 Part::Table(table) if markdown => table.write_markdown(out)?,
-                Part::Table(table) => table.write_text(out)?,
+                Part::Table(table) => table.write_text(out, screen)?,
             }
         }
         Ok(())

@@ -3,17 +3,15 @@
 use core::borrow::Borrow;
 use std::io::{self, Write};
 
-use comfy_table::{CellAlignment, ContentArrangement, TableComponent, presets};
 use hashroute_harness::text::printable;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::cell::Cell;
 use super::field::{Column, Field};
+use super::layout::{Sheet, Shown};
+use super::screen::Screen;
 use crate::failure::Failure;
-
-/// The width of text, and of tables if standard output is not a terminal.
-pub(super) const WIDTH: u16 = 100;
 
 /// A table: each row has a cell for each column.
 #[derive(Clone, Debug)]
@@ -93,42 +91,32 @@ impl Table {
         self.rows.iter().map(Vec::as_slice).chain(foot)
     }
 
-    fn shown<'a>(&'a self, row: &'a [Cell]) -> impl Iterator<Item = String> + 'a {
+    fn shown(&self, row: &[Cell]) -> impl Iterator<Item = Shown> {
         let titled = self
             .columns
             .iter()
             .zip(row)
             .filter(|(column, _)| !column.title.is_empty());
-        titled.map(|(_, cell)| printable(&cell.shown))
+        titled.map(|(_, cell)| Shown {
+            text: printable(&cell.shown),
+            tone: cell.tone,
+        })
     }
 
-    /// Writes the table as aligned text.
-    pub(super) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut table = comfy_table::Table::new();
-        table
-            .load_preset(presets::NOTHING)
-            .set_content_arrangement(ContentArrangement::Dynamic);
-        if table.width().is_none() {
-            table.set_width(WIDTH);
-        }
-        table.set_style(TableComponent::HeaderLines, '─');
-        table.set_style(TableComponent::MiddleHeaderIntersections, '─');
-        table.set_header(self.titled().map(|column| column.title));
-        table.add_rows(self.lines().map(|row| self.shown(row)));
-        for (column, description) in table.column_iter_mut().zip(self.titled()) {
-            column.set_padding((u16::from(description.apart), u16::from(!self.tight)));
-            if description.right {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-        writeln!(out, "{}", table.trim_fmt())
+    /// Writes the table as aligned text that fits the screen.
+    pub(super) fn write_text(&self, out: &mut dyn Write, screen: Screen) -> io::Result<()> {
+        let sheet = Sheet {
+            columns: self.titled().collect(),
+            rows: self.lines().map(|row| self.shown(row).collect()).collect(),
+            gap: if self.tight { 1 } else { 2 },
+        };
+        let mut lines = sheet.lines(screen).into_iter();
+        lines.try_for_each(|line| writeln!(out, "{line}"))
     }
 
     /// Writes the table as Markdown.
     pub(super) fn write_markdown(&self, out: &mut dyn Write) -> io::Result<()> {
-        let titles = self
-            .titled()
-            .map(|column| column.title.replace("\n/", "/").replace('\n', " "));
+        let titles = self.titled().map(Column::on_one_line);
         markdown_row(out, titles)?;
         markdown_row(
             out,
@@ -136,7 +124,7 @@ impl Table {
                 .map(|column| if column.right { "--:" } else { "---" }.into()),
         )?;
         self.lines()
-            .try_for_each(|row| markdown_row(out, self.shown(row)))
+            .try_for_each(|row| markdown_row(out, self.shown(row).map(|shown| shown.text)))
     }
 
     /// Writes the table as CSV.

@@ -21,6 +21,9 @@ mod slots_messages;
 mod slots_plans;
 mod slots_shell;
 mod spec;
+#[cfg(unix)]
+mod terminal;
+mod widths;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -33,6 +36,10 @@ use tempfile::TempDir;
 fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hashroute"));
     command.args(args);
+    // What the terminal of whoever runs the tests would change.
+    for name in ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(name);
+    }
     command
 }
 

@@ -5,25 +5,13 @@
 
 use core::time::Duration;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::thread;
 
-use rustix::fs::{Mode, OFlags, open};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-
 use crate::command;
-
-/// Returns a screen to read from and the terminal on which a program draws it.
-fn terminal() -> io::Result<(File, File)> {
-    let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
-    grantpt(&screen)?;
-    unlockpt(&screen)?;
-    let name = ptsname(&screen, Vec::new())?;
-    let terminal = open(&name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty())?;
-    Ok((screen.into(), terminal.into()))
-}
+use crate::terminal::terminal;
 
 /// Starts the program, which waits for keys on its standard input.
 fn start(options: &[&str], errors: impl Into<Stdio>) -> Child {

@@ -7,7 +7,7 @@ use super::compare::{Comparison, Difference, FigureChange};
 use super::findings::Findings;
 use super::limits::Check;
 use crate::failure::Failure;
-use crate::output::{Cell, Fields, Report, Table};
+use crate::output::{Cell, Fields, Report, Table, Tone};
 use crate::units;
 
 /// The most checks that people see; programs see all.
@@ -115,8 +115,14 @@ fn table<'a>(checks: impl Iterator<Item = &'a Check>) -> Table {
         .number("by_chance", "by chance", |check| {
             Cell::number(check.by_chance, units::four)
         })
+        .minor(1)
         .text("passed", "result", |check| {
-            Cell::new(check.passed, if check.passed { "ok" } else { "FAILED" })
+            let (shown, tone) = if check.passed {
+                ("ok", Tone::Good)
+            } else {
+                ("FAILED", Tone::Bad)
+            };
+            Cell::new(check.passed, shown).toned(tone)
         });
     Table::of(fields, checks)
 }

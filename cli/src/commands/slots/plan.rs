@@ -208,7 +208,7 @@ fn flow_table(planned: &Planned, flows: &[Flow<'_>], names: &Names) -> Lines {
         .text("to", "to", |flow| names.cell(flow.to))
         .number("slots", "slots", |flow| Cell::count(flow.slots))
         .number("load", load, |flow| Cell::count(flow.load))
-        .text("ranges", "which", |flow| ranges_cell(&flow.ranges));
+        .prose("ranges", "which", |flow| ranges_cell(&flow.ranges));
     Lines::of(fields, flows.iter().take(ROWS))
 }
 

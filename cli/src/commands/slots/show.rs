@@ -163,9 +163,11 @@ fn node_table(view: &View<'_>) -> Lines {
             let primary = node.primary();
             primary.map_or_else(Cell::missing, |id| view.names.cell(id))
         })
+        .minor(1)
         .number("epoch", if known { "epoch" } else { "" }, |(node, _)| {
             Cell::new(node.epoch(), node.epoch().to_string())
         })
+        .minor(2)
         .text("state", "state", |(node, _)| Cell::text(state(node)))
         .number("slots", "slots", move |(node, count)| {
             owned(node, Cell::count((*count).into()))
@@ -173,7 +175,8 @@ fn node_table(view: &View<'_>) -> Lines {
         .number("share", "share", move |(node, count)| {
             owned(node, Cell::share(share(*count)))
         })
-        .text("ranges", "ranges", |(node, _)| {
+        .minor(3)
+        .prose("ranges", "ranges", |(node, _)| {
             ranges_cell(view.ranges(node.id()))
         });
     Lines::of(fields, view.order())
@@ -313,10 +316,10 @@ fn move_table(view: &View<'_>) -> Lines {
             let owner = open.owner;
             owner.map_or_else(Cell::missing, |id| view.names.cell(id))
         })
-        .text("migrating", "handed over to", move |open| {
+        .prose("migrating", "handed over to", move |open| {
             list(open.migrating.iter().map(|(_, to)| *to).collect())
         })
-        .text("importing", "taken over by", move |open| {
+        .prose("importing", "taken over by", move |open| {
             list(open.importing.iter().map(|(by, _)| *by).collect())
         });
     Lines::of(fields, view.moves.iter().take(OPEN))
