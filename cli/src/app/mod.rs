@@ -13,6 +13,7 @@ pub(crate) mod nodes;
 pub(crate) mod partial;
 pub(crate) mod ranges;
 pub(crate) mod setup;
+pub(crate) mod shell;
 pub(crate) mod skew;
 pub(crate) mod slot_table;
 pub(crate) mod strategy;

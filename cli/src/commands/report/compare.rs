@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::args::ReportArgs;
 use super::page::{Gallery, Page, Section, command};
-use super::shell::Shell;
 use super::table::{lines, table};
 use super::verdict::verdict;
 use crate::app::contest::{Setting, scenario};
@@ -16,6 +15,7 @@ use crate::app::figures::{
     cv, excess_share, ideal_share, max_over_mean, moved, moved_share, noise_cv,
     noise_max_over_mean, p_value,
 };
+use crate::app::shell::Shell;
 use crate::app::strategy::Choice;
 use crate::failure::Failure;
 use crate::output::{Cell, Field, Fields};

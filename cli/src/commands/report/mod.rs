@@ -3,7 +3,6 @@
 mod args;
 mod compare;
 mod page;
-mod shell;
 mod skew;
 mod table;
 mod verdict;

@@ -5,7 +5,7 @@ use hashroute_harness::text::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
-use super::shell::Shell;
+use crate::app::shell::Shell;
 use crate::failure::Failure;
 
 /// Forbids loading and running anything, whatever a name on the page contains.

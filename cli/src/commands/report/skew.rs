@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::args::ReportArgs;
 use super::page::{Gallery, Page, Section, command};
-use super::shell::Shell;
 use super::table::{Line, lines, table};
 use crate::app::figures::{cv, max_over_mean};
 use crate::app::keys::Source;
+use crate::app::shell::Shell;
 use crate::app::skew::{notes, refuse_none};
 use crate::app::strategy::Choice;
 use crate::args::StrategyArgs;

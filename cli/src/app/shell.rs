@@ -9,17 +9,17 @@ use crate::args::{KeyArgs, NodeArgs, TuningArgs};
 
 /// A command of this program with its arguments.
 #[derive(Clone, Debug)]
-pub(super) struct Shell(Vec<String>);
+pub(crate) struct Shell(Vec<String>);
 
 impl Shell {
     /// Starts a command line with a command of this program.
-    pub(super) fn new(command: &str) -> Self {
+    pub(crate) fn new(command: &str) -> Self {
         let words = ["hashroute"].into_iter().chain(command.split(' '));
         Self(words.map(Into::into).collect())
     }
 
     /// Adds an option, if it has a value.
-    pub(super) fn with(mut self, option: &str, value: Option<impl Display>) -> Self {
+    pub(crate) fn with(mut self, option: &str, value: Option<impl Display>) -> Self {
         match value.map(|value| value.to_string()) {
             // As a word of its own, the value would look like an option.
             Some(value) if value.starts_with('-') && value != "-" => {
@@ -32,18 +32,18 @@ impl Shell {
     }
 
     /// Adds an option without a value, if it is given.
-    pub(super) fn flag(mut self, option: &str, given: bool) -> Self {
+    pub(crate) fn flag(mut self, option: &str, given: bool) -> Self {
         self.0.extend(given.then(|| option.into()));
         self
     }
 
     /// Adds an option that takes a file, if it has one.
-    pub(super) fn with_file(self, option: &str, path: Option<&Path>) -> Self {
+    pub(crate) fn with_file(self, option: &str, path: Option<&Path>) -> Self {
         self.with(option, path.map(Path::display))
     }
 
     /// Adds the options for the nodes.
-    pub(super) fn nodes(self, args: &NodeArgs) -> Self {
+    pub(crate) fn nodes(self, args: &NodeArgs) -> Self {
         self.with("--nodes", args.nodes.as_ref())
             .with("--count", args.count)
             .with_file("--nodes-file", args.nodes_file.as_deref())
@@ -52,7 +52,7 @@ impl Shell {
     }
 
     /// Adds the strategy options; of `--set`, only the parameters that the command knows.
-    pub(super) fn tuning(self, args: &TuningArgs, knows: &dyn Fn(&str) -> bool) -> Self {
+    pub(crate) fn tuning(self, args: &TuningArgs, knows: &dyn Fn(&str) -> bool) -> Self {
         let name = |set: &str| set.split('=').next().is_some_and(knows);
         let sets = args.set.iter().filter(|set| name(set));
         sets.fold(self, |shell, set| shell.with("--set", Some(set)))
@@ -65,7 +65,7 @@ impl Shell {
     }
 
     /// Adds the options for the keys.
-    pub(super) fn keys(mut self, args: &KeyArgs) -> Self {
+    pub(crate) fn keys(mut self, args: &KeyArgs) -> Self {
         let files = [
             ("--keys", &args.keys),
             ("--csv", &args.csv),
@@ -85,10 +85,13 @@ impl Shell {
     }
 
     /// Adds the option for a change.
-    pub(super) fn change(self, change: &Change) -> Self {
+    pub(crate) fn change(self, change: &Change) -> Self {
         match change {
             Change::Add(node) => self.add(node),
             Change::Remove(name) => self.with("--remove", Some(name)),
+            Change::Reweight(name, weight) => {
+                self.with("--reweight", Some(format!("{name}={weight}")))
+            }
             _ => self,
         }
     }
