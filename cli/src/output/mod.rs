@@ -39,6 +39,8 @@ pub(crate) enum Format {
 enum Part {
     /// Lines, with control characters escaped.
     Text(Vec<String>),
+    /// Commands to copy: never broken, with control characters escaped.
+    Commands(Vec<String>),
     Table(Table),
 }
 
@@ -84,6 +86,21 @@ impl Report {
         self
     }
 
+    /// Adds command lines to copy, if there are any.
+    pub(crate) fn with_commands<L: AsRef<str>>(
+        mut self,
+        lines: impl IntoIterator<Item = L>,
+    ) -> Self {
+        let lines: Vec<_> = lines
+            .into_iter()
+            .map(|line| printable(line.as_ref()))
+            .collect();
+        if !lines.is_empty() {
+            self.parts.push(Part::Commands(lines));
+        }
+        self
+    }
+
     /// Prints the report to standard output.
     pub(crate) fn print(&self, format: Format) -> Result<(), Failure> {
         let mut out = stdout();
@@ -101,8 +118,11 @@ impl Report {
 
     fn write_parts(&self, out: &mut dyn Write, markdown: bool) -> io::Result<()> {
         let screen = Screen::of_output();
+        // In Markdown, four spaces make a block of code.
+        let indent = if markdown { 4 } else { 2 };
         for (index, part) in self.parts.iter().enumerate() {
-            if index > 0 {
+            // Commands belong to the line above them.
+            if index > 0 && (markdown || !matches!(part, Part::Commands(_))) {
                 writeln!(out)?;
             }
             match part {
@@ -112,6 +132,9 @@ impl Report {
                     .iter()
                     .flat_map(|line| screen.wrapped(line))
                     .try_for_each(|line| writeln!(out, "{line}"))?,
+                Part::Commands(lines) => lines
+                    .iter()
+                    .try_for_each(|line| writeln!(out, "{}{line}", " ".repeat(indent)))?,
                 Part::Table(table) if markdown => table.write_markdown(out)?,
                 Part::Table(table) => table.write_text(out, screen)?,
             }

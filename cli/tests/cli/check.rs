@@ -121,6 +121,106 @@ fn every_known_measure_is_checked_unless_one_is_named() {
     assert_eq!(code(&only), Some(0));
 }
 
+/// Returns the checks that failed, as JSON.
+fn failures(line: &str) -> Vec<Value> {
+    let output = run(&format!("{line} --format json"));
+    assert_eq!(code(&output), Some(1), "{line}");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let checks = answer["checks"].as_array().expect("checks").iter();
+    checks
+        .filter(|check| check["passed"] == false)
+        .cloned()
+        .collect()
+}
+
+#[test]
+fn a_failed_check_names_its_node_and_a_command_that_runs() {
+    let line = "check --nodes a,b=2,c --strategy rendezvous --template 'a b{i}' --range 0..3000";
+    let nodes =
+        &json("balance --nodes a,b=2,c --strategy rendezvous --template 'a b{i}' --range 0..3000")
+            ["nodes"];
+    let nodes = nodes.as_array().expect("nodes");
+    let of_fair = |node: &&Value| {
+        let [share, fair] = ["share", "fair_share"].map(|name| node[name].as_f64().expect(name));
+        share / fair
+    };
+    let fullest = nodes
+        .iter()
+        .max_by(|a, b| of_fair(a).total_cmp(&of_fair(b)));
+    let failed = failures(&format!(
+        "{line} --max-over-mean 1 --max-top 1%@1 --measure keys"
+    ));
+    assert_eq!(failed[0]["node"], fullest.expect("a node")["name"]);
+    assert_eq!(failed[1]["node"], "b");
+    for check in &failed {
+        let command = check["command"].as_str().expect("a command");
+        let rest = command.strip_prefix("hashroute ").expect("this program");
+        let skew = json(rest);
+        assert_eq!(skew["keys"], 3000, "{command}");
+    }
+    // People see both, and the command on one line.
+    let text = run(&format!("{line} --max-over-mean 1"));
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    let command = failed[0]["command"].as_str().expect("a command");
+    assert!(text.lines().any(|line| line.trim() == command), "{text}");
+    let empty =
+        failures("check --strategy modulo --count 4 --template 'k{i}' --range 0..1 --max-empty 0");
+    let balance = json("balance --strategy modulo --count 4 --template 'k{i}' --range 0..1");
+    let without = balance["nodes"].as_array().expect("nodes").iter();
+    let first = without.clone().find(|node| node["keys"] == 0);
+    assert_eq!(empty[0]["node"], first.expect("an empty node")["name"]);
+}
+
+#[test]
+fn a_secret_key_stays_out_of_the_next_command() {
+    let key = "00112233445566778899aabbccddeeff";
+    let failed = failures(&format!(
+        "check --count 3 --range 0..99 --hash sip24 --hash-key {key} --max-cv 0"
+    ));
+    let command = failed[0]["command"].as_str().expect("a command");
+    assert!(
+        !command.contains(key) && command.contains("--hash-key HEX32"),
+        "{command}"
+    );
+}
+
+#[test]
+fn percentages_are_taken_wherever_ratios_are() {
+    for (ratio, percent) in [("1.3", "130%"), ("1.05", "105%")] {
+        let line = "check --count 9 --range 0..3000 --measure keys --max-over-mean";
+        let [one, other] =
+            [ratio, percent].map(|limit| run(&format!("{line} {limit} --format csv")));
+        assert_eq!((code(&one), one.stdout), (code(&other), other.stdout));
+    }
+}
+
+/// GitHub reads `::error` lines from the log of a step.
+#[test]
+fn github_gets_a_line_for_each_check_that_failed() {
+    let line = "check --count 5 --range 0..3000 --max-cv 9 --max-over-mean 1 --max-top 1%@1";
+    let output = run(&format!("{line} --format github"));
+    assert_eq!(code(&output), Some(1));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors: Vec<_> = text
+        .lines()
+        .filter(|line| line.starts_with("::error "))
+        .collect();
+    assert_eq!(errors.len(), 2, "{text}");
+    for (error, figure) in errors.iter().zip(["max_over_mean", "top_1"]) {
+        assert!(
+            error.starts_with("::error title=hashroute check::"),
+            "{error}"
+        );
+        assert!(
+            error.contains(figure) && error.contains("next: hashroute skew "),
+            "{error}"
+        );
+    }
+    assert!(text.contains("FAILED"));
+    let held = stdout("check --count 5 --range 0..3000 --max-cv 9 --format github");
+    assert!(!held.contains("::"), "{held}");
+}
+
 #[test]
 fn several_node_counts_are_checked_at_once() {
     let line = "check --range 0..5000 --strategy modulo --node-counts 2..=5,8 --max-cv 0.5";
@@ -138,10 +238,15 @@ fn several_node_counts_are_checked_at_once() {
     // The same figure as in balance.
     let balance = json("balance --range 0..5000 --strategy modulo --count 5");
     assert_eq!(counts[3]["value"], balance["cv"]);
-    assert_eq!(counts[3]["by_chance"], balance["noise_cv"]);
+    assert_eq!(counts[3]["noise"], balance["noise_cv"]);
+    // The names of earlier versions.
+    assert_eq!(counts[3]["by_chance"], counts[3]["noise"]);
+    assert_eq!(counts[3]["node_count"], counts[3]["nodes"]);
     let csv = stdout(&format!("{line} --format csv"));
     assert_eq!(csv.lines().count(), 6);
-    assert!(csv.starts_with("nodes,measure,figure,value,limit,by_chance,passed\n2,keys,cv,"));
+    assert!(csv.starts_with(
+        "nodes,measure,figure,value,limit,by_chance,passed,node,noise,ideal,command\n2,keys,cv,"
+    ));
 }
 
 /// The hashes of these keys differ by multiples of 3, 5 and 29.
@@ -264,11 +369,27 @@ fn a_change_of_nodes_and_weights_is_reported_with_the_moved_keys() {
     let figures = result["figures"].as_array().expect("an array");
     let same = figures.iter().filter(|one| one["before"] == one["after"]);
     let said = format!("{} of {} figures did not", same.count(), figures.len());
-    let text = stdout(&format!(
-        "check {now} --max-moved 1 --baseline {}",
-        path.display()
-    ));
+    let held = format!("check {now} --max-moved 1 --baseline {}", path.display());
+    let text = stdout(&held);
     assert!(text.contains(&said), "{said}: {text}");
+    // What had to move is not what chance gives.
+    let answer = json(&held);
+    let check = &answer["checks"][0];
+    assert_eq!(
+        (&check["ideal"], &check["noise"]),
+        (&remap["ideal_share"], &Value::Null)
+    );
+    assert!(
+        text.contains("had to") && !text.contains("by chance"),
+        "{text}"
+    );
+    // Only the figures that matter, unless all are asked for.
+    assert!(
+        text.contains("max_over_mean") && !text.contains("chi2"),
+        "{text}"
+    );
+    let all = stdout(&format!("{held} --all-figures"));
+    assert!(all.contains("chi2"), "{all}");
 }
 
 #[test]

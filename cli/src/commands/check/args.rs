@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
-use crate::args::{self, Counts, KeyArgs, Measure, NodeArgs, OutputArgs, StrategyArgs, counts};
+use crate::args::{self, Counts, KeyArgs, Measure, NodeArgs, StrategyArgs, counts};
+use crate::output::Format;
 
 /// Check the balance against thresholds and a baseline, for CI; exit with 1 on failure
 #[derive(Debug, Args)]
@@ -15,6 +16,7 @@ pub(crate) struct CheckArgs {
     /// Apply the thresholds to these measures (repeatable) [default: all measures of the keys]
     #[arg(
         long,
+        alias = "by",
         value_name = "MEASURE",
         value_delimiter = ',',
         help_heading = "Thresholds"
@@ -34,6 +36,9 @@ pub(crate) struct CheckArgs {
     /// Show the figures that differ from this baseline, and the keys that moved since
     #[arg(long, value_name = "FILE", help_heading = "Baseline")]
     pub(super) baseline: Option<PathBuf>,
+    /// Show all figures that differ from the baseline, not only the main ones
+    #[arg(long, help_heading = "Baseline", requires = "baseline")]
+    pub(super) all_figures: bool,
     /// Write figures and set-up, without the hash key, to this file if all checks hold
     #[arg(long, value_name = "FILE", help_heading = "Baseline")]
     pub(super) save_baseline: Option<PathBuf>,
@@ -44,16 +49,61 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(super) keys: KeyArgs,
     #[command(flatten)]
-    pub(super) output: OutputArgs,
+    pub(super) output: CheckOutputArgs,
+}
+
+impl CheckArgs {
+    /// Returns the measures asked for; none means all.
+    pub(super) fn measures(&self) -> Vec<hashroute_harness::Measure> {
+        self.measure.iter().map(|&one| one.into()).collect()
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(super) struct CheckOutputArgs {
+    /// The format of the answer
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(super) format: CheckFormat,
+    /// Do not show progress or notes
+    #[arg(long)]
+    pub(super) quiet: bool,
+}
+
+/// The formats of other commands, and one for GitHub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum CheckFormat {
+    /// For people
+    Table,
+    /// All fields, with exact numbers
+    Json,
+    /// The main table, with a header
+    Csv,
+    /// Like table, to paste into a document or append to $`GITHUB_STEP_SUMMARY`
+    Markdown,
+    /// Like table, after an ::error line for each check that failed, which GitHub shows on the run
+    Github,
+}
+
+impl CheckFormat {
+    /// Returns the format of the report.
+    pub(super) const fn of_report(self) -> Format {
+        match self {
+            Self::Json => Format::Json,
+            Self::Csv => Format::Csv,
+            Self::Markdown => Format::Markdown,
+            Self::Table | Self::Github => Format::Table,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Thresholds")]
 pub(super) struct LimitArgs {
-    /// The largest coefficient of variation, stddev / mean
+    /// The largest coefficient of variation, stddev / mean: 0.1 or 10%
     #[arg(long, value_name = "X", value_parser = amount, allow_negative_numbers = true)]
     pub(super) max_cv: Option<f64>,
-    /// The largest load of a node divided by the mean
+    /// The largest load of a node divided by the mean: 1.3 or 130%
     #[arg(long, value_name = "X", value_parser = amount, allow_negative_numbers = true)]
     pub(super) max_over_mean: Option<f64>,
     /// The largest number of nodes that have weight but hold nothing
@@ -78,7 +128,8 @@ Examples:
   hashroute check --strategy maglev --count 60 --keys keys.txt --max-over-mean 1.05
   hashroute check --csv keys.csv --node-counts 8,16,32..=64 --max-cv 0.1 --max-empty 0
   hashroute check --max-top 20%@1 --junit hashroute.xml --save-baseline baseline.json
-  hashroute check --max-cv 0.1 --baseline baseline.json --max-moved 10%";
+  hashroute check --max-cv 0.1 --baseline baseline.json --max-moved 10%
+  hashroute check --keys keys.txt --max-over-mean 130% --format github";
 
 /// A limit for the share of the `n` fullest nodes.
 #[derive(Clone, Copy, Debug)]
@@ -88,9 +139,8 @@ pub(super) struct Top {
 }
 
 fn amount(text: &str) -> Result<f64, String> {
-    let amount = text.parse::<f64>().ok();
-    let amount = amount.filter(|amount| amount.is_finite() && *amount >= 0.0);
-    amount.ok_or_else(|| "expected a number of at least 0".into())
+    let amount = args::share(text).filter(|amount| amount.is_finite() && *amount >= 0.0);
+    amount.ok_or_else(|| "expected a number of at least 0, such as 1.3 or 130%".into())
 }
 
 /// Parses a p-value that another one can be below.
@@ -143,6 +193,12 @@ mod tests {
                 "{wrong}"
             );
         }
+        assert_eq!([amount("1.3"), amount("130%")], [Ok(1.3), Ok(1.3)]);
+        assert!(
+            ["", "%", "-1", "-1%", "NaN", "inf", "1.3x"]
+                .iter()
+                .all(|text| amount(text).is_err())
+        );
         assert!(top("0.2@3").is_ok_and(|top| top.n == 3));
         for wrong in ["0.2", "0.2@0", "0.2@", "@3", "0.2@x"] {
             assert!(top(wrong).is_err(), "{wrong}");

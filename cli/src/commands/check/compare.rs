@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::args::CheckArgs;
 use super::baseline::{Baseline, Measured, SetUp};
 use super::limits::{Check, measured};
+use super::next;
 use crate::app::changes::between;
 use crate::failure::Failure;
 
@@ -30,6 +31,8 @@ pub(super) struct Comparison {
 #[derive(Debug, Serialize)]
 pub(super) struct Difference {
     pub(super) nodes: usize,
+    /// The same, under the name that other answers have for it.
+    pub(super) node_count: usize,
     /// How the nodes changed, in words.
     pub(super) changes: Vec<String>,
     pub(super) figures: Vec<FigureChange>,
@@ -89,16 +92,17 @@ impl Comparison {
         let moved = self.moved(&before.set_up, old, now);
         let check = match (now.args.limits.max_moved, &moved) {
             (None, _) => None,
-            (Some(limit), Ok(remap)) => Some(check(limit, nodes, remap)),
+            (Some(limit), Ok(remap)) => Some(self.check(limit, old, now, remap)),
             (Some(_), Err(reason)) => return Err(unknown(reason)),
         };
         self.results.push(Difference {
             nodes,
+            node_count: nodes,
             changes: between(&old.nodes, now.nodes)
                 .iter()
                 .map(ToString::to_string)
                 .collect(),
-            figures: differences(&old.balance, now.balance)?,
+            figures: differences(&old.balance, now.balance, &now.args.measures())?,
             moved_unknown: moved.as_ref().err().cloned(),
             moved: moved.ok(),
         });
@@ -119,29 +123,45 @@ impl Comparison {
     }
 }
 
+impl Comparison {
+    /// Checks the share of the keys that moved.
+    fn check(&self, limit: f64, old: &Measured, now: &Now, remap: &Remap) -> Check {
+        let passed = remap.moved_share <= limit;
+        let only_nodes = !passed && self.changes.is_empty();
+        Check {
+            nodes: now.nodes.len(),
+            node_count: now.nodes.len(),
+            measure: Measure::Keys,
+            figure: "moved_share".into(),
+            value: remap.moved_share,
+            limit,
+            by_chance: Some(remap.ideal_share),
+            noise: None,
+            ideal: Some(remap.ideal_share),
+            passed,
+            node: next::receiver(remap),
+            command: only_nodes
+                .then(|| next::moved(now.args, &old.nodes, now.nodes))
+                .flatten(),
+            at_least: false,
+        }
+    }
+}
+
 fn unknown(reason: &str) -> Failure {
     Failure::Input(format!(
         "--max-moved: the number of moved keys is unknown: {reason}"
     ))
 }
 
-fn check(limit: f64, nodes: usize, remap: &Remap) -> Check {
-    Check {
-        nodes,
-        measure: Measure::Keys,
-        figure: "moved_share".into(),
-        value: remap.moved_share,
-        limit,
-        by_chance: Some(remap.ideal_share),
-        passed: remap.moved_share <= limit,
-        at_least: false,
-    }
-}
-
-/// Compares every figure of the measures that both results have.
-fn differences(before: &Balance, now: &Balance) -> Result<Vec<FigureChange>, Failure> {
+/// Compares every figure of the measures asked for that both results have.
+fn differences(
+    before: &Balance,
+    now: &Balance,
+    measures: &[Measure],
+) -> Result<Vec<FigureChange>, Failure> {
     let mut all = Vec::new();
-    for (measure, after) in measured(now, &[])? {
+    for (measure, after) in measured(now, measures)? {
         let before = measured(before, &[])?;
         let Some((_, before)) = before.into_iter().find(|(known, _)| *known == measure) else {
             continue;
@@ -183,6 +203,9 @@ const FIGURES: [Figure; 16] = [
     ("total", |of| Some(of.total as f64)),
     ("used", |of| Some(of.used as f64)),
 ];
+
+/// The figures that people see first.
+pub(super) const MAIN: [&str; 6] = ["cv", "max_over_mean", "max", "min", "empty", "p_value"];
 
 /// Lists the figures by name; the shares of the largest nodes are `top_1`, `top_2` and so on.
 fn numbers(figures: &Figures) -> Vec<(String, f64)> {

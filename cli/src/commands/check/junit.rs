@@ -3,12 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use hashroute_harness::text::printable;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::findings::Findings;
 use super::limits::Check;
-use super::report::shown;
 use crate::failure::Failure;
 
 /// Writes the checks.
@@ -41,7 +39,7 @@ fn case(strategy: &str, check: &Check) -> TestCase {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
         status
             .set_type(check.figure.as_str())
-            .set_message(message(check));
+            .set_message(check.message());
         status
     };
     let Check {
@@ -54,18 +52,4 @@ fn case(strategy: &str, check: &Check) -> TestCase {
     let mut case = TestCase::new(name, status);
     case.set_classname(format!("hashroute.{strategy}.{}", check.nodes));
     case
-}
-
-fn message(check: &Check) -> String {
-    let (value, limit) = shown(check);
-    let chance = check.by_chance.map_or_else(String::new, |chance| {
-        format!("; chance alone gives {chance:.4}")
-    });
-    printable(&format!(
-        "{} of {} on {} nodes is {value}, expected {} {limit}{chance}",
-        check.figure,
-        check.measure,
-        check.nodes,
-        check.relation(),
-    ))
 }

@@ -1,10 +1,13 @@
 //! Thresholds, and the checks of figures against them.
 
+use hashroute_harness::text::printable;
 use hashroute_harness::{Balance, Figures, Measure};
 use serde::Serialize;
 
 use super::args::{CheckArgs, LimitArgs, Top};
+use super::next;
 use crate::failure::Failure;
+use crate::units;
 
 /// A limit for a figure.
 #[derive(Clone, Copy, Debug)]
@@ -21,14 +24,24 @@ pub(super) enum Limit {
 pub(super) struct Check {
     /// The number of nodes.
     pub(super) nodes: usize,
+    /// The same, under the name that other answers have for it.
+    pub(super) node_count: usize,
     pub(super) measure: Measure,
     /// The name of the figure in the JSON of `balance`, or a name such as `top_3` or `moved_share`.
     pub(super) figure: String,
     pub(super) value: f64,
     pub(super) limit: f64,
-    /// The value that chance alone gives on average.
+    /// `noise`, or `ideal` if the figure has one: the name that these had together.
     pub(super) by_chance: Option<f64>,
+    /// The value that chance alone gives on average.
+    pub(super) noise: Option<f64>,
+    /// The least value that the change of the nodes makes possible.
+    pub(super) ideal: Option<f64>,
     pub(super) passed: bool,
+    /// The node that the figure is about.
+    pub(super) node: Option<String>,
+    /// The command that shows why, if the check failed.
+    pub(super) command: Option<String>,
     /// Whether the value must be at least the limit; otherwise it must be at most the limit.
     #[serde(skip)]
     pub(super) at_least: bool,
@@ -38,6 +51,30 @@ impl Check {
     /// Returns the relation that must hold between value and limit.
     pub(super) fn relation(&self) -> &'static str {
         if self.at_least { ">=" } else { "<=" }
+    }
+
+    /// Says in one line what was found, what was expected, and what to run next.
+    pub(super) fn message(&self) -> String {
+        let (value, limit) = shown(self);
+        let mut message = format!(
+            "{} of {} on {} nodes is {value}, expected {} {limit}",
+            self.figure,
+            self.measure,
+            self.nodes,
+            self.relation(),
+        );
+        let more = [
+            self.noise
+                .map(|noise| format!("; chance alone gives {noise:.4}")),
+            self.ideal
+                .map(|ideal| format!("; the change had to move {}", units::percent(ideal))),
+            self.node.as_ref().map(|node| format!("; node: {node}")),
+            self.command
+                .as_ref()
+                .map(|command| format!("; next: {command}")),
+        ];
+        message.extend(more.into_iter().flatten());
+        printable(&message)
     }
 }
 
@@ -131,12 +168,17 @@ impl Limit {
         };
         Check {
             nodes: balance.nodes.len(),
+            node_count: balance.nodes.len(),
             measure,
+            node: next::node(balance, measure, &figure),
             figure,
             value,
             limit,
             by_chance,
+            noise: by_chance,
+            ideal: None,
             passed,
+            command: None,
             at_least,
         }
     }
@@ -145,13 +187,7 @@ impl Limit {
 /// Returns the share that the `n` fullest nodes hold together.
 fn top(balance: &Balance, measure: Measure, n: usize) -> f64 {
     let weighted = balance.nodes.iter().filter(|node| node.weight > 0);
-    let mut loads: Vec<u64> = weighted
-        .map(|node| match measure {
-            Measure::Bytes => node.bytes.unwrap_or(0),
-            Measure::Requests => node.requests.unwrap_or(0),
-            _ => node.keys,
-        })
-        .collect();
+    let mut loads: Vec<u64> = weighted.map(|node| next::load(node, measure)).collect();
     loads.sort_unstable_by(|a, b| b.cmp(a));
     let sum = |loads: &[u64]| loads.iter().map(|&load| load as f64).sum::<f64>();
     let all = sum(&loads);
@@ -159,5 +195,32 @@ fn top(balance: &Balance, measure: Measure, n: usize) -> f64 {
         sum(&loads[..n.min(loads.len())]) / all
     } else {
         0.0
+    }
+}
+
+/// Formats value and limit for people. The value is rounded unless it would then look equal to the
+/// limit.
+pub(super) fn shown(check: &Check) -> (String, String) {
+    let Check { value, limit, .. } = *check;
+    let (short, told) = (number(value), limit.to_string());
+    let looks_equal = short.parse() == Ok(limit) && value.to_bits() != limit.to_bits();
+    let value = if looks_equal {
+        value.to_string()
+    } else {
+        short
+    };
+    (value, told)
+}
+
+/// Formats a figure with four decimals, or fewer if it is large.
+pub(super) fn number(value: f64) -> String {
+    if value.fract() == 0.0 {
+        format!("{value:.0}")
+    } else if value.abs() >= 100.0 {
+        format!("{value:.1}")
+    } else if value.abs() < 0.001 {
+        format!("{value:.2e}")
+    } else {
+        format!("{value:.4}")
     }
 }

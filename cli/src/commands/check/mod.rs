@@ -4,15 +4,18 @@ mod args;
 mod baseline;
 mod compare;
 mod findings;
+mod github;
 mod junit;
 mod limits;
+mod next;
 mod report;
 
 use hashroute::Node;
 use hashroute_harness::stream::{Consumer, Counter};
-use hashroute_harness::{Assignment, Balance, Keys, Measure};
+use hashroute_harness::{Assignment, Balance, Keys};
 
 pub(super) use self::args::CheckArgs;
+use self::args::CheckFormat;
 use self::baseline::{Baseline, Fingerprint, SetUp};
 use self::compare::{Comparison, Now};
 use self::findings::Findings;
@@ -135,8 +138,10 @@ impl Run<'_> {
             let why = self.choice.unplaced(balance.unplaced, weight);
             return Err(Failure::Input(format!("nothing to check: {why}")));
         }
-        let measures: Vec<Measure> = self.args.measure.iter().map(|&one| one.into()).collect();
-        let checks = limits::hold(&balance, &measures, &self.limits)?;
+        let mut checks = limits::hold(&balance, &self.args.measures(), &self.limits)?;
+        for check in checks.iter_mut().filter(|check| !check.passed) {
+            check.command = Some(next::explain(self.args, check.nodes));
+        }
         findings.checks.extend(checks);
         findings.balances.push(balance);
         Ok(())
@@ -152,7 +157,10 @@ fn finish(args: &CheckArgs, baseline: &Baseline, findings: &Findings) -> Result<
     if let Some(path) = args.save_baseline.as_deref().filter(|_| failed == 0) {
         baseline.write(path)?;
     }
-    report::report(findings)?.print(args.output.format)?;
+    if args.output.format == CheckFormat::Github {
+        github::print(findings)?;
+    }
+    report::report(findings, args)?.print(args.output.format.of_report())?;
     match failed {
         0 => Ok(()),
         failed => {

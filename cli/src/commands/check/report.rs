@@ -1,17 +1,20 @@
 //! The report of `check`.
 
-use hashroute_harness::DumpSource;
+use hashroute_harness::{DumpSource, Measure};
 use serde::Serialize;
 
-use super::compare::{Comparison, Difference, FigureChange};
+use super::args::{CheckArgs, CheckFormat};
+use super::compare::{Comparison, Difference, FigureChange, MAIN};
 use super::findings::Findings;
-use super::limits::Check;
+use super::limits::{Check, number, shown};
 use crate::failure::Failure;
 use crate::output::{Cell, Fields, Report, Table, Tone};
 use crate::units;
 
 /// The most checks that people see; programs see all.
 const SHOWN: usize = 50;
+/// The most commands that people see.
+const COMMANDS: usize = 3;
 
 /// The answer for programs.
 #[derive(Serialize)]
@@ -38,7 +41,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// Builds the report of all checks.
-pub(super) fn report(findings: &Findings) -> Result<Report, Failure> {
+pub(super) fn report(findings: &Findings, args: &CheckArgs) -> Result<Report, Failure> {
     let first = findings.balances.first();
     let failed = findings.failed();
     let answer = Answer {
@@ -64,14 +67,37 @@ pub(super) fn report(findings: &Findings) -> Result<Report, Failure> {
         [] => report,
         shown => report.with_table(table(shown.iter().copied().take(SHOWN))),
     };
-    let report = report.with_text(verdict(findings, shown.len(), answer.unplaced));
+    // The last line on standard error says how many failed; a document has no such line.
+    let counted = args.output.format == CheckFormat::Markdown;
+    let report = report.with_text(verdict(findings, shown.len(), answer.unplaced, counted));
+    let report = with_commands(report, &shown);
     Ok(match &findings.comparison {
-        Some(comparison) => with_comparison(report, comparison),
+        Some(comparison) => with_comparison(report, comparison, args.all_figures),
         None => report,
     })
 }
 
-fn verdict(findings: &Findings, rows: usize, unplaced: u64) -> Vec<String> {
+/// Adds the commands that show why checks failed.
+fn with_commands(report: Report, shown: &[&Check]) -> Report {
+    let mut commands: Vec<_> = Vec::new();
+    for command in shown.iter().filter_map(|check| check.command.as_ref()) {
+        if !commands.contains(&command) {
+            commands.push(command);
+        }
+    }
+    let more = commands.len().saturating_sub(COMMANDS);
+    commands.truncate(COMMANDS);
+    if commands.is_empty() {
+        return report;
+    }
+    let more = (more > 0).then(|| format!("{more} more (--format json has all)."));
+    report
+        .with_text(["To see why:"])
+        .with_commands(commands)
+        .with_text(more)
+}
+
+fn verdict(findings: &Findings, rows: usize, unplaced: u64, counted: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if rows > SHOWN {
         lines.push(format!(
@@ -86,15 +112,28 @@ fn verdict(findings: &Findings, rows: usize, unplaced: u64) -> Vec<String> {
     }
     lines.extend(units::unreadable(findings.read.unreadable));
     let all = findings.checks.len();
-    lines.push(match findings.failed() {
-        _ if all == 0 => "No threshold was given.".into(),
-        0 => format!("All hold: {}.", units::counted(all as u64, "check")),
-        failed => format!("{failed} of {all} checks did not hold."),
+    lines.extend(match findings.failed() {
+        _ if all == 0 => Some("No threshold was given.".into()),
+        0 => Some(format!(
+            "All hold: {}.",
+            units::counted(all as u64, "check")
+        )),
+        failed => counted.then(|| format!("{failed} of {all} checks did not hold.")),
     });
     lines
 }
 
-fn table<'a>(checks: impl Iterator<Item = &'a Check>) -> Table {
+fn table<'a>(checks: impl Iterator<Item = &'a Check> + Clone) -> Table {
+    let title = |title, mut known: Box<dyn FnMut(&Check) -> bool>| {
+        if checks.clone().any(|check| known(check)) {
+            title
+        } else {
+            ""
+        }
+    };
+    let node = title("node", Box::new(|check| check.node.is_some()));
+    let noise = title("by chance", Box::new(|check| check.noise.is_some()));
+    let ideal = title("had to", Box::new(|check| check.ideal.is_some()));
     let fields = Fields::<Check>::new()
         .number("nodes", "nodes", |check| Cell::count(check.nodes as u64))
         .text("measure", "measure", |check| {
@@ -103,6 +142,8 @@ fn table<'a>(checks: impl Iterator<Item = &'a Check>) -> Table {
         .text("figure", "figure", |check| {
             Cell::text(check.figure.as_str())
         })
+        .text("", node, |check| Cell::optional(check.node.as_deref()))
+        .minor(1)
         .number("value", "value", |check| {
             Cell::new(check.value, shown(check).0)
         })
@@ -112,10 +153,13 @@ fn table<'a>(checks: impl Iterator<Item = &'a Check>) -> Table {
                 format!("{} {}", check.relation(), shown(check).1),
             )
         })
-        .number("by_chance", "by chance", |check| {
+        .number("by_chance", "", |check| {
             Cell::number(check.by_chance, units::four)
         })
-        .minor(1)
+        .number("", noise, |check| Cell::number(check.noise, units::four))
+        .minor(2)
+        .number("", ideal, |check| Cell::number(check.ideal, units::four))
+        .minor(2)
         .text("passed", "result", |check| {
             let (shown, tone) = if check.passed {
                 ("ok", Tone::Good)
@@ -123,37 +167,17 @@ fn table<'a>(checks: impl Iterator<Item = &'a Check>) -> Table {
                 ("FAILED", Tone::Bad)
             };
             Cell::new(check.passed, shown).toned(tone)
+        })
+        .text("node", "", |check| Cell::optional(check.node.as_deref()))
+        .number("noise", "", |check| Cell::number(check.noise, units::four))
+        .number("ideal", "", |check| Cell::number(check.ideal, units::four))
+        .text("command", "", |check| {
+            Cell::optional(check.command.as_deref())
         });
     Table::of(fields, checks)
 }
 
-/// Formats value and limit for people. The value is rounded unless it would then look equal to the
-/// limit.
-pub(super) fn shown(check: &Check) -> (String, String) {
-    let Check { value, limit, .. } = *check;
-    let (short, told) = (number(value), limit.to_string());
-    let looks_equal = short.parse() == Ok(limit) && value.to_bits() != limit.to_bits();
-    let value = if looks_equal {
-        value.to_string()
-    } else {
-        short
-    };
-    (value, told)
-}
-
-fn number(value: f64) -> String {
-    if value.fract() == 0.0 {
-        format!("{value:.0}")
-    } else if value.abs() >= 100.0 {
-        format!("{value:.1}")
-    } else if value.abs() < 0.001 {
-        format!("{value:.2e}")
-    } else {
-        format!("{value:.4}")
-    }
-}
-
-fn with_comparison(report: Report, comparison: &Comparison) -> Report {
+fn with_comparison(report: Report, comparison: &Comparison, all_figures: bool) -> Report {
     let mut lines = vec!["Since the baseline:".to_owned()];
     lines.extend(comparison.changes.iter().cloned());
     if let [_] = lines.as_slice() {
@@ -170,13 +194,42 @@ fn with_comparison(report: Report, comparison: &Comparison) -> Report {
     if changed == 0 {
         return report.with_text(["No figure changed."]);
     }
-    let shown = if changed > SHOWN {
-        format!(" Shown: {SHOWN} of {changed} (--format json has all).")
-    } else {
-        String::new()
+    let rows: Vec<_> = changed_rows(comparison, all_figures).collect();
+    let shown = rows.len().min(SHOWN);
+    let more = match changed - shown {
+        0 => String::new(),
+        _ if all_figures => format!(" Shown: {shown} of {changed} (--format json has all)."),
+        more => format!(" {more} more changed (--all-figures shows them)."),
     };
-    let said = format!("{} of {all} figures did not change.{shown}", all - changed);
-    report.with_table(differences(comparison)).with_text([said])
+    let said = format!("{} of {all} figures did not change.{more}", all - changed);
+    let report = match shown {
+        0 => report,
+        _ => report.with_table(differences(rows)),
+    };
+    report.with_text([said])
+}
+
+/// Returns the rank of a measure among the others.
+fn order(measure: Measure) -> u8 {
+    match measure {
+        Measure::Keys => 0,
+        Measure::Bytes => 1,
+        _ => 2,
+    }
+}
+
+/// Returns the figures that changed: the main ones in their order, or all.
+fn changed_rows(comparison: &Comparison, all: bool) -> impl Iterator<Item = Changed<'_>> {
+    comparison.results.iter().flat_map(move |result| {
+        let rank = |change: &FigureChange| MAIN.iter().position(|name| *name == change.figure);
+        let changed = result.figures.iter().filter(|change| change.is_real());
+        let mut changed: Vec<_> = changed
+            .filter(|change| all || rank(change).is_some())
+            .collect();
+        // Measures stay in their order.
+        changed.sort_by_key(|change| (order(change.measure), rank(change).unwrap_or(MAIN.len())));
+        changed.into_iter().map(|change| (result.nodes, change))
+    })
 }
 
 fn moves(result: &Difference) -> Vec<String> {
@@ -211,7 +264,11 @@ impl FigureChange {
 type Changed<'a> = (usize, &'a FigureChange);
 
 /// Builds the table of figures that changed.
-fn differences(comparison: &Comparison) -> Table {
+fn differences(rows: Vec<Changed<'_>>) -> Table {
+    let shown = |change: &FigureChange, value: f64| match &*change.figure {
+        "p_value" => units::chance(value),
+        _ => number(value),
+    };
     let fields = Fields::<Changed>::new()
         .number("nodes", "nodes", |row| Cell::count(row.0 as u64))
         .text("measure", "measure", |row| {
@@ -219,19 +276,21 @@ fn differences(comparison: &Comparison) -> Table {
         })
         .text("figure", "figure", |row| Cell::text(row.1.figure.as_str()))
         .number("before", "before", |row| {
-            Cell::new(row.1.before, number(row.1.before))
+            Cell::new(row.1.before, shown(row.1, row.1.before))
         })
         .number("after", "after", |row| {
-            Cell::new(row.1.after, number(row.1.after))
+            Cell::new(row.1.after, shown(row.1, row.1.after))
         })
         .number("difference", "difference", |row| {
             let difference = row.1.difference;
-            let sign = if difference > 0.0 { "+" } else { "" };
-            Cell::new(difference, format!("{sign}{}", number(difference)))
-        });
-    let rows = comparison.results.iter().flat_map(|result| {
-        let changed = result.figures.iter().filter(|change| change.is_real());
-        changed.map(|change| (result.nodes, change))
-    });
-    Table::of(fields, rows.take(SHOWN))
+            let text = match &*row.1.figure {
+                // The difference of two probabilities says nothing.
+                "p_value" => "-".into(),
+                _ if difference > 0.0 => format!("+{}", number(difference)),
+                _ => number(difference),
+            };
+            Cell::new(difference, text)
+        })
+        .minor(1);
+    Table::of(fields, rows.into_iter().take(SHOWN))
 }
