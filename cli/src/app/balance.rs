@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{partial, strategy};
 use crate::args::{OutputArgs, PartialArgs};
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Fields, Report, Table};
+use crate::output::{Cell, Column, Fields, Report, Table, Tone};
 use crate::progress::Progress;
 use crate::units;
 
@@ -78,14 +78,11 @@ fn report(balance: &Balance, sources: &[DumpSource]) -> Result<Report, Failure> 
 /// Explains the figures and states the verdict.
 fn notes(balance: &Balance) -> Vec<String> {
     let mut notes = Vec::new();
-    let mut weights = balance
-        .nodes
-        .iter()
-        .map(|node| node.weight)
-        .filter(|&weight| weight > 0);
-    let first = weights.next();
-    if weights.any(|weight| Some(weight) != first) {
-        notes.push("Weights differ: least, mean and most are scaled to the mean weight.".into());
+    if weights_differ(balance) {
+        notes.push(
+            "At the mean weight: what a node holds, divided by its weight, times the mean weight."
+                .into(),
+        );
     }
     if balance.unplaced > 0 {
         // A file of counts stores only the name of the strategy.
@@ -93,7 +90,7 @@ fn notes(balance: &Balance) -> Vec<String> {
         notes.push(strategy::unplaced(
             is_dialect,
             balance.unplaced,
-            first.is_some(),
+            balance.nodes.iter().any(|node| node.weight > 0),
         ));
     }
     notes.extend(units::unreadable(balance.unreadable));
@@ -145,6 +142,8 @@ fn of_fair(node: &NodeBalance) -> f64 {
 
 fn node_table(balance: &Balance, nodes: &[&NodeBalance]) -> Table {
     let title = |title, known: bool| if known { title } else { "" };
+    // Chance alone rarely takes any node so far from its fair share.
+    let rare = (balance.figures.noise.max_over_mean - 1.0).max(0.01) * 1.5;
     let any = |known: fn(&NodeBalance) -> bool| balance.nodes.iter().any(known);
     let fields = Fields::<&NodeBalance>::new()
         .text("name", "node", |node| Cell::text(node.name.as_str()))
@@ -168,9 +167,15 @@ fn node_table(balance: &Balance, nodes: &[&NodeBalance]) -> Table {
             Cell::share(node.fair_share)
         })
         .minor(3)
-        .number("", "of fair", |node| {
+        .number("", "of fair", move |node| {
             if node.fair_share > 0.0 {
-                Cell::text(format!("{:.3}", of_fair(node)))
+                let of_fair = of_fair(node);
+                let tone = match of_fair - 1.0 {
+                    more if more > rare => Tone::Bad,
+                    less if less < -rare => Tone::Low,
+                    _ => Tone::Plain,
+                };
+                Cell::text(format!("{of_fair:.3}")).toned(tone)
             } else {
                 Cell::missing()
             }
@@ -205,7 +210,7 @@ fn figure_table(balance: &Balance) -> Table {
             Column::number("", name),
             Column::number("", "by chance").minor(1),
         ]);
-        let lines = figure_lines(figures, name == "bytes");
+        let lines = figure_lines(figures, name == "bytes", weights_differ(balance));
         rows.resize_with(lines.len(), Vec::new);
         for (row, [figure, value, chance]) in rows.iter_mut().zip(lines) {
             // All measures have the same lines, so the first one provides their names.
@@ -217,8 +222,9 @@ fn figure_table(balance: &Balance) -> Table {
 }
 
 /// Returns lines of name, value, and what chance alone gives.
-fn figure_lines(figures: &Figures, bytes: bool) -> Vec<[String; 3]> {
-    let mut lines = amounts(figures, if bytes { units::size } else { units::rounded });
+fn figure_lines(figures: &Figures, bytes: bool, weighted: bool) -> Vec<[String; 3]> {
+    let shown = if bytes { units::size } else { units::rounded };
+    let mut lines = amounts(figures, shown, weighted);
     lines.extend(ratios(figures));
     let top = figures.top.iter().filter(|top| top.n <= SOME as u64);
     lines.extend(top.map(|top| {
@@ -239,14 +245,28 @@ fn plain(name: &str, value: String) -> [String; 3] {
     [name.into(), value, String::new()]
 }
 
-fn amounts(figures: &Figures, shown: fn(f64) -> String) -> Vec<[String; 3]> {
+/// Returns whether nodes with weight have different weights.
+fn weights_differ(balance: &Balance) -> bool {
+    let weights = balance.nodes.iter().map(|node| node.weight);
+    let mut weights = weights.filter(|&weight| weight > 0);
+    let first = weights.next();
+    weights.any(|weight| Some(weight) != first)
+}
+
+/// Returns the amounts. Where weights differ, the least and the most are no node's own amount.
+fn amounts(figures: &Figures, shown: fn(f64) -> String, weighted: bool) -> Vec<[String; 3]> {
+    let [least, most] = if weighted {
+        ["least, at the mean weight", "most, at the mean weight"]
+    } else {
+        ["least", "most"]
+    };
     vec![
         plain("total", shown(figures.total as f64)),
         plain("nodes in use", units::count(figures.used)),
         plain("nodes with nothing", units::count(figures.empty)),
-        plain("least", shown(figures.min)),
+        plain(least, shown(figures.min)),
         plain("mean", shown(figures.mean)),
-        plain("most", shown(figures.max)),
+        plain(most, shown(figures.max)),
         plain("stddev", shown(figures.stddev)),
     ]
 }

@@ -12,6 +12,12 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::units;
 
+/// Explains a column, and each of its values.
+pub(crate) const PEERS_SHARE: &str = "\
+peers share: what two processes must share to send every key to the same node. set: the nodes with \
+their weights; count: the number of nodes, and their order; table: who owns which slot; load: the \
+nodes, and the keys that each holds now.";
+
 /// Counts the allocations of each thread, so that `compare` can report how many a lookup makes.
 #[global_allocator]
 static ALLOCATOR: AllocCounterSystem = AllocCounterSystem;

@@ -38,10 +38,10 @@ pub(crate) fn notes(skew: &Skew) -> String {
     };
     let errors = skew.estimated.as_ref().map(estimates).unwrap_or_default();
     format!(
-        "Tested: {looked} distinct keys, with {} tests. Even data fails one of them 1 time in {:.0} (each fails below p = {:.2e}).{few}{errors}",
+        "Tested: {looked} distinct keys, with {} tests. By chance, each of them fails less than 1 time in {}, and any of them 1 time in {:.0}. Chance exceeds the column \"rarely above\" 1 time in 100.{few}{errors}",
         skew.tests,
-        1.0 / skew.significance,
-        skew.threshold
+        units::count((1.0 / skew.threshold).round() as u64),
+        1.0 / skew.significance
     )
 }
 

@@ -5,7 +5,7 @@ use hashroute::registry::Scheme;
 use hashroute::scheme;
 use hashroute_harness::{Balance, Comparison, Figures, Measure, Remap, Row};
 
-use crate::app::contest::{Setting, scenario};
+use crate::app::contest::{PEERS_SHARE, Setting, scenario};
 use crate::app::figures::{
     cv, excess_share, ideal_share, max_over_mean, moved_share, noise_cv, noise_max_over_mean,
 };
@@ -54,7 +54,10 @@ fn report(comparison: &Comparison) -> Result<Report, Failure> {
         .into_iter()
         .chain(unplaced)
         .chain(matter(comparison));
-    Ok(report.with_text(LEGEND.lines()).with_text(notes))
+    let refused = comparison.rows.iter().any(|row| row.refused.is_some());
+    let legend = [PEERS_SHARE].into_iter().chain(LEGEND.lines());
+    let legend = legend.chain(refused.then_some(REFUSED));
+    Ok(report.with_text(legend).with_text(notes))
 }
 
 fn balances(comparison: &Comparison) -> impl Iterator<Item = &Balance> {
@@ -122,7 +125,7 @@ fn fields(comparison: &Comparison) -> Vec<Field<'static, Row>> {
     let noise = balance.map(|balance| &balance.figures.noise);
     let keys = Measure::Keys;
     let mut fields = vec![
-        strategy().with_foot(ideal.map(|_| Cell::text("by chance"))),
+        strategy().with_foot(ideal.map(|_| Cell::text("ideal"))),
         Field::text("state", "peers\nshare", |row: &Row| {
             Cell::text(row.state.as_str())
         }),
@@ -198,17 +201,17 @@ fn evenness(
     })
 }
 
-/// Returns the columns of one change. `ratio` and `excess` are the titles of those that people see.
+/// Returns the columns of one change. `moved` and `excess` are the titles of those that people see.
 fn moves(
     which: &str,
-    [ratio, excess]: [&'static str; 2],
+    [moved, excess]: [&'static str; 2],
     part: fn(&Row) -> Option<&Remap>,
     ideal: Option<&Row>,
 ) -> [Field<'static, Row>; 4] {
-    let spread = ideal.map(|row| {
+    let least = ideal.map(|row| {
         let remap = part(row).filter(|remap| remap.ideal_share > 0.0);
         remap.map_or_else(Cell::missing, |remap| {
-            Cell::text(format!("±{:.3}", remap.noise_share / remap.ideal_share))
+            Cell::text(units::percent(remap.ideal_share))
         })
     });
     let share = |field: Field<'static, Remap>| {
@@ -216,27 +219,17 @@ fn moves(
         field.within(key, part)
     };
     [
-        Field::number("", ratio, move |row: &Row| match part(row) {
-            Some(remap) => of_ideal(remap),
+        Field::number("", moved, move |row: &Row| match part(row) {
+            Some(remap) => Cell::text(units::percent(remap.moved_share)),
             None if row.refused.is_some() => Cell::new((), "refused"),
             None => Cell::missing(),
         })
-        .with_foot(spread)
+        .with_foot(least)
         .apart(),
         share(moved_share()).titled(""),
         share(ideal_share()).titled(""),
         share(excess_share()).titled(excess),
     ]
-}
-
-/// Shows the share that moved relative to the minimum possible.
-fn of_ideal(remap: &Remap) -> Cell {
-    let ratio = remap.moved_share / remap.ideal_share;
-    if ratio.is_finite() {
-        Cell::text(units::ratio(ratio))
-    } else {
-        Cell::missing()
-    }
 }
 
 /// Notes the keys without a node; the figures of the row are about the others.
@@ -258,10 +251,10 @@ fn refusal(row: &Row) -> Option<String> {
 }
 
 const LEGEND: &str = "\
-peers share: what two processes must share to send every key to the same node.
 cv, max/mean: how uneven the nodes are: stddev / mean, and the most loaded / mean.
-moved: keys that moved, relative to the minimum possible; excess: share of all keys that need not have moved.
-by chance: what an ideal router would give on these keys. That much is noise, for any strategy.
+moved: share of all keys that moved; excess: share of all keys that need not have moved.
+ideal: what an ideal router would give on these keys: cv and max/mean by chance alone, and the share that has to move.
 route, batch: ns to hash and route a key, alone or 1024 at a time; alloc: allocations per lookup.
 build, change: time to build the router, and to add or remove one node; heap: its memory.
-refused: the strategy cannot make this change; the reason is below.";
+Times are of this run: on a busy machine, run it again and see how far they stay.";
+const REFUSED: &str = "refused: the strategy cannot make this change; the reason is below.";

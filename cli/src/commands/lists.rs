@@ -7,6 +7,7 @@ use hashroute::registry::{Excess, Leave, Param, Proof, Scheme, Weights};
 use hashroute::{compat, strategy};
 use serde_json::{Value, json};
 
+use crate::app::contest::PEERS_SHARE;
 use crate::args::OutputArgs;
 use crate::failure::Failure;
 use crate::output::{Cell, Fields, Report, Table};
@@ -48,11 +49,12 @@ pub(crate) fn strategies(args: &StrategiesArgs) -> Result<(), Failure> {
         })
         .minor(2)
         .text("parameters", "", |row| Cell::new(params(row.params), ""))
-        .prose("about", "about", |row| Cell::text(row.about));
+        .prose("about", "about", |row| Cell::text(row.about))
+        .text("peers_share", "", |row| Cell::text(row.agree().name()));
     let table = Table::of(fields, strategy::ALL);
     let params = param_table("strategy", "parameter", strategy::ALL);
     let legend = format!(
-        "peers share: what two processes must share to send every key to the same node.\n\
+        "{PEERS_SHARE}\n\
          excess: the share of keys that a change of one node may move beyond the minimum, with {NODES} nodes.\n\
          A parameter is set with --set, as in --set points=100."
     );

@@ -99,6 +99,9 @@ fn flow_table(remap: &Remap, flows: &[KeyFlow]) -> Table {
         .minor(1)
         .number("bytes", bytes, |flow| {
             flow.bytes.map_or_else(Cell::missing, Cell::bytes)
+        })
+        .number("share", "", |flow| {
+            Cell::share(flow.keys as f64 / remap.keys as f64)
         });
     Table::of(fields, flows)
 }
@@ -118,7 +121,7 @@ fn verdict(remap: &Remap) -> String {
     }
     let shares = [called_for, remap.ideal_share].map(units::percent);
     format!(
-        "{vain}\nBesides these, {} of all keys moved, but {} had to. That is more than chance: the shares of the nodes are uneven.",
+        "{vain}\nWithout these, {} of all keys moved; by the weights, it would be {}. The difference is more than chance: the shares of the nodes are uneven.",
         shares[0], shares[1]
     )
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use hashroute::Router;
 use hashroute_harness::skew::Diagnosis;
 use hashroute_harness::skew::{
-    CountRow, Evidence, Finding, Gatherer, MeasureSkew, Part, Remedy, Skew, Status,
+    CountRow, Evidence, Finding, Gatherer, KeyStage, MeasureSkew, Part, Remedy, Skew, Status,
 };
 use hashroute_harness::stream;
 
@@ -150,7 +150,11 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
     let (Some(first), Some(last)) = (counts.rows.first(), counts.rows.last()) else {
         return report;
     };
-    let looked = format!("{} to {} nodes", first.nodes, last.nodes);
+    let looked = if first.nodes == last.nodes {
+        units::counted(first.nodes, "node")
+    } else {
+        format!("{} to {} nodes", first.nodes, last.nodes)
+    };
     let bad: Vec<_> = counts
         .rows
         .iter()
@@ -159,10 +163,11 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
         .collect();
     if bad.is_empty() {
         let beyond = skew.worst().map_or("", |_| " beyond what was found above");
-        return report.with_text([format!(
-            "{looked}: none of {} numbers is dangerous for these keys{beyond}.",
-            counts.rows.len()
-        )]);
+        return report.with_text([if first.nodes == last.nodes {
+            format!("{looked}: not dangerous for these keys{beyond}.")
+        } else {
+            format!("{looked}: no number is dangerous for these keys{beyond}.")
+        }]);
     }
     let numbers: Vec<_> = bad.iter().map(|row| row.nodes.to_string()).collect();
     let mut worst = bad.clone();
@@ -173,12 +178,16 @@ fn with_counts(report: Report, skew: &Skew) -> Report {
     } else {
         ""
     };
-    let lines = [format!(
-        "{looked}: {} of {} numbers are dangerous for these keys: {}.{which}",
-        bad.len(),
-        counts.rows.len(),
-        numbers.join(" ")
-    )];
+    let lines = [if first.nodes == last.nodes {
+        format!("{looked}: dangerous for these keys.")
+    } else {
+        format!(
+            "{looked}: {} of {} numbers are dangerous for these keys: {}.{which}",
+            bad.len(),
+            counts.rows.len(),
+            numbers.join(" ")
+        )
+    }];
     report.with_text(lines).with_table(count_table(&worst))
 }
 
@@ -194,7 +203,7 @@ fn measures(skew: &Skew) -> Table {
             })
         })
         .minor(1)
-        .number("", "99% below", |one| {
+        .number("", "rarely above", |one| {
             Cell::four(if one.few_keys {
                 one.equal_noise_cv_p99
             } else {
@@ -222,7 +231,11 @@ fn stages(skew: &Skew) -> Table {
         .text("", "verdict", |one| {
             let is_cause = one.status == Status::AtFault;
             let tone = if is_cause { Tone::Bad } else { Tone::Plain };
-            Cell::text(one.status.to_string()).toned(tone)
+            match (one.stage, is_cause) {
+                // A heavy node is meant to hold more: nobody is at fault.
+                (KeyStage::Nodes, true) => Cell::text("by weight"),
+                _ => Cell::text(one.status.to_string()).toned(tone),
+            }
         })
         .number("", "adds cv", |one| Cell::four(one.cv))
         .minor(1)
@@ -241,7 +254,7 @@ fn count_table(rows: &[CountRow]) -> Table {
         .number("cv", "cv", |row| Cell::four(row.cv))
         .number("noise_cv", "by chance", |row| Cell::four(row.noise_cv))
         .minor(2)
-        .number("noise_cv_p99", "99% below", |row| {
+        .number("noise_cv_p99", "rarely above", |row| {
             Cell::four(row.noise_cv_p99)
         })
         .minor(4)

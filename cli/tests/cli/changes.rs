@@ -47,10 +47,10 @@ fn flows_count_bytes_where_sizes_are_known() {
     let line = "remap --nodes n --reweight n=0 --format csv";
     assert_eq!(
         stdout(&format!("{line} --csv {}", keys.display())),
-        "from,to,keys,bytes\nn,,2,16\n"
+        "from,to,keys,bytes,share\nn,,2,16,1.0\n"
     );
     assert_eq!(
         stdout(&format!("{line} --range 0..3")),
-        "from,to,keys,bytes\nn,,3,\n"
+        "from,to,keys,bytes,share\nn,,3,,1.0\n"
     );
 }

@@ -158,6 +158,9 @@ pub struct Row {
     pub strategy: String,
     /// What peers must share to agree: set, list, count, history, table or load.
     pub state: String,
+    /// The same, under the name that other answers have for it.
+    #[serde(default)]
+    pub peers_share: String,
     /// The balance on the nodes at the start.
     pub balance: Option<Balance>,
     /// What the changes of the first kind move.
@@ -186,6 +189,7 @@ impl Row {
         Self {
             strategy: scheme_name(scheme),
             state: scheme.agree().name().into(),
+            peers_share: scheme.agree().name().into(),
             balance: None,
             add: None,
             remove: None,
