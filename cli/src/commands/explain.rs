@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use hashroute::{KeyHash, Node, NodeId, Router, Spread};
+use hashroute::{HashTag, KeyHash, Node, NodeId, Router, Spread};
 use hashroute_harness::{assign, text::printable};
 use serde::Serialize;
 use serde_json::Value;
@@ -90,7 +90,7 @@ struct Explained {
     hex: Option<String>,
     #[serde(skip)]
     bytes: Vec<u8>,
-    /// The part of the key that is hashed; unknown for a dialect.
+    /// The part of the key that is hashed; for a dialect only if it is a hash tag.
     hashed: Option<Value>,
     hash: &'static str,
     /// The value of the hash function; `None` if a system does not route the key by its bytes.
@@ -112,6 +112,8 @@ struct Explained {
     #[serde(skip)]
     runner_up_label: Option<String>,
     replicas: Vec<String>,
+    /// The same, under the name that `route` has for it.
+    nodes: Vec<String>,
     /// The nodes of weight 0, which own nothing.
     drained: Vec<String>,
 }
@@ -140,11 +142,18 @@ impl Explained {
         let first = list(2, Spread::Nodes);
         let drained = nodes.iter().filter(|(_, node)| node.weight() == 0);
         let text = core::str::from_utf8(key).ok();
+        let replicas = list(args.replicas.unwrap_or(REPLICAS), args.spread.into());
+        let replicas: Vec<_> = replicas.into_iter().map(name).collect();
         Self {
             key: text.map(str::to_owned),
             hex: text.is_none().then(|| key_text::hex(key)),
             bytes: key.to_owned(),
-            hashed: hasher.map(|hasher| key_text::json(hasher.part(key))),
+            hashed: hasher
+                .map_or_else(
+                    || tagged(key, choice, router),
+                    |hasher| Some(hasher.part(key)),
+                )
+                .map(key_text::json),
             hash: hasher.map_or("the system's own", |hasher| hasher.function().name()),
             value,
             value_hex: hex(value),
@@ -166,10 +175,8 @@ impl Explained {
             }),
             runner_up: node(first.get(1)),
             runner_up_label: label(first.get(1)),
-            replicas: list(args.replicas.unwrap_or(REPLICAS), args.spread.into())
-                .into_iter()
-                .map(name)
-                .collect(),
+            nodes: replicas.clone(),
+            replicas,
             drained: drained.map(|(_, node)| node.name().to_owned()).collect(),
         }
     }
@@ -242,6 +249,15 @@ impl Explained {
             other => format!("{other}, the hash tag"),
         }
     }
+}
+
+/// Returns the hash tag that a dialect hashes in place of the key. The router itself shows it: it
+/// hashes the key as it hashes the tag alone.
+fn tagged<'k>(key: &'k [u8], choice: &Choice, router: &dyn Router) -> Option<&'k [u8]> {
+    let set = choice.params().get("hash_tag", HashTag::BRACES);
+    let tag = set.ok()?.part(key);
+    let alike = router.hash_key(tag).is_some() && router.hash_key(tag) == router.hash_key(key);
+    (tag != key && alike).then_some(tag)
 }
 
 /// Describes a node: "a (label), weight 2, zone z1, rack r1".

@@ -176,3 +176,20 @@ fn the_list_of_dialects_is_complete() {
         );
     }
 }
+
+#[test]
+fn a_dialect_with_a_hash_tag_says_what_is_hashed() {
+    let nodes = "--nodes a,b,c 'x{a}user:1'";
+    for tagged in [
+        "explain --dialect twemproxy --set hash_tag={}",
+        "explain --dialect redis-cluster",
+    ] {
+        let line = format!("{tagged} {nodes}");
+        assert_eq!(json(&line)[0]["hashed"], "a", "{line}");
+        assert!(stdout(&line).contains("a, the hash tag"), "{line}");
+        // A key without a tag is whole.
+        assert!(json(&format!("{tagged} --nodes a,b,c user:1"))[0]["hashed"].is_null());
+    }
+    let line = format!("explain --dialect twemproxy {nodes}");
+    assert!(json(&line)[0]["hashed"].is_null(), "{line}");
+}
