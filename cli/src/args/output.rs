@@ -10,7 +10,7 @@ pub(crate) struct OutputArgs {
     /// The format of the answer
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub(crate) format: Format,
-    /// Do not show progress
+    /// Do not show progress or notes
     #[arg(long)]
     pub(crate) quiet: bool,
 }

@@ -313,3 +313,34 @@ fn control_characters_never_reach_a_terminal() {
         }
     }
 }
+
+/// One option for one thing, under the name that another command has for it, too.
+#[test]
+fn options_answer_to_the_names_that_other_commands_have() {
+    let same = |one: &str, other: &str| {
+        let [one, other] = [one, other].map(run);
+        assert!(
+            one.status.code() < Some(2),
+            "{}",
+            String::from_utf8_lossy(&one.stderr)
+        );
+        assert_eq!((one.status, one.stdout), (other.status, other.stdout));
+    };
+    let check = "check --count 3 --range 0..99 --max-cv 1";
+    same(
+        &format!("{check} --measure keys"),
+        &format!("{check} --by keys"),
+    );
+    let draw = "draw balance --count 3 --range 0..99";
+    same(
+        &format!("{draw} --by keys"),
+        &format!("{draw} --measure keys"),
+    );
+    let table = format!("{}/{}", crate::slots::DATA, crate::slots::STABLE);
+    let plan = format!("slots plan {table} --format json");
+    let node = crate::slots::FIRST;
+    same(
+        &format!("{plan} --weight {node}=0"),
+        &format!("{plan} --reweight {node}=0"),
+    );
+}

@@ -64,7 +64,7 @@ pub(crate) struct RingCommand {
 #[derive(Debug, Args)]
 pub(crate) struct BalanceCommand {
     /// What to count
-    #[arg(long, value_name = "WHAT", default_value = "keys")]
+    #[arg(long, alias = "measure", value_name = "WHAT", default_value = "keys")]
     pub(crate) by: Measure,
     #[command(flatten)]
     pub(crate) nodes: NodeArgs,

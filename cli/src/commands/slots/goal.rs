@@ -20,7 +20,7 @@ pub(crate) struct GoalArgs {
     #[arg(long, value_name = "NODE")]
     pub(crate) remove: Vec<String>,
     /// The weight of a primary [default: 1, or 0 if it has no slots] (repeatable)
-    #[arg(long, value_name = "NODE=W")]
+    #[arg(long, alias = "reweight", value_name = "NODE=W")]
     pub(crate) weight: Vec<String>,
     /// Give primaries without slots weight 1, too
     #[arg(long)]

@@ -24,7 +24,7 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "CSV", conflicts_with_all = KEY_SOURCES)]
     pub(crate) loads: Option<PathBuf>,
     /// The measure that counts [default: requests, bytes or keys, the first that the file has]
-    #[arg(long, value_name = "WHAT")]
+    #[arg(long, alias = "measure", value_name = "WHAT")]
     pub(crate) by: Option<Measure>,
     #[command(flatten)]
     pub(crate) keys: KeyArgs,
