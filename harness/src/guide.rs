@@ -5,6 +5,7 @@
 //! | [`skew`] | why a node is hot |
 //! | [`scale`] | keys by the billion |
 //! | [`ci`] | the balance in continuous integration |
+//! | [`json`] | the fields of answers in JSON, and the width of tables |
 //! | [`pictures`] | what can be drawn |
 //!
 //! The [guide of hashroute](https://docs.rs/hashroute/latest/hashroute/guide/) has the pages on
@@ -18,6 +19,9 @@ pub mod scale {}
 
 #[doc = include_str!("../docs/ci.md")]
 pub mod ci {}
+
+#[doc = include_str!("../docs/json.md")]
+pub mod json {}
 
 #[doc = include_str!("../docs/pictures.md")]
 ///

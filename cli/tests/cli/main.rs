@@ -7,6 +7,7 @@ mod diffs_and_plans;
 mod draw;
 mod dumps;
 mod inputs;
+mod json_fields;
 mod messages;
 mod pages;
 #[cfg(unix)]
