@@ -8,6 +8,7 @@
 //! assert_eq!(text::percent(0.0909), "9.09%");
 //! ```
 
+use core::cmp::Ordering;
 use std::borrow::Cow;
 
 use hashroute::Router;
@@ -151,6 +152,41 @@ pub fn printable(text: &str) -> String {
         }
     }
     shown
+}
+
+/// Compares names as people count: `node-2` comes before `node-10`.
+///
+/// ```
+/// # use hashroute_harness::text::natural;
+/// let mut names = ["node-10", "node-2", "node-1"];
+/// names.sort_by(|a, b| natural(a, b));
+/// assert_eq!(names, ["node-1", "node-2", "node-10"]);
+/// ```
+pub fn natural(a: &str, b: &str) -> Ordering {
+    let mut pairs = runs(a).zip(runs(b)).map(|(a, b)| {
+        let number = |run: &str| run.starts_with(|c: char| c.is_ascii_digit());
+        if number(a) && number(b) {
+            let [a, b] = [a, b].map(|digits| digits.trim_start_matches('0'));
+            a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+        } else {
+            a.cmp(b)
+        }
+    });
+    let first = pairs.find(|order| order.is_ne());
+    // One is the start of the other, or they differ by leading zeros.
+    first.unwrap_or_else(|| runs(a).count().cmp(&runs(b).count()).then_with(|| a.cmp(b)))
+}
+
+/// Splits a text into runs of digits and of other characters.
+fn runs(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    core::iter::from_fn(move || {
+        let is_digit = rest.chars().next()?.is_ascii_digit();
+        let end = rest.find(|c: char| c.is_ascii_digit() != is_digit);
+        let (run, after) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = after;
+        Some(run)
+    })
 }
 
 /// Returns a key as text; one that is not UTF-8 with escapes such as `\xff`.

@@ -8,7 +8,7 @@ pub(crate) mod figures;
 pub(crate) mod files;
 pub(crate) mod keys;
 pub(crate) mod moves;
-mod nearest;
+pub(crate) mod nearest;
 pub(crate) mod nodes;
 pub(crate) mod partial;
 pub(crate) mod ranges;

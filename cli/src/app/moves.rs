@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use hashroute::{Change, Node, Nodes};
+use hashroute_harness::text::hash_name;
 use hashroute_harness::{Assignment, Remap};
 
 use super::strategy::Choice;
@@ -17,6 +18,8 @@ pub(crate) struct Moves {
     nodes: Vec<Node>,
     pub(crate) changes: Vec<Change>,
     pub(crate) remap: Remap,
+    /// The name of the hash function of keys.
+    pub(crate) hash: &'static str,
 }
 
 /// Reads the options and measures which keys move.
@@ -29,6 +32,7 @@ pub(crate) fn measure(args: &MoveArgs, quiet: bool) -> Result<Moves, Failure> {
         args.to_nodes_file.as_deref(),
     )?;
     let before = choice.build(&nodes)?;
+    let hash = hash_name(&*before);
     let progress = Progress::start(quiet, "reading keys");
     let keys = keys::Source::of(&args.keys)?.read()?;
     progress.message("placing keys");
@@ -40,6 +44,7 @@ pub(crate) fn measure(args: &MoveArgs, quiet: bool) -> Result<Moves, Failure> {
         nodes,
         changes,
         remap,
+        hash,
     })
 }
 

@@ -10,6 +10,8 @@ const LINES: &[&str] = &[
     "ring --count 4 --set points=8 --add node-4 --range 0..1000",
     "ring --count 3 --dialect twemproxy --range 0..1000 user:1 user:2",
     "balance --count 5 --strategy maglev --range 0..1000",
+    "balance --count 12 --sort name --range 0..1000",
+    "node-counts --count 6 --strategy modulo --range 0..1000",
     "remap --count 5 --remove node-2 --range 0..1000",
     "node-counts --node-counts 2..=5,9 --strategy modulo --range 0..1000",
 ];
@@ -57,8 +59,63 @@ fn open_slots_are_marked_and_reported() {
         assert!(moving.contains(words), "{words}");
     }
     let title = moving.split("</title>").next().unwrap_or_default();
-    assert!(title.ends_with("on the move"), "{title}");
+    assert!(
+        title.ends_with("are on the move") || title.ends_with("; 1 slot is on the move"),
+        "{title}"
+    );
     assert_eq!(moving.matches("<circle class=\"hr-line\"").count(), 1);
+}
+
+/// The title says the change and the strategy; the line below it the hash function and the keys.
+#[test]
+fn pictures_say_what_they_are_of() {
+    let svg = stdout("draw remap --count 12 --add node-12 --range 0..1000");
+    let title = svg
+        .split_once("<title>")
+        .and_then(|(_, rest)| rest.split_once("</title>"));
+    let (title, rest) = title.expect("a title");
+    assert!(title.starts_with("ring, add node-12: "), "{title}");
+    for picture in [
+        "remap --remove node-2",
+        "ring --add d",
+        "balance",
+        "node-counts",
+    ] {
+        let svg = stdout(&format!(
+            "draw {picture} --count 4 --range 0..1000 --hash xxh64"
+        ));
+        for words in ["1,000 keys from --template", "hashed by xxh64."] {
+            assert!(svg.contains(words), "{words} in {picture}");
+        }
+    }
+    assert!(rest.contains("hashed by xxh3."));
+}
+
+#[test]
+fn a_missing_or_mistyped_picture_is_answered_with_all_pictures() {
+    for (line, hint) in [
+        ("draw", "hint: for example: hashroute draw balance"),
+        (
+            "draw --count 3",
+            "hint: for example: hashroute draw balance --count 3",
+        ),
+        ("draw rnig --count 3", "hint: did you mean ring?"),
+    ] {
+        let output = run(line);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {errors}");
+        for words in [hint, "ring, balance, remap, slots, node-counts"] {
+            assert!(errors.contains(words), "{line}: {errors}");
+        }
+    }
+}
+
+/// As `skew` does without numbers.
+#[test]
+fn node_counts_near_the_present_one_are_the_default() {
+    let svg = stdout("draw node-counts --count 40 --strategy rendezvous --range 0..1000");
+    assert!(svg.contains("16 node counts:"), "{svg:.600}");
+    assert!(svg.contains(">32 nodes: cv") && svg.contains(">47 nodes: cv"));
 }
 
 #[test]
@@ -82,7 +139,10 @@ fn an_undrawable_picture_is_refused_with_the_drawable_ones() {
         ),
     ];
     if cfg!(not(feature = "png")) {
-        cases.push(("balance --out picture.png", "--features png"));
+        cases.push((
+            "balance --out picture.png",
+            "--features png",
+        ));
     } else {
         cases.push((
             "balance --range 0..10 --out picture.png --scale 0",

@@ -97,6 +97,17 @@ fn ids_are_unique_and_headings_in_order() {
 }
 
 #[test]
+fn pictures_of_moves_name_the_strategy_and_the_change() {
+    let page = stdout(&format!("report {FEW} --strategy ring,jump"));
+    for strategy in ["ring", "jump"] {
+        for change in ["add node-4", "remove node-3"] {
+            let title = format!("<title>{strategy}, {change}: ");
+            assert!(page.contains(&title), "{title}");
+        }
+    }
+}
+
+#[test]
 fn names_and_keys_are_escaped() {
     let line = "--strategy ring --nodes '<script>alert(1)</script>,a\"b,--></script>' --template '</title><img src=x>{i}' --range 0..99";
     for mode in ["", "--skew"] {

@@ -4,19 +4,18 @@ use core::f64::consts::TAU;
 use core::fmt::Write;
 
 use svg::Document;
-use svg::node::element::{
-    Circle, Definitions, Description, Line, Path, Pattern, Rectangle, Style, Text, Title,
-};
+use svg::node::element::{Circle, Description, Group, Line, Path, Rectangle, Style, Text, Title};
 use svg::node::{Text as Words, Value};
 
 use super::picture::Picture;
 use super::text;
 
-/// The number of colours.
-const COLOURS: usize = 8;
+/// The number of colours. Further nodes share the grey of "others".
+pub(super) const COLOURS: usize = 11;
 
-/// The style of text and marks, and the colours of nodes: blue, orange, green, purple, sky,
-/// vermilion, yellow, grey. In dark mode, paper and ink swap colours.
+/// The style of text and marks, and the colours of nodes. The first seven are those of Okabe and
+/// Ito; the others differ from them and from each other by at least as much as orange from yellow,
+/// for any kind of colour vision. In dark mode, paper and ink swap colours.
 const STYLE: &str = "\
 .hr-paper{fill:#fff}\
 .hr-t{font-family:'DejaVu Sans',Verdana,sans-serif;font-size:13px;fill:#222}\
@@ -30,21 +29,22 @@ const STYLE: &str = "\
 .hr-ink{fill:#222}\
 .hr-mark{fill:#888}\
 .hr-none{fill:none}\
-.hr-void{fill:#888;fill-opacity:.18}\
+.hr-void{fill:#888;fill-opacity:.12}\
+.hr-others{fill:#d0d0d0;stroke:#fff;stroke-width:.8}\
 .hr-line{fill:none;stroke:#222;stroke-width:1.2}\
 .hr-thin{fill:none;stroke:#888;stroke-width:.8}\
-.hr-edge{fill:none;stroke:#fff;stroke-width:.8}\
 .hr-dash{stroke-dasharray:3 2}\
 .hr-band{fill:#888;fill-opacity:.25}\
 .hr-heat{fill:#0072b2}\
 .hr-alarm{fill:#d55e00}\
 .hr-0{fill:#0072b2}.hr-1{fill:#e69f00}.hr-2{fill:#009e73}.hr-3{fill:#cc79a7}\
-.hr-4{fill:#56b4e9}.hr-5{fill:#d55e00}.hr-6{fill:#f0e442}.hr-7{fill:#999}\
+.hr-4{fill:#56b4e9}.hr-5{fill:#d55e00}.hr-6{fill:#f0e442}.hr-7{fill:#900}\
+.hr-8{fill:#50d}.hr-9{fill:#355}.hr-10{fill:#bd9}\
 @media (prefers-color-scheme:dark){\
 .hr-paper{fill:#16181d}.hr-t,.hr-ink{fill:#e6e6e6}.hr-soft{fill:#aaa}\
-.hr-line{stroke:#e6e6e6}.hr-edge{stroke:#16181d}.hr-on{fill:#16181d}.hr-heat{fill:#56b4e9}}\
+.hr-line{stroke:#e6e6e6}.hr-others{fill:#5a5e66;stroke:#16181d}.hr-on{fill:#16181d}.hr-heat{fill:#56b4e9}}\
 @media print{.hr-paper{fill:#fff}.hr-t,.hr-ink{fill:#222}.hr-soft{fill:#666}\
-.hr-line{stroke:#222}.hr-edge{stroke:#fff}.hr-on{fill:#fff}.hr-heat{fill:#0072b2}}";
+.hr-line{stroke:#222}.hr-others{fill:#d0d0d0;stroke:#fff}.hr-on{fill:#fff}.hr-heat{fill:#0072b2}}";
 
 /// The part of a text that stands at its point.
 #[derive(Clone, Copy, Debug)]
@@ -57,43 +57,71 @@ pub(super) enum Anchor {
 #[derive(Debug)]
 pub(super) struct Canvas {
     document: Document,
+    /// The mark with a title that is being drawn.
+    group: Option<Group>,
     title: String,
+    width: f64,
+    top: f64,
 }
 
 impl Canvas {
-    /// Starts a picture with a title and, below it, lines that say what it shows.
-    pub(super) fn new(width: f64, height: f64, title: &str, lines: &[String]) -> Self {
-        let (width, height) = (width.ceil(), height.ceil());
+    /// Starts a picture with a title and, below it, lines that say what it shows. Long ones are
+    /// broken.
+    pub(super) fn new(width: f64, title: &str, lines: &[String]) -> Self {
+        let width = width.ceil();
         let paper = Rectangle::new()
             .set("class", "hr-paper")
-            .set("width", width)
-            .set("height", height);
+            .set("width", "100%")
+            .set("height", "100%");
         let document = Document::new()
             .set("role", "img")
-            .set("viewBox", (0, 0, width, height))
-            .set("width", width)
-            .set("height", height)
             .add(Title::new(title))
             .add(Description::new().add(Words::new(lines.join(" "))))
             .add(Style::new(STYLE))
-            .add(hatches())
             .add(paper);
         let mut canvas = Self {
             document,
+            group: None,
             title: title.to_string(),
+            width,
+            top: 8.0,
         };
-        canvas.text((20.0, 34.0), "hr-big", Anchor::Start, title);
-        for (row, line) in lines.iter().enumerate() {
-            let y = 56.0 + 18.0 * row as f64;
-            canvas.text((20.0, y), "hr-soft", Anchor::Start, line);
+        // Bold letters are wider than others.
+        for line in text::wrapped(title, (width - 40.0) / 20.0 / 1.12) {
+            canvas.top += 26.0;
+            canvas.text((20.0, canvas.top), "hr-big", Anchor::Start, &line);
+        }
+        canvas.top += 4.0;
+        for line in lines {
+            for line in text::wrapped(line, (width - 40.0) / 13.0) {
+                canvas.top += 18.0;
+                canvas.text((20.0, canvas.top), "hr-soft", Anchor::Start, &line);
+            }
         }
         canvas
     }
 
-    pub(super) fn finish(self) -> Picture {
+    /// Returns the lower end of the last line below the title.
+    pub(super) fn top(&self) -> f64 {
+        self.top
+    }
+
+    pub(super) fn finish(self, height: f64) -> Picture {
+        let (width, height) = (self.width, height.ceil());
+        let document = self.document.set("viewBox", (0, 0, width, height));
+        let document = document.set("width", width).set("height", height);
         Picture {
             title: self.title,
-            svg: format!("{}\n", self.document),
+            svg: format!("{document}\n"),
+        }
+    }
+
+    /// Draws a mark with a title, which browsers show under the pointer.
+    pub(super) fn titled(&mut self, title: &str, draw: impl FnOnce(&mut Self)) {
+        let outer = self.group.replace(Group::new().add(Title::new(title)));
+        draw(self);
+        if let Some(group) = core::mem::replace(&mut self.group, outer) {
+            self.add(group);
         }
     }
 
@@ -110,11 +138,6 @@ impl Canvas {
             .set("x", number(at.0))
             .set("y", number(at.1));
         self.add(text);
-    }
-
-    /// Draws a name within this width, in pixels.
-    pub(super) fn name(&mut self, at: (f64, f64), anchor: Anchor, room: f64, name: &str) {
-        self.text(at, "", anchor, &text::name(name, room / 13.0));
     }
 
     pub(super) fn rectangle(&mut self, class: &str, at: (f64, f64), size: (f64, f64)) {
@@ -174,47 +197,45 @@ impl Canvas {
         }
     }
 
-    /// Draws a shape in the colour of a node, with its stripes or dots.
-    pub(super) fn fill(&mut self, node: usize, path: &Pen) {
-        self.path(&colour(node), path);
-        if let (Some(hatch), false) = (hatch(node), path.0.is_empty()) {
-            let over = Path::new().set("fill", hatch).set("d", path.0.as_str());
-            self.add(over);
-        }
+    /// Draws a shape in a colour of nodes, from 0 on.
+    pub(super) fn fill(&mut self, colour: usize, path: &Pen) {
+        self.path(&class(colour), path);
+    }
+
+    /// Draws the square that stands for a colour in a list, before this text.
+    pub(super) fn swatch(&mut self, colour: usize, (x, y): (f64, f64)) {
+        self.rectangle(&class(colour), (x, y - 11.0), (13.0, 13.0));
     }
 
     fn add(&mut self, node: impl Into<Box<dyn svg::node::Node>>) {
-        svg::node::Node::append(&mut self.document, node);
+        match &mut self.group {
+            Some(group) => svg::node::Node::append(group, node),
+            None => svg::node::Node::append(&mut self.document, node),
+        }
     }
 }
 
-/// Returns the class of a node's colour.
-pub(super) fn colour(node: usize) -> String {
-    format!("hr-{}", node % COLOURS)
+/// Returns the class of a colour of nodes.
+pub(super) fn class(colour: usize) -> String {
+    if colour < COLOURS {
+        format!("hr-{colour}")
+    } else {
+        "hr-others".into()
+    }
 }
 
-/// Returns the pattern that distinguishes nodes of the same colour.
-fn hatch(node: usize) -> Option<&'static str> {
-    [None, Some("url(#hr-stripes)"), Some("url(#hr-dots)")]
-        .get(node / COLOURS)
-        .copied()
-        .unwrap_or(Some("url(#hr-bars)"))
-}
-
-fn hatches() -> Definitions {
-    let pattern = |id: &str, size: f64| {
-        Pattern::new()
-            .set("id", id)
-            .set("patternUnits", "userSpaceOnUse")
-            .set("width", size)
-            .set("height", size)
-    };
-    let edge = |d: &str| Path::new().set("class", "hr-edge").set("d", d);
-    let dot = Circle::new().set("cx", 2).set("cy", 2).set("r", 0.9);
-    Definitions::new()
-        .add(pattern("hr-stripes", 4.0).add(edge("M-1 3L3 -1M0 4L4 0M1 5L5 1")))
-        .add(pattern("hr-dots", 4.0).add(dot.set("class", "hr-paper")))
-        .add(pattern("hr-bars", 3.0).add(edge("M0 1.5H3")))
+/// Returns the colour of each node: the first in this order have one of their own.
+pub(super) fn colours(nodes: usize, first: &[usize]) -> Vec<usize> {
+    let mut colours = vec![COLOURS; nodes];
+    if nodes <= COLOURS {
+        return (0..nodes).collect();
+    }
+    let mut chosen = first[..first.len().min(COLOURS)].to_vec();
+    chosen.sort_unstable(); // so that colours follow the order of the list
+    for (colour, node) in chosen.into_iter().enumerate() {
+        colours[node] = colour;
+    }
+    colours
 }
 
 /// Rounds to two decimals, since hundredths of a pixel are enough, and drops trailing zeros.
@@ -267,6 +288,13 @@ impl Pen {
         self.close();
     }
 
+    /// Adds a curve that leaves the last point towards `bend` and ends at `to`.
+    pub(super) fn curve(&mut self, bend: (f64, f64), to: (f64, f64)) -> &mut Self {
+        let [a, b, x, y] = [bend.0, bend.1, to.0, to.1].map(shown);
+        let _ = write!(self.0, "Q{a} {b} {x} {y}");
+        self
+    }
+
     /// Adds an arc of at most half a circle.
     pub(super) fn arc(&mut self, radius: f64, clockwise: bool, to: (f64, f64)) -> &mut Self {
         let (radius, x, y) = (shown(radius), shown(to.0), shown(to.1));
@@ -289,4 +317,91 @@ impl Pen {
 pub(super) fn around(centre: (f64, f64), radius: f64, turn: f64) -> (f64, f64) {
     let (sin, cos) = ((turn * TAU).sin(), (turn * TAU).cos());
     (centre.0 + radius * sin, centre.1 - radius * cos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linear RGB as seen with normal vision, and without red or green cones: Machado, Oliveira and
+    /// Fernandes (2009).
+    const VISIONS: [[[f64; 3]; 3]; 3] = [
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        [
+            [0.152_286, 1.052_583, -0.204_868],
+            [0.114_503, 0.786_281, 0.099_216],
+            [-0.003_882, -0.048_116, 1.051_998],
+        ],
+        [
+            [0.367_322, 0.860_646, -0.227_968],
+            [0.280_085, 0.672_501, 0.047_413],
+            [-0.011_820, 0.042_940, 0.968_881],
+        ],
+    ];
+
+    /// Returns the colour of a class in the style, from 0 to 1.
+    fn rgb(class: &str) -> [f64; 3] {
+        let rule = STYLE.split(&format!(".{class}{{fill:#")).nth(1);
+        let digits = rule.map_or("", |rest| &rest[..rest.find(['}', ';']).unwrap_or(0)]);
+        let wide = digits.len() / 3;
+        let part = |at: usize| {
+            let part = digits[at * wide..(at + 1) * wide].repeat(3 - wide);
+            f64::from(u8::from_str_radix(&part, 16).unwrap_or(0)) / 255.0
+        };
+        [0, 1, 2].map(part)
+    }
+
+    /// Returns the colour in CIELAB, in which distances are those that people see.
+    #[expect(clippy::disallowed_methods, reason = "a colour decides no route")]
+    fn lab(rgb: [f64; 3], vision: &[[f64; 3]; 3]) -> [f64; 3] {
+        let linear = rgb.map(|part| ((part + 0.055) / 1.055).powf(2.4));
+        let seen = vision.map(|row| {
+            let sum: f64 = row
+                .iter()
+                .zip(linear)
+                .map(|(weight, part)| weight * part)
+                .sum();
+            sum.clamp(0.0, 1.0)
+        });
+        let of = |weights: [f64; 3]| -> f64 {
+            let sum: f64 = weights
+                .iter()
+                .zip(seen)
+                .map(|(weight, part)| weight * part)
+                .sum();
+            sum.cbrt()
+        };
+        let x = of([0.4339, 0.3762, 0.1899]);
+        let y = of([0.2126, 0.7152, 0.0722]);
+        let z = of([0.0177, 0.1095, 0.8730]);
+        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+    }
+
+    /// The closest pair of Okabe and Ito, orange and yellow, is 17 apart.
+    #[test]
+    fn any_two_colours_can_be_told_apart_with_any_colour_vision() {
+        let classes = (0..=COLOURS).map(class);
+        let colours: Vec<_> = classes.map(|class| (rgb(&class), class)).collect();
+        for vision in &VISIONS {
+            for (at, (one, first)) in colours.iter().enumerate() {
+                for (other, second) in &colours[..at] {
+                    let [a, b] = [one, other].map(|colour| lab(*colour, vision));
+                    let squares = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b));
+                    let apart = squares.sum::<f64>().sqrt();
+                    assert!(apart > 15.0, "{first} and {second}: {apart}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_nodes_have_colours_of_their_own_and_the_others_are_grey() {
+        let first: Vec<usize> = (0..30).rev().collect();
+        let all = colours(30, &first);
+        let mut own: Vec<_> = all.iter().filter(|colour| **colour < COLOURS).collect();
+        own.dedup();
+        assert_eq!(own.len(), COLOURS);
+        assert_eq!((all[18], all[19], all[29]), (COLOURS, 0, COLOURS - 1));
+        assert_eq!(colours(3, &[2, 1, 0]), [0, 1, 2]);
+    }
 }

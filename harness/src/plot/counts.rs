@@ -70,7 +70,6 @@ impl From<&CountRow> for CountPoint {
 }
 
 const LEFT: f64 = 64.0;
-const TOP: f64 = 120.0;
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 360.0;
 /// The most points that are considered for a label.
@@ -97,21 +96,22 @@ pub fn counts(what: &str, points: &[CountPoint]) -> Picture {
         .cloned()
         .collect();
     points.sort_by_key(|point| point.nodes);
-    let chart = Chart::new(&points);
+    let mut chart = Chart::new(&points);
     let mut lines = Vec::from([
-        text::name(what, 75.0),
+        text::name(what, 150.0),
         String::from(
             "Dots: cv of what the nodes hold. Line and grey: what chance alone gives, and exceeds 1 time in 100.",
         ),
     ]);
     lines.push(chart.legend().into());
-    let mut canvas = Canvas::new(1000.0, TOP + HEIGHT + 60.0, &title(&points), &lines);
+    let mut canvas = Canvas::new(1000.0, &title(&points), &lines);
+    chart.top = canvas.top() + 28.0;
     chart.divisors(&mut canvas);
     chart.axes(&mut canvas);
     chart.noise(&mut canvas);
     chart.dots(&mut canvas);
     chart.labels(&mut canvas);
-    canvas.finish()
+    canvas.finish(chart.top + HEIGHT + 60.0)
 }
 
 #[derive(Debug)]
@@ -119,6 +119,8 @@ struct Chart<'a> {
     points: &'a [CountPoint],
     nodes: (f64, f64),
     most: f64,
+    /// The upper end of the chart, below the text.
+    top: f64,
     /// The divisors with a colour, ascending. They start at the second colour: the first is that of
     /// the dots.
     divisors: Vec<u64>,
@@ -136,6 +138,7 @@ impl<'a> Chart<'a> {
             points,
             nodes: (first, nodes(ends.1).max(first + 1.0)),
             most: cvs.fold(0.01, f64::max) * 1.12,
+            top: 0.0,
             divisors: divisors.into_iter().take(DIVISORS).collect(),
         }
     }
@@ -145,12 +148,12 @@ impl<'a> Chart<'a> {
         let x = (nodes as f64 - first) / (last - first);
         (
             LEFT + WIDTH * x,
-            TOP + HEIGHT * (1.0 - (cv / self.most).min(1.0)),
+            self.top + HEIGHT * (1.0 - (cv / self.most).min(1.0)),
         )
     }
 
     fn axes(&self, canvas: &mut Canvas) {
-        let bottom = TOP + HEIGHT;
+        let bottom = self.top + HEIGHT;
         canvas.line("hr-line", (LEFT, bottom), (LEFT + WIDTH, bottom));
         for cv in text::steps(self.most) {
             let y = self.at(0, cv).1;
@@ -180,12 +183,17 @@ impl<'a> Chart<'a> {
             Anchor::Middle,
             "nodes",
         );
-        canvas.text((LEFT - 44.0, TOP - 6.0), "hr-soft", Anchor::Start, "cv");
+        canvas.text(
+            (LEFT - 44.0, self.top - 6.0),
+            "hr-soft",
+            Anchor::Start,
+            "cv",
+        );
     }
 
     fn noise(&self, canvas: &mut Canvas) {
         let (mut band, mut line) = (Pen::default(), Pen::default());
-        band.start((LEFT, TOP + HEIGHT));
+        band.start((LEFT, self.top + HEIGHT));
         for (rank, point) in self.points.iter().enumerate() {
             band.to(self.at(point.nodes, point.noise_cv_p99));
             let at = self.at(point.nodes, point.noise_cv);
@@ -211,7 +219,10 @@ impl<'a> Chart<'a> {
 
     /// Draws each divisor with its colour, after the legend.
     fn divisors(&self, canvas: &mut Canvas) {
-        let (mut x, y) = (20.0 + 13.0 * text::width(self.legend()) * 0.94, 92.0);
+        let (mut x, y) = (
+            20.0 + 13.0 * text::width(self.legend()) * 0.94,
+            canvas.top(),
+        );
         for (index, divisor) in self.divisors.iter().enumerate() {
             let (mut pen, text) = (Pen::default(), text::count(*divisor));
             diamond(&mut pen, (x, y - 4.5));
@@ -221,25 +232,23 @@ impl<'a> Chart<'a> {
         }
     }
 
+    /// Draws the points, the dangerous ones last, so that nothing covers them.
     fn dots(&self, canvas: &mut Canvas) {
-        let mut by_divisor = vec![Pen::default(); self.divisors.len()];
-        let mut others = Pen::default();
-        for point in self.points {
+        let (bad, fine): (Vec<_>, Vec<_>) = self.points.iter().partition(|point| point.dangerous);
+        for point in fine.into_iter().chain(bad) {
             let at = self.at(point.nodes, point.cv);
-            if !point.dangerous {
-                canvas.circle("hr-heat", at, 2.5);
-                continue;
-            }
-            let index =
-                largest(point).and_then(|divisor| self.divisors.binary_search(&divisor).ok());
-            diamond(
-                index.map_or(&mut others, |index| &mut by_divisor[index]),
-                at,
-            );
-        }
-        canvas.path("hr-alarm", &others);
-        for (index, pen) in by_divisor.iter().enumerate() {
-            canvas.fill(index + 1, pen);
+            canvas.titled(&about(point), |canvas| {
+                if !point.dangerous {
+                    return canvas.circle("hr-heat", at, 2.5);
+                }
+                let mut pen = Pen::default();
+                diamond(&mut pen, at);
+                let colour = |divisor| self.divisors.binary_search(&divisor).ok();
+                match largest(point).and_then(colour) {
+                    Some(index) => canvas.fill(index + 1, &pen),
+                    None => canvas.path("hr-alarm", &pen),
+                }
+            });
         }
     }
 
@@ -263,6 +272,22 @@ impl<'a> Chart<'a> {
             canvas.text((x, y - 9.0), "hr-small hr-bold", Anchor::Middle, &text);
         }
     }
+}
+
+/// Writes all about a number of nodes.
+fn about(point: &CountPoint) -> String {
+    let because: Vec<_> = point.because.iter().map(u64::to_string).collect();
+    let because = match because.as_slice() {
+        [] => String::new(),
+        some => format!("; the hashes bunch at its divisors {}", some.join(", ")),
+    };
+    format!(
+        "{}: cv {:.4}; chance alone gives {:.4}, and exceeds {:.4} 1 time in 100{because}",
+        text::counted(point.nodes, "node"),
+        point.cv,
+        point.noise_cv,
+        point.noise_cv_p99,
+    )
 }
 
 fn largest(point: &CountPoint) -> Option<u64> {

@@ -4,55 +4,121 @@ use core::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::canvas::{Anchor, Canvas};
+use super::names::Names;
 use super::picture::Picture;
 use super::text;
 use crate::Remap;
+use crate::text::natural;
+use hashroute::Change;
 
 /// The most rows and columns. The rest share one more.
 const MOST: usize = 60;
+/// The widest name of a row and of a column, in units of their sizes.
+const ROW_NAME: f64 = 22.0;
+const COLUMN_NAME: f64 = 16.0;
 
-/// Draws the keys that move: a row for each node that gives keys, a column for each node that takes
-/// them, the darker the more keys. At most sixty of each: the nodes that the change concerns, and
-/// those with the largest flows. The others share a row and a column, which do not count for the
-/// shades. O(flows log flows).
+/// What a matrix of moved keys shows.
 ///
 /// ```
 /// use hashroute_harness::{Keys, Assignment, remap};
 /// use hashroute::{Change, Node, Ring, Router};
-/// use hashroute_harness::plot;
+/// use hashroute_harness::plot::{RemapScene, matrix};
+///
+/// let keys = Keys::template("user:{i}", 0..10_000)?;
+/// let mut ring = Ring::new(["a", "b", "c"].map(Node::new))?;
+/// let before = Assignment::of(&ring, &keys);
+/// let changes = [Change::Add(Node::new("d"))];
+/// ring.apply(&changes[0])?;
+/// let remap = remap(&before, &Assignment::of(&ring, &keys), &keys);
+/// let scene = RemapScene::new(&remap).with_strategy("ring").with_changes(&changes);
+/// assert!(matrix(&scene).title().starts_with("ring, add d: "));
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct RemapScene<'a> {
+    /// What moves.
+    pub remap: &'a Remap,
+    /// The name of the strategy, for the title.
+    pub strategy: &'a str,
+    /// The changes that move the keys, for the title.
+    pub changes: &'a [Change],
+    /// The name of the hash function of keys, for the text below the title.
+    pub hash: &'a str,
+    /// Where the keys come from, for the same text.
+    pub source: &'a str,
+}
+
+impl<'a> RemapScene<'a> {
+    /// Shows what moves, without a word on why.
+    pub const fn new(remap: &'a Remap) -> Self {
+        Self {
+            remap,
+            strategy: "",
+            changes: &[],
+            hash: "",
+            source: "",
+        }
+    }
+}
+
+builder! { RemapScene<'a>:
+    with_strategy(strategy: &'a str),
+    with_changes(changes: &'a [Change]),
+    with_hash(hash: &'a str),
+    with_source(source: &'a str),
+}
+
+/// Draws the keys that move: a row for each node that gives keys, a column for each node that takes
+/// them, the darker the more keys. At most sixty of each: the nodes that the change concerns, and
+/// those with the largest flows. The others share a row and a column, which do not count for the
+/// shades. Nodes stand in order of name; if there is but one row or one column, the largest flow
+/// comes first. O(flows log flows).
+///
+/// ```
+/// use hashroute_harness::{Keys, Assignment, remap};
+/// use hashroute::{Change, Node, Ring, Router};
+/// use hashroute_harness::plot::{RemapScene, matrix};
 ///
 /// let keys = Keys::template("user:{i}", 0..10_000)?;
 /// let mut ring = Ring::new(["a", "b", "c"].map(Node::new))?;
 /// let before = Assignment::of(&ring, &keys);
 /// let still = remap(&before, &before, &keys);
-/// assert_eq!(plot::matrix(&still).title(), "No key moves");
+/// assert_eq!(matrix(&RemapScene::new(&still)).title(), "No key moves");
 /// ring.apply(&Change::Add(Node::new("d")))?;
-/// let picture = plot::matrix(&remap(&before, &Assignment::of(&ring, &keys), &keys));
-/// assert!(picture.title().ends_with("of the keys move (ideal: 25.00%)"));
+/// let moved = remap(&before, &Assignment::of(&ring, &keys), &keys);
+/// assert!(matrix(&RemapScene::new(&moved)).title().ends_with("of the keys move (between even nodes: 25.00%)"));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
-pub fn matrix(remap: &Remap) -> Picture {
-    let grid = Grid::new(remap);
+pub fn matrix(scene: &RemapScene) -> Picture {
+    let grid = Grid::new(scene.remap);
     let [rows, columns] = [grid.from.len(), grid.to.len()].map(|count| count.max(1) as f64);
     let size = (
         (640.0 / columns).clamp(11.0, 90.0),
         (640.0 / rows).clamp(13.0, 28.0),
     );
-    let (left, top) = (200.0, 100.0 + grid.head(size.0));
-    let (right, bottom) = (left + size.0 * columns, top + size.1 * rows);
-    let width = (right + 130.0).max(900.0);
-    let height = if grid.from.is_empty() {
-        110.0
+    let left = 30.0 + (grid.names[0].widest() * 13.0).max(80.0);
+    let right = left + size.0 * columns;
+    let mut lines = lines(scene);
+    lines.extend(grid.names[1].caption().or_else(|| grid.names[0].caption()));
+    // Names of columns climb to the right, beyond their columns.
+    let climb = if grid.climbs(size.0) {
+        grid.climb(0.57)
     } else {
-        bottom + 46.0
-    };
-    let mut canvas = Canvas::new(width, height, &title(remap), &lines(remap));
-    if !grid.from.is_empty() {
-        grid.draw(&mut canvas, (left, top), size);
-        let corner = (left - 10.0, top - 8.0);
-        canvas.text(corner, "hr-soft hr-small", Anchor::End, "from ↓  to →");
+        0.0
+    }; // the cosine of 55 degrees
+    let width = (right + 130.0_f64.max(climb)).max(900.0);
+    let mut canvas = Canvas::new(width, &title(scene, &grid.names[0]), &lines);
+    let top = canvas.top() + 22.0 + grid.head(size.0);
+    let bottom = top + size.1 * rows;
+    if grid.from.is_empty() {
+        let height = canvas.top() + 24.0;
+        return canvas.finish(height);
     }
-    canvas.finish()
+    grid.draw(&mut canvas, scene.remap, (left, top), size);
+    let corner = (left - 10.0, top - 8.0);
+    canvas.text(corner, "hr-soft hr-small", Anchor::End, "from ↓  to →");
+    canvas.finish(bottom + 46.0)
 }
 
 /// The keys by row and column.
@@ -60,6 +126,8 @@ pub fn matrix(remap: &Remap) -> Picture {
 struct Grid<'a> {
     from: Vec<Line<'a>>,
     to: Vec<Line<'a>>,
+    /// The names of rows and of columns.
+    names: [Names; 2],
     /// The row and the column of all others, if there are any.
     others: [Option<usize>; 2],
     cells: BTreeMap<(usize, usize), u64>,
@@ -71,13 +139,38 @@ struct Line<'a> {
     keys: u64,
 }
 
+impl Line<'_> {
+    /// Writes "a gives 12 keys".
+    fn about(&self, verb: &str) -> String {
+        format!(
+            "{} {verb} {}",
+            text::whole(self.name),
+            text::counted(self.keys, "key")
+        )
+    }
+}
+
 impl<'a> Grid<'a> {
     fn new(remap: &'a Remap) -> Self {
         let name = |name: &'a Option<String>| name.as_deref().unwrap_or(NOBODY);
         let flows = || remap.flows.iter();
         let own: BTreeSet<_> = remap.changed.iter().map(String::as_str).collect();
-        let rows = axis(flows().map(|flow| (name(&flow.from), flow.keys)), &own);
-        let columns = axis(flows().map(|flow| (name(&flow.to), flow.keys)), &own);
+        let mut rows = axis(flows().map(|flow| (name(&flow.from), flow.keys)), &own);
+        let mut columns = axis(flows().map(|flow| (name(&flow.to), flow.keys)), &own);
+        match (rows.lines.len(), columns.lines.len()) {
+            (1, 1) => {}
+            (1, _) => columns.rank(),
+            (_, 1) => rows.rank(),
+            _ => {}
+        }
+        // Of both, so that a node has one name in the picture where one is short enough.
+        let all = || {
+            rows.lines
+                .iter()
+                .chain(&columns.lines)
+                .map(|line| line.name)
+        };
+        let names = [ROW_NAME, COLUMN_NAME].map(|room| Names::new(all(), room));
         let mut cells = BTreeMap::new();
         for flow in flows() {
             let index = (
@@ -87,6 +180,7 @@ impl<'a> Grid<'a> {
             *cells.entry(index).or_insert(0) += flow.keys;
         }
         Self {
+            names,
             from: rows.lines,
             to: columns.lines,
             others: [rows.others, columns.others],
@@ -99,7 +193,13 @@ impl<'a> Grid<'a> {
         self.others[0] == Some(row) || self.others[1] == Some(column)
     }
 
-    fn draw(&self, canvas: &mut Canvas, (left, top): (f64, f64), (width, height): (f64, f64)) {
+    fn draw(
+        &self,
+        canvas: &mut Canvas,
+        remap: &Remap,
+        (left, top): (f64, f64),
+        (width, height): (f64, f64),
+    ) {
         let single = self
             .cells
             .iter()
@@ -112,61 +212,89 @@ impl<'a> Grid<'a> {
             height * self.from.len() as f64,
         );
         canvas.rectangle("hr-void", (left, top), whole);
+        // All figures or none: a few of them would look like the only flows.
+        let widths = self
+            .cells
+            .values()
+            .map(|keys| text::width(&text::count(*keys)));
+        let figures = widths.fold(0.0, f64::max) * 11.0 < width - 4.0;
         for (&(row, column), &keys) in &self.cells {
             let at = (x(column) + 0.5, y(row) + 0.5);
             let (heat, cell) = (keys as f64 / most, (width - 1.0, height - 1.0));
             let many = self.is_many((row, column));
-            if many {
-                canvas.rectangle("hr-band", at, cell);
-            } else {
-                // The smallest flow must still be visible.
-                canvas.heat(0.12 + 0.88 * heat, at, cell);
-            }
             let text = text::count(keys);
-            if text::width(&text) * 11.0 < width - 4.0 {
-                let class = if heat > 0.75 && !many {
-                    "hr-small hr-on"
+            let share = text::percent(keys as f64 / (remap.keys as f64).max(1.0));
+            let [from, to] = [&self.from[row], &self.to[column]].map(|line| text::whole(line.name));
+            let about = format!("{from} → {to}: {text} keys ({share} of all)");
+            canvas.titled(&about, |canvas| {
+                if many {
+                    canvas.rectangle("hr-band", at, cell);
                 } else {
-                    "hr-small"
-                };
-                let at = (x(column) + width / 2.0, y(row) + height / 2.0 + 4.0);
-                canvas.text(at, class, Anchor::Middle, &text);
-            }
+                    // The smallest flow must still be visible.
+                    canvas.heat(0.12 + 0.88 * heat, at, cell);
+                }
+                if figures {
+                    let class = if heat > 0.75 && !many {
+                        "hr-small hr-on"
+                    } else {
+                        "hr-small"
+                    };
+                    let at = (x(column) + width / 2.0, y(row) + height / 2.0 + 4.0);
+                    canvas.text(at, class, Anchor::Middle, &text);
+                }
+            });
         }
+        self.heads(canvas, (left, top), (width, height));
+        self.totals(canvas, left, top + height * self.from.len() as f64, width);
+    }
+
+    /// Draws the names and sums of rows, and the names of columns.
+    fn heads(&self, canvas: &mut Canvas, (left, top): (f64, f64), (width, height): (f64, f64)) {
         let end = left + width * self.to.len() as f64 + 10.0;
         for (row, line) in self.from.iter().enumerate() {
-            let y = y(row) + height / 2.0 + 4.5;
-            canvas.name((left - 10.0, y), Anchor::End, 175.0, line.name);
-            canvas.text((end, y), "hr-small", Anchor::Start, &text::count(line.keys));
+            let y = top + height * (row as f64 + 0.5) + 4.5;
+            let keys = text::count(line.keys);
+            canvas.titled(&line.about("gives"), |canvas| {
+                canvas.text(
+                    (left - 10.0, y),
+                    "",
+                    Anchor::End,
+                    self.names[0].of(line.name),
+                );
+                canvas.text((end, y), "hr-small", Anchor::Start, &keys);
+            });
         }
         for (column, line) in self.to.iter().enumerate() {
-            let name = text::name(line.name, HEAD);
-            if self.climbs(width) {
-                canvas.climbing((x(column) + width / 2.0 + 2.0, top - 8.0), &name);
-            } else {
-                let at = (x(column) + width / 2.0, top - 8.0);
-                canvas.text(at, "hr-small", Anchor::Middle, &name);
-            }
+            let middle = left + width * (column as f64 + 0.5);
+            let name = self.names[1].of(line.name);
+            canvas.titled(&line.about("takes"), |canvas| {
+                if self.climbs(width) {
+                    canvas.climbing((middle + 2.0, top - 8.0), name);
+                } else {
+                    canvas.text((middle, top - 8.0), "hr-small", Anchor::Middle, name);
+                }
+            });
         }
-        self.totals(canvas, left, top + height * self.from.len() as f64, width);
     }
 
     /// Returns whether the names of columns are too wide to be horizontal.
     fn climbs(&self, width: f64) -> bool {
-        self.widest() > width - 4.0
+        self.climb(1.0) > width - 4.0
     }
 
-    fn widest(&self) -> f64 {
-        let names = self.to.iter().map(|line| text::name(line.name, HEAD));
+    /// Returns a part of the width of the widest name of a column.
+    fn climb(&self, part: f64) -> f64 {
+        let names = self.to.iter().map(|line| self.names[1].of(line.name));
         names
-            .map(|name| text::width(&name) * 11.0)
+            .map(|name| text::width(name) * 11.0)
             .fold(0.0, f64::max)
+            * part
     }
 
     /// Returns the height of the names of columns.
     fn head(&self, width: f64) -> f64 {
         if self.climbs(width) {
-            self.widest() * 0.82 + 8.0 // the sine of 55 degrees
+            self.climb(0.82) + 8.0 // the sine of 55 degrees
         } else {
             12.0
         }
@@ -188,8 +316,6 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// The width for the name of a column, in units of its size.
-const HEAD: f64 = 9.0;
 const NOBODY: &str = "(nobody)";
 const OTHERS: &str = "(all others)";
 
@@ -200,6 +326,28 @@ struct Axis<'a> {
     /// The last one, if it stands for all nodes without one of their own.
     others: Option<usize>,
     indexes: BTreeMap<&'a str, usize>,
+}
+
+impl Axis<'_> {
+    /// Sorts the lines by their keys, the most first; the line of all others stays last.
+    fn rank(&mut self) {
+        let end = self.others.unwrap_or(self.lines.len());
+        let mut order: Vec<usize> = (0..end).collect();
+        order.sort_by_key(|&index| Reverse(self.lines[index].keys));
+        let mut places = vec![0; end];
+        for (place, &index) in order.iter().enumerate() {
+            places[index] = place;
+        }
+        let mut lines: Vec<_> = order
+            .iter()
+            .map(|&index| self.lines[index].clone())
+            .collect();
+        lines.extend(self.lines.drain(end..));
+        self.lines = lines;
+        for index in self.indexes.values_mut() {
+            *index = places.get(*index).copied().unwrap_or(*index);
+        }
+    }
 }
 
 /// Chooses the nodes of `own` and then the largest, in order of name.
@@ -215,7 +363,7 @@ fn axis<'a>(flows: impl Iterator<Item = (&'a str, u64)>, own: &BTreeSet<&str>) -
     // The sort is stable, so equal sums stay in order of name.
     lines.sort_by_key(|line| (!own.contains(line.name), Reverse(line.keys)));
     let rest = lines.split_off(lines.len().min(MOST));
-    lines.sort_by_key(|line| line.name);
+    lines.sort_by(|a, b| natural(a.name, b.name));
     let listed = lines.iter().enumerate();
     let mut indexes: BTreeMap<_, _> = listed.map(|(index, line)| (line.name, index)).collect();
     indexes.extend(rest.iter().map(|line| (line.name, lines.len())));
@@ -231,21 +379,50 @@ fn axis<'a>(flows: impl Iterator<Item = (&'a str, u64)>, own: &BTreeSet<&str>) -
     }
 }
 
-fn title(remap: &Remap) -> String {
-    let [moved, ideal] = [remap.moved_share, remap.ideal_share].map(text::percent);
-    if remap.moved == 0 {
-        return "No key moves".into();
+/// Writes "ring, add d: 24.10% of the keys move (between even nodes: 25.00%)".
+fn title(scene: &RemapScene, names: &Names) -> String {
+    let mut added = Vec::new();
+    let mut removed: Vec<&str> = Vec::new();
+    let mut reweighted: Vec<&str> = Vec::new();
+    for change in scene.changes {
+        match change {
+            Change::Add(node) => added.push(names.of(node.name())),
+            Change::Remove(name) => removed.push(names.of(name)),
+            Change::Reweight(name, _) => reweighted.push(names.of(name)),
+            _ => {}
+        }
     }
-    format!("{moved} of the keys move (ideal: {ideal})")
+    let change = text::change(&added, &removed, &reweighted);
+    let strategy = text::name(scene.strategy, 30.0);
+    let about = [strategy, change]
+        .into_iter()
+        .filter(|part| !part.is_empty());
+    let about = about.collect::<Vec<_>>().join(", ");
+    let remap = scene.remap;
+    let [moved, ideal] = [remap.moved_share, remap.ideal_share].map(text::percent);
+    let found = format!("{moved} of the keys move (between even nodes: {ideal})");
+    match (about.as_str(), remap.moved) {
+        ("", 0) => "No key moves".into(),
+        (about, 0) => format!("{about}: no key moves"),
+        ("", _) => found,
+        (about, _) => format!("{about}: {found}"),
+    }
 }
 
-fn lines(remap: &Remap) -> Vec<String> {
-    let [all, moved, excess] = [remap.keys, remap.moved, remap.excess].map(text::count);
+fn lines(scene: &RemapScene) -> Vec<String> {
+    let remap = scene.remap;
+    let [moved, excess] = [remap.moved, remap.excess].map(text::count);
     let omitted = match remap.flows_omitted {
         0 => String::new(),
         flows => format!(" {} smaller flows are not drawn.", text::count(flows)),
     };
-    Vec::from([format!(
-        "{moved} of {all} keys; {excess} are excess moves, between nodes that the change does not concern. Totals at the right and below.{omitted}"
-    )])
+    Vec::from([
+        text::keys(remap.keys, scene.source, scene.hash),
+        format!(
+            "{moved} keys move. Between even nodes: the share that moves if every node holds its fair share before and after."
+        ),
+        format!(
+            "{excess} are excess moves, between nodes that the change does not concern. Totals at the right and below.{omitted}"
+        ),
+    ])
 }

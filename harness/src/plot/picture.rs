@@ -19,8 +19,8 @@ impl Picture {
         &self.title
     }
 
-    /// Returns an `<svg>` element, for a file or for a page. Its classes and ids begin with `hr-`
-    /// and mean the same in every picture.
+    /// Returns an `<svg>` element, for a file or for a page. Its classes begin with `hr-` and
+    /// mean the same in every picture, and it has no ids, so that a page can hold many.
     pub fn svg(&self) -> &str {
         &self.svg
     }

@@ -3,7 +3,8 @@
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::canvas::{Anchor, Canvas, Pen};
+use super::canvas::{Anchor, Canvas, Pen, class, colours};
+use super::names::Names;
 use super::picture::Picture;
 use super::text;
 use hashroute::redis::{ClusterNode, SlotRange, Table};
@@ -12,14 +13,17 @@ use hashroute::redis::{ClusterNode, SlotRange, Table};
 const ROW: u32 = 128;
 const CELL: f64 = 4.5;
 /// The most owners that are listed.
-const LISTED: usize = 28;
+const LISTED: usize = 40;
+/// The most runs of slots that are drawn one by one, each with a title. More are drawn by owner.
+const RUNS: usize = 600;
 /// The most moves that are listed.
 const MOVES: usize = 6;
 /// The number of slots up to which a run needs a circle to be visible.
 const SMALL: u32 = 16;
 
-/// Draws all slots in rows of 128, in the colours of their owners, each with its number in its
-/// longest run, and lists what each owns. Slots that a node reports as MIGRATING or IMPORTING are
+/// Draws all slots in rows of 128, in the colours of their owners, with the number of the owner in
+/// every run that has space for it, and lists what each owns. Beyond eleven owners, those with the
+/// fewest slots are grey. Slots that a node reports as MIGRATING or IMPORTING are
 /// marked, with the nodes that hand them over. O(slots).
 ///
 /// ```
@@ -33,13 +37,10 @@ const SMALL: u32 = 16;
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 pub fn slots(table: &Table) -> Picture {
-    let (owners, moves) = (owners(table), Moves::of(table));
+    let (owners, moves) = (Owners::of(table), Moves::of(table));
     let rows = table.rule().slots().div_ceil(ROW);
-    let top = 110.0;
-    let listed = owners.len().min(LISTED) + usize::from(owners.len() > LISTED) + 2 + moves.lines();
-    let height = (top + CELL * f64::from(rows)).max(top + 20.0 * listed as f64) + 30.0;
     let mut lines = Vec::from([format!(
-        "Rows of {ROW} slots, slot 0 at the top left. A number stands in the longest run of each owner."
+        "Rows of {ROW} slots, slot 0 at the top left. Numbers are those of the list."
     )]);
     if !moves.slots.is_empty() {
         lines.push(
@@ -47,8 +48,12 @@ pub fn slots(table: &Table) -> Picture {
                 .into(),
         );
     }
-    let mut canvas = Canvas::new(1040.0, height, &title(table, &owners, &moves), &lines);
+    lines.extend(owners.names.caption());
     let left = 76.0;
+    let x = left + CELL * f64::from(ROW) + 36.0;
+    let list = owners.width();
+    let mut canvas = Canvas::new(x + list + 20.0, &title(table, &owners, &moves), &lines);
+    let top = canvas.top() + 24.0;
     for row in (0..rows).step_by(16) {
         let y = top + CELL * f64::from(row);
         canvas.text(
@@ -61,10 +66,110 @@ pub fn slots(table: &Table) -> Picture {
     }
     grid(&mut canvas, table, &owners, (left, top));
     moves.mark(&mut canvas, (left, top));
-    let x = left + CELL * f64::from(ROW) + 36.0;
-    let y = list(&mut canvas, table, &owners, (x, top + 12.0));
-    moves.list(&mut canvas, table, (x, y));
-    canvas.finish()
+    let y = owners.list(&mut canvas, table, (x, top + 12.0));
+    let y = moves.list(&mut canvas, &owners, (x, y));
+    canvas.finish((top + CELL * f64::from(rows)).max(y) + 30.0)
+}
+
+/// The owners in order of their first slot, each with its slots and its colour.
+struct Owners<'t> {
+    owners: Vec<(&'t ClusterNode, u32)>,
+    colours: Vec<usize>,
+    /// The names of all nodes, also of those without slots.
+    names: Names,
+    labels: BTreeMap<&'t str, String>,
+    /// Whether the list also has moves, which need space for two names.
+    moving: bool,
+}
+
+impl<'t> Owners<'t> {
+    fn of(table: &'t Table) -> Self {
+        let owners = owners(table);
+        let mut most: Vec<usize> = (0..owners.len()).collect();
+        most.sort_by_key(|&index| Reverse(owners[index].1));
+        let marks = table.marks().flat_map(|(_, node, mark)| {
+            let (from, to) = mark.ends(node);
+            [from, to]
+        });
+        let ids = owners.iter().map(|(owner, _)| owner.id()).chain(marks);
+        let label_of = |id: &str| table.node(id).map_or_else(|| id.to_string(), label);
+        let labels: BTreeMap<_, _> = ids.map(|id| (id, label_of(id))).collect();
+        Self {
+            colours: colours(owners.len(), &most),
+            names: Names::new(labels.values().map(String::as_str), 18.0),
+            labels,
+            owners,
+            moving: table.marks().next().is_some(),
+        }
+    }
+
+    /// Returns the full name of a node, by its id.
+    fn label<'a>(&'a self, id: &'a str) -> &'a str {
+        self.labels.get(id).map_or(id, String::as_str)
+    }
+
+    /// Returns the short name of a node, by its id.
+    fn name<'a>(&'a self, id: &'a str) -> &'a str {
+        self.names.of(self.label(id))
+    }
+
+    /// Returns the width of the list.
+    fn width(&self) -> f64 {
+        let name = self.names.widest();
+        let moves = if self.moving {
+            2.0 * name * 11.0 + 90.0
+        } else {
+            0.0
+        };
+        (46.0 + name * 13.0 + 140.0).max(moves).max(335.0)
+    }
+
+    /// Returns the lower end of the list.
+    fn list(&self, canvas: &mut Canvas, table: &Table, (x, mut y): (f64, f64)) -> f64 {
+        let all = f64::from(table.rule().slots());
+        let (slots, share) = (x + self.width() - 65.0, x + self.width());
+        for (head, at) in [("slots", slots), ("share", share)] {
+            canvas.text((at, y), "hr-bold", Anchor::End, head);
+        }
+        canvas.text((x, y), "hr-bold", Anchor::Start, "primary");
+        let line = |canvas: &mut Canvas, y: f64, name: &str, count: u32| {
+            canvas.text((x + 46.0, y), "", Anchor::Start, name);
+            let slots_owned = text::count(u64::from(count));
+            canvas.text((slots, y), "", Anchor::End, &slots_owned);
+            let part = text::percent(f64::from(count) / all);
+            canvas.text((share, y), "", Anchor::End, &part);
+        };
+        for (index, (owner, count)) in self.owners.iter().take(LISTED).enumerate() {
+            y += 20.0;
+            canvas.titled(&self.about(index, all), |canvas| {
+                canvas.swatch(self.colours[index], (x, y));
+                let number = format!("{}", index + 1);
+                canvas.text((x + 38.0, y), "hr-small", Anchor::End, &number);
+                line(canvas, y, self.name(owner.id()), *count);
+            });
+        }
+        let rest = self.owners.get(LISTED..).unwrap_or_default();
+        if !rest.is_empty() {
+            y += 20.0;
+            let count = rest.iter().map(|(_, count)| count).sum();
+            line(canvas, y, &format!("{} more", rest.len()), count);
+        }
+        let owned: u32 = self.owners.iter().map(|(_, count)| count).sum();
+        if f64::from(owned) < all {
+            y += 20.0;
+            canvas.rectangle("hr-void", (x, y - 11.0), (13.0, 13.0));
+            line(canvas, y, "nobody", table.rule().slots() - owned);
+        }
+        y
+    }
+
+    /// Writes all about an owner.
+    fn about(&self, index: usize, all: f64) -> String {
+        let (owner, count) = self.owners[index];
+        let share = text::percent(f64::from(count) / all);
+        let slots = text::counted(count.into(), "slot");
+        format!("{}: {slots} ({share})", text::whole(self.label(owner.id())))
+    }
 }
 
 /// The slots that some node reports as moving.
@@ -89,14 +194,6 @@ impl<'t> Moves<'t> {
         }
     }
 
-    /// Returns the number of lines of the list.
-    fn lines(&self) -> usize {
-        match self.flows.len() {
-            0 => 0,
-            many => 2 + many.min(MOVES) + usize::from(many > MOVES),
-        }
-    }
-
     fn mark(&self, canvas: &mut Canvas, at: (f64, f64)) {
         let mut pen = Pen::default();
         for slots in &self.slots {
@@ -113,25 +210,40 @@ impl<'t> Moves<'t> {
         canvas.path("hr-ink", &pen);
     }
 
-    fn list(&self, canvas: &mut Canvas, table: &Table, (x, mut y): (f64, f64)) {
+    /// Returns the lower end of the list.
+    fn list(&self, canvas: &mut Canvas, owners: &Owners, (x, mut y): (f64, f64)) -> f64 {
         if self.flows.is_empty() {
-            return;
+            return y;
         }
         y += 34.0;
         canvas.rectangle("hr-ink", (x, y - 11.0), (13.0, 13.0));
         canvas.text((x + 20.0, y), "hr-bold", Anchor::Start, "on the move");
-        let title = |id: &str| table.node(id).map_or_else(|| id.to_string(), label);
         for (count, (from, to)) in self.flows.iter().take(MOVES) {
             y += 20.0;
-            let ends = [title(from), title(to)].map(|name| text::name(&name, 12.0));
-            canvas.text((x, y), "hr-small", Anchor::Start, &ends.join(" → "));
-            canvas.text((x + 335.0, y), "", Anchor::End, &text::count(*count as u64));
+            let slots = *count as u64;
+            let [from_whole, to_whole] = [*from, *to].map(|id| text::whole(owners.label(id)));
+            let about = format!(
+                "{from_whole} → {to_whole}: {}",
+                text::counted(slots, "slot")
+            );
+            canvas.titled(&about, |canvas| {
+                let ends = [*from, *to].map(|id| owners.name(id));
+                canvas.text((x, y), "hr-small", Anchor::Start, &ends.join(" → "));
+                canvas.text(
+                    (x + owners.width(), y),
+                    "",
+                    Anchor::End,
+                    &text::count(slots),
+                );
+            });
         }
         let rest = self.flows.len().saturating_sub(MOVES);
         if rest > 0 {
+            y += 20.0;
             let more = format!("and {} more", text::counted(rest as u64, "pair"));
-            canvas.text((x, y + 20.0), "hr-small", Anchor::Start, &more);
+            canvas.text((x, y), "hr-small", Anchor::Start, &more);
         }
+        y
     }
 }
 
@@ -150,15 +262,16 @@ fn owners(table: &Table) -> Vec<(&ClusterNode, u32)> {
     owners
 }
 
-fn title(table: &Table, owners: &[(&ClusterNode, u32)], moves: &Moves) -> String {
+fn title(table: &Table, owners: &Owners, moves: &Moves) -> String {
+    let owners = &owners.owners;
     let moving = moves
         .slots
         .iter()
         .map(|range| range.end() - range.start() + 1);
     let moving = match moving.sum::<u32>() {
         0 => String::new(),
-        1 => ", 1 is on the move".into(),
-        many => format!(", {} are on the move", text::count(many.into())),
+        1 => "; 1 slot is on the move".into(),
+        many => format!("; {} slots are on the move", text::count(many.into())),
     };
     let all = table.rule().slots();
     let owned: u32 = owners.iter().map(|(_, count)| count).sum();
@@ -181,32 +294,44 @@ fn title(table: &Table, owners: &[(&ClusterNode, u32)], moves: &Moves) -> String
     }
 }
 
-/// Draws a path for each owner: the rows of its runs.
-fn grid(canvas: &mut Canvas, table: &Table, owners: &[(&ClusterNode, u32)], at: (f64, f64)) {
-    let indexes: BTreeMap<_, _> = owners
-        .iter()
-        .enumerate()
+/// Draws the runs of slots, each with a title; of very many runs, a path for each owner.
+fn grid(canvas: &mut Canvas, table: &Table, owners: &Owners, at: (f64, f64)) {
+    let listed = owners.owners.iter().enumerate();
+    let indexes: BTreeMap<_, _> = listed
         .map(|(index, (owner, _))| (owner.id(), index))
         .collect();
-    let mut pens = vec![Pen::default(); owners.len()];
-    let mut nobody = Pen::default();
-    let mut longest = vec![(0, 0); owners.len()];
-    for (range, owner) in table.runs() {
-        let index = owner.and_then(|owner| indexes.get(owner.id()).copied());
-        let pen = index.map_or(&mut nobody, |index| &mut pens[index]);
-        run(pen, (*range.start(), *range.end()), at);
-        let length = range.end() - range.start() + 1;
-        if let Some(longest) = index.map(|index| &mut longest[index]) {
-            *longest = (*longest).max((length, u32::MAX - range.start()));
+    let index_of = |owner: Option<&ClusterNode>| indexes.get(owner?.id()).copied();
+    let all = f64::from(table.rule().slots());
+    let about = |index: Option<usize>| match index {
+        Some(index) => owners.about(index, all),
+        None => "nobody".into(),
+    };
+    let draw = |canvas: &mut Canvas, index: Option<usize>, about: &str, pen: &Pen| {
+        let class = index.map_or("hr-void".into(), |index| class(owners.colours[index]));
+        canvas.titled(about, |canvas| canvas.path(&class, pen));
+    };
+    if table.runs().count() <= RUNS {
+        for (range, owner) in table.runs() {
+            let (index, mut pen) = (index_of(owner), Pen::default());
+            run(&mut pen, (*range.start(), *range.end()), at);
+            let about = format!("slots {}-{}: {}", range.start(), range.end(), about(index));
+            draw(canvas, index, &about, &pen);
+        }
+    } else {
+        let mut pens: BTreeMap<_, Pen> = BTreeMap::new();
+        for (range, owner) in table.runs() {
+            let pen = pens.entry(index_of(owner)).or_default();
+            run(pen, (*range.start(), *range.end()), at);
+        }
+        for (index, pen) in &pens {
+            draw(canvas, *index, &about(*index), pen);
         }
     }
-    canvas.path("hr-void", &nobody);
-    for (index, pen) in pens.iter().enumerate() {
-        canvas.fill(index, pen);
-    }
-    for (index, (length, start)) in longest.into_iter().enumerate() {
-        let middle = u32::MAX - start + length / 2;
-        number(canvas, index, middle, length, at);
+    for (range, owner) in table.runs() {
+        let length = range.end() - range.start() + 1;
+        if let Some(index) = index_of(owner).filter(|index| *index < LISTED) {
+            number(canvas, index, range.start() + length / 2, length, at);
+        }
     }
 }
 
@@ -230,7 +355,7 @@ fn run(pen: &mut Pen, (first, last): (u32, u32), at: (f64, f64)) {
     }
 }
 
-/// Draws the number of an owner in its longest run, if that has space for it.
+/// Draws the number of an owner in a run, if that has space for it.
 fn number(canvas: &mut Canvas, index: usize, middle: u32, length: u32, at: (f64, f64)) {
     if length < 4 * ROW {
         return;
@@ -243,61 +368,6 @@ fn number(canvas: &mut Canvas, index: usize, middle: u32, length: u32, at: (f64,
     let width = 9.0 * number.len() as f64 + 8.0;
     canvas.rectangle("hr-paper", (at.0 - width / 2.0, at.1 - 8.0), (width, 16.0));
     canvas.text((at.0, at.1 + 4.5), "hr-bold", Anchor::Middle, &number);
-}
-
-/// Returns the height of the list.
-fn list(
-    canvas: &mut Canvas,
-    table: &Table,
-    owners: &[(&ClusterNode, u32)],
-    (x, mut y): (f64, f64),
-) -> f64 {
-    let all = f64::from(table.rule().slots());
-    for (head, at) in [("slots", x + 270.0), ("share", x + 335.0)] {
-        canvas.text((at, y), "hr-bold", Anchor::End, head);
-    }
-    canvas.text((x, y), "hr-bold", Anchor::Start, "primary");
-    let line = |canvas: &mut Canvas, y: f64, name: &str, count: u32| {
-        canvas.name((x + 46.0, y), Anchor::Start, 165.0, name);
-        canvas.text(
-            (x + 270.0, y),
-            "",
-            Anchor::End,
-            &text::count(u64::from(count)),
-        );
-        let share = text::percent(f64::from(count) / all);
-        canvas.text((x + 335.0, y), "", Anchor::End, &share);
-    };
-    for (index, (owner, count)) in owners.iter().take(LISTED).enumerate() {
-        y += 20.0;
-        let mut swatch = Pen::default();
-        swatch.rectangle((x, y - 11.0), (13.0, 13.0));
-        canvas.fill(index, &swatch);
-        canvas.text(
-            (x + 20.0, y),
-            "hr-small",
-            Anchor::Start,
-            &format!("{}", index + 1),
-        );
-        line(canvas, y, &label(owner), *count);
-    }
-    let rest = owners.get(LISTED..).unwrap_or_default();
-    if !rest.is_empty() {
-        y += 20.0;
-        line(
-            canvas,
-            y,
-            &format!("{} more", rest.len()),
-            rest.iter().map(|(_, count)| count).sum(),
-        );
-    }
-    let owned: u32 = owners.iter().map(|(_, count)| count).sum();
-    if f64::from(owned) < all {
-        y += 20.0;
-        canvas.rectangle("hr-void", (x, y - 11.0), (13.0, 13.0));
-        line(canvas, y, "nobody", table.rule().slots() - owned);
-    }
-    y
 }
 
 /// Returns the address, or the id if there is none.

@@ -39,20 +39,89 @@ fn letter(c: char) -> f64 {
     }
 }
 
+/// The most characters of a name that are shown anywhere: a name may be arbitrarily long.
+const LONGEST: usize = 600;
+
+/// Writes a name as XML can hold it, safe to show and complete up to 600 characters.
+pub(super) fn whole(text: &str) -> String {
+    let safe = |part: &str| printable(part).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
+    let half = LONGEST / 2;
+    let head = text.char_indices().nth(half).map(|(at, _)| at);
+    let tail = text.char_indices().rev().nth(half - 1).map(|(at, _)| at);
+    match (head, tail) {
+        (Some(head), Some(tail)) if head < tail => {
+            format!("{}…{}", safe(&text[..head]), safe(&text[tail..]))
+        }
+        _ => safe(text),
+    }
+}
+
 /// Writes a name within a width in units of its size. It is safe to show, and shortened in the
 /// middle, since names mostly differ at their ends.
 pub(super) fn name(text: &str, room: f64) -> String {
-    // A name may be arbitrarily long, and XML cannot hold some characters.
-    let start: String = text.chars().take(400).collect();
-    let whole = start.len() == text.len();
-    let text = printable(&start).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
-    if whole && width(&text) <= room {
-        return text;
+    shortened(&whole(text), room)
+}
+
+/// Shortens a text that is safe to show.
+pub(super) fn shortened(text: &str, room: f64) -> String {
+    if width(text) <= room {
+        return text.into();
     }
-    let end = if whole { room * 0.4 } else { 0.0 };
-    let tail: String = fitting(text.chars().rev(), end).chars().rev().collect();
+    let tail: String = fitting(text.chars().rev(), room * 0.4);
+    let tail: String = tail.chars().rev().collect();
     let head = fitting(text.chars(), room - letter('…') - width(&tail));
     format!("{head}…{tail}")
+}
+
+/// Breaks a text into lines of at most this width, between words where it can.
+pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let word = shortened(word, room);
+        match lines.last_mut() {
+            Some(line) if width(line) + letter(' ') + width(&word) <= room => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
+/// Writes a change of the nodes, such as "add node-12" or "add 3 nodes, remove node-1".
+pub(super) fn change(added: &[&str], removed: &[&str], reweighted: &[&str]) -> String {
+    let verbs = [
+        ("add", added),
+        ("remove", removed),
+        ("reweight", reweighted),
+    ];
+    let part = |(verb, names): &(&str, &[&str])| match *names {
+        [] => None,
+        [only] => Some(format!("{verb} {}", name(only, 30.0))),
+        all => Some(format!("{verb} {}", counted(all.len() as u64, "node"))),
+    };
+    verbs.iter().filter_map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// Writes where the keys come from: "20,000 keys from keys.txt, hashed by xxh3."
+pub(super) fn keys(keys: u64, source: &str, hash: &str) -> String {
+    let from = if source.is_empty() {
+        String::new()
+    } else {
+        format!(" from {}", name(source, 60.0))
+    };
+    let hash = if hash == "its own" {
+        "its own function"
+    } else {
+        hash
+    };
+    let hash = if hash.is_empty() {
+        String::new()
+    } else {
+        format!(", hashed by {}", name(hash, 30.0))
+    };
+    format!("{}{from}{hash}.", counted(keys, "key"))
 }
 
 /// Returns the letters that fit.
@@ -80,6 +149,7 @@ mod tests {
         );
         for text in [
             "",
+            &"y".repeat(601),
             "日本語の長い名前のノード",
             "a\u{7}b\u{ffff}",
             &"x".repeat(100_000),
@@ -87,6 +157,18 @@ mod tests {
             let shown = name(text, 9.0);
             assert!(width(&shown) <= 9.0, "{shown}");
             assert!(!shown.contains(['\u{7}', '\u{ffff}']));
+        }
+    }
+
+    #[test]
+    fn lines_break_between_words_and_lose_none() {
+        let text = "one two three-four five six seven";
+        for room in [3.5, 6.0, 9.0, 40.0] {
+            let lines = wrapped(text, room);
+            assert!(lines.iter().all(|line| width(line) <= room), "{lines:?}");
+            if room > 7.0 {
+                assert_eq!(lines.join(" "), text);
+            }
         }
     }
 

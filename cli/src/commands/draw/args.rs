@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use hashroute_harness::plot::BarOrder;
 
 use crate::args::{
     ChangeArgs, Counts, KeyArgs, Measure, MoveArgs, NodeArgs, StrategyArgs, TableArg, counts,
@@ -11,11 +12,16 @@ use crate::args::{
 
 /// Draw a ring, a balance, moved keys, slots or numbers of nodes
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = USAGE, args_conflicts_with_subcommands = true)]
 pub(crate) struct DrawArgs {
     #[command(subcommand)]
-    pub(super) command: DrawCommand,
+    pub(super) command: Option<DrawCommand>,
+    /// What was typed without the name of a picture, for the message
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(super) rest: Vec<OsString>,
 }
+
+const USAGE: &str = "hashroute draw <COMMAND> [OPTIONS]";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -66,6 +72,9 @@ pub(crate) struct BalanceCommand {
     /// What to count
     #[arg(long, alias = "measure", value_name = "WHAT", default_value = "keys")]
     pub(crate) by: Measure,
+    /// The order of up to 40 bars: by load, the fullest first, or by name
+    #[arg(long, value_name = "ORDER", default_value = "load")]
+    pub(crate) sort: Sort,
     #[command(flatten)]
     pub(crate) nodes: NodeArgs,
     #[command(flatten)]
@@ -74,6 +83,22 @@ pub(crate) struct BalanceCommand {
     pub(crate) keys: KeyArgs,
     #[command(flatten)]
     pub(crate) picture: PictureArgs,
+}
+
+/// The order of bars.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Sort {
+    Load,
+    Name,
+}
+
+impl From<Sort> for BarOrder {
+    fn from(sort: Sort) -> Self {
+        match sort {
+            Sort::Load => Self::Load,
+            Sort::Name => Self::Name,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -94,9 +119,10 @@ pub(crate) struct SlotsCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct CountsCommand {
-    /// The numbers of nodes, named node-0 and so on: 8,16 or 2..=128
+    /// The numbers of nodes, named node-0 and so on: 8,16 or 2..=128 [default: near the number
+    /// given]
     #[arg(long, value_name = "LIST", value_parser = counts, conflicts_with_all = ["members", "spec"])]
-    pub(crate) node_counts: Counts,
+    pub(crate) node_counts: Option<Counts>,
     #[command(flatten)]
     pub(crate) nodes: NodeArgs,
     #[command(flatten)]
@@ -132,6 +158,7 @@ Examples:
 const BALANCE: &str = "\
 Examples:
   hashroute draw balance --count 10 --out balance.svg
+  hashroute draw balance --count 10 --sort name > balance.svg
   hashroute draw balance --strategy maglev --csv keys.csv --by bytes --out balance.png";
 
 const REMAP: &str = "\
@@ -145,5 +172,6 @@ Example:
 
 const COUNTS: &str = "\
 Examples:
+  hashroute draw node-counts --count 40 --strategy modulo --keys keys.txt --out counts.svg
   hashroute draw node-counts --strategy modulo --hash fnv1a-32 --range 0..1000 --node-counts 2..=64
   hashroute draw node-counts --dialect twemproxy --set distribution=modula --node-counts 2..=128 --range 0..1000";

@@ -15,28 +15,36 @@ use crate::units;
 pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;
     let source = Source::of(&args.keys)?;
-    let (choice, _) = Choice::read(&args.strategy, &args.nodes)?;
+    let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let keys = source.read()?;
     progress.message("placing keys");
-    let counts = &args.node_counts;
-    let first = nodes::counted(counts.numbers.first().copied().unwrap_or(1));
-    let setup = choice.setup(&first);
-    let diagnosis = Diagnosis::new(&setup).with_node_counts(&counts.numbers);
-    let skew = diagnosis.analyse(&keys);
-    let rows = skew
-        .map_err(|error| choice.refusal(error))?
+    let numbers: &[usize] = args
         .node_counts
-        .rows;
+        .as_ref()
+        .map_or(&[], |counts| &counts.numbers);
+    let setup = match numbers.first() {
+        Some(&first) => choice.setup(&nodes::counted(first)),
+        None => choice.setup(&nodes),
+    };
+    let diagnosis = Diagnosis::new(&setup).with_node_counts(numbers);
+    let skew = diagnosis.analyse(&keys);
+    let skew = skew.map_err(|error| choice.refusal(error))?;
+    let (rows, hash) = (skew.node_counts.rows, skew.hash);
     // A number of nodes that the strategy refuses has no row; building it gives the reason.
-    for &count in &counts.numbers {
+    for &count in numbers {
         if rows.iter().all(|row| row.nodes != count as u64) {
             choice.build(&nodes::counted(count))?;
         }
     }
     drop(progress);
+    if rows.is_empty() {
+        return Err(Failure::input(
+            "no numbers of nodes near this one can be tried: expected --node-counts, such as 2..=128",
+        ));
+    }
     let points: Vec<_> = rows.iter().map(CountPoint::from).collect();
     let (way, number) = (choice.name(), units::counted(keys.len() as u64, "key"));
-    let what = format!("{way}, {number}, {}", source.named());
+    let what = format!("{way}: {number} from {}, hashed by {hash}.", source.named());
     out::write(&plot::counts(&what, &points), &args.picture)
 }

@@ -4,12 +4,14 @@ mod args;
 mod counts;
 mod out;
 
-use hashroute_harness::plot::{self, RingScene};
+use clap::{Args as _, Command};
+use hashroute_harness::plot::{self, BarScene, RemapScene, RingScene};
 use hashroute_harness::{self, Assignment, Measure, balance};
 
 pub(super) use self::args::DrawArgs;
 use self::args::{BalanceCommand, DrawCommand, RemapCommand, RingCommand, SlotsCommand};
 use crate::app::keys::Source;
+use crate::app::nearest;
 use crate::app::strategy::Choice;
 use crate::app::{moves, slot_table};
 use crate::failure::Failure;
@@ -17,11 +19,39 @@ use crate::progress::Progress;
 
 pub(crate) fn run(args: &DrawArgs) -> Result<(), Failure> {
     match &args.command {
-        DrawCommand::Ring(args) => ring(args),
-        DrawCommand::Balance(args) => bars(args),
-        DrawCommand::Remap(args) => matrix(args),
-        DrawCommand::Slots(args) => slots(args),
-        DrawCommand::NodeCounts(args) => counts::run(args),
+        Some(DrawCommand::Ring(args)) => ring(args),
+        Some(DrawCommand::Balance(args)) => bars(args),
+        Some(DrawCommand::Remap(args)) => matrix(args),
+        Some(DrawCommand::Slots(args)) => slots(args),
+        Some(DrawCommand::NodeCounts(args)) => counts::run(args),
+        None => Err(which(args)),
+    }
+}
+
+/// Says which pictures there are.
+fn which(args: &DrawArgs) -> Failure {
+    let command = DrawArgs::augment_args(Command::new("draw"));
+    let pictures: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
+    let list = pictures.join(", ");
+    let words: Vec<_> = args
+        .rest
+        .iter()
+        .map(|word| word.to_string_lossy())
+        .collect();
+    match words.as_slice() {
+        [first, ..] if !first.starts_with('-') => {
+            let hint = nearest::hint(first, pictures.into_iter());
+            let wrong = format!("draw {first}: unknown picture: expected one of {list}");
+            Failure::Input(wrong).with_hint(hint)
+        }
+        _ => {
+            let line = words
+                .iter()
+                .fold(String::new(), |line, word| line + " " + word);
+            let hint = format!("for example: hashroute draw balance{line}");
+            Failure::Input(format!("draw: no picture named: expected one of {list}"))
+                .with_hint(Some(hint))
+        }
     }
 }
 
@@ -32,7 +62,8 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
     crate::app::changes::check(&nodes, &changes)?;
     let router = choice.build(&nodes)?;
     let progress = Progress::start(args.picture.quiet, "reading keys");
-    let keys = Source::of(&args.keys)?.read()?;
+    let source = Source::of(&args.keys)?;
+    let keys = source.read()?;
     progress.message("placing keys");
     let before = Assignment::of(&*router, &keys);
     let moved = if changes.is_empty() {
@@ -48,7 +79,10 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
         _ => named.collect(),
     };
     let balance = balance(&choice.name(), &*router, &keys, &before);
-    let mut scene = RingScene::new(&*router, &balance).with_keys(&shown);
+    let source = source.named();
+    let mut scene = RingScene::new(&*router, &balance)
+        .with_keys(&shown)
+        .with_source(&source);
     if let Some((after, remap)) = &moved {
         scene = scene.with_changed(&**after, remap);
     }
@@ -63,13 +97,16 @@ fn bars(args: &BalanceCommand) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let router = choice.build(&nodes)?;
     let progress = Progress::start(args.picture.quiet, "reading keys");
-    let keys = Source::of(&args.keys)?.read()?;
+    let source = Source::of(&args.keys)?;
+    let keys = source.read()?;
     progress.message("placing keys");
     let assignment = Assignment::of(&*router, &keys);
     let balance = balance(&choice.name(), &*router, &keys, &assignment);
     drop(progress);
     let measure = Measure::from(args.by);
-    let picture = plot::bars(&balance, measure).map_err(|_| {
+    let source = source.named();
+    let scene = BarScene::new(&balance, measure).with_order(args.sort.into());
+    let picture = plot::bars(&scene.with_source(&source)).map_err(|_| {
         Failure::Input(format!(
             "--by {measure}: unknown for these keys: expected --csv with that column"
         ))
@@ -80,7 +117,13 @@ fn bars(args: &BalanceCommand) -> Result<(), Failure> {
 fn matrix(args: &RemapCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;
     let moves = moves::measure(&args.moves, args.picture.quiet)?;
-    out::write(&plot::matrix(&moves.remap), &args.picture)
+    let strategy = moves.choice.name();
+    let source = Source::of(&args.moves.keys)?.named();
+    let scene = RemapScene::new(&moves.remap)
+        .with_strategy(&strategy)
+        .with_changes(&moves.changes);
+    let scene = scene.with_hash(moves.hash).with_source(&source);
+    out::write(&plot::matrix(&scene), &args.picture)
 }
 
 fn slots(args: &SlotsCommand) -> Result<(), Failure> {

@@ -1,13 +1,13 @@
 //! The page of a comparison.
 
 use hashroute::Change;
-use hashroute_harness::plot::{self, RingScene};
+use hashroute_harness::plot::{self, BarScene, RemapScene, RingScene};
 use hashroute_harness::{Balance, Comparison, Figures, Measure, NodeBalance, Remap, Row};
 use maud::{Markup, html};
 use serde_json::Value;
 
 use super::args::ReportArgs;
-use super::page::{Gallery, Page, Section, command};
+use super::page::{Page, Section, command, figure};
 use super::table::{lines, table};
 use super::verdict::verdict;
 use crate::app::contest::{Setting, scenario};
@@ -121,27 +121,26 @@ impl View<'_> {
     }
 
     fn each(&self) -> Markup {
-        let mut gallery = Gallery::default();
         let strategies = self.setting.choices.iter().zip(&self.comparison.rows);
         html! {
             @for (at, (choice, row)) in strategies.enumerate() {
                 h3 { (row.strategy) }
                 @if let Some(balance) = &row.balance {
                     @for line in balance.verdict.text.lines() { p { (line) } }
-                    (self.bars(&mut gallery, choice, balance))
+                    (self.bars(choice, balance))
                     (Self::nodes(at, row, balance))
                 }
-                (self.flows(&mut gallery, choice, row))
-                (self.ring(&mut gallery, choice, row))
+                (self.flows(choice, row))
+                (self.ring(choice, row))
             }
         }
     }
 
-    fn bars(&self, gallery: &mut Gallery, choice: &Choice, balance: &Balance) -> Markup {
+    fn bars(&self, choice: &Choice, balance: &Balance) -> Markup {
         let measures = [Measure::Keys, Measure::Bytes, Measure::Requests];
         html! {
-            @for measure in measures { @if let Ok(picture) = plot::bars(balance, measure) {
-                (gallery.show(&picture, &self.one("draw balance", choice).with("--by", Some(measure))))
+            @for measure in measures { @if let Ok(picture) = plot::bars(&BarScene::new(balance, measure)) {
+                (figure(&picture, &self.one("draw balance", choice).with("--by", Some(measure))))
             } }
         }
     }
@@ -162,17 +161,23 @@ impl View<'_> {
         }
     }
 
-    fn flows(&self, gallery: &mut Gallery, choice: &Choice, row: &Row) -> Markup {
+    fn flows(&self, choice: &Choice, row: &Row) -> Markup {
         let Setting { add, remove, .. } = self.setting;
+        let hash = row
+            .balance
+            .as_ref()
+            .map_or("", |balance| balance.hash.as_str());
         html! {
             @for (remap, change) in [(&row.add, add), (&row.remove, remove)] { @if let Some(remap) = remap {
-                (gallery.show(&plot::matrix(remap), &self.one("draw remap", choice).change(change)))
+                @let scene = RemapScene::new(remap).with_strategy(&row.strategy).with_changes(core::slice::from_ref(change));
+                @let scene = scene.with_hash(hash);
+                (figure(&plot::matrix(&scene), &self.one("draw remap", choice).change(change)))
             } }
         }
     }
 
     /// Draws the ring, if the strategy is one.
-    fn ring(&self, gallery: &mut Gallery, choice: &Choice, row: &Row) -> Markup {
+    fn ring(&self, choice: &Choice, row: &Row) -> Markup {
         let (Some(balance), Some(remap)) = (&row.balance, &row.add) else {
             return Markup::default();
         };
@@ -187,7 +192,7 @@ impl View<'_> {
             plot::ring(&scene.with_keys(&shown)).ok()
         });
         picture.map_or_else(Markup::default, |picture| {
-            gallery.show(&picture, &self.one("draw ring", choice).change(add))
+            figure(&picture, &self.one("draw ring", choice).change(add))
         })
     }
 

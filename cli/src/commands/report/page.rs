@@ -88,27 +88,12 @@ pub(super) fn command(shell: &Shell) -> Markup {
     html! { p.command { code { (printable(&shell.to_string())) } } }
 }
 
-/// Pictures. Only the first includes the shared definitions, since an id may occur once in a page.
-#[derive(Debug, Default)]
-pub(super) struct Gallery {
-    shared: bool,
-}
-
-impl Gallery {
-    /// Shows a picture with the command that draws it.
-    pub(super) fn show(&mut self, picture: &Picture, shell: &Shell) -> Markup {
-        let svg = picture.svg();
-        let whole = !core::mem::replace(&mut self.shared, true);
-        let shared = svg.find("<defs>").zip(svg.find("</defs>"));
-        let (head, tail) = match shared.filter(|_| !whole) {
-            Some((start, end)) => (&svg[..start], &svg[end + "</defs>".len()..]),
-            None => (svg, ""),
-        };
-        html! {
-            figure {
-                div.scroll tabindex="0" role="group" aria-label=(picture.title()) { (PreEscaped(head)) (PreEscaped(tail)) }
-                figcaption { (command(shell)) }
-            }
+/// Shows a picture with the command that draws it.
+pub(super) fn figure(picture: &Picture, shell: &Shell) -> Markup {
+    html! {
+        figure {
+            div.scroll tabindex="0" role="group" aria-label=(picture.title()) { (PreEscaped(picture.svg())) }
+            figcaption { (command(shell)) }
         }
     }
 }

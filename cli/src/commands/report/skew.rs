@@ -1,7 +1,7 @@
 //! The page of the reasons for an uneven balance.
 
 use hashroute::Router;
-use hashroute_harness::plot::{self, CountPoint, RingScene};
+use hashroute_harness::plot::{self, BarScene, CountPoint, RingScene};
 use hashroute_harness::skew::Diagnosis;
 use hashroute_harness::skew::{CountRow, Finding, MeasureSkew, Remedy, Skew};
 use hashroute_harness::{Assignment, Balance, Figures, Keys, Measure, balance, text::printable};
@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::args::ReportArgs;
-use super::page::{Gallery, Page, Section, command};
+use super::page::{Page, Section, command, figure};
 use super::table::{Line, lines, table};
 use crate::app::figures::{cv, max_over_mean};
 use crate::app::keys::Source;
@@ -84,23 +84,14 @@ struct View<'a> {
 
 impl View<'_> {
     fn sections(&self, choice: &Choice, router: &dyn Router, keys: &Keys) -> Vec<Section> {
-        let mut gallery = Gallery::default();
         let section = |id, title, body| Section { id, title, body };
         let mut sections = vec![
             section("verdict", "Verdict", self.verdict(choice)),
             section("stages", "Which stage", self.stages()),
-            section(
-                "nodes",
-                "What the nodes hold",
-                self.nodes(&mut gallery, router, keys),
-            ),
+            section("nodes", "What the nodes hold", self.nodes(router, keys)),
         ];
         if !self.skew.node_counts.rows.is_empty() {
-            sections.push(section(
-                "counts",
-                "Other numbers of nodes",
-                self.counts(&mut gallery),
-            ));
+            sections.push(section("counts", "Other numbers of nodes", self.counts()));
         }
         if !self.skew.remedies.is_empty() {
             sections.push(section("remedies", "What would help", self.remedies()));
@@ -146,24 +137,29 @@ impl View<'_> {
         }
     }
 
-    fn nodes(&self, gallery: &mut Gallery, router: &dyn Router, keys: &Keys) -> Markup {
+    fn nodes(&self, router: &dyn Router, keys: &Keys) -> Markup {
         let shown: Vec<_> = keys.iter().take(SHOWN).collect();
         let ring = plot::ring(&RingScene::new(router, self.balance).with_keys(&shown));
-        let bars = |measure| Some((measure, plot::bars(self.balance, measure).ok()?));
+        let bars = |measure| {
+            Some((
+                measure,
+                plot::bars(&BarScene::new(self.balance, measure)).ok()?,
+            ))
+        };
         let bars = [Measure::Keys, Measure::Bytes, Measure::Requests]
             .into_iter()
             .filter_map(bars);
         html! {
             @for (measure, picture) in bars {
-                (gallery.show(&picture, &self.shell("draw balance", false).with("--by", Some(measure))))
+                (figure(&picture, &self.shell("draw balance", false).with("--by", Some(measure))))
             }
-            @if let Ok(ring) = ring { (gallery.show(&ring, &self.shell("draw ring", false))) }
+            @if let Ok(ring) = ring { (figure(&ring, &self.shell("draw ring", false))) }
             (table("How even the keys are", &[Line { at: "/balance".into(), row: self.balance }], &balance_fields()))
             (command(&self.shell("balance", false).with("--format", Some("json"))))
         }
     }
 
-    fn counts(&self, gallery: &mut Gallery) -> Markup {
+    fn counts(&self) -> Markup {
         let counts = &self.skew.node_counts;
         let points: Vec<_> = counts.rows.iter().map(CountPoint::from).collect();
         let what = format!(
@@ -186,7 +182,7 @@ impl View<'_> {
                 " of nodes. Chance alone puts 1 number in 100 above the band of the picture."
             }
             @if !numbers.is_empty() { p { "Dangerous numbers: " (numbers.join(" ")) "." } }
-            (gallery.show(&plot::counts(&what, &points), &self.shell("skew", true).with("--format", Some("json"))))
+            (figure(&plot::counts(&what, &points), &self.shell("skew", true).with("--format", Some("json"))))
             @if !worst.is_empty() {
                 (table("Dangerous numbers of nodes, the worst first", &worst, &count_fields()))
                 (self.printed())

@@ -1,11 +1,13 @@
-//! The circle of hashes in a picture: arcs and tokens by turns, from 0 to 1.
+//! The circle of hashes in a picture: arcs and points by turns, from 0 to 1.
 
 use std::collections::BTreeSet;
 
+use crate::text::{self, natural};
 use hashroute::change::Matched;
 use hashroute::{Error, HashRanges, KeyHash, Node, NodeId, Refusal, Router};
 
-/// The nodes of the picture: those of the first router in order of name, then those that join.
+/// The nodes of the picture: those of the first router in order of name, numbers as people count,
+/// then those that join.
 #[derive(Debug)]
 pub(super) struct Cast {
     pub(super) members: Vec<Member>,
@@ -24,7 +26,10 @@ impl Cast {
     pub(super) fn new(before: &dyn Router, after: Option<&dyn Router>) -> Self {
         let matched = Matched::of(before.nodes(), after.unwrap_or(before).nodes());
         let mut order: Vec<_> = matched.pairs.iter().enumerate().collect();
-        order.sort_by_key(|(_, pair)| pair[0].is_none()); // stable: names stay in order
+        order.sort_by(|(_, a), (_, b)| {
+            let joins = a[0].is_none().cmp(&b[0].is_none());
+            joins.then_with(|| natural(name_of(a), name_of(b)))
+        });
         let mut indexes = vec![None; order.len()];
         let mut members = Vec::new();
         for (index, [old, new]) in order {
@@ -64,6 +69,26 @@ impl Member {
     pub(super) fn leaves(&self) -> bool {
         self.weights[1].is_none()
     }
+
+    /// Returns whether the change concerns the node.
+    pub(super) fn changes(&self) -> bool {
+        self.weights[0] != self.weights[1]
+    }
+
+    /// Writes the weight, or both weights of a node that changes it.
+    pub(super) fn weight(&self) -> String {
+        let [old, new] = self
+            .weights
+            .map(|weight| weight.map(|weight| text::count(weight.into())));
+        match (old, new) {
+            (Some(old), Some(new)) if old != new => format!("{old} → {new}"),
+            (old, new) => new.or(old).unwrap_or_default(),
+        }
+    }
+}
+
+fn name_of<'n>(pair: &[Option<&'n Node>; 2]) -> &'n str {
+    pair[0].or(pair[1]).map_or("", Node::name)
 }
 
 /// A part of the circle with one owner, or none.
@@ -84,7 +109,7 @@ pub(super) struct Taken {
 
 /// The end of an arc: keys before it belong to its owner.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Token {
+pub(super) struct Point {
     pub(super) turn: f64,
     pub(super) owner: usize,
 }
@@ -95,8 +120,8 @@ pub(super) struct Circle {
     whole: f64,
     /// The arcs in order, from 0 to 1.
     pub(super) arcs: Vec<Arc>,
-    /// The tokens in order.
-    pub(super) tokens: Vec<Token>,
+    /// The points in order.
+    pub(super) points: Vec<Point>,
 }
 
 impl Circle {
@@ -120,7 +145,7 @@ impl Circle {
             })
             .collect();
         Ok(Self {
-            tokens: tokens(&arcs),
+            points: points(&arcs),
             ranges,
             whole,
             arcs,
@@ -136,7 +161,7 @@ impl Circle {
 
     /// Returns the turn at which an arc ends, from 0 to 2: beyond 1, the arc passes the top.
     pub(super) fn end(&self, arc: &Arc) -> f64 {
-        match (self.arcs.first(), self.tokens.last()) {
+        match (self.arcs.first(), self.points.last()) {
             (Some(first), Some(last)) if arc.from >= last.turn => first.to + 1.0,
             _ => arc.to,
         }
@@ -153,13 +178,13 @@ impl Circle {
         shares
     }
 
-    /// Returns the tokens that the other circle does not have.
-    pub(super) fn tokens_beside(&self, other: &Self) -> Vec<Token> {
-        let key = |token: &Token| (token.turn.to_bits(), token.owner);
-        let there: BTreeSet<_> = other.tokens.iter().map(key).collect();
-        let mut tokens = self.tokens.clone();
-        tokens.retain(|token| !there.contains(&key(token)));
-        tokens
+    /// Returns the points that the other circle does not have.
+    pub(super) fn points_beside(&self, other: &Self) -> Vec<Point> {
+        let key = |point: &Point| (point.turn.to_bits(), point.owner);
+        let there: BTreeSet<_> = other.points.iter().map(key).collect();
+        let mut points = self.points.clone();
+        points.retain(|point| !there.contains(&key(point)));
+        points
     }
 
     /// Returns the parts with another owner on the other circle. Neighbours with the same new owner
@@ -193,20 +218,20 @@ impl Circle {
     }
 }
 
-/// Returns the ends of arcs. If the last arc only continues to the first, its end is no token.
-fn tokens(arcs: &[Arc]) -> Vec<Token> {
+/// Returns the ends of arcs. If the last arc only continues to the first, its end is no point.
+fn points(arcs: &[Arc]) -> Vec<Point> {
     let around = match arcs {
         [first, .., last] if first.owner == last.owner => 1,
         _ => 0,
     };
     let ends = arcs[..arcs.len() - around].iter();
-    let token = |arc: &Arc| {
-        Some(Token {
+    let point = |arc: &Arc| {
+        Some(Point {
             turn: arc.to,
             owner: arc.owner?,
         })
     };
-    ends.filter_map(token).collect()
+    ends.filter_map(point).collect()
 }
 
 #[cfg(test)]
@@ -219,12 +244,12 @@ mod tests {
     }
 
     #[test]
-    fn arcs_make_up_the_circle_and_tokens_are_those_of_the_ring() -> Result<(), Error> {
+    fn arcs_make_up_the_circle_and_points_are_those_of_the_ring() -> Result<(), Error> {
         for (nodes, points) in [(1, 1), (1, 8), (4, 8), (100, 160)] {
             let ring = ring(nodes, points)?;
             let cast = Cast::new(&ring, None);
             let circle = Circle::new(&ring, 0, &cast)?;
-            assert_eq!(circle.tokens.len(), ring.points().count());
+            assert_eq!(circle.points.len(), ring.points().count());
             let ends = circle
                 .arcs
                 .windows(2)
@@ -257,14 +282,14 @@ mod tests {
         assert!(taken.iter().all(|taken| taken.by == new));
         let sum: f64 = taken.iter().map(|taken| taken.to - taken.from).sum();
         assert!((sum - circles[1].shares(5)[4]).abs() < 1e-12);
-        assert_eq!(circles[1].tokens_beside(&circles[0]).len(), 8);
-        assert!(circles[0].tokens_beside(&circles[1]).is_empty());
+        assert_eq!(circles[1].points_beside(&circles[0]).len(), 8);
+        assert!(circles[0].points_beside(&circles[1]).is_empty());
         assert!(circles[0].taken(&circles[0]).is_empty());
         Ok(())
     }
 
     #[test]
-    fn an_arc_around_the_top_ends_at_the_first_token() -> Result<(), Error> {
+    fn an_arc_around_the_top_ends_at_the_first_point() -> Result<(), Error> {
         let ring = Ring::from_tokens([Node::new("a")], [(1 << 62, "a")])?;
         let circle = Circle::new(&ring, 0, &Cast::new(&ring, None))?;
         let found = circle.find(KeyHash::from_raw(1 << 63));

@@ -5,9 +5,10 @@ mod density;
 mod draw;
 mod keys;
 mod panel;
+mod points;
 mod scene;
 mod stage;
-mod tokens;
+mod strip;
 
 pub use draw::ring;
 pub use scene::RingScene;

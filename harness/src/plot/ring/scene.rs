@@ -23,13 +23,13 @@ pub(super) const TAKEN: (f64, f64) = (227.0, 235.0);
 /// let (balance, remap) = (balance("ring", &before, &keys, &old), remap(&old, &new, &keys));
 /// let scene = RingScene::new(&before, &balance).with_changed(&after, &remap);
 /// let picture = ring(&scene.with_keys(&[b"user:1", b"user:2"]))?;
-/// assert!(picture.title().starts_with("Hash ring of 3 nodes: d joins"));
+/// assert!(picture.title().starts_with("ring of 3 nodes, add d: "));
 /// # Ok::<(), hashroute::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct RingScene<'a> {
-    /// A ring, or a dialect of one. A cell of Maglev is an arc too, and ends in a token.
+    /// A ring, or a dialect of one. A cell of Maglev is an arc too, and ends in a point.
     pub router: &'a dyn Router,
     /// How keys lie on its nodes.
     pub balance: &'a Balance,
@@ -37,6 +37,8 @@ pub struct RingScene<'a> {
     pub changed: Option<(&'a dyn Router, &'a Remap)>,
     /// The keys to draw. Those beyond 26 are left out.
     pub keys: &'a [&'a [u8]],
+    /// Where the keys that are counted come from, for the text below the title.
+    pub source: &'a str,
 }
 
 impl<'a> RingScene<'a> {
@@ -47,6 +49,7 @@ impl<'a> RingScene<'a> {
             balance,
             changed: None,
             keys: &[],
+            source: "",
         }
     }
 
@@ -58,4 +61,4 @@ impl<'a> RingScene<'a> {
     }
 }
 
-builder! { RingScene<'a>: with_keys(keys: &'a [&'a [u8]]) }
+builder! { RingScene<'a>: with_keys(keys: &'a [&'a [u8]]), with_source(source: &'a str) }

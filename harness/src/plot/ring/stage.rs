@@ -3,16 +3,25 @@
 use super::circle::{Cast, Circle, Member, Taken};
 use super::keys;
 use super::scene::RingScene;
+use crate::plot::canvas;
+use crate::plot::names::Names;
 use crate::plot::text;
 use hashroute::Error;
 
-/// The most tokens that are drawn one by one. More are counted by sectors.
+/// The most points that are drawn one by one. More are counted by sectors.
 const DISTINCT: usize = 400;
+/// The widest name in the list, in units of its size.
+const NAME: f64 = 20.0;
 
 /// Everything that the parts of the picture need.
 #[derive(Debug)]
 pub(super) struct Stage {
+    pub(super) strategy: String,
     pub(super) cast: Cast,
+    /// The short names of the members.
+    pub(super) names: Names,
+    /// The colour of each member.
+    pub(super) colours: Vec<usize>,
     pub(super) before: Circle,
     pub(super) after: Option<Circle>,
     pub(super) taken: Vec<Taken>,
@@ -29,7 +38,20 @@ impl Stage {
             .map(|router| Circle::new(router, 1, &cast))
             .transpose()?;
         let taken = after.as_ref().map(|after| before.taken(after));
+        let names = Names::new(cast.members.iter().map(|member| member.name.as_str()), NAME);
+        let shares = before.shares(cast.members.len());
+        let mut first = cast.who(|_| true);
+        // The sort is stable, so equal shares stay in order of name.
+        first.sort_by(|&a, &b| {
+            let changes = [a, b].map(|member| !cast.members[member].changes());
+            changes[0]
+                .cmp(&changes[1])
+                .then(shares[b].total_cmp(&shares[a]))
+        });
         let mut stage = Self {
+            strategy: text::name(&scene.balance.strategy, 30.0),
+            names,
+            colours: canvas::colours(cast.members.len(), &first),
             taken: taken.unwrap_or_default(),
             moved: scene.changed.map(|(_, remap)| remap.moved_share),
             keys: Vec::new(),
@@ -47,48 +69,41 @@ impl Stage {
     }
 
     pub(super) fn distinct(&self) -> bool {
-        self.before.tokens.len().max(self.now().tokens.len()) <= DISTINCT
+        self.before.points.len().max(self.now().points.len()) <= DISTINCT
     }
 
+    /// Returns the short name of a member.
+    pub(super) fn name(&self, member: usize) -> &str {
+        self.names.of(&self.cast.members[member].name)
+    }
+
+    /// Writes "ring of 4 nodes, add d: 24.10% of the keys move", or how many points there are.
     pub(super) fn title(&self) -> String {
         let nodes = self.cast.who(|member| !member.joins()).len() as u64;
-        let ring = format!("Hash ring of {}", text::counted(nodes, "node"));
-        let tokens = text::counted(self.before.tokens.len() as u64, "point");
+        let ring = format!("{} of {}", self.strategy, text::counted(nodes, "node"));
+        let points = text::counted(self.before.points.len() as u64, "point");
         match self.moved {
-            None => format!("{ring} with {tokens}"),
+            None => format!("{ring}: {points} on the circle"),
             Some(moved) => {
                 let moved = text::percent(moved);
-                format!("{ring}: {}, {moved} of the keys move", self.change())
+                format!("{ring}, {}: {moved} of the keys move", self.change())
             }
         }
     }
 
-    /// Writes the change, such as "d joins" or "2 nodes leave".
+    /// Writes the change, such as "add d" or "remove 2 nodes".
     fn change(&self) -> String {
-        let part = |is: fn(&Member) -> bool, one: &str, more: &str| {
-            let who = self.cast.who(is);
-            match who.as_slice() {
-                [] => None,
-                [only] => {
-                    let name = text::name(&self.cast.members[*only].name, 14.0);
-                    Some(format!("{name} {one}"))
-                }
-                all => Some(format!("{} nodes {more}", all.len())),
-            }
+        let names = |is: fn(&Member) -> bool| {
+            let who = self.cast.who(is).into_iter();
+            let names = who.map(|member| self.name(member));
+            names.collect::<Vec<_>>()
         };
-        let reweighted = |member: &Member| {
-            !member.joins() && !member.leaves() && member.weights[0] != member.weights[1]
-        };
-        let parts = [
-            part(Member::joins, "joins", "join"),
-            part(Member::leaves, "leaves", "leave"),
-            part(reweighted, "changes weight", "change weight"),
-        ];
-        let parts: Vec<_> = parts.into_iter().flatten().collect();
-        if parts.is_empty() {
-            String::from("no node changes")
+        let stays = |member: &Member| member.changes() && !member.joins() && !member.leaves();
+        let change = text::change(&names(Member::joins), &names(Member::leaves), &names(stays));
+        if change.is_empty() {
+            "no node changes".into()
         } else {
-            parts.join(", ")
+            change
         }
     }
 }
