@@ -108,6 +108,13 @@ fn pictures_of_moves_name_the_strategy_and_the_change() {
 }
 
 #[test]
+fn a_page_says_that_wide_parts_scroll() {
+    let page = stdout(&format!("report {FEW} --strategy ring"));
+    assert!(page.contains("wider than this window scroll sideways"));
+    assert!(page.contains(".narrow{display:none") && page.contains(".narrow{display:block}"));
+}
+
+#[test]
 fn names_and_keys_are_escaped() {
     let line = "--strategy ring --nodes '<script>alert(1)</script>,a\"b,--></script>' --template '</title><img src=x>{i}' --range 0..99";
     for mode in ["", "--skew"] {

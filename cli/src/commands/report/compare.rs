@@ -106,8 +106,10 @@ impl View<'_> {
         let scenario = &self.comparison.scenario;
         html! {
             p { "In vain: keys that moved between nodes that the change does not concern." }
+            div.pair {
             (self.table(&format!("Keys that move: {}", scenario.add.join(", ")), &move_fields("add", |row| row.add.as_ref())))
             (self.table(&format!("Keys that move: {}", scenario.remove.join(", ")), &move_fields("remove", |row| row.remove.as_ref())))
+            }
             (self.printed())
         }
     }

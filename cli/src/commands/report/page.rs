@@ -52,6 +52,7 @@ impl Page<'_> {
                     }
                     (self.contents())
                     main #content tabindex="-1" {
+                        p.narrow { "Tables and pictures that are wider than this window scroll sideways." }
                         @for part in &self.sections {
                             section aria-labelledby=(part.id) { h2 #(part.id) { (part.title) } (part.body) }
                         }
@@ -99,8 +100,8 @@ pub(super) fn figure(picture: &Picture, shell: &Shell) -> Markup {
 }
 
 const STYLE: &str = "\
-:root{color-scheme:light dark;--paper:#fff;--ink:#1b1d21;--soft:#555b66;--line:#d3d7de;--tint:#f3f5f8;--link:#0b5cad}
-@media (prefers-color-scheme:dark){:root{--paper:#16181d;--ink:#e6e6e6;--soft:#a9b0bb;--line:#3a3f49;--tint:#20242b;--link:#7cc0ff}}
+:root{color-scheme:light dark;--paper:#fff;--ink:#1b1d21;--soft:#555b66;--line:#d3d7de;--tint:#f3f5f8;--link:#0b5cad;--shade:#0006}
+@media (prefers-color-scheme:dark){:root{--paper:#16181d;--ink:#e6e6e6;--soft:#a9b0bb;--line:#3a3f49;--tint:#20242b;--link:#7cc0ff;--shade:#fff8}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1rem;max-width:72rem;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,'DejaVu Sans',Verdana,sans-serif;overflow-wrap:anywhere}
 h1{font-size:1.7rem;line-height:1.25;margin:.5rem 0}
@@ -117,7 +118,12 @@ nav ul{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:1rem 0;padding:0;li
 main:focus{outline:none}
 .verdict{padding:.75rem 1.25rem;background:var(--tint);border-left:4px solid var(--link);border-radius:4px}
 .verdict p:first-child{font-size:1.1rem;font-weight:600}
-.scroll{overflow-x:auto;margin:.75rem 0}
+.narrow{display:none;color:var(--soft)}
+.scroll{overflow-x:auto;margin:.75rem 0;\
+background:linear-gradient(to right,var(--paper) 30%,transparent) left/40px 100% no-repeat local,\
+linear-gradient(to left,var(--paper) 30%,transparent) right/40px 100% no-repeat local,\
+linear-gradient(to right,var(--shade),transparent) left/14px 100% no-repeat scroll,\
+linear-gradient(to left,var(--shade),transparent) right/14px 100% no-repeat scroll}
 table{border-collapse:collapse;font-size:.92rem;overflow-wrap:normal}
 caption{text-align:left;padding:.25rem 0}
 th,td{padding:.3rem .75rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
@@ -134,9 +140,15 @@ code{font:.85rem/1.5 ui-monospace,'DejaVu Sans Mono',monospace;padding:.15rem .4
 details{margin:.75rem 0}
 summary{cursor:pointer}
 footer{margin-top:3rem;border-top:1px solid var(--line)}
+.pair{display:flex;flex-wrap:wrap;gap:0 3rem}
+.pair>*{min-width:0;max-width:100%}
+@media (max-width:50rem){.narrow{display:block}}
+@media (min-width:84rem){body{max-width:92rem;display:grid;grid-template-columns:12rem minmax(0,1fr);column-gap:2.5rem}
+header,footer{grid-column:2}nav{grid-column:1;grid-row:1/span 2;align-self:start;position:sticky;top:1rem}
+nav ul{display:block}nav li{margin:.4rem 0}main{grid-column:2}}
 @media (max-width:40rem){td:last-child:not(.number){min-width:14rem}}
 @media print{:root{--paper:#fff;--ink:#000;--soft:#444;--line:#bbb;--tint:#f3f3f3;--link:#000}
-body{max-width:none;padding:0;font-size:10pt}nav,.skip{display:none}
-.scroll{overflow:visible}svg{min-width:0}details:not([open]){display:none}table{font-size:8.5pt}th,td{padding:.2rem .4rem}
+body{display:block;max-width:none;padding:0;font-size:10pt}nav,.skip,.narrow{display:none}
+.scroll{overflow:visible;background:none}svg{min-width:0}details:not([open]){display:none}table{font-size:8.5pt}th,td{padding:.2rem .4rem}
 h2,h3,h3+p,summary{break-after:avoid}figure,tr,.verdict{break-inside:avoid}thead{display:table-header-group}}
 ";
