@@ -141,7 +141,7 @@ fn an_undrawable_picture_is_refused_with_the_drawable_ones() {
     if cfg!(not(feature = "png")) {
         cases.push((
             "balance --out picture.png",
-            "--features png",
+            "cargo install hashroute-cli --features png",
         ));
     } else {
         cases.push((

@@ -66,7 +66,7 @@ fn kind(args: &PictureArgs) -> Result<Kind, Failure> {
         Some("png") if cfg!(feature = "png") => Ok(Kind::Png),
         Some("png") => Err(refused(
             args,
-            &"built without PNG: expected .svg, or a build with --features png",
+            &"built without PNG: expected .svg, or a program installed by cargo install hashroute-cli --features png",
         )),
         _ => Err(refused(
             args,
