@@ -73,7 +73,7 @@ pub fn slots(table: &Table) -> Picture {
 
 /// The owners in order of their first slot, each with its slots and its colour.
 struct Owners<'t> {
-    owners: Vec<(&'t ClusterNode, u32)>,
+    list: Vec<(&'t ClusterNode, u32)>,
     colours: Vec<usize>,
     /// The names of all nodes, also of those without slots.
     names: Names,
@@ -98,7 +98,7 @@ impl<'t> Owners<'t> {
             colours: colours(owners.len(), &most),
             names: Names::new(labels.values().map(String::as_str), 18.0),
             labels,
-            owners,
+            list: owners,
             moving: table.marks().next().is_some(),
         }
     }
@@ -139,7 +139,7 @@ impl<'t> Owners<'t> {
             let part = text::percent(f64::from(count) / all);
             canvas.text((share, y), "", Anchor::End, &part);
         };
-        for (index, (owner, count)) in self.owners.iter().take(LISTED).enumerate() {
+        for (index, (owner, count)) in self.list.iter().take(LISTED).enumerate() {
             y += 20.0;
             canvas.titled(&self.about(index, all), |canvas| {
                 canvas.swatch(self.colours[index], (x, y));
@@ -148,13 +148,13 @@ impl<'t> Owners<'t> {
                 line(canvas, y, self.name(owner.id()), *count);
             });
         }
-        let rest = self.owners.get(LISTED..).unwrap_or_default();
+        let rest = self.list.get(LISTED..).unwrap_or_default();
         if !rest.is_empty() {
             y += 20.0;
             let count = rest.iter().map(|(_, count)| count).sum();
             line(canvas, y, &format!("{} more", rest.len()), count);
         }
-        let owned: u32 = self.owners.iter().map(|(_, count)| count).sum();
+        let owned: u32 = self.list.iter().map(|(_, count)| count).sum();
         if f64::from(owned) < all {
             y += 20.0;
             canvas.rectangle("hr-void", (x, y - 11.0), (13.0, 13.0));
@@ -165,7 +165,7 @@ impl<'t> Owners<'t> {
 
     /// Writes all about an owner.
     fn about(&self, index: usize, all: f64) -> String {
-        let (owner, count) = self.owners[index];
+        let (owner, count) = self.list[index];
         let share = text::percent(f64::from(count) / all);
         let slots = text::counted(count.into(), "slot");
         format!("{}: {slots} ({share})", text::whole(self.label(owner.id())))
@@ -263,7 +263,7 @@ fn owners(table: &Table) -> Vec<(&ClusterNode, u32)> {
 }
 
 fn title(table: &Table, owners: &Owners, moves: &Moves) -> String {
-    let owners = &owners.owners;
+    let owners = &owners.list;
     let moving = moves
         .slots
         .iter()
@@ -296,7 +296,7 @@ fn title(table: &Table, owners: &Owners, moves: &Moves) -> String {
 
 /// Draws the runs of slots, each with a title; of very many runs, a path for each owner.
 fn grid(canvas: &mut Canvas, table: &Table, owners: &Owners, at: (f64, f64)) {
-    let listed = owners.owners.iter().enumerate();
+    let listed = owners.list.iter().enumerate();
     let indexes: BTreeMap<_, _> = listed
         .map(|(index, (owner, _))| (owner.id(), index))
         .collect();

@@ -40,7 +40,7 @@ fn which(args: &DrawArgs) -> Failure {
         .collect();
     match words.as_slice() {
         [first, ..] if !first.starts_with('-') => {
-            let hint = nearest::hint(first, pictures.into_iter());
+            let hint = nearest::hint(first, pictures);
             let wrong = format!("draw {first}: unknown picture: expected one of {list}");
             Failure::Input(wrong).with_hint(hint)
         }

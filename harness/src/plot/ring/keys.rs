@@ -159,10 +159,10 @@ impl Levels {
             let mut outer = self.ways[..*level].iter().flatten();
             let crosses = outer.any(|other| covers(*other, end, APART / 2.0));
             let inner = self.spokes.iter().filter(|(_, from)| from > level);
-            let crossed = inner
+            let is_crossed = inner
                 .into_iter()
                 .any(|(turn, _)| covers(way, (*turn, *turn), APART / 2.0));
-            alone && !crosses && !crossed
+            alone && !crosses && !is_crossed
         };
         let alone = |level: &usize| {
             self.ways[*level]

@@ -135,17 +135,12 @@ fn spread(mut points: Vec<(Point, bool)>) -> Vec<(Point, f64)> {
         let worst = crowded.max_by(|a, b| far(a).total_cmp(&far(b)));
         let worst = worst.and_then(|index| densest(&points, &at, index));
         let meets = turns.len() > 1 && turns[turns.len() - 1] - turns[0] > 1.0 - ROOM;
-        match worst.or(meets.then(|| turns.len() - 1)) {
-            Some(index) => drop(points.remove(index)),
-            None => {
-                let turns = turns.into_iter().map(|turn| turn + first);
-                return points
-                    .into_iter()
-                    .map(|(point, _)| point)
-                    .zip(turns)
-                    .collect();
-            }
-        }
+        let Some(index) = worst.or(meets.then(|| turns.len() - 1)) else {
+            let turns = turns.into_iter().map(|turn| turn + first);
+            let points = points.into_iter().map(|(point, _)| point);
+            return points.zip(turns).collect();
+        };
+        points.remove(index);
     }
 }
 

@@ -43,9 +43,9 @@ impl Stage {
         let mut first = cast.who(|_| true);
         // The sort is stable, so equal shares stay in order of name.
         first.sort_by(|&a, &b| {
-            let changes = [a, b].map(|member| !cast.members[member].changes());
-            changes[0]
-                .cmp(&changes[1])
+            let stays = [a, b].map(|member| !cast.members[member].changes());
+            stays[0]
+                .cmp(&stays[1])
                 .then(shares[b].total_cmp(&shares[a]))
         });
         let mut stage = Self {
