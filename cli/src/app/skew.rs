@@ -40,7 +40,7 @@ pub(crate) fn notes(skew: &Skew) -> String {
     format!(
         "Tested: {looked} distinct keys, with {} tests. By chance, each of them fails less than 1 time in {}, and any of them 1 time in {:.0}. Chance exceeds the column \"rarely above\" 1 time in 100.{few}{errors}",
         skew.tests,
-        units::count((1.0 / skew.threshold).round() as u64),
+        units::rounded(1.0 / skew.threshold),
         1.0 / skew.significance
     )
 }

@@ -99,9 +99,9 @@ impl Sheet<'_> {
     fn grid(&self, kept: &[usize], widths: &[usize], screen: Screen) -> Vec<String> {
         let titles = kept.iter().map(|&index| {
             let lines = self.columns[index].title.lines();
-            (lines.map(str::to_owned).collect(), Tone::Plain)
+            (lines.map(str::to_owned).collect::<Vec<_>>(), Tone::Plain)
         });
-        let mut lines = self.row(kept, widths, titles.collect(), screen);
+        let mut lines = self.row(kept, widths, &titles.collect::<Vec<_>>(), screen);
         lines.push("─".repeat(widths.iter().sum::<usize>() + self.gaps(kept)));
         for row in &self.rows {
             let cells = kept.iter().zip(widths).map(|(&index, &width)| {
@@ -113,7 +113,7 @@ impl Sheet<'_> {
                 };
                 (lines, *tone)
             });
-            lines.extend(self.row(kept, widths, cells.collect(), screen));
+            lines.extend(self.row(kept, widths, &cells.collect::<Vec<_>>(), screen));
         }
         lines
     }
@@ -123,7 +123,7 @@ impl Sheet<'_> {
         &self,
         kept: &[usize],
         widths: &[usize],
-        cells: Vec<(Vec<String>, Tone)>,
+        cells: &[(Vec<String>, Tone)],
         screen: Screen,
     ) -> Vec<String> {
         let height = cells.iter().map(|(lines, _)| lines.len()).max();

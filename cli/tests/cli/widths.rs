@@ -34,7 +34,7 @@ fn lines() -> Vec<(String, i32)> {
         format!("diff {nodes} --remove 10.0.0.3:6379 --ranges"),
         format!("diff {nodes} --to-strategy rendezvous"),
         format!("plan {nodes} --add cache-green-01.eu-west-1.example.com:6379 --max-step 5%"),
-        format!("plan --count 5 --add node-5 --step 1"),
+        "plan --count 5 --add node-5 --step 1".into(),
         format!(
             "explain {nodes} user:1 '{{a}}:x' --hash sip24 --hash-key 000102030405060708090a0b0c0d0e0f"
         ),

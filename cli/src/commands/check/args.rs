@@ -79,9 +79,9 @@ pub(super) enum CheckFormat {
     Json,
     /// The main table, with a header
     Csv,
-    /// Like table, to paste into a document or append to $`GITHUB_STEP_SUMMARY`
+    /// Like table, for a document or the summary of a step on GitHub
     Markdown,
-    /// Like table, after an ::error line for each check that failed, which GitHub shows on the run
+    /// Like table, after a line for each failed check that GitHub shows on the run
     Github,
 }
 

@@ -124,16 +124,12 @@ fn verdict(findings: &Findings, rows: usize, unplaced: u64, counted: bool) -> Ve
 }
 
 fn table<'a>(checks: impl Iterator<Item = &'a Check> + Clone) -> Table {
-    let title = |title, mut known: Box<dyn FnMut(&Check) -> bool>| {
-        if checks.clone().any(|check| known(check)) {
-            title
-        } else {
-            ""
-        }
+    let title = |title, known: fn(&Check) -> bool| {
+        if checks.clone().any(known) { title } else { "" }
     };
-    let node = title("node", Box::new(|check| check.node.is_some()));
-    let noise = title("by chance", Box::new(|check| check.noise.is_some()));
-    let ideal = title("had to", Box::new(|check| check.ideal.is_some()));
+    let node = title("node", |check| check.node.is_some());
+    let noise = title("by chance", |check| check.noise.is_some());
+    let ideal = title("had to", |check| check.ideal.is_some());
     let fields = Fields::<Check>::new()
         .number("nodes", "nodes", |check| Cell::count(check.nodes as u64))
         .text("measure", "measure", |check| {
