@@ -171,3 +171,14 @@ fn a_plan_by_load_says_what_travels() {
         "{shown}"
     );
 }
+
+#[test]
+fn the_help_promises_no_keys_of_its_own() {
+    for name in ["check", "plan"] {
+        let help = stdout(&format!("slots {name} --help"));
+        assert!(
+            help.contains("--hotkeys") && !help.contains("Keys (default"),
+            "{help}"
+        );
+    }
+}

@@ -11,7 +11,7 @@ use hashroute_harness::{DumpFormat, Keys};
 use serde_json::{Value, json};
 
 use super::loads;
-use super::measure::{amounts, name};
+use super::measure::{self, amounts, name};
 use crate::app::keys::{self, Source};
 use crate::args::{self, KEY_SOURCES, KeyArgs, Measure, OutputArgs};
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ const COUNTERS: usize = Heat::MAX_COUNTERS;
 
 /// Check keys: requests that cross slots, tags and slots that hold too much
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_args(measure::without_default))]
 pub(crate) struct CheckCommand {
     /// One key per line, or the keys of one request separated by tabs; - is standard input
     #[arg(value_name = "KEYS-FILE", conflicts_with_all = KEY_SOURCES)]

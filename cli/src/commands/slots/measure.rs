@@ -1,5 +1,6 @@
 //! Measures of keys.
 
+use clap::Arg;
 use hashroute_harness::Keys;
 
 use crate::args::Measure;
@@ -19,5 +20,15 @@ pub(super) const fn name(measure: Measure) -> &'static str {
         Measure::Keys => "keys",
         Measure::Bytes => "bytes",
         Measure::Requests => "requests",
+    }
+}
+
+/// Removes the default from the heading of keys: these commands make up no keys.
+pub(super) fn without_default(arg: Arg) -> Arg {
+    let heading = arg.get_help_heading().unwrap_or_default();
+    if heading.starts_with("Keys (") {
+        arg.help_heading("Keys")
+    } else {
+        arg
     }
 }

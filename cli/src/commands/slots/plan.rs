@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::goal::{GOAL, GoalArgs};
 use super::loads::{LoadArgs, Loads};
+use super::measure;
 use super::planned::{Planned, StepArgs, Steps};
 use super::script::{self, CommandArgs};
 use super::table::{self, Names, ranges_cell, ranges_json, runs};
@@ -24,7 +25,7 @@ const STRAY: usize = 10;
 
 /// Plan which slots move, in which order and with which commands
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_args(measure::without_default))]
 pub(crate) struct PlanCommand {
     #[command(flatten)]
     pub(crate) table: TableArg,
