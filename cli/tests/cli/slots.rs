@@ -260,7 +260,8 @@ fn every_form_that_servers_print_shows_the_same() {
 }
 
 fn owners(name: &str) -> BTreeMap<String, Value> {
-    let shown = json(&format!("slots show {}", data(name)));
+    let path = Path::new(DATA).join(name);
+    let shown = json(&format!("slots show {}", path.display()));
     let nodes = shown["nodes"].as_array().expect("an array").clone();
     let owners = nodes.into_iter().filter(|node| node["slots"] != 0);
     owners
@@ -334,6 +335,19 @@ fn a_table_is_shown_with_nodes_health_and_warnings() {
     );
     let csv = stdout(&format!("slots show {} --format csv", data(STABLE)));
     assert!(csv.starts_with("id,address,role,primary,epoch,state,slots,share,ranges\n"));
+}
+
+#[test]
+fn a_table_is_printed_in_another_form() {
+    let expected = owners(STABLE);
+    for form in ["nodes", "setnodes"] {
+        let text = stdout(&format!(
+            "slots show {} --to {form}",
+            data("shards_resp3.txt")
+        ));
+        let path = file("form.txt", text);
+        assert_eq!(owners(&path.display().to_string()), expected, "{form}");
+    }
 }
 
 #[test]

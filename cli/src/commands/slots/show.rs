@@ -1,8 +1,9 @@
 //! `slots show`: the owners of the slots, and the state of the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hashroute::redis::{
     ClusterNode, Coverage, CoverageRule, Health, Link, Mark, Role, SlotRange, Table,
 };
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use super::table::{self, Names, ranges_cell, ranges_json, ranges_shown, width};
 use crate::args::{OutputArgs, TableArg};
 use crate::failure::Failure;
-use crate::output::{Cell, Fields, Report, Table as Lines};
+use crate::output::{self, Cell, Fields, Report, Table as Lines};
 use crate::units;
 
 /// The most moving slots that people see.
@@ -23,17 +24,38 @@ const OPEN: usize = 20;
 pub(crate) struct ShowCommand {
     #[command(flatten)]
     pub(crate) table: TableArg,
+    /// Print the table itself in another form
+    #[arg(long, value_name = "FORM", conflicts_with = "format")]
+    pub(crate) to: Option<Form>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// As CLUSTER NODES prints it
+    Nodes,
+    /// As Kvrocks takes it in CLUSTERX SETNODES
+    Setnodes,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   redis-cli cluster nodes | hashroute slots show -
+  hashroute slots show nodes.txt --to setnodes
   hashroute slots show /var/lib/redis/nodes.conf --format json";
 
 pub(crate) fn run(args: &ShowCommand) -> Result<(), Failure> {
     let table = table::read(&args.table.file)?;
+    let text = args.to.map(|form| match form {
+        Form::Nodes => table.nodes_text(),
+        Form::Setnodes => table.setnodes_text(),
+    });
+    if let Some(text) = text {
+        let mut out = output::stdout();
+        out.write_all(text.as_bytes())?;
+        return Ok(out.flush()?);
+    }
     report(&View::of(&table))?.print(args.output.format)
 }
 
