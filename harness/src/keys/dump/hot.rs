@@ -90,7 +90,7 @@ fn at_the_end(line: &[u8]) -> Option<DumpRow> {
 fn row(key: &[u8], counter: &[u8]) -> Option<DumpRow> {
     let key = match unquote(key) {
         Some(key) => key,
-        None if !key.starts_with(b"\"") => key.to_vec(),
+        None if !key.is_empty() && !key.starts_with(b"\"") => key.to_vec(),
         None => return None,
     };
     Some(DumpRow {
