@@ -46,7 +46,7 @@ mod sync;
 
 mod wrap;
 
-pub use change::{Basis, Diff, Flow, MovedRange, Ramp, diff, diff_keys, plan};
+pub use change::{Basis, Diff, DiffCounter, Flow, MovedRange, Ramp, diff, diff_keys, plan};
 pub use error::{Error, Limit, Refusal};
 pub use key::hash::{self, HashFunction};
 pub use key::{HashId, HashTag, KeyHash, KeyHasher, SystemHash};

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::change::{Flows, Pair, Union};
 use crate::hash::mix64;
 use crate::space::{HashSpace, overlay};
-use crate::{Error, Refusal, Router, RouterExt};
+use crate::{Error, NodeId, Refusal, Router, RouterExt};
 
 /// The keys that move (remap) from one router to another.
 ///
@@ -15,7 +15,8 @@ use crate::{Error, Refusal, Router, RouterExt};
 /// [ranges](Router::ranges) of one kind: ring and Maglev; slots and modulo; two pools of one system
 /// with the same options for hashing. Otherwise it counts keys.
 ///
-/// The counts are complete: the keys that move and the keys that stay are all keys.
+/// The counts are complete: the keys that move, the keys that stay and the keys that have no owner
+/// on either side are all keys.
 ///
 /// ```
 /// use hashroute::{Basis, Change, Node, Ring, Router, diff};
@@ -39,6 +40,8 @@ pub struct Diff {
     space: HashSpace,
     total: u128,
     moved: u128,
+    /// The hashes or keys without an owner on either side.
+    unowned: u128,
     /// The flows, the largest first, then by name.
     flows: Vec<(Pair, u128)>,
     /// The ranges that move, in order; empty unless the basis is hashes.
@@ -185,9 +188,28 @@ impl Diff {
         self.share(self.moved)
     }
 
-    /// Returns the share of all hashes or keys that stay; 1 without any keys.
+    /// Returns the share of all hashes or keys that stay on their node; 1 without any keys.
     pub fn kept(&self) -> f64 {
-        1.0 - self.moved()
+        1.0 - self.share(self.moved + self.unowned)
+    }
+
+    /// Returns the number of hashes or keys that move.
+    pub fn moved_count(&self) -> u128 {
+        self.moved
+    }
+
+    /// Returns the number of hashes or keys that have no owner before and none after. They neither
+    /// move nor stay on a node.
+    ///
+    /// ```
+    /// use hashroute::{Node, Rendezvous, diff_keys};
+    /// let none = Rendezvous::new([] as [Node; 0])?;
+    /// let diff = diff_keys(&none, &none, ["a", "b"])?;
+    /// assert_eq!((diff.unowned_count(), diff.moved(), diff.kept()), (2, 0.0, 0.0));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn unowned_count(&self) -> u128 {
+        self.unowned
     }
 
     /// Returns the flows from node to node, the largest first, then by name.
@@ -281,10 +303,11 @@ pub(crate) fn exact(old: &dyn Router, new: &dyn Router) -> Result<Option<Diff>, 
         return Ok(None);
     };
     let members = Union::new(old.nodes(), new.nodes())?;
-    let mut ranges: Vec<Run> = Vec::new();
+    let (mut ranges, mut gaps): (Vec<Run>, Vec<_>) = (Vec::new(), Vec::new());
     let space = overlay(&from, &to, |first, last, owners| {
         let pair = members.pair(owners);
         match ranges.last_mut() {
+            _ if pair == [None, None] => gaps.push((first, last)),
             _ if pair[0] == pair[1] => {}
             Some((_, end, known)) if *known == pair && *end + 1 == first => *end = last,
             _ => ranges.push((first, last, pair)),
@@ -302,6 +325,7 @@ pub(crate) fn exact(old: &dyn Router, new: &dyn Router) -> Result<Option<Diff>, 
         space,
         total: space.hashes(),
         moved: flows.iter().map(|(_, count)| count).sum(),
+        unowned: gaps.iter().map(|gap| space.count(gap.0, gap.1)).sum(),
         flows,
         ranges,
     }))
@@ -313,31 +337,88 @@ fn counted<K: AsRef<[u8]>>(
     basis: Basis,
     keys: &mut dyn Iterator<Item = K>,
 ) -> Result<Diff, Error> {
-    let members = Union::new(old.nodes(), new.nodes())?;
-    let (mut total, mut flows, mut owned) = (0, Flows::default(), false);
+    let mut counter = DiffCounter::new(old, new)?;
     for key in keys {
         let key = key.as_ref();
-        let pair = members.pair([old.owner(key), new.owner(key)]);
-        total += 1;
-        owned |= pair != [None, None];
-        if pair[0] != pair[1] {
-            flows.add(pair, 1);
+        counter.add([old.owner(key), new.owner(key)]);
+    }
+    let diff = counter.finish()?;
+    Ok(Diff { basis, ..diff })
+}
+
+/// Counts keys one by one, for keys that do not fit into memory: [`diff_keys`] in parts.
+///
+/// ```
+/// use hashroute::{DiffCounter, Node, Rendezvous, RouterExt, diff_keys};
+///
+/// let (old, new) = (Rendezvous::new(["a", "b"].map(Node::new))?, Rendezvous::new([Node::new("a")])?);
+/// let mut counter = DiffCounter::new(&old, &new)?;
+/// let keys = ["user:1", "user:2", "user:3"];
+/// for key in keys.map(str::as_bytes) {
+///     counter.add([old.owner(key), new.owner(key)]);
+/// }
+/// assert_eq!(counter.finish()?.moved(), diff_keys(&old, &new, keys)?.moved());
+/// # Ok::<(), hashroute::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DiffCounter {
+    members: Union,
+    flows: Flows<u128>,
+    total: u128,
+    unowned: u128,
+    /// Whether a router has nodes with weight, so that some key should have an owner.
+    weighted: bool,
+}
+
+impl DiffCounter {
+    /// Starts to count.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] if both routers together have more than 2^32 - 1 nodes.
+    pub fn new(old: &dyn Router, new: &dyn Router) -> Result<Self, Error> {
+        let weighted = |router: &dyn Router| router.nodes().weighted() > 0;
+        Ok(Self {
+            members: Union::new(old.nodes(), new.nodes())?,
+            flows: Flows::default(),
+            total: 0,
+            unowned: 0,
+            weighted: weighted(old) || weighted(new),
+        })
+    }
+
+    /// Counts a key with its owner in the old and in the new router. Returns the names of the two
+    /// nodes if the key moves.
+    pub fn add(&mut self, owners: [Option<NodeId>; 2]) -> Option<[Option<&str>; 2]> {
+        let pair = self.members.pair(owners);
+        self.total += 1;
+        self.unowned += u128::from(pair == [None, None]);
+        if pair[0] == pair[1] {
+            return None;
         }
+        self.flows.add(pair, 1);
+        Some(self.members.names(pair))
     }
-    let weighted = |router: &dyn Router| router.nodes().weighted() > 0;
-    if total > 0 && !owned && (weighted(old) || weighted(new)) {
-        return Err(NOT_ROUTED);
+
+    /// Returns the result.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if there are nodes but no key has an owner in either router.
+    pub fn finish(self) -> Result<Diff, Error> {
+        if self.total > 0 && self.unowned == self.total && self.weighted {
+            return Err(NOT_ROUTED);
+        }
+        let flows = self.flows.largest_first(|count| *count);
+        Ok(Diff {
+            members: self.members,
+            basis: Basis::Keys,
+            space: HashSpace::CIRCLE,
+            total: self.total,
+            moved: flows.iter().map(|(_, count)| count).sum(),
+            unowned: self.unowned,
+            flows,
+            ranges: Vec::new(),
+        })
     }
-    let flows = flows.largest_first(|count| *count);
-    Ok(Diff {
-        members,
-        basis,
-        space: HashSpace::CIRCLE,
-        total,
-        moved: flows.iter().map(|(_, count)| count).sum(),
-        flows,
-        ranges: Vec::new(),
-    })
 }
 
 const NOT_ROUTED: Error = Error::Unsupported {

@@ -7,7 +7,7 @@ pub mod plan;
 mod ramp;
 mod union;
 
-pub use diff::{Basis, Diff, Flow, MovedRange, diff, diff_keys};
+pub use diff::{Basis, Diff, DiffCounter, Flow, MovedRange, diff, diff_keys};
 pub use flows::Flows;
 pub use ramp::Ramp;
 pub(crate) use union::Union;

@@ -70,7 +70,8 @@ fn whole(diff: &Diff) {
     assert!(moved <= diff.total());
     assert_eq!(diff.share(moved).to_bits(), diff.moved().to_bits());
     let shares: f64 = diff.flows().map(|flow| diff.share(flow.count)).sum();
-    assert!((shares + diff.kept() - 1.0).abs() < 1e-9);
+    let unowned = diff.share(diff.unowned_count());
+    assert!((shares + unowned + diff.kept() - 1.0).abs() < 1e-9);
     assert!(
         diff.flows()
             .all(|flow| flow.from != flow.to && flow.count > 0)
@@ -228,7 +229,10 @@ fn a_diff_tells_keys_with_owner_from_keys_without() -> Result<(), Error> {
         Rendezvous::new([] as [Node; 0])?,
         Rendezvous::new([Node::new("a")])?,
     );
-    assert_eq!(diff(&none, &none)?.kept().to_bits(), 1.0_f64.to_bits());
+    // Keys that nobody has neither move nor stay.
+    let nobody = diff(&none, &none)?;
+    assert_eq!(nobody.unowned_count(), nobody.total());
+    assert_eq!((nobody.moved(), nobody.kept()), (0.0, 0.0));
     let flow = |old: &Rendezvous, new: &Rendezvous| {
         let diff = diff(old, new)?;
         let flow = diff

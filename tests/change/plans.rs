@@ -165,6 +165,12 @@ fn check_key(change: &Transition, key: &[u8], [before, after]: &[Vec<String>; 2]
         sources.len(),
         if phase == Phase::Copying { gained } else { 0 }
     );
+    // A key that moves has a step and its copies, whatever the phase is.
+    let step = change.step_of(key);
+    assert_eq!(change.copies(key).len(), gained);
+    assert!(gained == 0 || step.is_some());
+    let copying = step.map(|step| 2 * step + 1) == Some(change.phase());
+    assert_eq!(phase == Phase::Copying, copying);
     for &[from, to] in &sources {
         assert!(lists.now.contains(&from) && lists.other.contains(&to));
     }

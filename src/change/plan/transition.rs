@@ -242,6 +242,39 @@ impl Transition {
         self.phase_at(self.cut.position(self.space, &*self.routers[0], key))
     }
 
+    /// Returns the number of the step, from 0, whose ranges have a key; `None` if no step has it. In
+    /// a plan that is not [exact](Plan::is_exact) some keys of a step stay where they are.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Transition}};
+    /// let [a, b] = [Arc::new(Ring::new([Node::new("a")])?), Arc::new(Ring::new([Node::new("b")])?)];
+    /// let plan = Plan::new(&*a, &*b, Replicas::default(), Budget::default().with_step(0.5))?;
+    /// let change = Transition::new(a, b, &plan)?;
+    /// assert!(change.step_of(b"user:42") < Some(2));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn step_of(&self, key: &[u8]) -> Option<u32> {
+        self.step_at(self.cut.position(self.space, &*self.routers[0], key)?)
+    }
+
+    /// Returns the copies of a key in its step, whatever the phase is: a pair for each node that
+    /// gets the key, from the nearest old replica.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hashroute::{Node, Ring, plan::{Budget, Plan, Replicas, Transition}};
+    /// let [a, b] = [Arc::new(Ring::new([Node::new("a")])?), Arc::new(Ring::new([Node::new("b")])?)];
+    /// let plan = Plan::new(&*a, &*b, Replicas::default(), Budget::default())?;
+    /// let change = Transition::new(a, b, &plan)?;
+    /// let [a, b] = ["a", "b"].map(|name| change.nodes().id(name).expect("a member"));
+    /// assert_eq!(change.copies(b"user:42")[..], [[a, b]]);
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    pub fn copies(&self, key: &[u8]) -> Sources {
+        Sources(transfers(&self.members, &self.both(key)).collect())
+    }
+
     /// Returns the owner of a key now and, while both epochs count, its owner in the other epoch.
     /// Never allocates.
     ///
@@ -396,12 +429,16 @@ impl Transition {
         lists(&self.members, [&**old, &**new], key, self.replicas)
     }
 
+    fn step_at(&self, position: u64) -> Option<u32> {
+        let after = self
+            .ranges
+            .partition_point(|(first, _, _)| *first <= position);
+        let (_, last, step) = self.ranges.get(after.checked_sub(1)?)?;
+        (position <= *last).then_some(*step)
+    }
+
     fn phase_at(&self, position: Option<u64>) -> Phase {
-        let step = position.and_then(|at| {
-            let after = self.ranges.partition_point(|(first, _, _)| *first <= at);
-            let (_, last, step) = self.ranges.get(after.checked_sub(1)?)?;
-            (at <= *last).then_some(*step)
-        });
+        let step = position.and_then(|at| self.step_at(at));
         // In no range: the key does not move, so both routers agree on it.
         let Some(step) = step else {
             return Phase::Done;
