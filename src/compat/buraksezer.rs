@@ -65,7 +65,8 @@ const FORMAT: Param = Param::new(
     "format",
     "v1.0.0",
     "v0.10.0 or v1.0.0, which share no routes",
-);
+)
+.with_values(&["v0.10.0", "v1.0.0"]);
 const HASH: Param = Param::new(
     "hash",
     "xxh64",

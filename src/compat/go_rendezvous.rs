@@ -17,6 +17,7 @@ use super::parts::servers::{unweighted, up};
 use super::{Layout, Pool, Server, System, boxed};
 use crate::registry::{Origin, Params, Scheme};
 use crate::{Error, HashFunction, NodeId};
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 pub(super) const DIALECT: Scheme = Scheme::dialect(
@@ -25,7 +26,23 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
     Origin::recorded("9f7001d (2020-08-22)"),
     |servers, params| boxed(pool(servers, params)),
 )
-.with_params(&[HASH]);
+.with_params(&[HASH])
+.with_free_order(no_tie);
+
+/// Returns whether no two servers have the same seed. The score is a bijection of the key's hash and
+/// the seed, so two scores are equal only if the seeds are, and only then the first server wins.
+fn no_tie(servers: &[Server], params: &Params) -> bool {
+    let Ok(hash) = params.choice(HASH.name, GoRendezvous::default().hash) else {
+        return false;
+    };
+    let seeds = servers.iter().map(|server| seed(hash, server));
+    let seeds: BTreeSet<_> = seeds.collect();
+    seeds.len() == servers.len()
+}
+
+fn seed(hash: HashFunction, server: &Server) -> u64 {
+    hash.value([0; 2], server.label().as_bytes())
+}
 
 /// Builds a pool of these servers, with options as text.
 ///
@@ -77,8 +94,7 @@ impl System for GoRendezvous {
     fn layout(&self, servers: &[(NodeId, Server)]) -> Result<Layout, Error> {
         unweighted(servers)?;
         check_capacity(servers.len() as u64)?;
-        let seed = |server: &Server| self.hash.value([0; 2], server.label().as_bytes());
-        let seeds = up(servers).map(|(id, server)| (seed(server), id));
+        let seeds = up(servers).map(|(id, server)| (seed(self.hash, server), id));
         Ok(Layout::scores(seeds.collect(), score))
     }
 

@@ -59,7 +59,8 @@ const ORDER: Param = Param::new(
     "order",
     "given",
     "the order in which servers take points: given (core, Java) or sorted (Go)",
-);
+)
+.with_values(&["given", "sorted"]);
 
 /// The options of the policy.
 ///

@@ -53,7 +53,8 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     Pool::new(system, servers)
 }
 
-const VERSION: Param = Param::new("version", "v1", "the version of the table: v1 or v2");
+const VERSION: Param =
+    Param::new("version", "v1", "the version of the table: v1 or v2").with_values(&["v1", "v2"]);
 
 const RING_SIZE: Param = Param::new("ring-size", "65537", "cells of the table, a prime");
 

@@ -58,7 +58,8 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     Pool::new(hashring, servers)
 }
 
-const ALGORITHM: Param = Param::new("algorithm", "md5", "md5 or sha1");
+const ALGORITHM: Param =
+    Param::new("algorithm", "md5", "md5 or sha1").with_values(&["md5", "sha1"]);
 
 const VNODE_COUNT: Param = Param::new("vnode_count", "40", "digests of a server, `vnode count`");
 

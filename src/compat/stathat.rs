@@ -40,8 +40,9 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     Pool::new(stathat, servers)
 }
 
-const HASH: Param =
-    Param::new("hash", "crc32", "crc32, or fnv1a-32 for UseFnv").with_hashes(&["md5"]);
+const HASH: Param = Param::new("hash", "crc32", "crc32, or fnv1a-32 for UseFnv")
+    .with_hashes(&["md5"])
+    .with_values(&["crc32", "fnv1a-32"]);
 const REPLICAS: Param = Param::new("replicas", "20", "NumberOfReplicas: points of a node");
 
 /// The ring of stathat/consistent.

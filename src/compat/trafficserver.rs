@@ -57,7 +57,8 @@ const QUERY: Param = Param::new(
     "qstring",
     "consider",
     "whether the query is hashed: consider or ignore",
-);
+)
+.with_values(&["consider", "ignore"]);
 
 /// The number of points of a parent with weight 1.0.
 const POINTS: f32 = 1024.0;

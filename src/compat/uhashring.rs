@@ -53,7 +53,8 @@ const RING: Param = Param::new(
     "ring",
     "default",
     "default, or ketama for hash_fn=\"ketama\"",
-);
+)
+.with_values(&["default", "ketama"]);
 
 const VNODES: Param = Param::new(
     "vnodes",

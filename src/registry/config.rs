@@ -127,3 +127,6 @@ impl Config {
 
 /// Reads the configuration of a row's system from the row itself and the text.
 pub type ConfigReader = fn(&'static Scheme, &str) -> Result<Vec<Config>, Error>;
+
+/// Writes a setup as the configuration of its system, with the name of the pool.
+pub type ConfigWriter = fn(&Setup, &str) -> Result<alloc::string::String, Error>;

@@ -25,11 +25,11 @@ mod scheme;
 mod setup;
 
 pub use caps::{Agree, Caps, Excess, Leave, Weights};
-pub use config::{Config, ConfigReader, Unknown};
+pub use config::{Config, ConfigReader, ConfigWriter, Unknown};
 pub use params::{Param, Params};
 pub use scheme::{
-    Build, BuildOfNodes, BuildOfServers, KeyForm, Kind, Origin, Proof, Restore, Save, Scheme,
-    TableForm,
+    Build, BuildOfNodes, BuildOfServers, FreeOrder, KeyForm, Kind, Origin, Proof, Restore, Save,
+    Scheme, TableForm,
 };
 pub use setup::Setup;
 

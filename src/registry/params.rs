@@ -28,6 +28,9 @@ pub struct Param {
     pub finer: &'static [&'static str],
     /// Values that select a hash function which spreads keys better. A diagnosis tries them.
     pub hashes: &'static [&'static str],
+    /// All values, if these are a few words that change routes; otherwise empty. A search for the
+    /// settings that keep most keys tries them.
+    pub values: &'static [&'static str],
 }
 
 impl Param {
@@ -45,6 +48,7 @@ impl Param {
             about,
             finer: &[],
             hashes: &[],
+            values: &[],
         }
     }
 
@@ -55,6 +59,18 @@ impl Param {
             finer: values,
             ..self
         }
+    }
+
+    /// Sets all values, for a parameter that takes one of a few words.
+    ///
+    /// ```
+    /// use hashroute::registry::Param;
+    /// const MODE: Param = Param::new("mode", "ring", "ring or table").with_values(&["ring", "table"]);
+    /// assert!(MODE.values.contains(&MODE.default));
+    /// ```
+    #[must_use]
+    pub const fn with_values(self, values: &'static [&'static str]) -> Self {
+        Self { values, ..self }
     }
 
     /// Sets the values that select a better hash function.

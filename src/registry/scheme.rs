@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use super::params::complete;
-use super::{Agree, Caps, Config, ConfigReader, Param, Params};
+use super::{Agree, Caps, Config, ConfigReader, ConfigWriter, Param, Params, Setup};
 use crate::{Error, Node, NodeId, Refusal, Router, Server};
 
 /// A row of the registry: a strategy of this crate, or the dialect of a real system.
@@ -35,6 +35,8 @@ pub struct Scheme {
     pub table: Option<TableForm>,
     build: Build,
     reader: Option<ConfigReader>,
+    writer: Option<ConfigWriter>,
+    free: FreeOrder,
 }
 
 /// The kind of a row.
@@ -106,6 +108,9 @@ pub enum Build {
     /// Builds from servers in the order of the system's configuration: a dialect.
     Servers(BuildOfServers),
 }
+
+/// Returns whether no other order of these servers changes a route, by a rule of the system.
+pub type FreeOrder = fn(&[Server], &Params) -> bool;
 
 /// The keys that a row routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,6 +199,8 @@ impl Scheme {
             table: None,
             build: Build::Nodes(build),
             reader: None,
+            writer: None,
+            free: |_, _| false,
         }
     }
 
@@ -213,6 +220,8 @@ impl Scheme {
             table: None,
             build: Build::Servers(build),
             reader: None,
+            writer: None,
+            free: |_, _| false,
         }
     }
 
@@ -241,6 +250,19 @@ impl Scheme {
     #[must_use]
     pub const fn with_reader(self, reader: Option<ConfigReader>) -> Self {
         Self { reader, ..self }
+    }
+
+    /// Sets the writer of the system's own configuration.
+    #[must_use]
+    pub const fn with_writer(self, writer: Option<ConfigWriter>) -> Self {
+        Self { writer, ..self }
+    }
+
+    /// Sets the rule by which the order of the servers decides nothing. It is needed only where the
+    /// table of the pool does not show it: if the hash has no identity, or there are no ranges.
+    #[must_use]
+    pub const fn with_free_order(self, free: FreeOrder) -> Self {
+        Self { free, ..self }
     }
 
     /// Returns the capabilities of a strategy; `None` for a dialect.
@@ -339,6 +361,72 @@ impl Scheme {
     pub fn values(&self, params: &Params) -> Result<BTreeMap<&'static str, String>, Error> {
         self.check(params)?;
         complete(self.params, params)
+    }
+
+    /// Returns whether no other order of these servers changes a route, by a rule of the system:
+    /// twemproxy sorts its servers. `false` promises nothing: two orders may still have the same
+    /// table.
+    ///
+    /// ```
+    /// # #[cfg(feature = "compat")]
+    /// # fn main() -> Result<(), hashroute::Error> {
+    /// use hashroute::{Server, compat, registry::Params};
+    /// let servers = ["b:1", "a:1"].map(Server::new);
+    /// assert!(compat::find("twemproxy")?.has_free_order(&servers, &Params::default()));
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "compat"))]
+    /// # fn main() {}
+    /// ```
+    pub fn has_free_order(&self, servers: &[Server], params: &Params) -> bool {
+        !self.minds_order() || (self.free)(servers, params)
+    }
+
+    /// Returns whether the row can write the system's own configuration.
+    pub const fn writes_config(&self) -> bool {
+        self.writer.is_some()
+    }
+
+    /// Writes a setup of this row as the system's own configuration, with this name for the pool.
+    /// The text is read back: it has the same servers and the same routes.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a row without a writer; [`Error::Parameter`] for a name, label or
+    /// option that the configuration cannot state; those of [`read`](Self::read).
+    ///
+    /// ```
+    /// # #[cfg(feature = "config")]
+    /// # fn main() -> Result<(), hashroute::Error> {
+    /// use hashroute::registry::{Params, Setup};
+    /// use hashroute::compat;
+    ///
+    /// let nginx = compat::find("nginx")?;
+    /// let setup = Setup::new(nginx, ["10.0.0.1:80", "10.0.0.2:80"], Params::default());
+    /// let text = nginx.write(&setup, "cache")?;
+    /// assert_eq!(nginx.read(&text)?[0].servers(), setup.servers());
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "config"))]
+    /// # fn main() {}
+    /// ```
+    pub fn write(&'static self, setup: &Setup, pool: &str) -> Result<String, Error> {
+        const NO_WRITER: Error = Error::Unsupported {
+            what: Refusal::Other("this dialect has no writer for a configuration"),
+            advice: "write its options and servers as the system asks for them",
+        };
+        const OTHER: Error = Error::Unsupported {
+            what: Refusal::Other("the configuration cannot state this set-up"),
+            advice: "change its names, labels or options",
+        };
+        let write = self.writer.ok_or(NO_WRITER)?;
+        let text = write(setup, pool)?;
+        // A text that means something else would send keys elsewhere without an error.
+        let config = self.read(&text)?.into_iter().next().ok_or(OTHER)?;
+        let read = config.setup()?;
+        let same = read.servers() == setup.servers()
+            && (self.values(read.params())? == self.values(setup.params())?
+                || read.is_alike(setup)?);
+        if same { Ok(text) } else { Err(OTHER) }
     }
 
     /// Returns whether the row can read the system's own configuration.

@@ -144,6 +144,23 @@ impl Setup {
         self.table.is_none() && !matches!(self.scheme.agree(), Agree::History)
     }
 
+    /// Returns whether both hash keys alike and have the same table, so that they send every key to
+    /// the same node. `false` proves nothing.
+    pub(super) fn is_alike(&self, other: &Self) -> Result<bool, Error> {
+        let (ours, theirs) = (self.build()?, other.build()?);
+        let names = |router: &dyn Router| -> Option<Vec<_>> {
+            let ranges = router.ranges()?;
+            let name = |id: NodeId| router.nodes().name(id).map(alloc::string::String::from);
+            let all = ranges.iter();
+            Some(
+                all.map(|range| (range.first, range.owner.and_then(name)))
+                    .collect(),
+            )
+        };
+        let table = names(&*ours);
+        Ok(ours.hash_id() == theirs.hash_id() && table.is_some() && table == names(&*theirs))
+    }
+
     /// Builds the router.
     ///
     /// # Errors

@@ -11,3 +11,5 @@ mod modulo_and_crc32;
 #[cfg(feature = "compat")]
 mod moves;
 mod strategies;
+#[cfg(feature = "config")]
+mod writers;

@@ -69,7 +69,8 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     Pool::new(cassandra, servers)
 }
 
-const PARTITIONER: Param = Param::new("partitioner", "murmur3", "murmur3 or random");
+const PARTITIONER: Param =
+    Param::new("partitioner", "murmur3", "murmur3 or random").with_values(&["murmur3", "random"]);
 const TOKENS: Param = Param::new(
     "tokens",
     "even",

@@ -33,6 +33,8 @@ use crate::{Error, NodeId, SystemHash};
 mod config;
 mod murmur;
 mod overflow;
+#[cfg(feature = "config")]
+mod write;
 
 pub(super) const DIALECT: Scheme = Scheme::dialect(
     "envoy",
@@ -48,7 +50,8 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
     TABLE_SIZE,
     BALANCE_FACTOR,
 ])
-.with_reader(reader!(config::read));
+.with_reader(reader!(config::read))
+.with_writer(reader!(write::write));
 
 /// Builds a pool of these servers, with options as text.
 ///
@@ -67,13 +70,15 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     Pool::new(system, servers)
 }
 
-const POLICY: Param = Param::new("policy", "RING_HASH", "lb_policy: RING_HASH or MAGLEV");
+const POLICY: Param = Param::new("policy", "RING_HASH", "lb_policy: RING_HASH or MAGLEV")
+    .with_values(&["RING_HASH", "MAGLEV"]);
 
 const HASH_FUNCTION: Param = Param::new(
     "hash-function",
     "XX_HASH",
     "the hash of RING_HASH's points: XX_HASH or MURMUR_HASH_2",
-);
+)
+.with_values(&["XX_HASH", "MURMUR_HASH_2"]);
 
 const MIN_RING_SIZE: Param = Param::new(
     "min-ring-size",

@@ -31,6 +31,8 @@ use crate::{Error, KeyHash, Limit, NodeId, SystemHash};
 #[cfg(feature = "config")]
 mod config;
 mod hash;
+#[cfg(feature = "config")]
+mod write;
 
 pub use hash::ServerHash;
 use hash::full_hash;
@@ -42,7 +44,8 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
     |servers, params| boxed(pool(servers, params)),
 )
 .with_params(&[METHOD, FUNCTION, AVALANCHE, BALANCE_FACTOR])
-.with_reader(reader!(config::read));
+.with_reader(reader!(config::read))
+.with_writer(reader!(write::write));
 
 /// Builds a pool of these servers, with options as text.
 ///
@@ -63,19 +66,22 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
     Pool::new(system, servers)
 }
 
-const METHOD: Param = Param::new("method", "consistent", "hash-type: consistent or map-based");
+const METHOD: Param = Param::new("method", "consistent", "hash-type: consistent or map-based")
+    .with_values(&["consistent", "map-based"]);
 
 const FUNCTION: Param = Param::new(
     "function",
     "sdbm",
     "hash of the key: sdbm, djb2, wt6 or crc32",
-);
+)
+.with_values(&["sdbm", "djb2", "wt6", "crc32"]);
 
 const AVALANCHE: Param = Param::new(
     "avalanche",
     "on",
     "whether the key's hash is mixed once more: on or off",
-);
+)
+.with_values(&["on", "off"]);
 
 const BALANCE_FACTOR: Param = Param::new(
     "balance-factor",

@@ -27,6 +27,8 @@ use core::str::FromStr;
 
 #[cfg(feature = "config")]
 mod config;
+#[cfg(feature = "config")]
+mod write;
 
 use super::layout::check_capacity;
 use super::parts::hashkit::{CHAR, Char, Function};
@@ -50,7 +52,8 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
     NAMESPACE,
     CHAR,
 ])
-.with_reader(reader!(config::read));
+.with_reader(reader!(config::read))
+.with_writer(reader!(write::write));
 
 /// Builds a pool of these servers, with options as text.
 ///
@@ -65,7 +68,8 @@ const DISTRIBUTION: Param = Param::new(
     "MODULA",
     "MODULA, CONSISTENT or CONSISTENT_KETAMA_SPY",
 )
-.with_finer(&["ketama"]);
+.with_finer(&["ketama"])
+.with_values(&["MODULA", "CONSISTENT", "CONSISTENT_KETAMA_SPY"]);
 
 // No default text: without a hash the function depends on `weighted` (MD5 or one-at-a-time), and a
 // spec leaves out values that equal the default. With the default `DEFAULT`, two specs that route
@@ -75,7 +79,8 @@ const HASH: Param = Param::new(
     "",
     "the key's hash, by its name in libmemcached; by default MD5 with weighted=always, else DEFAULT",
 )
-.with_hashes(&["MURMUR", "MD5"]);
+.with_hashes(&["MURMUR", "MD5"])
+.with_values(&["", "MD5", "CRC", "FNV1_64", "FNV1A_64", "FNV1_32", "FNV1A_32", "MURMUR", "JENKINS"]);
 
 const POINT_HASH: Param = Param::new(
     "point_hash",
@@ -87,13 +92,15 @@ const WEIGHTED: Param = Param::new(
     "weighted",
     "if-any",
     "always (KETAMA_WEIGHTED), if-any (a weight is above 1) or never",
-);
+)
+.with_values(&["if-any", "always", "never"]);
 
 const SORT_HOSTS: Param = Param::new(
     "sort_hosts",
     "false",
     "true sorts the servers by host and port",
-);
+)
+.with_values(&["false", "true"]);
 
 const NAMESPACE: Param = Param::new(
     "namespace",

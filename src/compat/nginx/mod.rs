@@ -30,6 +30,8 @@ use crate::{Error, NodeId, SystemHash};
 
 #[cfg(feature = "config")]
 mod config;
+#[cfg(feature = "config")]
+mod write;
 
 pub(super) const DIALECT: Scheme = Scheme::dialect(
     "nginx",
@@ -38,7 +40,8 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
     |servers, params| boxed(pool(servers, params)),
 )
 .with_params(&[METHOD])
-.with_reader(reader!(config::read));
+.with_reader(reader!(config::read))
+.with_writer(reader!(write::write));
 
 /// Builds a pool of these servers, with options as text.
 ///
@@ -53,7 +56,8 @@ const METHOD: Param = Param::new(
     "method",
     "consistent",
     "consistent for `hash KEY consistent`, hash for `hash KEY`",
-);
+)
+.with_values(&["consistent", "hash"]);
 
 /// The `hash` directive of an `upstream` block.
 ///

@@ -7,4 +7,6 @@ pub(in crate::compat) mod permutation;
 pub(in crate::compat) mod ring_hash;
 pub(in crate::compat) mod servers;
 #[cfg(feature = "config")]
+pub(in crate::compat) mod writing;
+#[cfg(feature = "config")]
 pub(in crate::compat) mod yaml;

@@ -24,6 +24,8 @@ use core::str::FromStr;
 
 #[cfg(feature = "config")]
 mod config;
+#[cfg(feature = "config")]
+mod write;
 
 use super::layout::check_capacity;
 use super::parts::hashkit::{CHAR, Char, Function};
@@ -39,7 +41,9 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
     |servers, params| boxed(pool(servers, params)),
 )
 .with_params(&[HASH, DISTRIBUTION, HASH_TAG, CHAR])
-.with_reader(reader!(config::read));
+.with_reader(reader!(config::read))
+.with_writer(reader!(write::write))
+.with_free_order(|_, _| true);
 
 /// Builds a pool of these servers, with options as text.
 ///
@@ -61,10 +65,25 @@ const HASH: Param = Param::new(
     "fnv1a_64",
     "the key's hash, by its name in twemproxy",
 )
-.with_hashes(&["murmur", "md5"]);
+.with_hashes(&["murmur", "md5"])
+.with_values(&[
+    "one_at_a_time",
+    "md5",
+    "crc16",
+    "crc32",
+    "crc32a",
+    "fnv1_64",
+    "fnv1a_64",
+    "fnv1_32",
+    "fnv1a_32",
+    "hsieh",
+    "murmur",
+    "jenkins",
+]);
 
-const DISTRIBUTION: Param =
-    Param::new("distribution", "ketama", "ketama or modula").with_finer(&["ketama"]);
+const DISTRIBUTION: Param = Param::new("distribution", "ketama", "ketama or modula")
+    .with_finer(&["ketama"])
+    .with_values(&["ketama", "modula"]);
 
 const HASH_TAG: Param = Param::new(
     "hash_tag",
