@@ -14,6 +14,7 @@
 //! A point must be strictly after the probe. The user of the library chooses the function, the seeds
 //! and the number of probes. Here the hash of a key is its best probe, which depends on the nodes.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use siphasher::sip::SipHasher24;
 
@@ -28,7 +29,20 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
     Origin::recorded("7382f34 (2020-08-19)"),
     |servers, params| boxed(pool(servers, params)),
 )
-.with_params(&[PROBES, SEED_0, SEED_1]);
+.with_params(&[PROBES, SEED_0, SEED_1])
+.with_free_order(no_tie);
+
+/// Returns whether no two servers have the same point. Only then does the order count: the hash of
+/// a key looks at the points alone.
+fn no_tie(servers: &[Server], _: &Params) -> bool {
+    let points = servers.iter().map(|server| point(server.label()));
+    let points: BTreeSet<_> = points.collect();
+    points.len() == servers.len()
+}
+
+fn point(label: &str) -> u64 {
+    sip(0, label.as_bytes())
+}
 
 /// Builds a pool of these servers, with options as text.
 ///
@@ -94,7 +108,7 @@ impl System for GoMpchash {
             return Err(Error::parameter(PROBES.name, self.probes, "1 to 1000"));
         }
         unweighted(servers)?;
-        let points = points_backwards(servers, |_| 1, |name, _| [sip(0, name.as_bytes())]);
+        let points = points_backwards(servers, |_| 1, |label, _| [point(label)]);
         Layout::circle(64, Rule::After, points?)
     }
 

@@ -1,9 +1,10 @@
-//! The check that a router is the one that a spec builds.
+//! The checks that a router is the one that a spec builds, and that an order decides nothing.
 
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 
 use crate::change::diff::exact;
+use crate::registry::Setup;
 use crate::{KeyHash, NodeId, Router};
 
 /// The number of keys to compare if a router has no ranges.
@@ -29,6 +30,25 @@ pub(super) fn alike(ours: &dyn Router, theirs: &dyn Router) -> bool {
         let [our, their] = [ours, theirs].map(|router| name(router, router.route_hash(key)));
         our == their
     })
+}
+
+/// Returns whether the order of the servers decides no route: by a rule of the system, or because
+/// in order of name keys are hashed alike and the table is the same.
+pub(super) fn has_free_order(setup: &Setup) -> bool {
+    let servers = setup.servers();
+    if servers.is_sorted_by(|a, b| a.name() <= b.name()) {
+        return true;
+    }
+    if setup.scheme().has_free_order(servers, setup.params()) {
+        return true;
+    }
+    let mut sorted = servers.to_vec();
+    sorted.sort_by(|a, b| a.name().cmp(b.name()));
+    let (Ok(ours), Ok(theirs)) = (setup.build(), setup.with_members(sorted).build()) else {
+        return false;
+    };
+    let diff = exact(&*ours, &*theirs);
+    diff.is_ok_and(|diff| diff.is_some_and(|diff| diff.moved_count() == 0))
 }
 
 /// Compares the walks of two routers that bound loads. Such a walk offers the nodes with room, then

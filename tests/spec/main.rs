@@ -3,6 +3,7 @@
 mod fingerprints;
 mod golden;
 mod identity;
+mod order;
 mod refusals;
 
 use hashroute::Spec;
