@@ -23,6 +23,8 @@ pub(crate) enum Failure {
     Refused(Asked, Error),
     /// A check failed; the answer is already written.
     Check(String),
+    /// Two things that were compared differ: an answer, already written, and no error.
+    Differ(String),
     /// Standard output would not take more.
     Output(io::Error),
 }
@@ -131,9 +133,18 @@ impl Failure {
     /// Returns the exit code; scripts rely on it.
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Self::Check(_) => 1,
+            Self::Check(_) | Self::Differ(_) => 1,
             Self::Hinted { failure, .. } => failure.code(),
             Self::Input(_) | Self::Refused(..) | Self::Output(_) => 2,
+        }
+    }
+
+    /// Returns the word before the message.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Differ(_) => "note",
+            Self::Hinted { failure, .. } => failure.word(),
+            _ => "error",
         }
     }
 
@@ -147,7 +158,9 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Input(message) | Self::Check(message) => f.write_str(&printable(message)),
+            Self::Input(message) | Self::Check(message) | Self::Differ(message) => {
+                f.write_str(&printable(message))
+            }
             Self::Hinted { failure, .. } => failure.fmt(f),
             Self::Refused(asked, error) => {
                 let mut message = String::new();

@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            let _ = writeln!(io::stderr(), "error: {failure}");
+            let _ = writeln!(io::stderr(), "{}: {failure}", failure.word());
             if let Some(hint) = failure.hint() {
                 let _ = writeln!(io::stderr(), "hint: {hint}");
             }

@@ -285,6 +285,12 @@ impl KeyHasher {
         Self::made(self.function, self.secret, Some(tag))
     }
 
+    /// Hashes whole keys, whatever the tag was.
+    #[must_use]
+    pub const fn without_tag(self) -> Self {
+        Self::made(self.function, self.secret, None)
+    }
+
     /// Returns the hash function.
     pub const fn function(&self) -> HashFunction {
         self.function

@@ -78,7 +78,14 @@ impl Server {
 
     /// Applies a change to a list of servers, after a router has accepted it. A server that goes
     /// down keeps its weight in the configuration.
-    pub(crate) fn change(servers: &mut Vec<Self>, change: &Change) {
+    ///
+    /// ```
+    /// use hashroute::{Change, Server};
+    /// let mut servers = vec![Server::new("a").with_weight(3)];
+    /// Server::change(&mut servers, &Change::reweight("a", 0));
+    /// assert!(servers[0].is_down() && servers[0].weight() == 3);
+    /// ```
+    pub fn change(servers: &mut Vec<Self>, change: &Change) {
         match change {
             Change::Add(node) => servers.push(Self::from(node.clone())),
             Change::Remove(name) => servers.retain(|server| server.name() != &**name),

@@ -101,12 +101,12 @@ pub(crate) fn beside(
 }
 
 /// Notes on standard error what else differs in the second list and does not count.
-pub(crate) fn note_unseen(beside: &[String]) {
+pub(crate) fn note_unseen(option: &str, beside: &[String]) {
     const SHOWN: usize = 5;
     if beside.is_empty() {
         return;
     }
     let shown = beside[..beside.len().min(SHOWN)].join(", ");
     let more = if beside.len() > SHOWN { ", .." } else { "" };
-    eprintln!("note: --to-nodes-file: only names and weights count here; ignored: {shown}{more}");
+    eprintln!("note: {option}: only names and weights count here; ignored: {shown}{more}");
 }

@@ -10,20 +10,42 @@ use hashroute_harness::text::printable;
 use super::nearest;
 use crate::failure::Failure;
 
+/// The options that name a configuration and its pool, for errors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    config: &'static str,
+    pool: &'static str,
+}
+
+impl Options {
+    /// The options of the first or only set-up.
+    pub(crate) const FROM: Self = Self {
+        config: "--config",
+        pool: "--pool",
+    };
+    /// The options of the set-up after a change.
+    pub(crate) const TO: Self = Self {
+        config: "--to-config",
+        pool: "--to-pool",
+    };
+}
+
 /// Reads the pool of this name, or the only one. Notes lines that hashroute does not know.
 pub(crate) fn read(
     dialect: &'static Scheme,
     path: &Path,
     pool: Option<&str>,
+    options: Options,
 ) -> Result<Config, Failure> {
-    let wrong = |reason: String| Failure::file("--config", path, reason);
+    let wrong = |reason: String| Failure::file(options.config, path, reason);
     let bytes = fs::read(path).map_err(|error| wrong(error.to_string()))?;
     // Comments may be in any encoding; that is no reason to refuse the file.
     let text = String::from_utf8_lossy(&bytes);
     let pools = dialect
         .read(&text)
         .map_err(|error| wrong(error.to_string()))?;
-    let config = choose(pools, pool).map_err(|(reason, hint)| wrong(reason).with_hint(hint))?;
+    let config = choose(pools, pool, options.pool)
+        .map_err(|(reason, hint)| wrong(reason).with_hint(hint))?;
     if let Some(error) = config.error() {
         return Err(wrong(error.to_string()));
     }
@@ -55,7 +77,11 @@ fn replaced(config: &Config) -> Option<&str> {
 }
 
 /// Returns the pool of this name, or the only one. An error has a reason and, if possible, a hint.
-fn choose(pools: Vec<Config>, pool: Option<&str>) -> Result<Config, (String, Option<String>)> {
+fn choose(
+    pools: Vec<Config>,
+    pool: Option<&str>,
+    option: &str,
+) -> Result<Config, (String, Option<String>)> {
     let names: Vec<_> = pools
         .iter()
         .map(|config| config.name().to_owned())
@@ -71,7 +97,9 @@ fn choose(pools: Vec<Config>, pool: Option<&str>) -> Result<Config, (String, Opt
         (None, _, Some(name)) => {
             return Err((format!("no pool {name:?}: expected one of: {names}"), hint));
         }
-        (Some(_), Some(_), None) => format!("several pools: expected --pool with one of: {names}"),
+        (Some(_), Some(_), None) => {
+            format!("several pools: expected {option} with one of: {names}")
+        }
         (Some(_), Some(_), Some(name)) => format!("several pools are called {name:?}"),
     };
     Err((wrong, None))

@@ -22,7 +22,7 @@ const COLUMNS: [&str; 4] = ["name", "weight", "zone", "rack"];
 /// Returns the nodes that the options ask for, in order; ten nodes by default.
 pub(crate) fn read(args: &NodeArgs) -> Result<Vec<Node>, Failure> {
     if let Some(list) = &args.nodes {
-        from_list(list)
+        from_list(list, "--nodes")
     } else if let Some(path) = &args.nodes_file {
         from_file(path, "--nodes-file")
     } else {
@@ -35,14 +35,15 @@ pub(crate) fn counted(count: usize) -> Vec<Node> {
     (0..count).map(|i| Node::new(format!("node-{i}"))).collect()
 }
 
-fn from_list(list: &str) -> Result<Vec<Node>, Failure> {
+/// Reads the nodes of a list. Errors name `option`.
+pub(crate) fn from_list(list: &str, option: &str) -> Result<Vec<Node>, Failure> {
     if list.is_empty() {
-        return Err(Failure::input(
-            "--nodes '': no nodes: expected names, such as a,b=2,c",
-        ));
+        return Err(Failure::Input(format!(
+            "{option} '': no nodes: expected names, such as a,b=2,c"
+        )));
     }
     let node = |(index, text)| {
-        parse_node(text).map_err(|reason| format!("--nodes, entry {}: {reason}", index + 1))
+        parse_node(text).map_err(|reason| format!("{option}, entry {}: {reason}", index + 1))
     };
     let nodes: Vec<_> = list
         .split(',')
@@ -50,7 +51,7 @@ fn from_list(list: &str) -> Result<Vec<Node>, Failure> {
         .map(node)
         .collect::<Result<_, _>>()
         .map_err(Failure::Input)?;
-    distinct(&nodes).map_err(|reason| Failure::Input(format!("--nodes: {reason}")))?;
+    distinct(&nodes).map_err(|reason| Failure::Input(format!("{option}: {reason}")))?;
     Ok(nodes)
 }
 

@@ -1,38 +1,60 @@
-//! Set-ups before and after a change, for `diff` and `plan`.
+//! Set-ups before and after a change, for `diff`, `remap`, `plan` and `draw remap`.
+
+use std::path::{Path, PathBuf};
 
 use hashroute::hash::Secret;
+use hashroute::registry::Setup;
 use hashroute::strategy::Params;
-use hashroute::{Change, Error, HashFunction, KeyHasher, Node, Router, compat, strategy};
+use hashroute::{
+    Change, Error, HashFunction, HashTag, KeyHasher, Node, Router, Server, compat, strategy,
+};
 
-use super::changes;
-use super::nodes;
-use super::strategy::{Choice, key_bytes, settings};
+use super::config::Options;
+use super::strategy::{Choice, key_bytes, seed, settings};
+use super::{changes, files, nodes};
 use crate::args::{NodeArgs, StrategyArgs, TargetArgs};
 use crate::failure::Failure;
 
 /// A strategy or dialect with its nodes, and its router.
 #[derive(Debug)]
 pub(crate) struct SetUp {
-    choice: Choice,
-    nodes: Vec<Node>,
+    pub(crate) choice: Choice,
+    pub(crate) nodes: Vec<Node>,
     pub(crate) router: Box<dyn Router>,
+    /// The configuration that it comes from.
+    config: Option<PathBuf>,
+    /// The changes that its router has taken since it was built.
+    changes: Vec<Change>,
 }
 
 impl SetUp {
     /// Reads the set-up that the options describe.
     pub(crate) fn read(strategy: &StrategyArgs, nodes: &NodeArgs) -> Result<Self, Failure> {
-        let (choice, nodes) = Choice::read(strategy, nodes)?;
+        let setup = Self::build(Choice::read(strategy, nodes)?)?;
+        Ok(Self {
+            config: nodes.config.clone(),
+            ..setup
+        })
+    }
+
+    /// Builds the router of a choice with these nodes.
+    pub(crate) fn build((choice, nodes): (Choice, Vec<Node>)) -> Result<Self, Failure> {
         let router = choice.build(&nodes)?;
         Ok(Self {
             choice,
             nodes,
             router,
+            config: None,
+            changes: Vec::new(),
         })
     }
 
     /// Builds the set-up after the change, and describes the difference in words. What `target`
-    /// does not mention stays as it is.
+    /// does not mention stays as it is, unless a configuration or a spec states all.
     pub(crate) fn with(&self, target: &TargetArgs) -> Result<(Self, String), Failure> {
+        if let Some((after, words)) = self.whole(target)? {
+            return Ok((after, words));
+        }
         let members = Members::read(self, target)?;
         let other = self.other(target)?;
         let mut words: Vec<_> = members.changes.iter().map(ToString::to_string).collect();
@@ -43,13 +65,14 @@ impl SetUp {
         let choice = other.as_ref().unwrap_or(&self.choice);
         let beside = members.beside(self, choice);
         let nodes = members.nodes(self);
-        let router = if other.as_ref().is_some_and(|other| !other.has_nodes()) {
+        let (router, changes) = if other.as_ref().is_some_and(|other| !other.has_nodes()) {
             words.extend(beside);
-            choice.build(&nodes)?
+            (choice.build(&nodes)?, Vec::new())
         } else {
             // A choice with nodes of its own takes the changes, and ignores what else a list says.
-            changes::note_unseen(&beside);
-            choice.after(&self.nodes, &members.changes)?
+            changes::note_unseen(members.option, &beside);
+            let router = choice.after(&self.nodes, &members.changes)?;
+            (router, members.changes)
         };
         if words.is_empty() {
             words.push("no change".into());
@@ -58,8 +81,62 @@ impl SetUp {
             choice: choice.clone(),
             nodes,
             router,
+            config: None,
+            changes,
         };
         Ok((after, words.join(", ")))
+    }
+
+    /// Reads the set-up that a configuration or a spec states as a whole, and its name in words.
+    fn whole(&self, target: &TargetArgs) -> Result<Option<(Self, String)>, Failure> {
+        if let Some(path) = &target.to_spec {
+            let after = Self::build(Choice::of_spec(files::read_spec(path, "--to-spec")?))?;
+            return Ok(Some((after, format!("to {}", path.display()))));
+        }
+        let pool = target.to_pool.as_deref();
+        let path = match (&target.to_config, pool) {
+            (None, None) => return Ok(None),
+            (Some(path), _) => path,
+            (None, Some(_)) => self.config.as_ref().ok_or_else(|| {
+                Failure::input("--to-pool: no configuration: expected --to-config, or --config")
+            })?,
+        };
+        let dialect = match &target.to_dialect {
+            Some(name) => compat::find(name)?,
+            None if self.choice.scheme.is_dialect() => self.choice.scheme,
+            None => {
+                return Err(Failure::input(
+                    "--to-config: no dialect: expected --to-dialect, which names the system",
+                ));
+            }
+        };
+        let read = Choice::of_config(dialect, path, pool, Options::TO)?;
+        let pool = pool.map_or_else(String::new, |pool| format!(", pool {pool}"));
+        let words = format!("to {} of {}{pool}", dialect.title(), shown(path));
+        Ok(Some((Self::build(read)?, words)))
+    }
+
+    /// Returns the changes that its router has taken since it was built.
+    pub(crate) fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Returns everything that decides routes now; `None` if the strategy depends on the history of
+    /// changes.
+    pub(crate) fn setup(&self) -> Option<Setup> {
+        let setup = self.choice.setup(&self.nodes);
+        if !self.choice.scheme.is_dialect() {
+            let params = setup.params().clone();
+            return Setup::of_router(self.choice.scheme, &*self.router, params).ok();
+        }
+        if !self.choice.has_nodes() {
+            return Some(setup);
+        }
+        let mut servers = setup.servers().to_vec();
+        for change in &self.changes {
+            Server::change(&mut servers, change);
+        }
+        Some(setup.with_members(servers))
     }
 
     /// Returns the choice for a router that is built anew; `None` if the old router takes the
@@ -68,7 +145,7 @@ impl SetUp {
         if target.is_other_setup() {
             return self.retuned(target).map(Some);
         }
-        let list = target.to_nodes_file.as_ref();
+        let list = Members::option(target);
         Ok(list.and_then(|_| self.choice.for_any_nodes()))
     }
 
@@ -81,9 +158,9 @@ impl SetUp {
             (_, Some(name)) => compat::find(name)?,
             _ => before.scheme,
         };
-        if let (true, Some(name)) = (scheme.is_dialect(), &target.to_hash) {
+        if let (true, Some((option, value))) = (scheme.is_dialect(), target.hash_option()) {
             return Err(Failure::Input(format!(
-                "--to-hash {name}: a dialect hashes as its system does: expected --to-strategy, too"
+                "{option} {value}: a dialect hashes as its system does: expected --to-strategy, too"
             )));
         }
         let same = scheme.title() == before.scheme.title();
@@ -95,11 +172,9 @@ impl SetUp {
         for (name, value) in settings(&[scheme], "--to-set", &target.to_set)? {
             params = params.with(name, value);
         }
-        let hasher = match (self.router.hash_id().hasher(), &target.to_hash) {
-            (hasher, Some(name)) => {
-                Some(hasher_after(hasher, name, target.to_hash_key.as_deref())?)
-            }
-            (hasher, None) => hasher.filter(|_| !scheme.is_dialect()).cloned(),
+        let hasher = match self.router.hash_id().hasher() {
+            hasher if target.is_other_hash() => Some(hasher_after(hasher, target)?),
+            hasher => hasher.filter(|_| !scheme.is_dialect()).cloned(),
         };
         if let Some(hasher) = hasher {
             params = params.with_hasher(hasher);
@@ -115,27 +190,60 @@ impl SetUp {
 #[derive(Debug)]
 struct Members {
     changes: Vec<Change>,
-    /// The nodes after the change, if a file lists them.
+    /// The nodes after the change, if an option lists them.
     list: Option<Vec<Node>>,
+    /// The option that lists them.
+    option: &'static str,
 }
 
 impl Members {
+    /// Returns the option that lists the nodes after the change.
+    fn option(target: &TargetArgs) -> Option<&'static str> {
+        match target {
+            TargetArgs {
+                to_nodes: Some(_), ..
+            } => Some("--to-nodes"),
+            TargetArgs {
+                to_count: Some(_), ..
+            } => Some("--to-count"),
+            TargetArgs {
+                to_nodes_file: Some(_),
+                ..
+            } => Some("--to-nodes-file"),
+            _ => None,
+        }
+    }
+
+    fn list(target: &TargetArgs) -> Result<Option<Vec<Node>>, Failure> {
+        Ok(Some(if let Some(list) = &target.to_nodes {
+            nodes::from_list(list, "--to-nodes")?
+        } else if let Some(count) = target.to_count {
+            nodes::counted(count as usize)
+        } else if let Some(path) = &target.to_nodes_file {
+            nodes::from_file(path, "--to-nodes-file")?
+        } else {
+            return Ok(None);
+        }))
+    }
+
     /// Reads the changes of the nodes. A target that changes nothing is an error.
     fn read(before: &SetUp, target: &TargetArgs) -> Result<Self, Failure> {
-        let list = target.to_nodes_file.as_ref();
-        let list = list.map(|path| nodes::from_file(path, "--to-nodes-file"));
-        let list = list.transpose()?;
+        let list = Self::list(target)?;
         let changes = match &list {
             Some(list) => changes::between(&before.nodes, list),
             None => before.choice.resolve(&target.changes.0),
         };
         if changes.is_empty() && list.is_none() && !target.is_other_setup() {
             return Err(Failure::input(
-                "nothing changes: expected --add, --remove, --reweight, --to-nodes-file, --to-strategy, --to-dialect, --to-set or --to-hash",
+                "nothing changes: expected --add, --remove, --reweight, --to-nodes, --to-count, --to-nodes-file, --to-config, --to-pool, --to-spec, --to-strategy, --to-dialect, --to-set or --to-hash",
             ));
         }
         changes::check(&before.nodes, &changes)?;
-        Ok(Self { changes, list })
+        Ok(Self {
+            changes,
+            list,
+            option: Self::option(target).unwrap_or_default(),
+        })
     }
 
     /// Says in words what the list changes besides members and weights.
@@ -151,17 +259,43 @@ impl Members {
     }
 }
 
-/// Returns the hash of this name, with `key` if it is given. Otherwise the seed, key and tag from
-/// before stay, as far as the new hash takes them.
-fn hasher_after(
-    before: Option<&KeyHasher>,
-    name: &str,
-    key: Option<&str>,
-) -> Result<KeyHasher, Failure> {
+/// Returns the hash after the change. The seed, key and tag from before stay, as far as the new
+/// hash takes them and no option replaces them.
+fn hasher_after(before: Option<&KeyHasher>, target: &TargetArgs) -> Result<KeyHasher, Failure> {
     let before = before.cloned().unwrap_or_default();
+    let mut hasher = function_after(&before, target)?;
+    if let Some(text) = &target.to_hash_seed {
+        let function = hasher.function();
+        let seeded = hasher.with_seed(seed("--to-hash-seed", text)?);
+        hasher = seeded.map_err(|_| {
+            let takes = function.secret();
+            let name = function.name();
+            Failure::Input(format!(
+                "--to-hash-seed {text}: {name} takes {takes}: expected another --to-hash, or such a seed"
+            ))
+        })?;
+    }
+    match target.to_hash_tag.as_deref() {
+        None => Ok(hasher),
+        Some("none") => Ok(hasher.without_tag()),
+        Some(text) => match text.parse::<HashTag>() {
+            Ok(tag) => Ok(hasher.with_tag(tag)),
+            Err(Error::Parameter { expected, .. }) => Err(Failure::Input(format!(
+                "--to-hash-tag {text}: expected {expected}, or none"
+            ))),
+            Err(error) => Err(error.into()),
+        },
+    }
+}
+
+/// Returns the function after the change with its secret and the tag from before.
+fn function_after(before: &KeyHasher, target: &TargetArgs) -> Result<KeyHasher, Failure> {
+    let Some(name) = &target.to_hash else {
+        return Ok(before.clone());
+    };
     let function: HashFunction = name.parse()?;
-    let Some(key) = key else {
-        return kept(&before, function);
+    let Some(key) = target.to_hash_key.as_deref() else {
+        return kept(before, function, target.to_hash_seed.is_some());
     };
     let key = key_bytes("--to-hash-key", key)?;
     let hasher = KeyHasher::new(function).with_key(key).map_err(|_| {
@@ -177,13 +311,20 @@ fn hasher_after(
 }
 
 /// Returns the hash with the seed, key and tag that it can keep, and notes what it cannot keep.
-fn kept(before: &KeyHasher, function: HashFunction) -> Result<KeyHasher, Failure> {
+/// With `seeded`, an option gives another seed.
+fn kept(before: &KeyHasher, function: HashFunction, seeded: bool) -> Result<KeyHasher, Failure> {
     let name = function.name();
     let needs_key = function.secret() == Secret::Key128;
     if needs_key && before.function().secret() != Secret::Key128 {
         return Err(Failure::Input(format!(
             "--to-hash {name}: no secret key to keep: expected --to-hash-key, too"
         )));
+    }
+    if seeded {
+        let hasher = KeyHasher::new(function);
+        return Ok(before
+            .tag()
+            .map_or(hasher.clone(), |tag| hasher.with_tag(tag)));
     }
     let after = before.clone().with_function(function);
     let after = after.map_err(|error| match error {
@@ -211,5 +352,21 @@ fn in_words(other: &Choice, target: &TargetArgs) -> String {
     let mut words = vec![other.scheme.title()];
     words.extend(target.to_set.iter().cloned());
     words.extend(target.to_hash.iter().map(|name| format!("hash {name}")));
+    words.extend(
+        target
+            .to_hash_seed
+            .iter()
+            .map(|seed| format!("hash seed {seed}")),
+    );
+    words.extend(
+        target
+            .to_hash_tag
+            .iter()
+            .map(|tag| format!("hash tag {tag}")),
+    );
     words.join(" ")
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
 }

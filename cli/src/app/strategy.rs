@@ -1,5 +1,7 @@
 //! The strategy or dialect that the options choose, with its parameters and its key hash.
 
+use std::path::Path;
+
 use hashroute::hash::Secret;
 use hashroute::registry::{Agree, Params, Scheme, Setup};
 use hashroute::{
@@ -44,12 +46,25 @@ impl Choice {
                 "--set: the configuration has all parameters: expected --config or --set, not both",
             ));
         }
-        let config = config::read(choice.scheme, path, nodes.pool.as_deref())?;
-        let spec = Spec::of_setup(config.setup()?).map_err(|error| choice.refusal(error))?;
+        let pool = nodes.pool.as_deref();
+        Self::of_config(choice.scheme, path, pool, config::Options::FROM)
+    }
+
+    /// Reads the choice and the servers of a dialect from a configuration.
+    pub(crate) fn of_config(
+        dialect: &'static Scheme,
+        path: &Path,
+        pool: Option<&str>,
+        options: config::Options,
+    ) -> Result<(Self, Vec<Node>), Failure> {
+        let config = config::read(dialect, path, pool, options)?;
+        let refused = |error| Self::new(dialect, Params::default()).refusal(error);
+        let spec = Spec::of_setup(config.setup()?).map_err(refused)?;
         Ok(Self::of_spec(spec.0))
     }
 
-    fn of_spec(spec: Spec) -> (Self, Vec<Node>) {
+    /// Returns the choice that a spec states, and its nodes.
+    pub(crate) fn of_spec(spec: Spec) -> (Self, Vec<Node>) {
         let nodes = spec.nodes();
         let choice = Self {
             scheme: spec.scheme(),
@@ -324,7 +339,7 @@ fn hasher(args: &TuningArgs) -> Result<Option<KeyHasher>, Failure> {
     let mut hasher = KeyHasher::new(function);
     if let Some(text) = hash_seed {
         hasher = hasher
-            .with_seed(seed(text)?)
+            .with_seed(seed("--hash-seed", text)?)
             .map_err(|error| Asked::Named.refused(error))?;
     }
     if let Some(text) = hash_key {
@@ -349,14 +364,15 @@ fn hasher(args: &TuningArgs) -> Result<Option<KeyHasher>, Failure> {
     Ok(Some(hasher))
 }
 
-fn seed(text: &str) -> Result<u64, Failure> {
+/// Parses a seed. Errors name `option`.
+pub(crate) fn seed(option: &str, text: &str) -> Result<u64, Failure> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
     };
     parsed.map_err(|_| {
         Failure::Input(format!(
-            "--hash-seed {text}: expected a whole number from 0 to 2^64 - 1, decimal or 0x..."
+            "{option} {text}: expected a whole number from 0 to 2^64 - 1, decimal or 0x..."
         ))
     })
 }

@@ -75,14 +75,11 @@ fn indexes<'a>(matches: &'a ArgMatches, option: &'static str) -> impl Iterator<I
     matches.indices_of(option).into_iter().flatten()
 }
 
-/// A change of the nodes, and the keys that it may move.
+/// A change of the set-up, and the keys that it may move.
 #[derive(Debug, Args)]
 pub(crate) struct MoveArgs {
     #[command(flatten)]
-    pub(crate) changes: ChangeArgs,
-    /// The nodes after the change: a .csv, .json or .toml file; only names and weights count
-    #[arg(long, value_name = "FILE", help_heading = "Change", conflicts_with_all = ["add", "remove", "reweight"])]
-    pub(crate) to_nodes_file: Option<PathBuf>,
+    pub(crate) target: TargetArgs,
     #[command(flatten)]
     pub(crate) nodes: NodeArgs,
     #[command(flatten)]
@@ -91,21 +88,55 @@ pub(crate) struct MoveArgs {
     pub(crate) keys: KeyArgs,
 }
 
+/// Changes of single nodes, which exclude a list of the nodes after the change.
+const SINGLE: [&str; 3] = ["add", "remove", "reweight"];
+
+/// What a configuration or a spec says about the whole set-up.
+const TUNING: [&str; 6] = [
+    "to_strategy",
+    "to_set",
+    "to_hash",
+    "to_hash_seed",
+    "to_hash_key",
+    "to_hash_tag",
+];
+
 /// What differs after the change.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Change")]
 pub(crate) struct TargetArgs {
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
-    /// The nodes after the change: a .csv, .json or .toml file; zones, racks and order count
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["add", "remove", "reweight"])]
+    /// The nodes after the change, in the form of --nodes: a,b=2,c
+    #[arg(long, value_name = "LIST", group = "to_members", conflicts_with_all = SINGLE)]
+    pub(crate) to_nodes: Option<String>,
+    /// Use N nodes after the change, named node-0 to node-(N-1)
+    #[arg(long, value_name = "N", group = "to_members", conflicts_with_all = SINGLE)]
+    #[arg(value_parser = nodes::count, allow_negative_numbers = true)]
+    pub(crate) to_count: Option<u32>,
+    /// The nodes after the change: a file as --nodes-file takes it; zones, racks and order count
+    #[arg(long, value_name = "FILE", group = "to_members", conflicts_with_all = SINGLE)]
     pub(crate) to_nodes_file: Option<PathBuf>,
+    /// The configuration after the change, of --to-dialect [default: of the dialect before]
+    #[arg(long, value_name = "FILE", group = "to_members", conflicts_with_all = SINGLE)]
+    #[arg(conflicts_with_all = TUNING)]
+    pub(crate) to_config: Option<PathBuf>,
+    /// The pool after the change, of --to-config [default: of the file of --config]
+    #[arg(long, value_name = "NAME", conflicts_with_all = SINGLE)]
+    #[arg(conflicts_with_all = ["to_nodes", "to_count", "to_nodes_file", "to_spec"])]
+    #[arg(conflicts_with_all = TUNING)]
+    pub(crate) to_pool: Option<String>,
+    /// A file of `hashroute spec write`: the whole set-up after the change
+    #[arg(long, value_name = "FILE", group = "to_members", conflicts_with_all = SINGLE)]
+    #[arg(conflicts_with_all = TUNING, conflicts_with = "to_dialect")]
+    pub(crate) to_spec: Option<PathBuf>,
     /// The strategy after the change [default: as before]
     #[arg(long, value_name = "NAME")]
     #[arg(value_parser = PossibleValuesParser::new(strategy_names()), hide_possible_values = true)]
     pub(crate) to_strategy: Option<String>,
     /// The dialect after the change [default: as before]
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["to_strategy", "to_hash"])]
+    #[arg(long, value_name = "NAME", conflicts_with = "to_strategy")]
+    #[arg(conflicts_with_all = ["to_hash", "to_hash_seed", "to_hash_key", "to_hash_tag"])]
     #[arg(value_parser = PossibleValuesParser::new(dialect_names()), hide_possible_values = true)]
     pub(crate) to_dialect: Option<String>,
     /// A parameter after the change, such as points=200 (repeatable)
@@ -115,17 +146,40 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "NAME")]
     #[arg(value_parser = PossibleValuesParser::new(hash_names()), hide_possible_values = true)]
     pub(crate) to_hash: Option<String>,
+    /// The seed of the hash after the change [default: as before]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) to_hash_seed: Option<String>,
     /// The secret key of --to-hash, for sip: 32 hexadecimal digits [default: as before]
     #[arg(long, value_name = "HEX32", requires = "to_hash")]
     pub(crate) to_hash_key: Option<String>,
+    /// The hash tag after the change, or `none` [default: as before]
+    #[arg(long, value_name = "PAIR")]
+    pub(crate) to_hash_tag: Option<String>,
 }
 
 impl TargetArgs {
-    /// Returns whether more than the nodes changes.
+    /// Returns whether options name another strategy, dialect, parameter or hash.
     pub(crate) fn is_other_setup(&self) -> bool {
         self.to_strategy.is_some()
             || self.to_dialect.is_some()
-            || self.to_hash.is_some()
             || !self.to_set.is_empty()
+            || self.is_other_hash()
+    }
+
+    /// Returns whether options change the key hash.
+    pub(crate) fn is_other_hash(&self) -> bool {
+        self.hash_option().is_some()
+    }
+
+    /// Returns the first option that changes the key hash, and its value.
+    pub(crate) fn hash_option(&self) -> Option<(&'static str, &str)> {
+        let given = [
+            ("--to-hash", &self.to_hash),
+            ("--to-hash-seed", &self.to_hash_seed),
+            ("--to-hash-key", &self.to_hash_key),
+            ("--to-hash-tag", &self.to_hash_tag),
+        ];
+        let mut given = given.into_iter();
+        given.find_map(|(option, value)| Some((option, value.as_deref()?)))
     }
 }

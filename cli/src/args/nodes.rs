@@ -38,7 +38,8 @@ pub(crate) struct NodeArgs {
     pub(crate) pool: Option<String>,
 }
 
-fn count(text: &str) -> Result<u32, String> {
+/// Parses a number of nodes.
+pub(super) fn count(text: &str) -> Result<u32, String> {
     let count = text
         .parse()
         .ok()

@@ -1,12 +1,20 @@
 //! `diff`: what moves between two set-ups.
 
+use std::path::PathBuf;
+
 use clap::Args;
-use hashroute::{Basis, Diff, Flow, MovedRange, Router, diff, diff_keys};
+use hashroute::{Basis, Diff, Flow, MovedRange, diff};
+use hashroute_harness::Keys;
 use serde_json::{Value, json};
 
+use crate::app::best::{self, Best};
+use crate::app::differences::{self, Difference};
 use crate::app::keys::Source;
+use crate::app::lister::Lister;
+use crate::app::moves::{self, Carried, Verdict};
 use crate::app::ranges::{hex, node, position};
 use crate::app::setup::SetUp;
+use crate::app::written;
 use crate::args::{KeyArgs, NodeArgs, OutputArgs, StrategyArgs, TargetArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Fields, Report, Table};
@@ -22,9 +30,19 @@ const SHOWN: usize = 20;
 pub(crate) struct DiffArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
+    /// Try the settings of --to-dialect, and show those that keep most keys on their node
+    #[arg(long, help_heading = "Change", requires = "to_dialect")]
+    #[arg(conflicts_with_all = ["to_config", "to_pool", "ranges", "list"])]
+    pub(crate) best: bool,
+    /// Write the second set-up, or the best, in the form of its system; - is standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) write_config: Option<PathBuf>,
     /// List the hash ranges that move instead of the flows
     #[arg(long, help_heading = "Output")]
     pub(crate) ranges: bool,
+    /// Print each key that moves instead: the key, the node before and the node after
+    #[arg(long, help_heading = "Output", conflicts_with = "ranges")]
+    pub(crate) list: bool,
     #[command(flatten)]
     pub(crate) nodes: NodeArgs,
     #[command(flatten)]
@@ -38,37 +56,94 @@ pub(crate) struct DiffArgs {
 const EXAMPLES: &str = "\
 Exact between ring and maglev, and between slots and modulo, with one hash function. Otherwise
 estimated from a sample of keys, or counted for the keys given. What no --to option changes stays.
+--list writes a line per key, KEY TAB FROM TAB TO, or one object per line with --format json.
 
 Examples:
   hashroute diff --nodes a,b,c --add d=2
   hashroute diff --count 10 --remove node-3 --ranges --format csv
-  hashroute diff --dialect twemproxy --nodes-file now.csv --to-strategy ring --keys keys.txt";
+  hashroute diff --dialect twemproxy --config a.yml --to-config b.yml --keys keys.txt
+  hashroute diff --spec now.toml --to-spec next.toml --csv keys.csv --list > moved.tsv
+  hashroute diff --dialect twemproxy --config a.yml --to-dialect haproxy --best";
 
 pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
+    if args.list {
+        moves::check_keys(&args.keys)?;
+    }
+    let written = args.write_config.as_deref();
+    written.map_or(Ok(()), written::check)?;
     let before = SetUp::read(&args.strategy, &args.nodes)?;
     let (after, words) = before.with(&args.target)?;
-    let diff = answer(args, &*before.router, &*after.router)?;
-    report(&diff, &words, args.ranges)?.print(args.output.format)
+    let sides = [&before, &after];
+    if args.list {
+        let mut list = Lister::new(args.output.format, false);
+        let counted = moves::count(&Source::of(&args.keys)?, sides, Some(&mut list))?;
+        moves::tell(&counted.diff, sides, args.output.quiet);
+        return written.map_or(Ok(()), |path| written::write(path, &after));
+    }
+    if args.best {
+        let progress = Progress::start(args.output.quiet, "trying settings");
+        let keys = args.keys.is_given().then(|| Source::of(&args.keys)?.read());
+        let best = best::search(&before, &after, keys.transpose()?)?;
+        drop(progress);
+        print_best(&best, sides, args)?;
+        return written.map_or(Ok(()), |path| written::write(path, best.first()));
+    }
+    let answer = answer(args, sides)?;
+    report(&answer, sides, &words, args.ranges)?.print(args.output.format)?;
+    written.map_or(Ok(()), |path| written::write(path, &after))
 }
 
-/// Compares two routers: on the keys that the options give, or else by their structure.
-fn answer(args: &DiffArgs, before: &dyn Router, after: &dyn Router) -> Result<Diff, Failure> {
+/// What moves, and why.
+struct Answer {
+    diff: Diff,
+    bytes: Option<Carried>,
+    requests: Option<Carried>,
+    verdict: Verdict,
+    differences: Vec<Difference>,
+}
+
+/// Compares two set-ups: on the keys that the options give, or else by their structure.
+fn answer(args: &DiffArgs, sides: [&SetUp; 2]) -> Result<Answer, Failure> {
+    let [before, after] = sides;
     let progress = Progress::start(args.output.quiet, "comparing");
+    let (mut bytes, mut requests, mut sample) = (None, None, None::<Keys>);
     let diff = if args.keys.is_given() {
-        diff_keys(before, after, Source::of(&args.keys)?.read()?.iter())?
+        let counted = moves::count(&Source::of(&args.keys)?, sides, None)?;
+        (bytes, requests) = (counted.bytes, counted.requests);
+        sample = Some(counted.sample);
+        counted.diff
     } else {
-        diff(before, after)?
+        diff(&*before.router, &*after.router)?
     };
-    drop(progress);
     if args.ranges && diff.basis() != Basis::Hashes {
         return Err(Failure::input(
             "--ranges: these set-ups have no hash ranges to compare: expected ring and maglev, or slots and modulo, with one hash function and without keys",
         ));
     }
-    Ok(diff)
+    progress.message("looking for what differs");
+    let verdict = Verdict::of(sides);
+    let mut differences = differences::differences(before, after, sample.as_ref());
+    if let [only] = &mut differences[..] {
+        (only.alone, only.matters) = (Some(diff.moved()), Some(diff.moved_count() > 0));
+    }
+    let answer = Answer {
+        verdict,
+        differences,
+        diff,
+        bytes,
+        requests,
+    };
+    drop(progress);
+    Ok(answer)
 }
 
-fn report(diff: &Diff, words: &str, ranges: bool) -> Result<Report, Failure> {
+fn report(
+    answer: &Answer,
+    sides: [&SetUp; 2],
+    words: &str,
+    ranges: bool,
+) -> Result<Report, Failure> {
+    let diff = &answer.diff;
     let main = |shown: usize| {
         if ranges {
             range_table(diff, shown)
@@ -81,9 +156,10 @@ fn report(diff: &Diff, words: &str, ranges: bool) -> Result<Report, Failure> {
     } else {
         (diff.flows().len(), "largest")
     };
-    let report = Report::new(&json_of(diff, ranges), main(usize::MAX))?
-        .with_text([words])
-        .with_table(figure_table(diff))
+    let report = Report::new(&json_of(answer, sides, ranges), main(usize::MAX))?
+        .with_text([sentence(answer), format!("Change: {words}.")])
+        .with_text(reasons(answer))
+        .with_table(figure_table(answer))
         .with_text([basis(diff)]);
     Ok(match all {
         0 => report,
@@ -94,6 +170,42 @@ fn report(diff: &Diff, words: &str, ranges: bool) -> Result<Report, Failure> {
             .with_table(main(SHOWN)),
         _ => report.with_table(main(SHOWN)),
     })
+}
+
+/// Answers in one sentence: equal, or how many keys move.
+fn sentence(answer: &Answer) -> String {
+    let diff = &answer.diff;
+    let share = units::percent(diff.moved());
+    match diff.basis() {
+        _ if answer.verdict.equal => answer.verdict.sentence(0, 0),
+        Basis::Hashes => format!("{share} of all keys move to another node."),
+        Basis::Sample if diff.moved_count() == 0 => {
+            "No key of a sample moves to another node. This is no proof for all keys.".into()
+        }
+        Basis::Sample => format!("About {share} of all keys move to another node."),
+        _ => answer
+            .verdict
+            .sentence(moves::number(diff.moved_count()), keys_of(diff)),
+    }
+}
+
+/// Lists what differs and what each difference moves.
+fn reasons(answer: &Answer) -> Vec<String> {
+    let of = match answer.diff.basis() {
+        Basis::Keys => "these keys",
+        Basis::Hashes => differences::ALL,
+        _ => "the keys of a sample",
+    };
+    let only = answer.differences.len() == 1;
+    let lines = answer.differences.iter();
+    let lines = lines.map(|difference| difference.sentence(of, only));
+    let lines: Vec<_> = lines.collect();
+    if lines.is_empty() {
+        return lines;
+    }
+    core::iter::once("What differs:".to_owned())
+        .chain(lines)
+        .collect()
 }
 
 /// Says what the shares refer to, and how exact they are.
@@ -117,13 +229,28 @@ fn basis(diff: &Diff) -> String {
 }
 
 fn keys_of(diff: &Diff) -> u64 {
-    u64::try_from(diff.total()).unwrap_or(u64::MAX)
+    moves::number(diff.total())
 }
 
-fn figure_table(diff: &Diff) -> Table {
+fn figure_table(answer: &Answer) -> Table {
+    let diff = &answer.diff;
     let line = |name: &str, share: f64| vec![Cell::text(name), Cell::text(units::percent(share))];
+    let mut lines = vec![line("moved", diff.moved()), line("kept", diff.kept())];
+    if diff.unowned_count() > 0 {
+        lines.push(line("no node", diff.share(diff.unowned_count())));
+    }
+    for (name, carried) in [
+        ("bytes moved", &answer.bytes),
+        ("requests moved", &answer.requests),
+    ] {
+        lines.extend(
+            carried
+                .iter()
+                .map(|carried| line(name, carried.moved_share())),
+        );
+    }
     let columns = [Column::text("", "figure"), Column::number("", "of all")];
-    Table::new(columns).with_rows([line("moved", diff.moved()), line("kept", diff.kept())])
+    Table::new(columns).with_rows(lines)
 }
 
 fn flow_table(diff: &Diff, shown: usize) -> Table {
@@ -161,24 +288,54 @@ fn range_table(diff: &Diff, shown: usize) -> Table {
     Table::of(fields, diff.ranges().take(shown))
 }
 
-fn json_of(diff: &Diff, ranges: bool) -> Value {
+fn json_of(answer: &Answer, sides: [&SetUp; 2], ranges: bool) -> Value {
+    let diff = &answer.diff;
+    let keyed = diff.basis() != Basis::Hashes;
+    let bytes = answer
+        .bytes
+        .as_ref()
+        .map(|bytes| moves::by_name(bytes, sides));
     let flow = |flow: Flow| {
         let share = diff.share(flow.count);
-        json!({ "from": flow.from, "to": flow.to, "share": share, "error": diff.error(share), "keys": count(diff, &flow) })
+        let names = [flow.from, flow.to].map(|name| name.map(str::to_owned));
+        let mut value = json!({ "from": flow.from, "to": flow.to, "share": share, "error": diff.error(share), "keys": count(diff, &flow) });
+        if let Some(bytes) = &bytes {
+            value["bytes"] = bytes.get(&names).copied().unwrap_or(0).into();
+        }
+        value
+    };
+    let difference = |of: &Difference| {
+        json!({
+            "kind": of.kind.name(),
+            "details": of.details,
+            "alone_share": of.alone,
+            "matters": of.matters,
+        })
     };
     let mut value = json!({
+        "equal": answer.verdict.equal,
         "basis": match diff.basis() {
             Basis::Hashes => "hashes",
             Basis::Sample => "sample",
             _ => "keys",
         },
-        "keys": (diff.basis() != Basis::Hashes).then(|| keys_of(diff)),
+        "keys": keyed.then(|| keys_of(diff)),
+        "moved": keyed.then(|| moves::number(diff.moved_count())),
         "moved_share": diff.moved(),
         "moved_error": diff.error(diff.moved()),
         "kept_share": diff.kept(),
+        "unowned_share": diff.share(diff.unowned_count()),
+        "all_moved_share": answer.verdict.of_all,
         "modulus": diff.modulus(),
+        "differences": answer.differences.iter().map(difference).collect::<Vec<_>>(),
         "flows": diff.flows().map(flow).collect::<Vec<_>>(),
     });
+    for (name, carried) in [("bytes", &answer.bytes), ("requests", &answer.requests)] {
+        if let Some(of) = carried {
+            let share = of.moved_share();
+            value[name] = json!({ "total": of.total, "moved": of.moved, "moved_share": share });
+        }
+    }
     if ranges {
         let ranges = diff.ranges().map(|range| {
             json!({
@@ -193,4 +350,35 @@ fn json_of(diff: &Diff, ranges: bool) -> Value {
         value["ranges"] = ranges.collect();
     }
     value
+}
+
+fn print_best(best: &Best, sides: [&SetUp; 2], args: &DiffArgs) -> Result<(), Failure> {
+    let tried = &best.tried;
+    let fields = |all: bool| {
+        Fields::<best::Tried>::new()
+            .text("settings", "settings", |tried| {
+                Cell::text(tried.settings.as_str())
+            })
+            .number("kept_share", "kept", |tried| Cell::share(tried.kept))
+            .number("luck_share", "by luck", |tried| Cell::share(tried.luck))
+            .number("busiest", "busiest", |tried| Cell::ratio(tried.busiest))
+            .number("keys", if all { "keys" } else { "" }, |tried| {
+                Cell::count(tried.keys)
+            })
+    };
+    let shown = tried.iter().take(best::SHOWN);
+    let rows: Vec<_> = tried
+        .iter()
+        .map(|one| json!({ "settings": one.settings, "kept_share": one.kept, "luck_share": one.luck, "busiest": one.busiest, "keys": one.keys }))
+        .collect();
+    let value = json!({
+        "dialect": sides[1].choice.scheme.name,
+        "tried": best.count,
+        "chance_share": best.chance,
+        "settings": rows,
+    });
+    let report = Report::new(&value, Table::of(fields(true), tried))?
+        .with_text(best.sentences(sides))
+        .with_table(Table::of(fields(false), shown));
+    report.print(args.output.format)
 }

@@ -7,9 +7,14 @@ use hashroute::Error;
 use hashroute::plan::{Budget, Plan, PlannedRange, Replicas, Step, Transfer};
 use serde_json::{Value, json};
 
+use crate::app::differences;
+use crate::app::keys::Source;
+use crate::app::lister::Lister;
+use crate::app::moves;
 use crate::app::ranges::{hex, position};
 use crate::app::setup::SetUp;
-use crate::args::{self, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs, TargetArgs};
+use crate::app::steps::{self, Tally};
+use crate::args::{self, KeyArgs, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs, TargetArgs};
 use crate::failure::{Asked, Failure};
 use crate::output::{Cell, Fields, Report, Table};
 use crate::progress::Progress;
@@ -38,19 +43,29 @@ pub(crate) struct PlanArgs {
     /// Show only this step, counted from 1, with its copies and ranges
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub(crate) step: Option<usize>,
+    /// Print each key that moves instead: its step, the key, the node that copies and the node that
+    /// gets it
+    #[arg(long, help_heading = "Output")]
+    pub(crate) list: bool,
     #[command(flatten)]
     pub(crate) nodes: NodeArgs,
     #[command(flatten)]
     pub(crate) strategy: StrategyArgs,
     #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
 const EXAMPLES: &str = "\
+With keys, each step is counted in keys, and in bytes where their sizes are known. --list writes a
+line per copy, STEP TAB KEY TAB FROM TAB TO, or one object per line with --format json.
+
 Examples:
   hashroute plan --count 10 --add node-10 --max-step 2%
   hashroute plan --nodes-file now.toml --to-nodes-file next.toml --replicas 3 --spread zones
-  hashroute plan --count 10 --to-strategy maglev --max-in 1% --step 1";
+  hashroute plan --count 10 --to-strategy maglev --max-in 1% --step 1
+  hashroute plan --spec now.toml --to-spec next.toml --max-step 5% --csv keys.csv --step 2 --list";
 
 /// Parses a share of all keys, as a fraction or in percent.
 fn share(text: &str) -> Result<f64, String> {
@@ -59,6 +74,9 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
+    if args.list {
+        moves::check_keys(&args.keys)?;
+    }
     let before = SetUp::read(&args.strategy, &args.nodes)?;
     let (after, words) = before.with(&args.target)?;
     let replicas = Replicas::new(
@@ -85,7 +103,28 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
             }
         },
     };
-    report(&plan, shown, &words, args.step.is_some())?.print(args.output.format)
+    if args.list {
+        let mut list = Lister::new(args.output.format, true);
+        let source = Source::of(&args.keys)?;
+        let told = steps::count(&source, &plan, [before, after], args.step, Some(&mut list))?;
+        if !args.output.quiet {
+            eprintln!("note: {}", told.sentence(args.step));
+        }
+        return Ok(());
+    }
+    let equal = plan.steps().len() == 0 && differences::equal(&before, &after);
+    let words = if equal {
+        format!("Equal for every key. Change: {words}.")
+    } else {
+        words
+    };
+    let tally = if args.keys.is_given() {
+        let source = Source::of(&args.keys)?;
+        Some(steps::count(&source, &plan, [before, after], None, None)?)
+    } else {
+        None
+    };
+    report(&plan, shown, &words, args.step.is_some(), tally.as_ref())?.print(args.output.format)
 }
 
 /// Makes a failure that names the option that caused the error.
@@ -104,13 +143,21 @@ fn refusal(error: Error) -> Failure {
 
 type Numbered<'a> = (usize, Step<'a>);
 
-fn report(plan: &Plan, steps: &[Numbered], words: &str, detail: bool) -> Result<Report, Failure> {
-    let report = Report::new(&json_of(plan, steps), range_table(plan, steps, usize::MAX))?
-        .with_text([words.to_owned(), summary(plan)]);
+fn report(
+    plan: &Plan,
+    steps: &[Numbered],
+    words: &str,
+    detail: bool,
+    tally: Option<&Tally>,
+) -> Result<Report, Failure> {
+    let json = json_of(plan, steps, tally);
+    let report = Report::new(&json, range_table(plan, steps, usize::MAX))?
+        .with_text([words.to_owned(), summary(plan)])
+        .with_text(tally.map(|tally| format!("Of the keys given: {}.", tally.sentence(None))));
     if plan.steps().len() == 0 {
         return Ok(report);
     }
-    let report = cut(report, step_table(steps), steps.len(), "steps");
+    let report = cut(report, step_table(steps, tally), steps.len(), "steps");
     let Some((_, step)) = steps.first().filter(|_| detail) else {
         return Ok(report);
     };
@@ -169,7 +216,7 @@ fn busiest(step: &Numbered, side: for<'t> fn(&Transfer<'t>) -> &'t str) -> Optio
     most.map(|(name, share)| (name.to_owned(), share))
 }
 
-fn step_table(steps: &[Numbered]) -> Table {
+fn step_table(steps: &[Numbered], tally: Option<&Tally>) -> Table {
     let takes = |step: &Numbered| busiest(step, |transfer| transfer.to);
     let gives = |step: &Numbered| busiest(step, |transfer| transfer.from);
     let name = |most: Option<(String, f64)>| {
@@ -183,6 +230,18 @@ fn step_table(steps: &[Numbered]) -> Table {
     let fields = Fields::<Numbered>::new()
         .number("", "step", |step| Cell::count(step.0 as u64))
         .number("", "moved", |step| Cell::share(step.1.moved()))
+        .number("", if tally.is_some() { "keys" } else { "" }, |step| {
+            tally.map_or_else(Cell::missing, |tally| Cell::count(tally.step(step.0).keys))
+        })
+        .number(
+            "",
+            if tally.is_some_and(Tally::has_sizes) {
+                "bytes"
+            } else {
+                ""
+            },
+            |step| tally.map_or_else(Cell::missing, |tally| Cell::bytes(tally.step(step.0).bytes)),
+        )
         .number("", "copied", |step| {
             let transfers = step.1.transfers();
             Cell::share(transfers.iter().map(|transfer| transfer.share).sum())
@@ -235,7 +294,7 @@ fn range_table(plan: &Plan, steps: &[Numbered], shown: usize) -> Table {
     Table::of(fields, ranges.take(shown))
 }
 
-fn json_of(plan: &Plan, steps: &[Numbered]) -> Value {
+fn json_of(plan: &Plan, steps: &[Numbered], tally: Option<&Tally>) -> Value {
     let transfer = |transfer: Transfer| json!({ "from": transfer.from, "to": transfer.to, "share": transfer.share });
     let steps = steps.iter().map(|(number, step)| {
         let ranges = step.ranges().map(|range| {
@@ -252,12 +311,19 @@ fn json_of(plan: &Plan, steps: &[Numbered]) -> Value {
                 "deletes": deletes.collect::<Vec<_>>(),
             })
         });
-        json!({
+        let mut value = json!({
             "step": number,
             "moved_share": step.moved(),
             "copies": step.transfers().into_iter().map(transfer).collect::<Vec<_>>(),
             "ranges": ranges.collect::<Vec<_>>(),
-        })
+        });
+        if let Some(tally) = tally {
+            value["keys"] = tally.step(*number).keys.into();
+            if tally.has_sizes() {
+                value["bytes"] = tally.step(*number).bytes.into();
+            }
+        }
+        value
     });
     json!({
         "exact": plan.is_exact(),

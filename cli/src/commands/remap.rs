@@ -1,11 +1,13 @@
 //! `remap`: the keys that move when the nodes change.
 
 use clap::Args;
-use hashroute::Change;
-use hashroute_harness::{self, KeyFlow, Remap};
+use hashroute_harness::{KeyFlow, Remap};
 
-use crate::app::moves::measure;
+use crate::app::keys::Source;
+use crate::app::lister::Lister;
+use crate::app::moves::{self, Moves, Verdict};
 use crate::app::ranges::node;
+use crate::app::setup::SetUp;
 use crate::args::{MoveArgs, OutputArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Fields, Report, Table};
@@ -20,6 +22,9 @@ const SHOWN: usize = 20;
 pub(crate) struct RemapArgs {
     #[command(flatten)]
     pub(crate) moves: MoveArgs,
+    /// Print each key that moves instead: the key, the node before and the node after
+    #[arg(long, help_heading = "Output")]
+    pub(crate) list: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -30,28 +35,52 @@ Changes are applied in the order in which they are typed.
 Examples:
   hashroute remap --nodes a,b,c --add d=2
   hashroute remap --count 10 --reweight node-3=0 --remove node-4
-  hashroute remap --nodes-file now.json --to-nodes-file next.json --keys keys.txt";
+  hashroute remap --nodes-file now.json --to-nodes-file next.json --keys keys.txt
+  hashroute remap --nodes a,b,c --to-nodes a,c --keys keys.txt --list > moved.tsv";
 
 pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
-    let moves = measure(&args.moves, args.output.quiet)?;
+    if args.list {
+        return list(args);
+    }
+    let moves = moves::measure(&args.moves, args.output.quiet)?;
     let remap = &moves.remap;
-    let report = report(remap, &moves.changes)?;
+    let report = report(&moves)?;
     let report = match remap.unplaced {
         0 => report,
-        keys => report.with_text([moves.choice.unplaced(keys, moves.any_weight())]),
+        keys => {
+            let after = &moves.after;
+            let weighted = after.router.nodes().weighted() > 0;
+            report.with_text([after.choice.unplaced(keys, weighted)])
+        }
     };
     report.print(args.output.format)
 }
 
-fn report(remap: &Remap, changes: &[Change]) -> Result<Report, Failure> {
+/// Prints the keys that move, and says on standard error how many there are.
+fn list(args: &RemapArgs) -> Result<(), Failure> {
+    let MoveArgs {
+        target,
+        nodes,
+        strategy,
+        keys,
+    } = &args.moves;
+    moves::check_keys(keys)?;
+    let before = SetUp::read(strategy, nodes)?;
+    let (after, _) = before.with(target)?;
+    let sides = [&before, &after];
+    let mut list = Lister::new(args.output.format, false);
+    let counted = moves::count(&Source::of(keys)?, sides, Some(&mut list))?;
+    moves::tell(&counted.diff, sides, args.output.quiet);
+    Ok(())
+}
+
+fn report(moves: &Moves) -> Result<Report, Failure> {
+    let remap = &moves.remap;
     let report = Report::new(remap, flow_table(remap, &remap.flows))?;
-    let changes: Vec<_> = changes.iter().map(ToString::to_string).collect();
-    let changes = if changes.is_empty() {
-        "no change".into()
-    } else {
-        changes.join(", ")
-    };
-    let report = report.with_text([changes]).with_table(figure_table(remap));
+    let verdict = Verdict::of([&moves.before, &moves.after]);
+    let answer = verdict.sentence(remap.moved, remap.keys);
+    let report = report.with_text([answer, format!("Change: {}.", moves.words)]);
+    let report = report.with_table(figure_table(remap));
     let shown = &remap.flows[..remap.flows.len().min(SHOWN)];
     let report = match remap.flows.len() {
         0 => report,
@@ -62,7 +91,7 @@ fn report(remap: &Remap, changes: &[Change]) -> Result<Report, Failure> {
             .with_table(flow_table(remap, shown)),
         _ => report.with_table(flow_table(remap, shown)),
     };
-    Ok(report.with_text(verdict(remap).lines()))
+    Ok(report.with_text(excess(remap).lines()))
 }
 
 fn figure_table(remap: &Remap) -> Table {
@@ -106,7 +135,7 @@ fn flow_table(remap: &Remap, flows: &[KeyFlow]) -> Table {
     Table::of(fields, flows)
 }
 
-fn verdict(remap: &Remap) -> String {
+fn excess(remap: &Remap) -> String {
     let vain = match remap.excess {
         0 => "No excess move.".into(),
         keys => format!(

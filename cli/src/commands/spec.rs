@@ -217,10 +217,14 @@ fn fingerprints(args: &FingerprintArgs) -> Result<(), Failure> {
     }
     match rows.iter().find(|(print, _)| *print != rows[0].0) {
         None => Ok(()),
-        Some((_, file)) => Err(Failure::Check(format!(
-            "{} and {file} differ: peers with different specs may send a key to different nodes",
-            rows[0].1
-        ))),
+        Some((_, file)) => {
+            let first = &rows[0].1;
+            let told = format!(
+                "{first} and {file} differ: peers with different specs may send a key to different nodes"
+            );
+            let hint = format!("which keys: hashroute diff --spec {first} --to-spec {file}");
+            Err(Failure::Differ(told).with_hint(Some(hint)))
+        }
     }
 }
 

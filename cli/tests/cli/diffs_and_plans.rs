@@ -64,8 +64,8 @@ fn ranges_are_listed_where_the_diff_is_exact() {
 fn the_second_set_up_differs_where_it_is_said_to() {
     let text = stdout("diff --nodes a,b --add c --to-set points=20 --range 0..99");
     assert_eq!(
-        text.lines().next(),
-        Some("strategy ring to strategy ring points=20, add c")
+        text.lines().nth(1),
+        Some("Change: strategy ring to strategy ring points=20, add c.")
     );
     let same = json("diff --count 5 --set points=20 --to-set points=20");
     assert_eq!(same["moved_share"], 0.0);
@@ -109,13 +109,16 @@ fn a_second_list_of_nodes_is_compared() {
     let jump = json(&asked("diff --strategy jump"));
     assert!(jump["moved_share"].as_f64() > Some(0.4));
     let text = stdout(&asked("diff --strategy jump"));
-    assert_eq!(text.lines().next(), Some("location a=z2/r9, another order"));
+    assert_eq!(
+        text.lines().nth(1),
+        Some("Change: location a=z2/r9, another order.")
+    );
     let plan = json(&asked("plan --replicas 2 --spread zones"));
     assert!(plan["moved_share"].as_f64() > Some(0.1));
     assert_eq!(json(&asked("diff"))["moved_share"], 0.0);
     for line in [
         asked("diff --strategy slots"),
-        asked("remap --strategy jump --range 0..9"),
+        asked("remap --strategy slots --range 0..9"),
     ] {
         let output = run(&line);
         let errors = String::from_utf8_lossy(&output.stderr);

@@ -25,6 +25,7 @@ mod spec;
 #[cfg(unix)]
 mod terminal;
 mod widths;
+mod two_files;
 
 use std::ffi::OsStr;
 use std::fs;

@@ -117,11 +117,17 @@ fn bars(args: &BalanceCommand) -> Result<(), Failure> {
 fn matrix(args: &RemapCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;
     let moves = moves::measure(&args.moves, args.picture.quiet)?;
-    let strategy = moves.choice.name();
+    let [before, after] = [&moves.before, &moves.after].map(|side| side.choice.name());
+    // Another set-up has no name of its own: the words tell what it is, changes included.
+    let (strategy, changes) = match moves.after.changes() {
+        [] => (moves.words.as_str(), &[][..]),
+        _ if before != after => (moves.words.as_str(), &[][..]),
+        changes => (after.as_str(), changes),
+    };
     let source = Source::of(&args.moves.keys)?.named();
     let scene = RemapScene::new(&moves.remap)
-        .with_strategy(&strategy)
-        .with_changes(&moves.changes);
+        .with_strategy(strategy)
+        .with_changes(changes);
     let scene = scene.with_hash(moves.hash).with_source(&source);
     out::write(&plot::matrix(&scene), &args.picture)
 }
