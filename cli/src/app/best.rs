@@ -204,7 +204,7 @@ fn judged(before: &SetUp, settings: String, setup: Setup, keys: &Keys) -> Option
     // The old node and the new node with the same name have one count of keys for each side.
     let mut counts: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
     let mut kept = 0;
-    for key in keys.iter() {
+    for key in keys {
         let owners = [(old, 0), (new, 1)].map(|(router, side)| {
             let name = router.nodes().name(router.owner(key)?)?;
             counts.entry(name).or_default()[side] += 1;
@@ -327,6 +327,7 @@ fn chance(servers: &[Server]) -> f64 {
     let total: f64 = weights.iter().sum();
     let squares = weights
         .iter()
-        .map(|weight| (weight / total.max(1.0)).powi(2));
+        .map(|weight| weight / total.max(1.0))
+        .map(|share| share * share);
     squares.sum()
 }

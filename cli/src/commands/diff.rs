@@ -127,11 +127,11 @@ fn answer(args: &DiffArgs, sides: [&SetUp; 2]) -> Result<Answer, Failure> {
         (only.alone, only.matters) = (Some(diff.moved()), Some(diff.moved_count() > 0));
     }
     let answer = Answer {
-        verdict,
-        differences,
         diff,
         bytes,
         requests,
+        verdict,
+        differences,
     };
     drop(progress);
     Ok(answer)

@@ -21,10 +21,11 @@ fn printed(line: &str) -> String {
 }
 
 fn twemproxy(name: &str, servers: &[&str]) -> String {
-    let servers: String = servers
+    let servers: Vec<_> = servers
         .iter()
         .map(|line| format!("   - {line}\n"))
         .collect();
+    let servers = servers.concat();
     let text =
         format!("alpha:\n  listen: 127.0.0.1:22121\n  hash: fnv1a_64\n  servers:\n{servers}");
     file(name, text).display().to_string()

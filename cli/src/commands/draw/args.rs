@@ -38,7 +38,7 @@ pub(crate) enum DrawCommand {
     Balance(BalanceCommand),
     /// Draw a matrix of the keys that move from each node to each other
     #[command(after_help = REMAP)]
-    Remap(RemapCommand),
+    Remap(Box<RemapCommand>),
     /// Draw the owners of the slots of a Redis Cluster
     #[command(after_help = SLOTS)]
     Slots(SlotsCommand),
