@@ -5,7 +5,8 @@ use std::io::{self, Cursor, Read};
 use super::error::{InputError, LONGEST, too_long};
 
 /// Reads comma-separated values row by row. A header names the columns. A byte order mark and empty
-/// lines are skipped; fields are bytes.
+/// lines are skipped; fields are bytes. A header with a tab, or with a semicolon and no comma, says
+/// that fields are separated by these.
 ///
 /// Memory: one row and a buffer. O(1) a byte.
 ///
@@ -22,6 +23,7 @@ use super::error::{InputError, LONGEST, too_long};
 #[derive(Debug)]
 pub struct Rows<R> {
     reader: csv::Reader<Tap<R>>,
+    separator: u8,
     /// For each column asked for, its index in the file.
     indexes: Vec<Option<usize>>,
     width: usize,
@@ -44,8 +46,31 @@ impl<R: Read> Rows<R> {
     /// # Ok::<(), hashroute_harness::InputError>(())
     /// ```
     pub fn new(input: R, columns: &[&str]) -> Result<Self, InputError> {
+        Self::open(input, columns, false)
+    }
+
+    /// Reads the header as [`new`](Self::new) does, and ignores columns that are not asked for.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), except for other columns.
+    ///
+    /// ```
+    /// # use hashroute_harness::Rows;
+    /// let mut rows = Rows::choose(&b"id;hits;url\n7;3;/a\n"[..], &["url", "hits"])?;
+    /// assert!(rows.advance()?);
+    /// assert_eq!((rows.field(0), rows.field(1)), (Some(&b"/a"[..]), Some(&b"3"[..])));
+    /// # Ok::<(), hashroute_harness::InputError>(())
+    /// ```
+    pub fn choose(input: R, columns: &[&str]) -> Result<Self, InputError> {
+        Self::open(input, columns, true)
+    }
+
+    fn open(mut input: R, columns: &[&str], others: bool) -> Result<Self, InputError> {
+        let head = head(&mut input)?;
+        let separator = separator(&head);
         let mut rows = Self {
-            reader: reader(Tap::new(input)),
+            reader: reader(Tap::new(input, head), separator),
+            separator,
             indexes: Vec::new(),
             width: 0,
             row: csv::ByteRecord::new(),
@@ -53,7 +78,7 @@ impl<R: Read> Rows<R> {
         };
         rows.read()?;
         rows.width = rows.row.len();
-        let indexes = indexes(&rows.row, columns);
+        let indexes = indexes(&rows.row, columns, others, char::from(separator));
         rows.indexes = indexes.map_err(|problem| rows.wrong(problem))?;
         Ok(rows)
     }
@@ -69,7 +94,8 @@ impl<R: Read> Rows<R> {
         }
         match (self.row.len(), self.width) {
             (found, width) if found != width => Err(self.wrong(format!(
-                "{found} fields: expected {width}, as in the header (quote a field that holds a comma)"
+                "{found} fields: expected {width}, as in the header (quote a field that holds a {})",
+                title(char::from(self.separator))
             ))),
             _ => Ok(true),
         }
@@ -87,7 +113,7 @@ impl<R: Read> Rows<R> {
         self.line = tap.line();
         let problem = if tap.is_too_long(end) {
             format!("{}; is a quote not closed?", too_long())
-        } else if found && tap.is_end(end) && is_open(tap.rest(), &self.row) {
+        } else if found && tap.is_end(end) && is_open(tap.rest(), &self.row, self.separator) {
             // The CSV reader accepts a quote that only the end of the input closes.
             "a quote is not closed: expected a closing quote".into()
         } else {
@@ -101,7 +127,7 @@ impl<R: Read> Rows<R> {
     /// took for it: one open quote must not swallow the rest of the file.
     fn skip_line(&mut self) {
         let again = self.reader.get_mut().behind_line(self.line);
-        self.reader = reader(again);
+        self.reader = reader(again, self.separator);
     }
 
     /// Returns whether the file has a column, by its index among the columns asked for.
@@ -125,7 +151,12 @@ impl<R: Read> Rows<R> {
 }
 
 /// Returns the index in the header of each of `columns`.
-fn indexes(header: &csv::ByteRecord, columns: &[&str]) -> Result<Vec<Option<usize>>, String> {
+fn indexes(
+    header: &csv::ByteRecord,
+    columns: &[&str],
+    others: bool,
+    separator: char,
+) -> Result<Vec<Option<usize>>, String> {
     let names: Vec<_> = header.iter().map(<[u8]>::trim_ascii).collect();
     let known = columns.join(",");
     let is_unknown = |name: &&&[u8]| !columns.iter().any(|column| column.as_bytes() == **name);
@@ -141,8 +172,10 @@ fn indexes(header: &csv::ByteRecord, columns: &[&str]) -> Result<Vec<Option<usiz
     let indexes: Vec<_> = columns.iter().map(find).collect::<Result<_, _>>()?;
     match (columns, indexes.first()) {
         ([first, ..], Some(None)) => Err(format!(
-            "no column {first:?}: expected a first line that names columns, {known}"
+            "no column {first:?}: expected a first line that names columns, {known}; found {}",
+            found(&names, separator)
         )),
+        _ if others => Ok(indexes),
         _ => match names.iter().find(is_unknown) {
             Some(name) => Err(format!(
                 "unknown column \"{}\": expected {known}",
@@ -155,17 +188,80 @@ fn indexes(header: &csv::ByteRecord, columns: &[&str]) -> Result<Vec<Option<usiz
 
 /// Returns whether the last row ends inside quotes: then one more line feed belongs to its last
 /// field.
-fn is_open(text: &[u8], row: &csv::ByteRecord) -> bool {
+fn is_open(text: &[u8], row: &csv::ByteRecord, separator: u8) -> bool {
     let mut again = csv::ByteRecord::new();
     let read = csv::ReaderBuilder::new()
+        .delimiter(separator)
         .has_headers(false)
         .from_reader([text, b"\n"].concat().as_slice())
         .read_byte_record(&mut again);
     read.is_ok() && again != *row
 }
 
-fn reader<R: Read>(input: Tap<R>) -> csv::Reader<Tap<R>> {
+/// Reads the start of a file, up to the end of its first line that is not empty.
+fn head(input: &mut impl Read) -> io::Result<Vec<u8>> {
+    const PIECE: usize = 1 << 12;
+    let mut head = Vec::new();
+    loop {
+        let start = head.len();
+        head.resize(start + PIECE, 0);
+        let count = match input.read(&mut head[start..]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                head.truncate(start);
+                continue;
+            }
+            count => count?,
+        };
+        head.truncate(start + count);
+        let text = head.iter().position(|byte| !b"\r\n".contains(byte));
+        let has_line = text.is_some_and(|start| head[start..].contains(&b'\n'));
+        if count == 0 || has_line || head.len() > LONGEST {
+            return Ok(head);
+        }
+    }
+}
+
+/// Returns the separator that the first line uses.
+fn separator(head: &[u8]) -> u8 {
+    let mut lines = head.split(|byte| b"\r\n".contains(byte));
+    let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    let has = |separator| memchr::memchr(separator, first).is_some();
+    match (has(b'\t'), has(b','), has(b';')) {
+        (true, false, _) => b'\t',
+        (_, false, true) => b';',
+        _ => b',',
+    }
+}
+
+/// Returns the name of a separator.
+fn title(separator: char) -> &'static str {
+    match separator {
+        '\t' => "tab",
+        ';' => "semicolon",
+        _ => "comma",
+    }
+}
+
+/// Lists the columns of a header, for messages.
+fn found(names: &[&[u8]], separator: char) -> String {
+    const SHOWN: usize = 8;
+    let shown = names.iter().take(SHOWN);
+    let mut shown: Vec<_> = shown
+        .map(|name| format!("{:?}", String::from_utf8_lossy(&name[..name.len().min(32)])))
+        .collect();
+    if names.len() > SHOWN {
+        shown.push("...".into());
+    }
+    match names.len() {
+        0 => "nothing".into(),
+        1 => shown.join(""),
+        _ => format!("{} (separated by a {})", shown.join(", "), title(separator)),
+    }
+}
+
+fn reader<R: Read>(input: Tap<R>, separator: u8) -> csv::Reader<Tap<R>> {
     csv::ReaderBuilder::new()
+        .delimiter(separator)
         .has_headers(false)
         .flexible(true)
         .from_reader(input)
@@ -193,10 +289,11 @@ struct Tap<R> {
 }
 
 impl<R> Tap<R> {
-    fn new(input: R) -> Self {
+    /// Reads `head`, then the input.
+    fn new(input: R, head: Vec<u8>) -> Self {
         Self {
             input: Some(input),
-            again: Cursor::default(),
+            again: Cursor::new(head),
             skipping: false,
             kept: Vec::new(),
             done: 0,

@@ -128,12 +128,26 @@ impl<'a> KeySource<'a> {
     /// # Errors
     /// [`InputError`] for a header that cannot be used.
     pub fn csv(input: impl Read + 'a) -> Result<Self, InputError> {
-        let mut rows = Rows::new(input, &Keys::COLUMNS)?;
-        Ok(Self::batches(move |bad| {
+        Ok(Self::rows(Rows::new(input, &Keys::COLUMNS)?))
+    }
+
+    /// Reads keys from rows whose columns are, in this order, the key, its size and its requests,
+    /// whatever their names are.
+    ///
+    /// ```
+    /// # use hashroute_harness::stream::{BadLines, KeySource};
+    /// use hashroute_harness::Rows;
+    /// let rows = Rows::choose(&b"hits,url\n3,/a\n"[..], &["url", "size", "hits"])?;
+    /// let keys = KeySource::rows(rows).next_keys(&mut BadLines::default())?.expect("a batch");
+    /// assert_eq!((keys.get(0), keys.requests()), (Some(&b"/a"[..]), Some(&[3][..])));
+    /// # Ok::<(), hashroute_harness::InputError>(())
+    /// ```
+    pub fn rows(mut rows: Rows<impl Read + 'a>) -> Self {
+        Self::batches(move |bad| {
             let mut note = |error| bad.note(error);
             let (keys, more) = Keys::read_rows(&mut rows, BATCH, BYTES, &mut note)?;
             Ok((more || !keys.is_empty()).then_some(keys))
-        }))
+        })
     }
 
     /// Fills a template with each number of a range, as [`Keys::template`] does, for any number of

@@ -3,7 +3,8 @@
 use std::io::{self, BufReader, Read};
 
 use hashroute::Error;
-use hashroute_harness::{InputError, Keys};
+use hashroute_harness::stream::{BadLines, KeySource};
+use hashroute_harness::{InputError, Keys, Rows};
 
 fn texts(keys: &Keys) -> Vec<String> {
     keys.iter()
@@ -251,4 +252,36 @@ fn distinct_keys_are_counted_exactly() -> Result<(), Error> {
     assert_eq!(keys.sizes(), Some(&[9, 9, 9, 9, 9, 1, 1][..]));
     assert_eq!((keys.get(5), keys.get(7)), (Some(&b"0"[..]), None));
     Ok(())
+}
+
+#[test]
+fn columns_have_any_names_and_separators() {
+    for (separator, name) in [(",", "comma"), (";", "semicolon"), ("\t", "tab")] {
+        let text = "url,hits,size,region\n/a,3,10,eu\n/b,4,20,us\n".replace(',', separator);
+        let columns = ["url", "size", "hits"];
+        let rows = Rows::choose(text.as_bytes(), &columns).expect(name);
+        let keys = KeySource::rows(rows).next_keys(&mut BadLines::default());
+        let keys = keys.expect(name).expect(name);
+        assert!(keys.iter().eq([b"/a", b"/b"]), "{name}");
+        let numbers = (keys.sizes(), keys.requests());
+        assert_eq!(numbers, (Some(&[10, 20][..]), Some(&[3, 4][..])), "{name}");
+        let missing = Rows::choose(text.as_bytes(), &["path"])
+            .expect_err(name)
+            .to_string();
+        assert!(
+            missing.starts_with("line 1: no column \"path\""),
+            "{missing}"
+        );
+        assert!(
+            missing.contains("\"region\"") && missing.contains(name),
+            "{missing}"
+        );
+        let uneven = text.replace("3", &format!("3{separator}3"));
+        let mut rows = Rows::choose(uneven.as_bytes(), &columns).expect(name);
+        let error = rows.advance().expect_err(name).to_string();
+        assert!(
+            error.starts_with("line 2: 5 fields") && error.contains(name),
+            "{error}"
+        );
+    }
 }
