@@ -40,7 +40,8 @@ pub mod text;
 mod wire;
 
 pub use keys::{
-    BadLine, Dump, DumpFormat, DumpReader, DumpRow, DumpSource, InputError, Keys, KeysIter, Rows,
+    BadLine, Dump, DumpFormat, DumpReader, DumpRow, DumpSource, FileKind, InputError, Keys,
+    KeysIter, Rows, unpack,
 };
 pub use measure::{
     Activity, AllocationCounter, Assignment, Balance, Cause, Comparison, Contest, Cost, Estimated,

@@ -4,6 +4,7 @@
 mod dumps;
 mod figures;
 mod inputs;
+mod kinds;
 mod moves;
 mod reports;
 mod skew;
