@@ -25,6 +25,8 @@ pub(crate) enum Failure {
     Check(String),
     /// Two things that were compared differ: an answer, already written, and no error.
     Differ(String),
+    /// Part of the answer is missing; the rest is written, and a note says what is missing.
+    Told,
     /// Standard output would not take more.
     Output(io::Error),
 }
@@ -133,7 +135,7 @@ impl Failure {
     /// Returns the exit code; scripts rely on it.
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Self::Check(_) | Self::Differ(_) => 1,
+            Self::Check(_) | Self::Differ(_) | Self::Told => 1,
             Self::Hinted { failure, .. } => failure.code(),
             Self::Input(_) | Self::Refused(..) | Self::Output(_) => 2,
         }
@@ -146,6 +148,11 @@ impl Failure {
             Self::Hinted { failure, .. } => failure.word(),
             _ => "error",
         }
+    }
+
+    /// Returns whether a note has said everything already.
+    pub(crate) fn is_told(&self) -> bool {
+        matches!(self, Self::Told)
     }
 
     /// Returns whether the reader of the output went away, which is no error.
@@ -167,6 +174,7 @@ impl fmt::Display for Failure {
                 asked.write(&mut message, error)?;
                 f.write_str(&printable(&message))
             }
+            Self::Told => f.write_str("a part of the answer is missing"),
             Self::Output(error) => write!(f, "cannot write to standard output: {error}"),
         }
     }

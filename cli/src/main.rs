@@ -40,6 +40,7 @@ fn main() -> ExitCode {
     match commands::run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(failure) if failure.is_told() => ExitCode::from(failure.code()),
         Err(failure) => {
             let _ = writeln!(io::stderr(), "{}: {failure}", failure.word());
             if let Some(hint) = failure.hint() {

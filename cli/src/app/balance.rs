@@ -5,7 +5,8 @@ use hashroute_harness::stream::Tally;
 use hashroute_harness::{Balance, DumpSource, Estimated, Figures, NodeBalance};
 use serde::Serialize;
 
-use super::{partial, strategy};
+use super::partial;
+use super::strategy::{self, Choice};
 use crate::args::{OutputArgs, PartialArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Column, Fields, Report, Table, Tone};
@@ -16,11 +17,27 @@ use crate::units;
 const ALL: usize = 50;
 const SOME: usize = 10;
 
+/// What the counts themselves do not hold.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Context<'a> {
+    /// Which keys were made up, if nobody gave any.
+    pub(crate) made_up: Option<&'a str>,
+    /// What routed the keys, which knows the labels of nodes.
+    pub(crate) choice: Option<&'a Choice>,
+}
+
+impl<'a> Context<'a> {
+    fn label(self, name: &str) -> Option<&'a str> {
+        self.choice?.label(name)
+    }
+}
+
 /// Writes the counts if `--partial` asks for them, and prints the report.
 pub(crate) fn finish(
     tally: &Tally,
     partial: &PartialArgs,
     output: &OutputArgs,
+    context: Context,
 ) -> Result<(), Failure> {
     if let Some(path) = &partial.partial {
         if partial::write(path, |out| tally.write(out))? {
@@ -30,7 +47,9 @@ pub(crate) fn finish(
     let progress = Progress::start(output.quiet, "judging the balance");
     let balance = tally.balance()?;
     drop(progress);
-    report(&balance, tally.sources())?.print(output.format)
+    report(&balance, tally.sources(), context)?
+        .with_made_up(context.made_up)?
+        .print(output.format)
 }
 
 /// The answer for programs: the figures, and what the lists of keys say about themselves. One list
@@ -45,7 +64,7 @@ struct Answer<'a> {
     sources: &'a [DumpSource],
 }
 
-fn report(balance: &Balance, sources: &[DumpSource]) -> Result<Report, Failure> {
+fn report(balance: &Balance, sources: &[DumpSource], context: Context) -> Result<Report, Failure> {
     let all: Vec<_> = balance.nodes.iter().collect();
     let (source, sources) = match sources {
         [source] => (Some(source), &[][..]),
@@ -56,9 +75,9 @@ fn report(balance: &Balance, sources: &[DumpSource]) -> Result<Report, Failure> 
         source,
         sources,
     };
-    let report = Report::new(&answer, node_table(balance, &all))?;
+    let report = Report::new(&answer, node_table(balance, &all, context))?;
     let report = if all.len() <= ALL {
-        report.with_table(node_table(balance, &all))
+        report.with_table(node_table(balance, &all, context))
     } else {
         let count = all.len();
         let (most, least) = extremes(all);
@@ -67,9 +86,9 @@ fn report(balance: &Balance, sources: &[DumpSource]) -> Result<Report, Failure> 
             .with_text([format!(
                 "The {SOME} most loaded of {count} nodes, relative to their weight:"
             )])
-            .with_table(node_table(balance, &most))
+            .with_table(node_table(balance, &most, context))
             .with_text([rest])
-            .with_table(node_table(balance, &least))
+            .with_table(node_table(balance, &least, context))
     };
     let report = report.with_table(figure_table(balance));
     Ok(report.with_text(notes(balance)))
@@ -140,13 +159,20 @@ fn of_fair(node: &NodeBalance) -> f64 {
     }
 }
 
-fn node_table(balance: &Balance, nodes: &[&NodeBalance]) -> Table {
+fn node_table(balance: &Balance, nodes: &[&NodeBalance], context: Context) -> Table {
+    let label = |node: &NodeBalance| context.label(&node.name);
     let title = |title, known: bool| if known { title } else { "" };
     // Chance alone rarely takes any node so far from its fair share.
     let rare = (balance.figures.noise.max_over_mean - 1.0).max(0.01) * 1.5;
     let any = |known: fn(&NodeBalance) -> bool| balance.nodes.iter().any(known);
+    let any_label = balance.nodes.iter().any(|node| label(node).is_some());
     let fields = Fields::<&NodeBalance>::new()
         .text("name", "node", |node| Cell::text(node.name.as_str()))
+        .text(
+            title("label", any_label),
+            title("label", any_label),
+            |node| Cell::optional(label(node)),
+        )
         .number("weight", "weight", |node| Cell::count(node.weight.into()))
         .minor(1)
         .text(

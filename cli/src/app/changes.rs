@@ -8,13 +8,14 @@ use super::nearest;
 use crate::failure::{Asked, Failure};
 
 /// Refuses changes that no strategy could make, and names the option that asks for them.
-pub(crate) fn check(nodes: &[Node], changes: &[Change]) -> Result<(), Failure> {
-    let mut nodes = Nodes::new(nodes.iter().cloned())?;
+pub(crate) fn check(before: &[Node], changes: &[Change]) -> Result<(), Failure> {
+    let mut nodes = Nodes::new(before.iter().cloned())?;
     for change in changes {
         if let Err(error) = nodes.apply(change) {
             let hint = match &error {
                 Error::UnknownNode { name } => {
-                    nearest::hint(name, nodes.iter().map(|(_, node)| node.name()))
+                    let near = nearest::hint(name, nodes.iter().map(|(_, node)| node.name()));
+                    near.or_else(|| Some(format!("the nodes are {}", names(before))))
                 }
                 _ => None,
             };
@@ -23,6 +24,47 @@ pub(crate) fn check(nodes: &[Node], changes: &[Change]) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Splits lists of names in removals, and refuses a number where the nodes have names.
+pub(crate) fn split(nodes: &[Node], changes: &[Change]) -> Result<Vec<Change>, Failure> {
+    let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+    let has_numbers = nodes.iter().any(|node| is_number(node.name()));
+    let is_node = |name: &str| nodes.iter().any(|node| node.name() == name);
+    let mut all = Vec::new();
+    for change in changes {
+        match change {
+            Change::Add(node) if is_number(node.name()) && !has_numbers && !nodes.is_empty() => {
+                let name = node.name();
+                let wrong =
+                    format!("--add {name}: a number, but nodes have names here: expected a name");
+                let known = names(nodes);
+                return Err(Failure::Input(wrong).with_hint(Some(format!(
+                    "the nodes are {known}; --to-nodes-file takes any name"
+                ))));
+            }
+            Change::Remove(list) if list.contains(',') && !is_node(list) => {
+                all.extend(list.split(',').map(|name| Change::remove(name.trim())));
+            }
+            other => all.push(other.clone()),
+        }
+    }
+    Ok(all)
+}
+
+/// Lists the names of nodes, for messages.
+fn names(nodes: &[Node]) -> String {
+    const SHOWN: usize = 5;
+    let names = |nodes: &[Node]| {
+        let names: Vec<_> = nodes.iter().map(Node::name).collect();
+        names.join(", ")
+    };
+    match nodes {
+        [first @ .., last] if nodes.len() > SHOWN => {
+            format!("{}, ... {}", names(&first[..SHOWN - 2]), last.name())
+        }
+        few => names(few),
+    }
 }
 
 /// Returns the changes from one list of nodes to another: first nodes that leave, then weights,

@@ -29,6 +29,8 @@ pub(crate) struct Setting {
     pub(crate) add: Change,
     pub(crate) remove: Change,
     pub(crate) keys: Keys,
+    /// Which keys were made up, if nobody gave any.
+    pub(crate) made_up: Option<String>,
 }
 
 impl Setting {
@@ -49,7 +51,8 @@ impl Setting {
         changes::check(&nodes, core::slice::from_ref(&add))?;
         changes::check(&nodes, core::slice::from_ref(&remove))?;
         let reading = Progress::start(quiet, "reading keys");
-        let keys = keys::Source::of(&args.keys)?.read()?;
+        let source = keys::Source::of(&args.keys)?;
+        let keys = source.read()?;
         drop(reading);
         Ok(Self {
             choices,
@@ -57,6 +60,7 @@ impl Setting {
             add,
             remove,
             keys,
+            made_up: source.made_up(),
         })
     }
 

@@ -1,5 +1,6 @@
-//! Texts read as a whole: tables that servers print, and specs.
+//! Files and standard input; texts read as a whole: tables that servers print, and specs.
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -30,12 +31,49 @@ pub(crate) fn read(
     Ok(text.trim_start_matches('\u{feff}').to_owned())
 }
 
-fn read_bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
-    let input: Box<dyn Read> = if path.as_os_str() == "-" {
-        Box::new(io::stdin())
-    } else {
-        Box::new(File::open(path)?)
-    };
+/// Whether some option already reads standard input, which can be read only once.
+static INPUT_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Opens a file, or standard input (-).
+pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    if path.as_os_str() != "-" {
+        return Ok(Box::new(File::open(path)?));
+    }
+    if INPUT_TAKEN.swap(true, Ordering::Relaxed) {
+        return Err(io::Error::other(
+            "standard input is already read for another option: expected a file",
+        ));
+    }
+    Ok(Box::new(io::stdin()))
+}
+
+/// Returns whether standard input is a pipe, a socket or a file that no option has read: then
+/// somebody most likely gave it. A terminal and `/dev/null` are neither.
+pub(crate) fn has_input() -> bool {
+    !INPUT_TAKEN.load(Ordering::Relaxed) && is_given()
+}
+
+#[cfg(unix)]
+fn is_given() -> bool {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::FileTypeExt;
+    let handle = io::stdin().as_fd().try_clone_to_owned();
+    let data = handle.and_then(|handle| File::from(handle).metadata());
+    data.is_ok_and(|data| {
+        let kind = data.file_type();
+        kind.is_file() || kind.is_fifo() || kind.is_socket()
+    })
+}
+
+#[cfg(not(unix))]
+fn is_given() -> bool {
+    use std::io::IsTerminal;
+    !io::stdin().is_terminal()
+}
+
+/// Reads at most `most` + 1 bytes of a file or of standard input (-).
+pub(crate) fn read_bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let input = open(path)?;
     let mut bytes = Vec::new();
     input.take(most as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)

@@ -4,14 +4,16 @@ use core::cell::OnceCell;
 use core::num::NonZero;
 use core::ops::Range;
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::Path;
+use std::fs;
+use std::io::{self, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
 
 use hashroute::{Error, Router};
 use hashroute_harness::stream::{self, BadLines, Consumer, KeySource, Reading};
-use hashroute_harness::{DumpFormat, DumpSource, InputError, Keys, text::printable};
+use hashroute_harness::{DumpFormat, DumpSource, InputError, Keys, Rows, text::printable, unpack};
 
+use super::files;
+use super::key_file::{Format, KeyFile, refuse_twice};
 use crate::args::KeyArgs;
 use crate::failure::{Asked, Failure};
 use crate::progress::{Progress, Size};
@@ -36,61 +38,132 @@ pub(crate) struct Source<'a> {
     from: Origin<'a>,
     /// Whether a line that cannot be read is an error.
     strict: bool,
+    /// Whether every line of plain keys is a key, whatever the file looks like.
+    raw: bool,
+    /// The columns of CSV for the key, its size and its requests, as far as options name them.
+    columns: [Option<&'a str>; 3],
 }
 
 #[derive(Clone, Debug)]
 enum Origin<'a> {
-    Lines(&'a Path),
-    Csv(&'a Path),
-    Json(&'a Path),
-    Dump(DumpFormat, &'a Path),
+    Files(Vec<KeyFile<'a>>),
     Template(&'a str, Range<u64>),
+    /// No option, and nothing on standard input.
+    MadeUp,
 }
 
 impl<'a> Source<'a> {
-    /// Reads the source from the options.
+    /// Reads the source from the options. Without options, keys come from standard input if that
+    /// is a pipe, a socket or a file; otherwise they are made up.
     pub(crate) fn of(args: &'a KeyArgs) -> Result<Self, Failure> {
-        let strict = args.strict;
-        let from = match (&args.keys, &args.csv, &args.jsonl, dump(args)) {
-            (_, _, _, Some((format, path))) => Origin::Dump(format, path),
-            (Some(path), ..) => Origin::Lines(path),
-            (_, Some(path), ..) => Origin::Csv(path),
-            (_, _, Some(path), _) => Origin::Json(path),
-            _ => Origin::Template(
+        let named = |format| {
+            move |path: &'a PathBuf| KeyFile {
+                format,
+                path,
+                named: true,
+            }
+        };
+        let lists = [
+            (Format::Lines, &args.keys),
+            (Format::Csv, &args.csv),
+            (Format::Json, &args.jsonl),
+        ];
+        let lists = lists.into_iter();
+        let files = lists.flat_map(|(format, list)| list.iter().map(named(format)));
+        let dumps = dump(args).map(|(format, path)| KeyFile {
+            format: Format::Dump(format),
+            path,
+            named: true,
+        });
+        let files: Vec<_> = files.chain(dumps).collect();
+        let from = if !files.is_empty() {
+            refuse_twice(&files)?;
+            Origin::Files(files)
+        } else if args.template.is_some() || args.range.is_some() {
+            Origin::Template(
                 args.template.as_deref().unwrap_or(DEFAULT_TEMPLATE),
                 args.range.as_deref().map_or(Ok(DEFAULT_RANGE), range)?,
-            ),
+            )
+        } else if files::has_input() {
+            Origin::Files(vec![KeyFile {
+                format: Format::Lines,
+                path: Path::new("-"),
+                named: false,
+            }])
+        } else {
+            Origin::MadeUp
         };
-        Ok(Self { from, strict })
+        Ok(Self {
+            from,
+            strict: args.strict,
+            raw: args.raw,
+            columns: [&args.key_column, &args.size_column, &args.requests_column]
+                .map(|name| name.as_deref()),
+        })
     }
 
     /// Returns the template and its range, if keys come from one.
     pub(crate) fn template(&self) -> Option<(&'a str, Range<u64>)> {
         match &self.from {
+            Origin::Files(_) => None,
             Origin::Template(template, range) => Some((template, range.clone())),
-            _ => None,
+            Origin::MadeUp => Some((DEFAULT_TEMPLATE, DEFAULT_RANGE)),
         }
     }
 
-    /// Returns the option and its value as they are typed, for messages.
+    /// Returns the first and the last key, if nobody gave keys and they are made up.
+    pub(crate) fn made_up(&self) -> Option<String> {
+        let Range { start, end } = DEFAULT_RANGE;
+        let key = |number: u64| DEFAULT_TEMPLATE.replace("{i}", &number.to_string());
+        matches!(self.from, Origin::MadeUp).then(|| format!("{} to {}", key(start), key(end - 1)))
+    }
+
+    /// Notes keys that nobody gave, for pictures.
+    pub(crate) fn tell_made_up(&self) {
+        tell_made_up(self.made_up().as_deref());
+    }
+
+    /// Refuses keys that nobody gave.
+    pub(crate) fn given(self) -> Result<Self, Failure> {
+        if self.made_up().is_none() {
+            return Ok(self);
+        }
+        let wrong = Failure::input(
+            "no keys: expected --keys FILE, --csv FILE, another option for keys, or keys on standard input",
+        );
+        Err(wrong.with_hint(Some(format!(
+            "for made-up keys, write --template '{DEFAULT_TEMPLATE}' --range {}..{}",
+            DEFAULT_RANGE.start, DEFAULT_RANGE.end
+        ))))
+    }
+
+    /// Returns the option and its values as they are typed, for messages.
     pub(crate) fn named(&self) -> String {
         match &self.from {
-            Origin::Lines(path) => format!("--keys {}", path.display()),
-            Origin::Csv(path) => format!("--csv {}", path.display()),
-            Origin::Json(path) => format!("--jsonl {}", path.display()),
-            Origin::Dump(format, path) => format!("--{format} {}", path.display()),
+            Origin::Files(files) => {
+                let mut title = files.first().map_or_else(String::new, KeyFile::title);
+                for file in files.iter().skip(1) {
+                    title = format!("{title} {}", file.path.display());
+                }
+                title
+            }
             Origin::Template(template, _) => format!("--template '{template}'"),
+            Origin::MadeUp => {
+                let keys = self.made_up().unwrap_or_default();
+                format!("a template, since none were given: {keys}")
+            }
         }
     }
 
-    /// Returns the file that keys come from, if they come from one.
-    pub(crate) fn path(&self) -> Option<&'a Path> {
+    /// Returns the files that keys come from.
+    pub(crate) fn paths(&self) -> Vec<&'a Path> {
+        self.files().iter().map(|file| file.path).collect()
+    }
+
+    fn files(&self) -> &[KeyFile<'a>] {
         match &self.from {
-            Origin::Lines(path)
-            | Origin::Csv(path)
-            | Origin::Json(path)
-            | Origin::Dump(_, path) => Some(path),
-            Origin::Template(..) => None,
+            Origin::Files(files) => files,
+            Origin::Template(..) | Origin::MadeUp => &[],
         }
     }
 
@@ -101,9 +174,9 @@ impl<'a> Source<'a> {
 
     /// Reads all keys, at least one, and returns what was read besides them.
     pub(crate) fn read_all(&self) -> Result<(Keys, Counted), Failure> {
-        if let Origin::Template(template, range) = &self.from {
-            check_count(range, MAX_KEYS)?;
-            let keys = Keys::template(template, range.clone());
+        if let Some((template, range)) = self.template() {
+            check_count(&range, MAX_KEYS)?;
+            let keys = Keys::template(template, range);
             let keys = keys.map_err(|error| self.refused(error))?;
             return Ok((keys, Counted::default()));
         }
@@ -118,30 +191,26 @@ impl<'a> Source<'a> {
         &self,
         take: &mut dyn FnMut(&Keys) -> Result<(), Failure>,
     ) -> Result<Counted, Failure> {
-        let list = OnceCell::new();
-        let mut batches = self.open(&list, |input| input)?;
-        let (mut none, mut bad) = (true, BadLines::default());
-        while let Some(keys) = batches
-            .next_keys(&mut bad)
-            .map_err(|error| self.wrong(&error))?
-        {
-            if self.strict {
-                self.tell(&bad)?;
+        let (mut none, mut counted) = (true, Counted::default());
+        for part in self.parts() {
+            let list = OnceCell::new();
+            let mut batches = self.open(part, &list, |input| input)?;
+            let mut bad = BadLines::default();
+            let wrong = |error| self.wrong(part, &error);
+            while let Some(keys) = batches.next_keys(&mut bad).map_err(wrong)? {
+                if self.strict {
+                    self.tell(part, &bad)?;
+                }
+                none &= keys.is_empty();
+                take(&keys)?;
             }
-            none &= keys.is_empty();
-            take(&keys)?;
+            drop(batches);
+            self.end(part, &bad, list, &mut counted)?;
         }
-        drop(batches);
-        self.tell(&bad)?;
-        let list = list.into_inner();
-        self.tell_limits(list.as_ref());
         if none {
             return Err(self.empty());
         }
-        Ok(Counted {
-            unreadable: bad.count,
-            source: list,
-        })
+        Ok(counted)
     }
 
     /// Lets one copy of `consumer` per core count the keys, and merges them. Memory does not grow
@@ -152,74 +221,131 @@ impl<'a> Source<'a> {
         how: Counting,
     ) -> Result<(C, Counted), Failure> {
         let progress = Progress::reading(how.quiet, self.size());
-        let list = OnceCell::new();
-        let batches = self.open(&list, |input| progress.wrap(input))?;
         let count = |keys| progress.add_keys(keys);
         let reading = Reading::default()
             .with_threads(how.in_order.then_some(NonZero::<usize>::MIN))
             .with_strict(self.strict)
             .with_progress(&count);
-        let (found, bad) =
-            stream::read(batches, consumer, &reading).map_err(|error| self.wrong(&error))?;
+        let (mut all, mut counted): (Option<C>, _) = (None, Counted::default());
+        for part in self.parts() {
+            let list = OnceCell::new();
+            let batches = self.open(part, &list, |input| progress.wrap(input))?;
+            // In order, the next file continues with what the last one left; a merge would not.
+            let start = all.as_ref().filter(|_| how.in_order).unwrap_or(consumer);
+            let read = stream::read(batches, start, &reading);
+            let (found, bad) = read.map_err(|error| self.wrong(part, &error))?;
+            match &mut all {
+                Some(all) if !how.in_order => all.merge(found),
+                all => *all = Some(found),
+            }
+            self.end(part, &bad, list, &mut counted)?;
+        }
         let none = progress.keys() == 0;
         drop(progress);
-        self.tell(&bad)?;
-        let list = list.into_inner();
-        self.tell_limits(list.as_ref());
         if none && !how.may_be_empty {
             return Err(self.empty());
         }
-        let counted = Counted {
-            unreadable: bad.count,
-            source: list,
-        };
-        Ok((found, counted))
+        Ok((all.unwrap_or_else(|| consumer.clone()), counted))
+    }
+
+    /// Returns what is read one after the other: the files, or `None` for a template.
+    fn parts(&self) -> Vec<Option<&KeyFile<'a>>> {
+        match self.files() {
+            [] => vec![None],
+            files => files.iter().map(Some).collect(),
+        }
+    }
+
+    /// Reports the end of a part.
+    fn end(
+        &self,
+        part: Option<&KeyFile>,
+        bad: &BadLines,
+        list: OnceCell<DumpSource>,
+        counted: &mut Counted,
+    ) -> Result<(), Failure> {
+        self.tell(part, bad)?;
+        counted.unreadable += bad.count;
+        if let Some(list) = list.into_inner() {
+            let title = self.title(part);
+            let limits = list.limits.iter();
+            limits.for_each(|limit| note(&format!("{title}: {limit}")));
+            counted.source = Some(list);
+        }
+        Ok(())
     }
 
     /// Returns how much there is to read, for the progress bar.
     fn size(&self) -> Size {
-        match &self.from {
-            Origin::Template(_, range) => Size::Keys(range.end - range.start),
-            _ => self
-                .path()
-                .map_or(Size::Unknown, |path| match fs::metadata(path) {
-                    Ok(data) if data.is_file() => Size::Bytes(data.len()),
-                    _ => Size::Unknown,
-                }),
+        if let Some((_, range)) = self.template() {
+            return Size::Keys(range.end - range.start);
         }
+        let bytes = self.files().iter().map(|file| {
+            let data = fs::metadata(file.path).ok()?;
+            data.is_file().then_some(data.len())
+        });
+        bytes
+            .sum::<Option<u64>>()
+            .map_or(Size::Unknown, Size::Bytes)
     }
 
-    /// Opens the keys in batches. The input goes through `wrap`. At the end of a list of keys,
-    /// `list` holds what the list says about itself.
+    /// Opens a part in batches. The input goes through `wrap`. At the end of a list of keys, `list`
+    /// holds what the list says about itself.
     fn open<'s>(
         &self,
+        part: Option<&KeyFile>,
         list: &'s OnceCell<DumpSource>,
         wrap: impl FnOnce(Box<dyn Read>) -> Box<dyn Read>,
     ) -> Result<KeySource<'s>, Failure> {
-        let open = |path: &Path| {
-            let input = refuse_gzip(wrap(open_raw(path)?), &self.named())?;
-            Ok::<_, InputError>(input)
+        let Some(file) = part else {
+            let (template, range) = self.template().unwrap_or((DEFAULT_TEMPLATE, DEFAULT_RANGE));
+            check_count(&range, MAX_STREAMED)?;
+            return KeySource::template(template, range).map_err(|error| self.refused(error));
         };
-        let source = match &self.from {
-            Origin::Lines(path) => open(path).map(KeySource::lines),
-            Origin::Json(path) => open(path).map(KeySource::jsonl),
-            Origin::Csv(path) => open(path).and_then(KeySource::csv),
-            Origin::Dump(format, path) => open(path).map(|input| {
-                // The cell is empty: a text ends once.
-                KeySource::dump(*format, input, |end| drop(list.set(end)))
-            }),
-            Origin::Template(template, range) => {
-                check_count(range, MAX_STREAMED)?;
-                return KeySource::template(template, range.clone())
-                    .map_err(|error| self.refused(error));
+        let input = files::open(file.path).and_then(|input| unpack(wrap(input)));
+        let (input, kind) = input.map_err(|error| file.wrong(&error.into()))?;
+        if let Some(kind) = kind {
+            file.check(kind, self.raw)?;
+        }
+        let source = match file.format {
+            Format::Lines => Ok(KeySource::lines(input)),
+            Format::Json => Ok(KeySource::jsonl(input)),
+            Format::Csv => self.rows(input),
+            // The cell is empty: a text ends once.
+            Format::Dump(format) => Ok(KeySource::dump(format, input, |end| drop(list.set(end)))),
+        };
+        source.map_err(|error| file.wrong(&error))
+    }
+
+    /// Opens CSV. If an option names a column, all others but the usual ones are ignored.
+    fn rows<'s>(&self, input: Box<dyn Read>) -> Result<KeySource<'s>, InputError> {
+        if self.columns.iter().all(Option::is_none) {
+            return KeySource::csv(input).map_err(|error| match error {
+                InputError::Line { line, problem } => InputError::Line {
+                    line,
+                    problem: format!(
+                        "{problem} (--key-column, --size-column and --requests-col name others)"
+                    ),
+                },
+                other => other,
+            });
+        }
+        let mut names = Keys::COLUMNS;
+        for (name, asked) in names.iter_mut().zip(self.columns) {
+            *name = asked.unwrap_or(name);
+        }
+        let rows = Rows::choose(input, &names)?;
+        for (index, asked) in self.columns.iter().enumerate() {
+            if let Some(name) = asked.filter(|_| !rows.has(index)) {
+                return Err(rows.wrong(format!("no column {name:?} in the header")));
             }
-        };
-        source.map_err(|error| self.wrong(&error))
+        }
+        Ok(KeySource::rows(rows))
     }
 
     /// Reports lines that were passed over, or with `--strict` refuses the first.
-    fn tell(&self, bad: &BadLines) -> Result<(), Failure> {
-        let name = self.named();
+    fn tell(&self, part: Option<&KeyFile>, bad: &BadLines) -> Result<(), Failure> {
+        let name = self.title(part);
         let lines = || {
             bad.first
                 .iter()
@@ -241,14 +367,12 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Prints what a list of keys leaves out.
-    fn tell_limits(&self, list: Option<&DumpSource>) {
-        let limits = list.iter().flat_map(|list| &list.limits);
-        limits.for_each(|limit| note(&format!("{}: {limit}", self.named())));
+    fn title(&self, part: Option<&KeyFile>) -> String {
+        part.map_or_else(|| self.named(), KeyFile::title)
     }
 
-    fn wrong(&self, error: &InputError) -> Failure {
-        Failure::Input(format!("{}: {error}", self.named()))
+    fn wrong(&self, part: Option<&KeyFile>, error: &InputError) -> Failure {
+        Failure::Input(format!("{}: {error}", self.title(part)))
     }
 
     fn refused(&self, error: Error) -> Failure {
@@ -257,13 +381,27 @@ impl<'a> Source<'a> {
 
     fn empty(&self) -> Failure {
         let name = self.named();
-        Failure::Input(format!("{name}: no keys: expected at least one"))
+        let wrong = Failure::Input(format!("{name}: no keys: expected at least one"));
+        let is_input = self.files().iter().any(|file| !file.named);
+        wrong.with_hint(is_input.then(|| {
+            format!(
+                "without options, keys come from standard input; made-up keys are --template '{DEFAULT_TEMPLATE}' --range {}..{}",
+                DEFAULT_RANGE.start, DEFAULT_RANGE.end
+            )
+        }))
     }
 }
 
 fn note(text: &str) {
     // Standard error may be closed; there is no other place for the message.
     let _ = writeln!(io::stderr(), "note: {}", printable(text));
+}
+
+/// Notes keys that nobody gave.
+pub(crate) fn tell_made_up(keys: Option<&str>) {
+    if let Some(keys) = keys {
+        note(&format!("no keys given: {keys}"));
+    }
 }
 
 /// Prints what the lists of keys behind counted parts leave out.
@@ -338,29 +476,10 @@ pub(crate) struct Counted {
     pub(crate) source: Option<DumpSource>,
 }
 
-/// Opens a file, or standard input (-).
+/// Opens a file, or standard input (-), unpacked if gzip or zstd packed it.
 pub(crate) fn open(path: &Path) -> io::Result<Input> {
-    Ok(BufReader::with_capacity(1 << 16, open_raw(path)?))
-}
-
-fn open_raw(path: &Path) -> io::Result<Box<dyn Read>> {
-    Ok(if path.as_os_str() == "-" {
-        Box::new(io::stdin())
-    } else {
-        Box::new(File::open(path)?)
-    })
-}
-
-/// Refuses compressed input, whose bytes would be counted as keys.
-fn refuse_gzip(input: Box<dyn Read>, named: &str) -> io::Result<Box<dyn Read>> {
-    let mut input = BufReader::with_capacity(1 << 16, input);
-    if input.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        let option = named.split(' ').next().unwrap_or_default();
-        return Err(io::Error::other(format!(
-            "compressed by gzip: expected plain text, as from zcat FILE | hashroute ... {option} -"
-        )));
-    }
-    Ok(Box::new(input))
+    let (input, _) = unpack(files::open(path)?)?;
+    Ok(BufReader::with_capacity(1 << 16, input))
 }
 
 /// Reads `A..B` with A below B.

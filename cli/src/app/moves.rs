@@ -30,6 +30,8 @@ pub(crate) struct Moves {
     pub(crate) remap: Remap,
     /// The name of the hash function of keys.
     pub(crate) hash: &'static str,
+    /// Which keys were made up, if nobody gave any.
+    pub(crate) made_up: Option<String>,
 }
 
 /// Reads the options and measures which keys move.
@@ -38,7 +40,8 @@ pub(crate) fn measure(args: &MoveArgs, quiet: bool) -> Result<Moves, Failure> {
     let (after, words) = before.with(&args.target)?;
     let hash = hash_name(&*before.router);
     let progress = Progress::start(quiet, "reading keys");
-    let keys = Source::of(&args.keys)?.read()?;
+    let source = Source::of(&args.keys)?;
+    let keys = source.read()?;
     progress.message("placing keys");
     let owners = [&before, &after].map(|side| Assignment::of(&*side.router, &keys));
     let remap = hashroute_harness::remap(&owners[0], &owners[1], &keys);
@@ -49,6 +52,7 @@ pub(crate) fn measure(args: &MoveArgs, quiet: bool) -> Result<Moves, Failure> {
         words,
         remap,
         hash,
+        made_up: source.made_up(),
     })
 }
 

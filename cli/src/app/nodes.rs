@@ -2,31 +2,48 @@
 
 use core::fmt;
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
-use hashroute::Node;
-use hashroute_harness::{InputError, Rows};
-use serde::de::{self, Unexpected, Visitor};
+use hashroute::{Node, Server};
+use hashroute_harness::{FileKind, InputError, Rows, text::printable};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 
-use super::nearest;
-use crate::args::{NodeArgs, WEIGHTS, parse_node};
+use super::{files, foreign, nearest};
+use crate::args::{Entry, NodeArgs, WEIGHTS, parse_nodes, whole};
 use crate::failure::Failure;
 
 const DEFAULT_COUNT: u32 = 10;
 const EACH_NAMED: &str = "expected a name for each node";
-const COLUMNS: [&str; 4] = ["name", "weight", "zone", "rack"];
+const COLUMNS: [&str; 5] = ["name", "weight", "zone", "rack", "label"];
+/// The most bytes of a file of nodes: a million nodes with long names.
+const MOST: usize = 1 << 28;
 
 /// Returns the nodes that the options ask for, in order; ten nodes by default.
 pub(crate) fn read(args: &NodeArgs) -> Result<Vec<Node>, Failure> {
+    Ok(unlabelled(&servers(args)?, "--nodes"))
+}
+
+/// Drops the labels, and notes them: here they do not count.
+fn unlabelled(servers: &[Server], option: &str) -> Vec<Node> {
+    if let Some(label) = servers.iter().find_map(Server::own_label) {
+        let label = printable(label);
+        eprintln!("note: {option}: labels such as {label} are ignored here: names are hashed");
+    }
+    servers.iter().map(Server::to_node).collect()
+}
+
+/// Returns the nodes that the options ask for, with the labels that they give.
+pub(crate) fn servers(args: &NodeArgs) -> Result<Vec<Server>, Failure> {
     if let Some(list) = &args.nodes {
         from_list(list, "--nodes")
     } else if let Some(path) = &args.nodes_file {
-        from_file(path, "--nodes-file")
+        servers_of(path, "--nodes-file")
     } else {
-        Ok(counted(args.count.unwrap_or(DEFAULT_COUNT) as usize))
+        let nodes = counted(args.count.unwrap_or(DEFAULT_COUNT) as usize);
+        Ok(nodes.into_iter().map(Server::from).collect())
     }
 }
 
@@ -36,27 +53,62 @@ pub(crate) fn counted(count: usize) -> Vec<Node> {
 }
 
 /// Reads the nodes of a list. Errors name `option`.
-pub(crate) fn from_list(list: &str, option: &str) -> Result<Vec<Node>, Failure> {
+pub(crate) fn listed(list: &str, option: &str) -> Result<Vec<Node>, Failure> {
+    Ok(unlabelled(&from_list(list, option)?, option))
+}
+
+fn from_list(list: &str, option: &str) -> Result<Vec<Server>, Failure> {
     if list.is_empty() {
         return Err(Failure::Input(format!(
             "{option} '': no nodes: expected names, such as a,b=2,c"
         )));
     }
-    let node = |(index, text)| {
-        parse_node(text).map_err(|reason| format!("{option}, entry {}: {reason}", index + 1))
-    };
-    let nodes: Vec<_> = list
-        .split(',')
-        .enumerate()
-        .map(node)
-        .collect::<Result<_, _>>()
-        .map_err(Failure::Input)?;
-    distinct(&nodes).map_err(|reason| Failure::Input(format!("{option}: {reason}")))?;
-    Ok(nodes)
+    let entries = parse_nodes(list).map_err(|reason| {
+        let reason = if reason.starts_with("entry ") {
+            format!("{option}, {reason}")
+        } else {
+            format!("{option}, entry 1: {reason}")
+        };
+        Failure::Input(reason).with_hint(in_whole_numbers(list))
+    })?;
+    let servers: Vec<_> = entries.into_iter().map(server).collect();
+    distinct(&servers).map_err(|reason| Failure::Input(format!("{option}: {reason}")))?;
+    Ok(servers)
 }
 
-/// Reads the nodes of a file whose extension tells the format. Errors name `option`.
+fn server(entry: Entry) -> Server {
+    let server = Server::from(entry.node);
+    match entry.label {
+        Some(label) => server.with_label(label),
+        None => server,
+    }
+}
+
+/// Writes a list with fractional weights in whole numbers of the same ratios.
+fn in_whole_numbers(list: &str) -> Option<String> {
+    let entry = |text| {
+        let text = str::trim(text);
+        text.rsplit_once('=').unwrap_or((text, "1"))
+    };
+    let (names, weights): (Vec<_>, Vec<_>) = list.split(',').map(entry).unzip();
+    let is_fraction = weights.iter().any(|weight| weight.contains('.'));
+    let whole = whole(&weights).filter(|_| is_fraction)?;
+    let entries = names.iter().zip(whole);
+    let entries: Vec<_> = entries
+        .map(|(name, weight)| format!("{name}={weight}"))
+        .collect();
+    Some(format!(
+        "the same ratios in whole numbers: {}",
+        entries.join(",")
+    ))
+}
+
+/// Reads the nodes of a file. Errors name `option`.
 pub(crate) fn from_file(path: &Path, option: &str) -> Result<Vec<Node>, Failure> {
+    Ok(unlabelled(&servers_of(path, option)?, option))
+}
+
+fn servers_of(path: &Path, option: &str) -> Result<Vec<Server>, Failure> {
     parse_file(path)
         .map_err(|Wrong { told, hint }| Failure::file(option, path, told).with_hint(hint))
 }
@@ -77,9 +129,16 @@ impl Wrong {
         };
         Self {
             told: format!("line {line}: {told}"),
-            hint: nearest::field_hint(message),
+            hint: nearest::field_hint(message).or_else(|| fraction_hint(message)),
         }
     }
+}
+
+/// Says what to write for a weight that is no whole number.
+fn fraction_hint(message: &str) -> Option<String> {
+    let is_fraction = message.contains(WEIGHTS) && message.contains('.') && !message.contains('-');
+    is_fraction
+        .then(|| "multiply all weights until they are whole: for 1.5 and 0.25 write 6 and 1".into())
 }
 
 impl From<String> for Wrong {
@@ -94,30 +153,122 @@ impl From<&str> for Wrong {
     }
 }
 
-fn parse_file(path: &Path) -> Result<Vec<Node>, Wrong> {
-    let extension = path
-        .extension()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .to_lowercase();
-    let parse = match extension.as_str() {
-        "csv" => from_csv,
-        "json" => from_json,
-        "toml" => from_toml,
-        "" => return Err("no extension: expected .csv, .json or .toml".into()),
-        other => {
-            let told = format!("unknown extension .{other}: expected .csv, .json or .toml");
-            return Err(told.into());
-        }
+fn parse_file(path: &Path) -> Result<Vec<Server>, Wrong> {
+    let bytes = files::read_bytes(path, MOST).map_err(|error| error.to_string())?;
+    if bytes.len() > MOST {
+        return Err(format!("too long: expected at most {MOST} bytes").into());
+    }
+    if let Some(kind) = FileKind::of(&bytes) {
+        refuse_kind(kind, path)?;
+    }
+    let text = text(&bytes)?.trim_start_matches('\u{feff}');
+    let nodes = match Form::of(path, text)? {
+        Form::Lines => from_lines(text)?,
+        Form::Csv => from_csv(text)?,
+        Form::Json => from_json(text)?,
+        Form::Toml => from_toml(text)?,
     };
-    let bytes = fs::read(path).map_err(|error| error.to_string())?;
-    let text = text(&bytes)?;
-    let nodes = parse(text.trim_start_matches('\u{feff}'))?;
     if nodes.is_empty() {
         return Err("no nodes: expected at least one".into());
     }
     distinct(&nodes)?;
     Ok(nodes)
+}
+
+/// Refuses what is no list of nodes by its first bytes or lines.
+fn refuse_kind(kind: FileKind, path: &Path) -> Result<(), Wrong> {
+    let hint = match kind {
+        FileKind::Csv | FileKind::Json | FileKind::JsonLines => return Ok(()),
+        FileKind::ClusterNodes => Some(format!(
+            "--dialect redis-cluster --config {} reads it",
+            path.display()
+        )),
+        _ => None,
+    };
+    let told = format!("{kind}: expected a list of nodes");
+    Err(Wrong { told, hint })
+}
+
+/// The form of a file of nodes.
+enum Form {
+    Lines,
+    Csv,
+    Json,
+    Toml,
+}
+
+impl Form {
+    /// Tells the form by the extension, or else by the first line. Points to the dialect of a
+    /// configuration.
+    fn of(path: &Path, text: &str) -> Result<Self, Wrong> {
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        match extension.to_lowercase().as_str() {
+            "csv" | "tsv" => return Ok(Self::Csv),
+            "json" => return Ok(Self::Json),
+            "toml" => return Ok(Self::Toml),
+            _ => {}
+        }
+        if let Some(dialect) = foreign::dialect(text) {
+            let path = path.display();
+            return Err(Wrong {
+                told: format!("a configuration of {dialect}: expected a list of nodes"),
+                hint: Some(format!("--dialect {dialect} --config {path} reads it")),
+            });
+        }
+        let mut lines = text.lines().map(str::trim);
+        let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+        let first = first.unwrap_or_default();
+        let mut names = first
+            .split([',', ';', '\t'])
+            .map(|name| name.trim().trim_matches('"'));
+        Ok(match first {
+            "[[node]]" => Self::Toml,
+            _ if first.starts_with(['[', '{']) => Self::Json,
+            _ if names.any(|name| name == "name") => Self::Csv,
+            "---" => return Err("YAML: expected one node per line, CSV, JSON or TOML".into()),
+            _ if first.starts_with("- ") => {
+                let told = "line 1: YAML: expected one node per line, without '- '";
+                return Err(told.into());
+            }
+            _ => Self::Lines,
+        })
+    }
+}
+
+/// Reads one node per line: a name, or a name and a weight.
+fn from_lines(text: &str) -> Result<Vec<Server>, Wrong> {
+    let mut servers = Vec::new();
+    for (line, text) in (1..).zip(text.lines()) {
+        let text = match text.trim() {
+            comment if comment.starts_with('#') => "",
+            text => text
+                .split_once(" #")
+                .map_or(text, |(text, _)| text.trim_end()),
+        };
+        if !text.is_empty() {
+            servers.push(line_server(text).map_err(|told| Wrong::line(line, &told))?);
+        }
+    }
+    Ok(servers)
+}
+
+fn line_server(text: &str) -> Result<Server, String> {
+    let words: Vec<_> = text
+        .split([',', ';', '\t', ' '])
+        .filter(|word| !word.is_empty())
+        .collect();
+    let entry = match words.as_slice() {
+        [one] => (*one).to_owned(),
+        [name, weight] => format!("{name}={weight}"),
+        more => {
+            return Err(format!(
+                "{} fields: expected NAME or NAME WEIGHT (zones, racks and names with blanks need CSV with a header)",
+                more.len()
+            ));
+        }
+    };
+    let mut entries = parse_nodes(&entry)?.into_iter();
+    entries.next().map(server).ok_or_else(|| EACH_NAMED.into())
 }
 
 fn text(bytes: &[u8]) -> Result<&str, String> {
@@ -127,7 +278,17 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
     })
 }
 
-fn from_csv(text: &str) -> Result<Vec<Node>, Wrong> {
+fn from_csv(text: &str) -> Result<Vec<Server>, Wrong> {
+    // A comment leaves an empty line, so that later lines keep their number.
+    let keep = |line| {
+        if str::starts_with(line, '#') {
+            ""
+        } else {
+            line
+        }
+    };
+    let text: Vec<_> = text.split('\n').map(keep).collect();
+    let text = text.join("\n");
     let read = || {
         let mut rows = Rows::new(text.as_bytes(), &COLUMNS)?;
         let mut nodes = Vec::new();
@@ -136,10 +297,14 @@ fn from_csv(text: &str) -> Result<Vec<Node>, Wrong> {
         }
         Ok(nodes)
     };
-    read().map_err(|error: InputError| error.to_string().into())
+    read().map_err(|error: InputError| {
+        let told = error.to_string();
+        let hint = fraction_hint(&told);
+        Wrong { told, hint }
+    })
 }
 
-fn csv_node(row: &Rows<&[u8]>) -> Result<Node, String> {
+fn csv_node(row: &Rows<&[u8]>) -> Result<Server, String> {
     let field = |column| {
         let text = core::str::from_utf8(row.field(column)?).ok()?.trim();
         (!text.is_empty()).then_some(text)
@@ -156,6 +321,7 @@ fn csv_node(row: &Rows<&[u8]>) -> Result<Node, String> {
         weight: Weight(weight),
         zone: field(2).map(Into::into),
         rack: field(3).map(Into::into),
+        label: field(4).map(Into::into),
     };
     Ok(row.into())
 }
@@ -169,6 +335,51 @@ struct Row {
     weight: Weight,
     zone: Option<String>,
     rack: Option<String>,
+    label: Option<String>,
+}
+
+/// A node in JSON: an object, or its name alone.
+struct JsonRow(Row);
+
+impl<'de> Deserialize<'de> for JsonRow {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(JsonVisitor)
+    }
+}
+
+struct JsonVisitor;
+
+impl<'de> Visitor<'de> for JsonVisitor {
+    type Value = JsonRow;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("names, or objects with a name")
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<JsonRow, E> {
+        Ok(JsonRow(Row {
+            name: name.into(),
+            weight: Weight::default(),
+            zone: None,
+            rack: None,
+            label: None,
+        }))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<JsonRow, A::Error> {
+        Row::deserialize(MapAccessDeserializer::new(fields)).map(JsonRow)
+    }
+}
+
+impl From<Row> for Server {
+    fn from(row: Row) -> Self {
+        let label = row.label.clone();
+        let server = Self::from(Node::from(row));
+        match label {
+            Some(label) => server.with_label(label),
+            None => server,
+        }
+    }
 }
 
 impl From<Row> for Node {
@@ -224,12 +435,25 @@ impl Visitor<'_> for WeightVisitor {
     }
 }
 
-fn from_json(text: &str) -> Result<Vec<Node>, Wrong> {
-    const EXPECTED: &str = "expected an array of objects, such as [{\"name\":\"a\",\"weight\":2}]";
-    if !text.trim_start().starts_with('[') {
+/// A JSON document with a list of nodes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JsonFile {
+    #[serde(alias = "node")]
+    nodes: Vec<JsonRow>,
+}
+
+fn from_json(text: &str) -> Result<Vec<Server>, Wrong> {
+    const EXPECTED: &str =
+        "expected an array of objects, such as [{\"name\":\"a\",\"weight\":2}], or of names";
+    let read = if text.trim_start().starts_with('[') {
+        serde_json::from_str::<Vec<JsonRow>>(text)
+    } else if text.contains("\"nodes\"") || text.contains("\"node\"") {
+        serde_json::from_str::<JsonFile>(text).map(|file| file.nodes)
+    } else {
         return Err(format!("not an array: {EXPECTED}").into());
-    }
-    let rows: Vec<Row> = serde_json::from_str(text).map_err(|error| {
+    };
+    let rows = read.map_err(|error| {
         let line = error.line();
         let message = match error.classify() {
             Category::Eof => format!("not JSON, it ends too early: {EXPECTED}"),
@@ -242,7 +466,7 @@ fn from_json(text: &str) -> Result<Vec<Node>, Wrong> {
         };
         Wrong::line(line, &message)
     })?;
-    Ok(rows.into_iter().map(Node::from).collect())
+    Ok(rows.into_iter().map(|row| row.0.into()).collect())
 }
 
 #[derive(Deserialize)]
@@ -252,7 +476,7 @@ struct TomlFile {
     node: Vec<Row>,
 }
 
-fn from_toml(text: &str) -> Result<Vec<Node>, Wrong> {
+fn from_toml(text: &str) -> Result<Vec<Server>, Wrong> {
     let file: TomlFile = toml::from_str(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
         let line = text[..start].split('\n').count();
@@ -261,10 +485,10 @@ fn from_toml(text: &str) -> Result<Vec<Node>, Wrong> {
     if file.node.is_empty() {
         return Err("no nodes: expected [[node]] tables, each with a name".into());
     }
-    Ok(file.node.into_iter().map(Node::from).collect())
+    Ok(file.node.into_iter().map(Server::from).collect())
 }
 
-fn distinct(nodes: &[Node]) -> Result<(), String> {
+fn distinct(nodes: &[Server]) -> Result<(), String> {
     let mut names = BTreeSet::new();
     for (index, node) in nodes.iter().enumerate() {
         if node.name().is_empty() {

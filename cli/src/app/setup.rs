@@ -57,15 +57,17 @@ impl SetUp {
         }
         let members = Members::read(self, target)?;
         let other = self.other(target)?;
+        let is_other = other.is_some();
         let mut words: Vec<_> = members.changes.iter().map(ToString::to_string).collect();
         if let Some(other) = other.as_ref().filter(|_| target.is_other_setup()) {
             let before = self.choice.scheme.title();
             words.insert(0, format!("{before} to {}", in_words(other, target)));
         }
-        let choice = other.as_ref().unwrap_or(&self.choice);
+        let choice = other.unwrap_or_else(|| self.choice.clone());
+        let choice = &choice.with_labels(&target.changes)?;
         let beside = members.beside(self, choice);
         let nodes = members.nodes(self);
-        let (router, changes) = if other.as_ref().is_some_and(|other| !other.has_nodes()) {
+        let (router, changes) = if is_other && !choice.has_nodes() {
             words.extend(beside);
             (choice.build(&nodes)?, Vec::new())
         } else {
@@ -216,7 +218,7 @@ impl Members {
 
     fn list(target: &TargetArgs) -> Result<Option<Vec<Node>>, Failure> {
         Ok(Some(if let Some(list) = &target.to_nodes {
-            nodes::from_list(list, "--to-nodes")?
+            nodes::listed(list, "--to-nodes")?
         } else if let Some(count) = target.to_count {
             nodes::counted(count as usize)
         } else if let Some(path) = &target.to_nodes_file {
@@ -231,7 +233,7 @@ impl Members {
         let list = Self::list(target)?;
         let changes = match &list {
             Some(list) => changes::between(&before.nodes, list),
-            None => before.choice.resolve(&target.changes.0),
+            None => before.choice.resolve(&before.nodes, &target.changes)?,
         };
         if changes.is_empty() && list.is_none() && !target.is_other_setup() {
             return Err(Failure::input(

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hashroute::{Change, Node};
 
-use crate::args::{KeyArgs, NodeArgs, TuningArgs};
+use crate::args::{KeyArgs, NodeArgs, TuningArgs, parse_node};
 
 /// A command of this program with its arguments.
 #[derive(Clone, Debug)]
@@ -66,10 +66,18 @@ impl Shell {
 
     /// Adds the options for the keys.
     pub(crate) fn keys(mut self, args: &KeyArgs) -> Self {
-        let files = [
+        let lists = [
             ("--keys", &args.keys),
             ("--csv", &args.csv),
             ("--jsonl", &args.jsonl),
+        ];
+        for (option, path) in lists
+            .iter()
+            .flat_map(|(option, list)| list.iter().map(move |path| (option, path)))
+        {
+            self = self.with_file(option, Some(path));
+        }
+        let files = [
             ("--bigkeys", &args.dump.bigkeys),
             ("--memkeys", &args.dump.memkeys),
             ("--keystats", &args.dump.keystats),
@@ -81,6 +89,10 @@ impl Shell {
         }
         self.with("--template", args.template.as_ref())
             .with("--range", args.range.as_ref())
+            .with("--key-column", args.key_column.as_ref())
+            .with("--size-column", args.size_column.as_ref())
+            .with("--requests-col", args.requests_column.as_ref())
+            .flag("--raw", args.raw)
             .flag("--strict", args.strict)
     }
 
@@ -98,7 +110,8 @@ impl Shell {
 
     fn add(self, node: &Node) -> Self {
         let (name, weight) = (node.name(), node.weight());
-        let plain = weight == 1 && !name.contains('=');
+        let is_same = |read: Node| read.name() == name && read.weight() == 1;
+        let plain = weight == 1 && parse_node(name).is_ok_and(is_same);
         let weight = if plain {
             String::new()
         } else {

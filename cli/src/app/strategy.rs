@@ -1,5 +1,6 @@
 //! The strategy or dialect that the options choose, with its parameters and its key hash.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use hashroute::hash::Secret;
@@ -8,9 +9,10 @@ use hashroute::{
     Change, Error, HashFunction, HashTag, KeyHasher, Node, NodeList, Router, RouterExt, Server,
     Spec, Spread, compat, strategy,
 };
+use hashroute_harness::text::printable;
 
 use super::{config, files, nearest, nodes};
-use crate::args::{NodeArgs, StrategyArgs, TuningArgs};
+use crate::args::{ChangeArgs, NodeArgs, StrategyArgs, TuningArgs};
 use crate::failure::{Asked, Failure};
 use crate::units;
 
@@ -24,6 +26,8 @@ pub(crate) struct Choice {
     pub(crate) scheme: &'static Scheme,
     params: Params,
     own: Option<Box<Spec>>,
+    /// The labels of nodes that a change adds, by name.
+    labels: BTreeMap<String, String>,
     /// The option that sets parameters, for errors about them.
     set_by: &'static str,
 }
@@ -39,7 +43,7 @@ impl Choice {
         }
         let choice = Self::of(args)?;
         let (true, Some(path)) = (choice.scheme.is_dialect(), &nodes.config) else {
-            return Ok((choice, nodes::read(nodes)?));
+            return choice.with_servers(nodes::servers(nodes)?);
         };
         if !args.tuning.set.is_empty() {
             return Err(Failure::input(
@@ -63,6 +67,38 @@ impl Choice {
         Ok(Self::of_spec(spec.0))
     }
 
+    /// Takes these servers. If some have labels, they become its own, as those of a configuration.
+    fn with_servers(self, servers: Vec<Server>) -> Result<(Self, Vec<Node>), Failure> {
+        let Some(labelled) = servers.iter().find(|server| server.own_label().is_some()) else {
+            return Ok((self, servers.iter().map(Server::to_node).collect()));
+        };
+        self.refuse_labels(labelled.name())?;
+        let setup = Setup::new(self.scheme, servers, self.params.clone());
+        let spec = Spec::of_setup(setup).map_err(|error| self.refusal(error))?;
+        Ok(Self::of_spec(spec.0))
+    }
+
+    fn refuse_labels(&self, name: &str) -> Result<(), Failure> {
+        if self.scheme.is_dialect() {
+            return Ok(());
+        }
+        Err(Failure::Input(format!(
+            "{name}: a label: {} hashes names, only a dialect has labels",
+            self.scheme.title()
+        )))
+    }
+
+    /// Takes the labels of nodes that these changes add.
+    pub(crate) fn with_labels(self, changes: &ChangeArgs) -> Result<Self, Failure> {
+        if let Some(name) = changes.1.keys().next() {
+            self.refuse_labels(name)?;
+        }
+        Ok(Self {
+            labels: changes.1.clone(),
+            ..self
+        })
+    }
+
     /// Returns the choice that a spec states, and its nodes.
     pub(crate) fn of_spec(spec: Spec) -> (Self, Vec<Node>) {
         let nodes = spec.nodes();
@@ -70,6 +106,7 @@ impl Choice {
             scheme: spec.scheme(),
             params: spec.params(),
             own: Some(Box::new(spec)),
+            labels: BTreeMap::new(),
             set_by: SET,
         };
         (choice, nodes)
@@ -93,6 +130,7 @@ impl Choice {
             scheme,
             params,
             own: None,
+            labels: BTreeMap::new(),
             set_by: SET,
         }
     }
@@ -137,11 +175,42 @@ impl Choice {
         changes: &[Change],
     ) -> Result<Box<dyn Router>, Failure> {
         let refused = |error| self.refusal(error);
+        if !self.labels.is_empty() {
+            return self.labelled(self.setup(nodes), changes);
+        }
         let mut router = self.setup(nodes).build().map_err(refused)?;
         for change in changes {
             router.apply(change).map_err(refused)?;
         }
         Ok(router)
+    }
+
+    /// Builds the router after the changes, with the labels of the nodes that they add.
+    fn labelled(&self, mut setup: Setup, changes: &[Change]) -> Result<Box<dyn Router>, Failure> {
+        let refused = |error| self.refusal(error);
+        for change in changes {
+            setup.apply(change).map_err(refused)?;
+        }
+        self.relabelled(&setup).build().map_err(refused)
+    }
+
+    /// Gives the nodes of a spec the labels that the changes give them.
+    pub(crate) fn label_spec(&self, spec: Spec) -> Result<Spec, Failure> {
+        if self.labels.is_empty() {
+            return Ok(spec);
+        }
+        let labelled = Spec::of_setup(self.relabelled(spec.setup()));
+        let labelled = labelled.and_then(|(labelled, _)| labelled.with_epoch(spec.epoch()));
+        labelled.map_err(|error| self.refusal(error))
+    }
+
+    fn relabelled(&self, setup: &Setup) -> Setup {
+        let label = |server: &Server| match self.labels.get(server.name()) {
+            Some(label) => server.clone().with_label(label.as_str()),
+            None => server.clone(),
+        };
+        let servers: Vec<_> = setup.servers().iter().map(label).collect();
+        Setup::new(setup.scheme(), servers, setup.params().clone())
     }
 
     /// Returns the choice without its own nodes. `None` if more than the list of nodes decides
@@ -165,6 +234,7 @@ impl Choice {
             scheme: self.scheme,
             params,
             own,
+            labels: self.labels.clone(),
             set_by: self.set_by,
         })
     }
@@ -195,16 +265,51 @@ impl Choice {
     /// Returns the label that the configuration gives a server, if it differs from the name.
     pub(crate) fn label(&self, name: &str) -> Option<&str> {
         let mut servers = self.servers().iter();
-        let server = servers.find(|server| server.name() == name)?;
-        server.own_label().filter(|label| *label != name)
+        let server = servers.find(|server| server.name() == name);
+        let added = || self.labels.get(name).map(String::as_str);
+        let label = server.map_or_else(added, Server::own_label);
+        label.filter(|label| *label != name)
     }
 
     fn servers(&self) -> &[Server] {
         self.own.as_ref().map_or(&[], |spec| spec.servers())
     }
 
+    /// Returns a name with its label, if the configuration gives it one: `10.0.0.1:6379 (cache-1)`.
+    pub(crate) fn shown(&self, name: &str) -> String {
+        match self.label(name) {
+            Some(label) => format!("{name} ({label})"),
+            None => name.to_owned(),
+        }
+    }
+
+    /// Returns the changes that the options ask for, among these nodes: lists of names are split,
+    /// and labels are replaced by names. Notes nodes that get no label where others have one.
+    pub(crate) fn resolve(
+        &self,
+        nodes: &[Node],
+        changes: &ChangeArgs,
+    ) -> Result<Vec<Change>, Failure> {
+        let split = super::changes::split(nodes, &changes.0)?;
+        let example = self.servers().iter().find_map(Server::own_label);
+        if let Some(example) = example.filter(|_| self.scheme.is_dialect()) {
+            for change in &split {
+                match change {
+                    Change::Add(node) if !changes.1.contains_key(node.name()) => eprintln!(
+                        "note: --add {name}: no label: it is hashed as {name}, where others have labels such as {example}; expected --add ADDRESS={weight},label=NAME",
+                        name = printable(node.name()),
+                        weight = node.weight(),
+                        example = printable(example),
+                    ),
+                    _ => {}
+                }
+            }
+        }
+        Ok(self.by_name(&split))
+    }
+
     /// Replaces labels of servers in the changes by their names.
-    pub(crate) fn resolve(&self, changes: &[Change]) -> Vec<Change> {
+    fn by_name(&self, changes: &[Change]) -> Vec<Change> {
         let added = |name: &str| {
             let mut changes = changes.iter();
             changes.any(|change| matches!(change, Change::Add(node) if node.name() == name))

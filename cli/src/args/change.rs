@@ -8,26 +8,39 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use hashroute::{Change, Node};
 
 use super::keys::KeyArgs;
-use super::nodes::{self, NodeArgs};
+use super::nodes::{self, Entry, NodeArgs};
 use super::strategy::{StrategyArgs, dialect_names, hash_names, strategy_names};
 
 /// The changes that `--add`, `--remove` and `--reweight` ask for, in the order in which they are
-/// typed.
+/// typed, and the labels of nodes that are added.
 #[derive(Debug)]
-pub(crate) struct ChangeArgs(pub(crate) Vec<Change>);
+pub(crate) struct ChangeArgs(pub(crate) Vec<Change>, pub(crate) BTreeMap<String, String>);
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Change")]
 struct Options {
-    /// Add a node (repeatable)
-    #[arg(long, value_name = "NAME[=W]", value_parser = nodes::parse)]
-    add: Vec<Node>,
+    /// Add a node (repeatable); of a dialect, also ADDRESS=W,label=NAME
+    #[arg(long, value_name = "NAME[=W]", value_parser = added)]
+    add: Vec<Added>,
     /// Remove a node (repeatable)
     #[arg(long, value_name = "NAME")]
     remove: Vec<String>,
     /// Give a node another weight; 0 drains it (repeatable)
-    #[arg(long, value_name = "NAME=W", value_parser = reweight)]
+    #[arg(long, value_name = "NAME=W", value_parser = reweight, value_delimiter = ',')]
     reweight: Vec<Node>,
+}
+
+/// The nodes of one `--add`.
+#[derive(Clone, Debug)]
+struct Added(Vec<Entry>);
+
+fn added(text: &str) -> Result<Added, String> {
+    // A number alone may be a name here: whether it is depends on the nodes that there are.
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let (node, label) = (Node::new(text), None);
+        return Ok(Added(vec![Entry { node, label }]));
+    }
+    nodes::list(text).map(Added)
 }
 
 fn reweight(text: &str) -> Result<Node, String> {
@@ -51,17 +64,26 @@ impl Args for ChangeArgs {
 impl FromArgMatches for ChangeArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let options = Options::from_arg_matches(matches)?;
-        let adds = options.add.into_iter().map(Change::Add);
-        let removes = options.remove.into_iter().map(Change::remove);
+        let mut labels = BTreeMap::new();
+        for Entry { node, label } in options.add.iter().flat_map(|added| &added.0) {
+            labels.extend(label.clone().map(|label| (node.name().to_owned(), label)));
+        }
+        let add = |added: Added| {
+            let entries = added.0.into_iter();
+            entries.map(|entry| Change::Add(entry.node)).collect()
+        };
+        let adds = options.add.into_iter().map(add);
+        let removes = options.remove.into_iter();
+        let removes = removes.map(|name| vec![Change::remove(name)]);
         let reweights = options
             .reweight
             .into_iter()
-            .map(|node| Change::reweight(node.name(), node.weight()));
-        let mut ordered = BTreeMap::new();
+            .map(|node| vec![Change::reweight(node.name(), node.weight())]);
+        let mut ordered: BTreeMap<usize, Vec<Change>> = BTreeMap::new();
         ordered.extend(indexes(matches, "add").zip(adds));
         ordered.extend(indexes(matches, "remove").zip(removes));
         ordered.extend(indexes(matches, "reweight").zip(reweights));
-        Ok(Self(ordered.into_values().collect()))
+        Ok(Self(ordered.into_values().flatten().collect(), labels))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -114,7 +136,7 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "N", group = "to_members", conflicts_with_all = SINGLE)]
     #[arg(value_parser = nodes::count, allow_negative_numbers = true)]
     pub(crate) to_count: Option<u32>,
-    /// The nodes after the change: a file as --nodes-file takes it; zones, racks and order count
+    /// The nodes after the change: a file as of --nodes-file; zones, racks and order count
     #[arg(long, value_name = "FILE", group = "to_members", conflicts_with_all = SINGLE)]
     pub(crate) to_nodes_file: Option<PathBuf>,
     /// The configuration after the change, of --to-dialect [default: of the dialect before]

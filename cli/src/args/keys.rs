@@ -1,8 +1,11 @@
 //! Options for the source of the keys.
 
+use core::str::FromStr;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+use hashroute::redis::hex;
 
 /// The options that name where keys come from.
 pub(crate) const KEY_SOURCES: [&str; 11] = [
@@ -19,19 +22,37 @@ pub(crate) const KEY_SOURCES: [&str; 11] = [
     "range",
 ];
 const FILES: &[&str] = KEY_SOURCES.split_at(9).0;
+const NOT_LINES: &[&str] = KEY_SOURCES.split_at(1).1;
 
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Keys (default: --template 'user:{i}' --range 0..1000000)")]
+#[command(next_help_heading = "Keys (default: standard input, if it is a pipe or a file)")]
 pub(crate) struct KeyArgs {
-    /// A file with one key per line; - is standard input
+    /// A file with one key per line, or packed (gzip, zstd); - is standard input
     #[arg(id = "keys_file", long = "keys", value_name = "FILE", group = "source")]
-    pub(crate) keys: Option<PathBuf>,
-    /// A CSV file with the column key and, optionally, size (in bytes) and requests
+    pub(crate) keys: Vec<PathBuf>,
+    /// A CSV file with the column key and, optionally, size and requests
     #[arg(long, value_name = "FILE", group = "source")]
-    pub(crate) csv: Option<PathBuf>,
+    pub(crate) csv: Vec<PathBuf>,
     /// A file with one JSON value per line: a string, or {"hex":"..."} for bytes
     #[arg(long, value_name = "FILE", group = "source")]
-    pub(crate) jsonl: Option<PathBuf>,
+    pub(crate) jsonl: Vec<PathBuf>,
+    /// The column of --csv with the keys; the columns not named are ignored
+    #[arg(long, value_name = "COL", requires = "csv")]
+    pub(crate) key_column: Option<String>,
+    /// The column of --csv with the bytes of each key
+    #[arg(long, value_name = "COL", requires = "csv")]
+    pub(crate) size_column: Option<String>,
+    /// The column of --csv with the requests of each key
+    #[arg(
+        long = "requests-col",
+        alias = "requests-column",
+        value_name = "C",
+        requires = "csv"
+    )]
+    pub(crate) requests_column: Option<String>,
+    /// Take every line of --keys as a key, whatever the file looks like
+    #[arg(long, conflicts_with_all = NOT_LINES)]
+    pub(crate) raw: bool,
     /// Generate keys from a pattern: {i} is the number, {i:04} pads it with zeros
     #[arg(long, value_name = "TEXT", conflicts_with_all = FILES)]
     pub(crate) template: Option<String>,
@@ -76,10 +97,8 @@ impl KeyArgs {
             keys, csv, jsonl, ..
         } = self;
         let dump = &self.dump;
+        let lists = [keys, csv, jsonl];
         let files = [
-            keys,
-            csv,
-            jsonl,
             &dump.bigkeys,
             &dump.memkeys,
             &dump.hotkeys,
@@ -88,6 +107,36 @@ impl KeyArgs {
             &dump.metadump,
         ];
         let is_template = self.template.is_some() || self.range.is_some();
-        is_template || files.into_iter().any(Option::is_some)
+        is_template
+            || lists.into_iter().any(|list| !list.is_empty())
+            || files.into_iter().any(Option::is_some)
     }
+}
+
+/// A key in hexadecimal digits, two for each byte.
+#[derive(Clone, Debug)]
+pub(crate) struct HexKey(Vec<u8>);
+
+impl FromStr for HexKey {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let digit = |byte: u8| hex(byte);
+        let byte = |pair: &[u8]| match *pair {
+            [high, low] => Some(digit(high)? << 4 | digit(low)?),
+            _ => None,
+        };
+        let bytes = text.as_bytes().chunks(2).map(byte).collect::<Option<_>>();
+        let expected = "expected two hexadecimal digits for each byte, such as 8b00";
+        bytes.map(Self).ok_or_else(|| expected.into())
+    }
+}
+
+/// Returns the keys on the command line: those typed, then those in hexadecimal.
+pub(crate) fn typed_keys<'a>(
+    keys: &'a [OsString],
+    hex: &'a [HexKey],
+) -> impl Iterator<Item = &'a [u8]> {
+    let keys = keys.iter().map(|key| key.as_encoded_bytes());
+    keys.chain(hex.iter().map(|key| key.0.as_slice()))
 }

@@ -13,8 +13,10 @@ mod strategy;
 
 pub(crate) use self::change::{ChangeArgs, MoveArgs, TargetArgs};
 pub(crate) use self::contest::ContestArgs;
-pub(crate) use self::keys::{KEY_SOURCES, KeyArgs};
-pub(crate) use self::nodes::{Counts, NodeArgs, WEIGHTS, counts, parse as parse_node};
+pub(crate) use self::keys::{HexKey, KEY_SOURCES, KeyArgs, typed_keys};
+pub(crate) use self::nodes::{
+    Counts, Entry, NodeArgs, WEIGHTS, counts, list as parse_nodes, parse as parse_node, whole,
+};
 pub(crate) use self::output::OutputArgs;
 pub(crate) use self::parts::{PartialArgs, PartsArgs};
 pub(crate) use self::replicas::ReplicaArgs;

@@ -27,7 +27,7 @@ pub(crate) struct NodeArgs {
     )]
     #[arg(value_parser = count)]
     pub(crate) count: Option<u32>,
-    /// A file of nodes: .csv (name,weight,zone,rack), .json (array) or .toml ([[node]])
+    /// A file of nodes: NAME or NAME WEIGHT per line, CSV, JSON or TOML
     #[arg(long, value_name = "FILE", group = "members")]
     pub(crate) nodes_file: Option<PathBuf>,
     /// The configuration file of the dialect's system: its servers and options
@@ -94,9 +94,83 @@ pub(crate) fn counts(text: &str) -> Result<Counts, String> {
     })
 }
 
-/// Parses `name` or `name=weight`.
+/// A node on the command line, and the label that its entry gives it.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) node: Node,
+    pub(crate) label: Option<String>,
+}
+
+/// Parses a list of nodes, such as `a,b=2,c` or `10.0.0.1:6379=2,label=cache-1`. Blanks around an
+/// entry do not count.
+pub(crate) fn list(text: &str) -> Result<Vec<Entry>, String> {
+    let texts: Vec<_> = text.split(',').map(str::trim).collect();
+    if let [only] = texts.as_slice() {
+        refuse_count(only)?;
+    }
+    let is_port = have_one_port(&texts);
+    let mut entries: Vec<Entry> = Vec::new();
+    for (index, text) in texts.iter().enumerate() {
+        let at = |reason: String| match texts.len() {
+            1 => reason,
+            _ => format!("entry {}: {reason}", index + 1),
+        };
+        match (text.strip_prefix("label="), entries.last_mut()) {
+            (Some(label), Some(entry)) if !label.is_empty() && entry.label.is_none() => {
+                entry.label = Some(label.into());
+            }
+            (Some(_), Some(_)) => {
+                return Err(at("expected one label=NAME after an address".into()));
+            }
+            _ => entries.push(match twemproxy(text) {
+                Some(entry) => entry,
+                None => Entry {
+                    node: entry(text, is_port).map_err(at)?,
+                    label: None,
+                },
+            }),
+        }
+    }
+    Ok(entries)
+}
+
+/// Reads `host:port:weight label`, as twemproxy's configuration has it.
+fn twemproxy(text: &str) -> Option<Entry> {
+    let (address, label) = text.split_once(' ')?;
+    let (name, weight) = address.rsplit_once(':')?;
+    let weight = weight.parse().ok().filter(|_| name.contains(':'))?;
+    let label = label.trim();
+    let is_one = !label.is_empty() && !label.contains(char::is_whitespace);
+    is_one.then(|| Entry {
+        node: Node::new(name).with_weight(weight),
+        label: Some(label.into()),
+    })
+}
+
+/// Refuses a number where a name is expected.
+fn refuse_count(text: &str) -> Result<(), String> {
+    if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
+        return Err(format!(
+            "a number, not a name: expected --count {text}, or {text}=1 for a node of this name"
+        ));
+    }
+    Ok(())
+}
+
+/// Parses one node: `name` or `name=weight`.
 pub(crate) fn parse(text: &str) -> Result<Node, String> {
+    if text.contains(',') {
+        return Err(format!(
+            "\"{text}\" is a list: expected one node here (a name with a comma needs a file of nodes)"
+        ));
+    }
+    entry(text.trim(), false)
+}
+
+/// Parses `name` or `name=weight`. Without a weight, a name that most likely holds one is refused.
+fn entry(text: &str, is_port: bool) -> Result<Node, String> {
     let Some((name, weight)) = text.rsplit_once('=') else {
+        refuse_weight(text, is_port)?;
         return named(text);
     };
     if let Ok(weight) = weight.parse() {
@@ -114,12 +188,170 @@ fn named(name: &str) -> Result<Node, String> {
     if name.is_empty() {
         return Err("no name: expected NAME or NAME=WEIGHT".into());
     }
+    if name.contains(char::is_whitespace) {
+        return Err(format!(
+            "\"{name}\" has blanks: expected names separated by commas, such as {} (a name with blanks needs a file of nodes)",
+            name.split_whitespace().collect::<Vec<_>>().join(",")
+        ));
+    }
     Ok(Node::new(name))
+}
+
+/// Ports below 1024 that services have; other numbers that small are weights.
+const LOW_PORTS: [u16; 17] = [
+    22, 25, 53, 80, 81, 82, 88, 110, 143, 389, 443, 444, 465, 587, 636, 993, 995,
+];
+
+/// Refuses `name:2` and `host:port:2`, in which other tools write a weight.
+fn refuse_weight(text: &str, is_port: bool) -> Result<(), String> {
+    let Some((name, number)) = text.rsplit_once(':') else {
+        return Ok(());
+    };
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_address = |name: &str| {
+        let (host, port) = name.rsplit_once(':').unwrap_or_default();
+        let is_host = !host.is_empty() && (!host.contains(':') || host.ends_with(']'));
+        is_host && digits(port)
+    };
+    let is_host = !name.is_empty() && (!name.contains(':') || name.ends_with(']'));
+    let is_small = number.parse::<u64>().is_ok_and(|number| {
+        number < 1024 && LOW_PORTS.iter().all(|&port| u64::from(port) != number)
+    });
+    if digits(number) && (is_address(name) || is_host && is_small && !is_port) {
+        return Err(format!(
+            "\"{text}\" seems to end in a weight: expected {name}={number}, or {text}=1 for a node of this name"
+        ));
+    }
+    Ok(())
+}
+
+/// Returns whether all entries end in one number, which is then no weight but a port.
+fn have_one_port(texts: &[&str]) -> bool {
+    let number = |text: &&str| text.rsplit_once(':').map(|(_, number)| number.to_owned());
+    let numbers: Option<BTreeSet<_>> = texts.iter().map(number).collect();
+    texts.len() > 1 && numbers.is_some_and(|numbers| numbers.len() == 1)
+}
+
+/// Returns decimal weights as the smallest whole numbers with the same ratios; `None` if they are no
+/// decimal numbers, or if that takes numbers that are too large. Exact.
+pub(crate) fn whole(weights: &[&str]) -> Option<Vec<u32>> {
+    const MOST: usize = 9;
+    let parts = |text: &&str| {
+        let (units, decimals) = text.split_once('.').unwrap_or((text, ""));
+        let decimals = decimals.trim_end_matches('0').to_owned();
+        let is_number = !format!("{units}{decimals}").is_empty() && decimals.len() <= MOST;
+        is_number.then(|| (units.to_owned(), decimals))
+    };
+    let parts: Vec<_> = weights.iter().map(parts).collect::<Option<_>>()?;
+    let places = parts.iter().map(|(_, decimals)| decimals.len()).max()?;
+    let scaled = |(units, decimals): &(String, String)| {
+        let digits = format!("{units}{decimals:0<places$}");
+        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| digits.parse::<u128>().ok())?
+    };
+    let scaled: Vec<_> = parts.iter().map(scaled).collect::<Option<_>>()?;
+    let divisor = scaled.iter().copied().fold(0, common_divisor).max(1);
+    let whole = scaled
+        .iter()
+        .map(|weight| u32::try_from(weight / divisor).ok());
+    whole.collect()
+}
+
+fn common_divisor(mut a: u128, mut b: u128) -> u128 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn decimal_weights_have_whole_numbers_of_the_same_ratios() {
+        assert_eq!(whole(&["1.5", "0.25"]), Some(vec![6, 1]));
+        assert_eq!(whole(&["0.1", "0.2", "0.30"]), Some(vec![1, 2, 3]));
+        assert_eq!(whole(&["2", "4.0", "0"]), Some(vec![1, 2, 0]));
+        assert_eq!(whole(&["0.000000001", "4"]), Some(vec![1, 4_000_000_000]));
+        for wrong in [
+            "",
+            ".",
+            "-1",
+            "1e3",
+            "0.0000000001",
+            "4294967297",
+            "1.x",
+            "1.2.3",
+        ] {
+            assert_eq!(
+                whole(&[wrong, "0.000000001"]).filter(|_| wrong != "4294967297"),
+                None,
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn numbers_after_a_colon_are_ports_or_refused() {
+        let read = |text| {
+            let nodes = |entries: Vec<Entry>| entries.into_iter().map(|entry| entry.node).collect();
+            list(text).map(nodes)
+        };
+        for ports in [
+            "a:80,b:443",
+            "a:6379,b:6380",
+            "localhost:7000,localhost:7001",
+            "a:1,b:1",
+            "::1,fe80::1:2",
+            "[::1]:6379",
+            "a:2=1,10.0.0.1:6379:2=1",
+        ] {
+            let nodes: Vec<Node> = read(ports).expect(ports);
+            let names: Vec<_> = nodes.iter().map(Node::name).collect();
+            assert_eq!(names.join(","), ports.replace("=1", ""));
+        }
+        for weights in [
+            "a:2,b:1",
+            "a,b:100",
+            "c:0",
+            "10.0.0.1:6379:2",
+            "[::1]:6379:2,b",
+        ] {
+            let error = read(weights).expect_err(weights);
+            assert!(
+                error.contains("seems to end in a weight"),
+                "{weights}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn lists_have_labels_and_blanks_that_do_not_count() {
+        let entries = list("10.0.0.1:6379=2,label=cache-1, b").expect("a list");
+        let [first, second] = &entries[..] else {
+            panic!("two nodes")
+        };
+        assert_eq!(
+            (first.node.name(), first.node.weight()),
+            ("10.0.0.1:6379", 2)
+        );
+        assert_eq!(
+            (first.label.as_deref(), second.node.name()),
+            (Some("cache-1"), "b")
+        );
+        for wrong in [
+            "",
+            "a,,b",
+            "a b",
+            "3",
+            "a,label=",
+            "a,label=x,label=y",
+            "label=x",
+        ] {
+            assert!(list(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn node_counts_are_lists_and_ranges() {

@@ -3,7 +3,7 @@
 use clap::Args;
 use hashroute_harness::stream::Counter;
 
-use crate::app::balance::finish;
+use crate::app::balance::{Context, finish};
 use crate::app::keys::{Counting, Source};
 use crate::app::partial;
 use crate::app::strategy::Choice;
@@ -33,9 +33,9 @@ Examples:
   hashroute balance --strategy modulo --hash crc32 --template 'metric:{i}' --range 0..1000";
 
 pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
-    let source = Source::of(&args.keys)?;
-    partial::check(args.partial.partial.as_ref(), source.path())?;
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
+    let source = Source::of(&args.keys)?;
+    partial::check(args.partial.partial.as_ref(), &source.paths())?;
     let router = choice.build(&nodes)?;
     let name = choice.name();
     let in_order = router.loads().is_some() && args.partial.partial.is_none();
@@ -55,5 +55,10 @@ pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
     if let Some(list) = read.source {
         tally.add_source(list);
     }
-    finish(&tally, &args.partial, &args.output)
+    let made_up = source.made_up();
+    let context = Context {
+        made_up: made_up.as_deref(),
+        choice: Some(&choice),
+    };
+    finish(&tally, &args.partial, &args.output, context)
 }

@@ -33,7 +33,9 @@ Examples:
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let setting = Setting::read(&args.contest, args.output.quiet)?;
-    report(&setting.compare(true, args.output.quiet))?.print(args.output.format)
+    report(&setting.compare(true, args.output.quiet))?
+        .with_made_up(setting.made_up.as_deref())?
+        .print(args.output.format)
 }
 
 fn report(comparison: &Comparison) -> Result<Report, Failure> {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::app::keys;
 use crate::app::strategy::{Choice, replicas};
-use crate::args::{KeyArgs, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs};
+use crate::args::{HexKey, KeyArgs, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs, typed_keys};
 use crate::failure::Failure;
 use crate::key_text;
 use crate::output::{Cell, Column, Report, Table};
@@ -26,8 +26,11 @@ const NAMED: usize = 10;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExplainArgs {
     /// Keys to explain
-    #[arg(value_name = "KEY", required = true)]
+    #[arg(value_name = "KEY", required_unless_present = "hex")]
     pub(crate) key: Vec<OsString>,
+    /// A key in hexadecimal digits, for bytes that are no text (repeatable)
+    #[arg(long, value_name = "DIGITS")]
+    pub(crate) hex: Vec<HexKey>,
     #[command(flatten)]
     pub(crate) replicas: ReplicaArgs,
     #[command(flatten)]
@@ -58,10 +61,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
             assign(&*router, key);
         }
     }
-    let keys = args
-        .key
-        .iter()
-        .map(|key| Explained::of(key.as_encoded_bytes(), &choice, &*router, &args.replicas));
+    let keys = typed_keys(&args.key, &args.hex)
+        .map(|key| Explained::of(key, &choice, &*router, &args.replicas));
     report(&keys.collect::<Vec<_>>())?.print(args.output.format)
 }
 

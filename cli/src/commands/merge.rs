@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use hashroute_harness::stream::Tally;
 
-use crate::app::balance;
+use crate::app::balance::{self, Context};
 use crate::app::{keys, partial};
 use crate::args::{OutputArgs, PartialArgs};
 use crate::failure::Failure;
@@ -32,7 +32,7 @@ Examples:
   ls part-*.txt | xargs -P 8 -I @ hashroute balance --keys @ --partial @.counts > /dev/null";
 
 pub(crate) fn run(args: &MergeArgs) -> Result<(), Failure> {
-    partial::check(args.partial.partial.as_ref(), None)?;
+    partial::check(args.partial.partial.as_ref(), &[])?;
     let mut sum: Option<Tally> = None;
     let add = |tally| {
         if let Some(sum) = &mut sum {
@@ -41,11 +41,11 @@ pub(crate) fn run(args: &MergeArgs) -> Result<(), Failure> {
         sum = Some(tally);
         Ok(())
     };
-    partial::read_all(&args.files, "", Tally::read_all, add)?;
+    partial::read_all(&args.files, "", Tally::read_all, Tally::keys, add)?;
     match sum {
         Some(sum) if sum.keys() > 0 || args.partial.partial.is_some() => {
             keys::tell_limits_of_parts(sum.sources());
-            balance::finish(&sum, &args.partial, &args.output)
+            balance::finish(&sum, &args.partial, &args.output, Context::default())
         }
         _ => Err(Failure::input(
             "no keys in any of these files: expected at least one",

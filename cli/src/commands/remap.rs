@@ -53,7 +53,9 @@ pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
             report.with_text([after.choice.unplaced(keys, weighted)])
         }
     };
-    report.print(args.output.format)
+    report
+        .with_made_up(moves.made_up.as_deref())?
+        .print(args.output.format)
 }
 
 /// Prints the keys that move, and says on standard error how many there are.
@@ -76,20 +78,22 @@ fn list(args: &RemapArgs) -> Result<(), Failure> {
 
 fn report(moves: &Moves) -> Result<Report, Failure> {
     let remap = &moves.remap;
-    let report = Report::new(remap, flow_table(remap, &remap.flows))?;
+    let plain = |name: &str| name.to_owned();
+    let shown = |name: &str| moves.after.choice.shown(name);
+    let report = Report::new(remap, flow_table(remap, &remap.flows, &plain))?;
     let verdict = Verdict::of([&moves.before, &moves.after]);
     let answer = verdict.sentence(remap.moved, remap.keys);
     let report = report.with_text([answer, format!("Change: {}.", moves.words)]);
     let report = report.with_table(figure_table(remap));
-    let shown = &remap.flows[..remap.flows.len().min(SHOWN)];
+    let largest = &remap.flows[..remap.flows.len().min(SHOWN)];
     let report = match remap.flows.len() {
         0 => report,
         all if all > SHOWN => report
             .with_text([format!(
                 "The {SHOWN} largest of {all} flows (--format csv or json has all):"
             )])
-            .with_table(flow_table(remap, shown)),
-        _ => report.with_table(flow_table(remap, shown)),
+            .with_table(flow_table(remap, largest, &shown)),
+        _ => report.with_table(flow_table(remap, largest, &shown)),
     };
     Ok(report.with_text(excess(remap).lines()))
 }
@@ -116,11 +120,15 @@ fn figure_table(remap: &Remap) -> Table {
     Table::new([Column::text("", "figure"), keys, share]).with_rows(lines)
 }
 
-fn flow_table(remap: &Remap, flows: &[KeyFlow]) -> Table {
+fn flow_table(remap: &Remap, flows: &[KeyFlow], name: &dyn Fn(&str) -> String) -> Table {
     let bytes = if remap.bytes.is_some() { "bytes" } else { "" };
     let fields = Fields::<KeyFlow>::new()
-        .text("from", "from", |flow| node(flow.from.as_deref()))
-        .text("to", "to", |flow| node(flow.to.as_deref()))
+        .text("from", "from", |flow| {
+            node(flow.from.as_deref().map(name).as_deref())
+        })
+        .text("to", "to", |flow| {
+            node(flow.to.as_deref().map(name).as_deref())
+        })
         .number("keys", "keys", |flow| Cell::count(flow.keys))
         .number("", "of all", |flow| {
             Cell::share(flow.keys as f64 / remap.keys as f64)

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, StdoutLock, Write};
+use std::path::Path;
 
 use clap::Args;
 use hashroute::{NodeId, Router, Spread};
@@ -10,10 +11,13 @@ use serde_json::json;
 
 use crate::app::keys::Source;
 use crate::app::strategy::{Choice, replicas};
-use crate::args::{KEY_SOURCES, KeyArgs, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs};
+use crate::args::{
+    HexKey, KEY_SOURCES, KeyArgs, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs, typed_keys,
+};
 use crate::failure::Failure;
 use crate::key_text;
 use crate::output::{self, Format};
+use crate::units;
 
 /// Print the node, or the N nodes, of each key
 #[derive(Debug, Args)]
@@ -22,6 +26,9 @@ pub(crate) struct RouteArgs {
     /// Keys to route, instead of keys from a file or template
     #[arg(value_name = "KEY", conflicts_with_all = KEY_SOURCES)]
     pub(crate) key: Vec<OsString>,
+    /// A key in hexadecimal digits, for bytes that are no text (repeatable)
+    #[arg(long, value_name = "DIGITS", conflicts_with_all = KEY_SOURCES)]
+    pub(crate) hex: Vec<HexKey>,
     #[command(flatten)]
     pub(crate) replicas: ReplicaArgs,
     #[command(flatten)]
@@ -36,7 +43,8 @@ pub(crate) struct RouteArgs {
 
 const EXAMPLES: &str = "\
 A line is KEY TAB NODE; with --replicas, all nodes, separated by tabs. If a strategy keeps loads
-(bounded), each key counts for the keys after it.
+(bounded), each key counts for the keys after it. The exit code is 1 if a key has no node, or fewer
+replicas than asked for.
 
 Examples:
   hashroute route --nodes a,b=2,c user:1 user:2
@@ -45,23 +53,85 @@ Examples:
   cut -f1 keys.tsv | hashroute route --count 10 --keys - > routes.tsv";
 
 pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
+    let mut typed = Keys::default();
+    typed_keys(&args.key, &args.hex).for_each(|key| typed.push(key));
+    refuse_meant_otherwise(args)?;
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let router = choice.build(&nodes)?;
-    let mut lines = Routes::new(&*router, &args.replicas, args.output.format);
-    if args.key.is_empty() {
-        Source::of(&args.keys)?.stream(&mut |keys| lines.write(keys))?;
+    let source = if typed.is_empty() {
+        Some(given(&args.keys)?)
     } else {
-        let mut keys = Keys::default();
-        args.key
-            .iter()
-            .for_each(|key| keys.push(key.as_encoded_bytes()));
-        lines.write(&keys)?;
+        refuse_made_up_nodes(args)?;
+        None
+    };
+    let mut lines = Routes::new(&*router, &args.replicas, args.output.format);
+    match source {
+        Some(source) => drop(source.stream(&mut |keys| lines.write(keys))?),
+        None => lines.write(&typed)?,
     }
-    if lines.unplaced > 0 && !args.output.quiet {
-        let why = choice.unplaced(lines.unplaced, router.nodes().weighted() > 0);
-        eprintln!("note: {}", why.trim_end_matches('.'));
+    lines.end(&choice, args.output.quiet)
+}
+
+/// Returns the source of the keys. `route` makes up none.
+fn given(args: &KeyArgs) -> Result<Source<'_>, Failure> {
+    let source = Source::of(args)?;
+    if source.made_up().is_none() {
+        return Ok(source);
+    }
+    let wrong = Failure::input("no keys: expected KEY, --keys FILE, or keys on standard input");
+    Err(wrong.with_hint(Some("hashroute route --nodes a,b=2,c user:1".into())))
+}
+
+/// Refuses to answer for a key with nodes that nobody gave.
+fn refuse_made_up_nodes(args: &RouteArgs) -> Result<(), Failure> {
+    let nodes = &args.nodes;
+    let files = [&nodes.nodes_file, &nodes.config, &args.strategy.spec];
+    let is_given = nodes.nodes.is_some() || nodes.count.is_some();
+    if is_given || files.into_iter().any(Option::is_some) {
+        return Ok(());
+    }
+    Err(Failure::input(
+        "no nodes: expected --nodes a,b=2,c, --nodes-file FILE, --count N (node-0 to node-(N-1)), --config FILE or --spec FILE",
+    ))
+}
+
+/// Refuses keys that were most likely typed as nodes or as a file.
+fn refuse_meant_otherwise(args: &RouteArgs) -> Result<(), Failure> {
+    let texts: Vec<_> = args.key.iter().map(|key| key.to_string_lossy()).collect();
+    if let (Some(node), [first, second, ..]) = (&args.nodes.nodes, texts.as_slice()) {
+        if is_like(node, first) && is_like(node, second) {
+            let like = texts.iter().take_while(|key| is_like(node, key));
+            let like: Vec<_> = like.map(AsRef::as_ref).collect();
+            let list = like.join(",");
+            return Err(Failure::Input(format!(
+                "--nodes {node} {}: one node, and keys that look like nodes: expected --nodes {node},{list}, or --nodes {node}=1 if they are keys",
+                like.join(" ")
+            )));
+        }
+    }
+    let are_files = !args.key.is_empty() && args.key.iter().all(|key| Path::new(key).is_file());
+    if are_files {
+        let files = texts.join(" ");
+        let wrong = Failure::Input(format!(
+            "{files}: a file, not a key: expected --keys {files} for the keys in it"
+        ));
+        let hint = "for a key of this name, write it with --hex, or as a line on standard input";
+        return Err(wrong.with_hint(Some(hint.into())));
     }
     Ok(())
+}
+
+/// Returns whether a key looks like the only node: both are one letter, or they differ in digits
+/// alone.
+fn is_like(node: &str, key: &str) -> bool {
+    let letter = |text: &str| text.len() == 1 && text.bytes().all(|byte| byte.is_ascii_lowercase());
+    let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
+    let has_digits = |text: &str| text.bytes().any(|byte| byte.is_ascii_digit());
+    letter(node) && letter(key)
+        || has_digits(node)
+            && has_digits(key)
+            && words(node) == words(key)
+            && !node.contains(['=', ','])
 }
 
 /// Writes one line per key.
@@ -74,6 +144,8 @@ struct Routes<'a> {
     begun: bool,
     /// The number of keys without a node.
     unplaced: u64,
+    /// The number of keys with fewer nodes than asked for, but one at least.
+    short: u64,
 }
 
 /// Standard output in one of the formats.
@@ -110,6 +182,35 @@ impl<'a> Routes<'a> {
             },
             begun: false,
             unplaced: 0,
+            short: 0,
+        }
+    }
+
+    /// Says which keys got no node, or fewer replicas than asked for. A script that needs them can
+    /// tell by the exit code.
+    fn end(&self, choice: &Choice, quiet: bool) -> Result<(), Failure> {
+        let weighted = self.router.nodes().weighted();
+        let mut wrong = Vec::new();
+        if self.unplaced > 0 {
+            let why = choice.unplaced(self.unplaced, weighted > 0);
+            wrong.push(why.trim_end_matches('.').to_owned());
+        }
+        if self.short > 0 {
+            wrong.push(format!(
+                "{} with fewer than {} replicas: {} with weight",
+                units::counted(self.short, "key"),
+                self.replicas,
+                units::counted(weighted as u64, "node"),
+            ));
+        }
+        for text in wrong.iter().filter(|_| !quiet) {
+            // Standard error may be closed; there is no other place for the message.
+            let _ = writeln!(io::stderr(), "note: {text}");
+        }
+        if wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(Failure::Told)
         }
     }
 
@@ -166,6 +267,7 @@ impl<'a> Routes<'a> {
 
     fn write_line(&mut self, key: &[u8], list: &[NodeId]) -> Result<(), Failure> {
         self.unplaced += u64::from(list.is_empty());
+        self.short += u64::from(!list.is_empty() && list.len() < self.replicas as usize);
         let nodes = self.router.nodes();
         let names = list.iter().map(|&id| nodes.name(id).unwrap_or_default());
         let missing = core::iter::repeat_n("", self.width() - list.len());

@@ -59,7 +59,11 @@ pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
     let counts = args.node_counts.as_ref();
     let diagnosis =
         Diagnosis::new(&setup).with_node_counts(counts.map_or(&[], |counts| &counts.numbers));
-    let Some(evidence) = gather(args, &choice.name(), &*router)? else {
+    let source = match args.parts.parts.as_slice() {
+        [] => Some(Source::of(&args.keys)?),
+        _ => None,
+    };
+    let Some(evidence) = gather(args, source.as_ref(), &choice.name(), &*router)? else {
         return Ok(());
     };
     // The diagnosis builds routers of its own, and a large ring takes much memory.
@@ -70,19 +74,28 @@ pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
         .map_err(|error| choice.refusal(error))?;
     drop(progress);
     refuse_none(&skew, &choice)?;
-    report(&skew, &choice)?.print(args.output.format)
+    let made_up = source.as_ref().and_then(Source::made_up);
+    report(&skew, &choice)?
+        .with_made_up(made_up.as_deref())?
+        .print(args.output.format)
 }
 
-/// Gathers the evidence from the keys; `None` if it was only written to a file.
-fn gather(args: &SkewArgs, name: &str, router: &dyn Router) -> Result<Option<Evidence>, Failure> {
+/// Gathers the evidence from the keys, or without them from parts; `None` if it was only written to
+/// a file.
+fn gather(
+    args: &SkewArgs,
+    source: Option<&Source>,
+    name: &str,
+    router: &dyn Router,
+) -> Result<Option<Evidence>, Failure> {
     let PartsArgs { partial, parts } = &args.parts;
-    let source = Source::of(&args.keys)?;
-    partial::check(partial.as_ref(), source.path())?;
-    let part = if parts.is_empty() {
+    let paths = source.map(Source::paths).unwrap_or_default();
+    partial::check(partial.as_ref(), &paths)?;
+    let part = if let Some(source) = source {
         if partial.is_some() {
             stream::CountSetup::new(name, router)?; // refused before all keys are read
         }
-        read(&source, args, router)?
+        read(source, args, router)?
     } else {
         merged(parts, &stream::CountSetup::new(name, router)?, router)?
     };
@@ -118,7 +131,8 @@ fn merged(
 ) -> Result<Part, Failure> {
     let mut sum = Part::from(Evidence::new(router));
     let read = |input| Part::read_all(router, setup, input);
-    partial::read_all(files, "--parts ", read, |part| sum.merge(part))?;
+    let count = |part: &Part| part.evidence.total().keys;
+    partial::read_all(files, "--parts ", read, count, |part| sum.merge(part))?;
     keys::tell_limits_of_parts(&sum.sources);
     Ok(sum)
 }

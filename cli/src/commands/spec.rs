@@ -230,7 +230,8 @@ fn fingerprints(args: &FingerprintArgs) -> Result<(), Failure> {
 
 fn write(args: &WriteArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
-    let changes = choice.resolve(&args.changes.0);
+    let choice = choice.with_labels(&args.changes)?;
+    let changes = choice.resolve(&nodes, &args.changes)?;
     changes::check(&nodes, &changes)?;
     let mut spec = choice.spec(&nodes)?;
     for change in &changes {
@@ -242,6 +243,7 @@ fn write(args: &WriteArgs) -> Result<(), Failure> {
             _ => choice.refusal(error),
         })?;
     }
+    spec = choice.label_spec(spec)?;
     if let Some(epoch) = args.epoch {
         let asked = Asked::At(format!("--epoch {epoch}"));
         spec = spec

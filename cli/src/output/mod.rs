@@ -52,6 +52,8 @@ pub(crate) struct Report {
     table: Table,
     /// What people see, in order.
     parts: Vec<Part>,
+    /// Which keys were made up, if nobody gave any.
+    made_up: Option<String>,
 }
 
 impl Report {
@@ -62,7 +64,23 @@ impl Report {
             json: serde_json::to_vec_pretty(json)?,
             table,
             parts: Vec::new(),
+            made_up: None,
         })
+    }
+
+    /// Says first, in every form, which keys were made up since nobody gave any.
+    pub(crate) fn with_made_up(mut self, keys: Option<&str>) -> Result<Self, Failure> {
+        let Some(keys) = keys else { return Ok(self) };
+        // The answer is an object, written with its fields in order: the new field comes first.
+        if let Some(fields) = self.json.strip_prefix(b"{\n") {
+            let field = serde_json::to_string(keys)?;
+            let start = format!("{{\n  \"made_up_keys\": {field},\n");
+            self.json = [start.as_bytes(), fields].concat();
+        }
+        let text = format!("no keys given: {keys}");
+        self.parts.insert(0, Part::Text(vec![printable(&text)]));
+        self.made_up = Some(text);
+        Ok(self)
     }
 
     /// Creates a report that is one table in every form.
@@ -109,7 +127,13 @@ impl Report {
                 out.write_all(&self.json)?;
                 writeln!(out)?;
             }
-            Format::Csv => self.table.write_csv(&mut out)?,
+            Format::Csv => {
+                // A comment would be a row for most readers.
+                if let Some(keys) = &self.made_up {
+                    let _ = writeln!(io::stderr(), "note: {}", printable(keys));
+                }
+                self.table.write_csv(&mut out)?;
+            }
             Format::Table => self.write_parts(&mut out, false)?,
             Format::Markdown => self.write_parts(&mut out, true)?,
         }

@@ -68,14 +68,14 @@ fn remap_changes_the_configuration() {
 
 #[test]
 fn a_refused_key_has_no_node() {
-    assert_eq!(
-        stdout("route --quiet --dialect nginx --nodes a:80,b:80 ''"),
-        "\t\n"
-    );
-    assert_eq!(
-        stdout("route --quiet --dialect jump --count 3 42 abc"),
-        "42\tnode-2\nabc\t\n"
-    );
+    for (line, routes) in [
+        ("--dialect nginx --nodes a:80,b:80 ''", "\t\n"),
+        ("--dialect jump --count 3 42 abc", "42\tnode-2\nabc\t\n"),
+    ] {
+        let output = run(&format!("route --quiet {line}"));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), routes);
+        assert_eq!((output.status.code(), &*output.stderr), (Some(1), &b""[..]));
+    }
 }
 
 /// Operators of twemproxy refer to servers by these names.

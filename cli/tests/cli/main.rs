@@ -12,6 +12,7 @@ mod messages;
 mod pages;
 #[cfg(unix)]
 mod progress;
+mod questions;
 mod reports;
 mod routes;
 mod scale;

@@ -36,11 +36,10 @@ fn bad_files() {
         ("field.toml", b"[[node]]\nname = \"a\"\nwieght = 1\n"),
         ("none.toml", b""),
         ("nodes.yaml", b"- a\n"),
-        ("nodes", b"a\n"),
         ("lines.csv", b"name,weight\na,1\n\n\nb,x\n"),
         ("doubled.csv", b"name,weight,weight\na,1,2\n"),
         ("open.csv", b"name,weight\n\"a,1\n"),
-        ("strings.json", br#"["a"]"#),
+        ("numbers.json", br#"[1]"#),
         ("none.txt", b""),
         ("size.csv", b"key,size\na,1\nb,1\nc,1\nd,1\ne,1\nf,many\n"),
         ("keyless.csv", b"name,size\na,1\n"),
@@ -86,7 +85,7 @@ route --nodes-file DIR/binary.csv k => line 3 | UTF-8
 route --nodes-file DIR/lines.csv k => line 5 | "x" | whole number
 route --nodes-file DIR/doubled.csv k => line 1 | "weight" twice
 route --nodes-file DIR/open.csv k => line 2 | quote
-route --nodes-file DIR/strings.json k => objects with a name | line 1
+route --nodes-file DIR/numbers.json k => objects with a name | line 1
 route --nodes-file DIR/field.json k => field.json: line 1: unknown | wieght | hint: did you mean weight?
 route --nodes-file DIR/weight.json k => 1.5 | whole number | line 1
 route --nodes-file DIR/large.json k => 4294967296 | 4294967295
@@ -96,8 +95,7 @@ route --nodes-file DIR/weight.toml k => line 3 | -1 | whole number
 route --nodes-file DIR/broken.toml k => line 3
 route --nodes-file DIR/field.toml k => line 3 | wieght | hint: did you mean weight?
 route --nodes-file DIR/none.toml k => no nodes | [[node]]
-route --nodes-file DIR/nodes.yaml k => .yaml | .csv, .json or .toml
-route --nodes-file DIR/nodes k => no extension | .csv, .json or .toml
+route --nodes-file DIR/nodes.yaml k => nodes.yaml: line 1: YAML | one node per line
 # Strategy and hash.
 route --strategy rign k => rign | ring | rendezvous
 spec check DIR/rnig.toml => rnig.toml | "rnig" | hint: did you mean ring?
@@ -251,9 +249,9 @@ fn an_unreadable_standard_input_is_reported() {
 #[test]
 fn a_closed_pipe_ends_quietly() {
     for line in [
-        "route",
-        "route --format json",
-        "route --format csv --replicas 3",
+        "route --count 9 --range 0..1000000",
+        "route --count 9 --range 0..1000000 --format json",
+        "route --count 9 --range 0..1000000 --format csv --replicas 3",
     ] {
         let mut child = command(words(line))
             .stdout(Stdio::piped())

@@ -24,11 +24,32 @@ fn routes_are_lines_in_every_format() {
         "k08\ta\nk09\ta\nk10\ta\n"
     );
     assert_eq!(
-        stdout("route --nodes a,b --replicas 5 k --format csv")
+        incomplete("route --quiet --nodes a,b --replicas 5 k --format csv")
             .lines()
             .next(),
         Some("key,node_1,node_2")
     );
+}
+
+/// Returns standard output of a quiet run in which some key has too few nodes.
+fn incomplete(line: &str) -> String {
+    let output = run(line);
+    assert_eq!(output.status.code(), Some(1), "{line}");
+    assert_eq!(output.stderr, b"", "{line}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+#[test]
+fn fewer_replicas_than_asked_for_are_counted_in_a_note() {
+    let output = run("route --nodes a,b --replicas 3 k l");
+    let note = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        note,
+        "note: 2 keys with fewer than 3 replicas: 2 nodes with weight\n"
+    );
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.stdout.split(|&byte| byte == b'\n').count(), 3);
+    assert!(run("route --nodes a,b --replicas 2 k").stderr.is_empty());
 }
 
 #[test]
@@ -43,13 +64,16 @@ fn a_key_that_routes_nowhere_has_no_node() {
         "bounded",
     ] {
         let line = format!("route --quiet --strategy {strategy} --nodes a=0,b=0 k");
-        assert_eq!(stdout(&line), "k\t\n");
-        assert_eq!(stdout(&format!("{line} --replicas 2")), "k\t\n");
+        assert_eq!(incomplete(&line), "k\t\n");
+        assert_eq!(incomplete(&format!("{line} --replicas 2")), "k\t\n");
         assert_eq!(
-            stdout(&format!("{line} --format json")),
+            incomplete(&format!("{line} --format json")),
             "{\"key\":\"k\",\"nodes\":[]}\n"
         );
-        assert_eq!(stdout(&format!("{line} --format csv")), "key,node\nk,\n");
+        assert_eq!(
+            incomplete(&format!("{line} --format csv")),
+            "key,node\nk,\n"
+        );
     }
 }
 
@@ -57,7 +81,7 @@ fn a_key_that_routes_nowhere_has_no_node() {
 fn keys_without_a_node_are_counted_in_a_note() {
     let output = run("route --nodes a=0 k l");
     let note = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{note}");
+    assert_eq!(output.status.code(), Some(1), "{note}");
     assert_eq!(note, "note: 2 keys without a node: no node has weight\n");
 }
 
@@ -65,7 +89,7 @@ fn keys_without_a_node_are_counted_in_a_note() {
 fn a_full_cluster_takes_no_more_keys() {
     let line = "route --quiet --strategy bounded --set cap=1 --nodes a,b k1 k2 k3";
     for replicas in ["", "--replicas 2"] {
-        let routes = stdout(&format!("{line} {replicas}"));
+        let routes = incomplete(&format!("{line} {replicas}"));
         let nodes: Vec<_> = routes
             .lines()
             .filter_map(|line| line.split('\t').nth(1))

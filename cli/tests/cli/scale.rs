@@ -243,16 +243,14 @@ fn check_and_skew_report_unreadable_lines() {
 }
 
 #[test]
-fn compressed_keys_are_refused() {
+fn damaged_keys_are_refused() {
     let path = file("keys.gz", b"\x1f\x8b\x08\0\n\n").display().to_string();
     for option in ["--keys", "--csv", "--jsonl", "--scan"] {
         let output = run(&format!("balance {option} {path}"));
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{option}");
-        assert!(
-            told.contains(&format!("zcat FILE | hashroute ... {option} -")),
-            "{told}"
-        );
+        assert!(told.contains("packed by gzip"), "{told}");
+        assert!(told.contains(&path), "{told}");
     }
     let one = file("one-byte.txt", "\x1f").display().to_string();
     assert!(run(&format!("balance --keys {one}")).status.success());
@@ -274,8 +272,10 @@ fn a_sum_beyond_64_bits_is_not_written() {
     let counts = file("most.counts", "").display().to_string();
     stdout(&format!("balance --count 2 --csv {csv} --partial {counts}"));
     let sum = file("beyond.counts", "").with_file_name("beyond-sum.counts");
+    let copy = file("copy.counts", fs::read(&counts).expect("counts"));
     let output = run(&format!(
-        "merge {counts} {counts} --partial {}",
+        "merge {counts} {} --partial {}",
+        copy.display(),
         sum.display()
     ));
     assert_eq!(output.status.code(), Some(2));

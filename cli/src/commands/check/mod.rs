@@ -33,7 +33,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let (choice, sets) = sets(args)?;
     let run = Run {
         args,
-        source: Source::of(&args.keys)?,
+        source: Source::of(&args.keys)?.given()?,
         limits,
         choice,
         before,

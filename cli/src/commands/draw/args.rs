@@ -7,7 +7,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use hashroute_harness::plot::BarOrder;
 
 use crate::args::{
-    ChangeArgs, Counts, KeyArgs, Measure, MoveArgs, NodeArgs, StrategyArgs, TableArg, counts,
+    ChangeArgs, Counts, HexKey, KeyArgs, Measure, MoveArgs, NodeArgs, StrategyArgs, TableArg,
+    counts,
 };
 
 /// Draw a ring, a balance, moved keys, slots or numbers of nodes
@@ -52,6 +53,9 @@ pub(crate) struct RingCommand {
     /// Keys to draw with their nodes [default: the first of the keys counted]
     #[arg(value_name = "KEY")]
     pub(crate) key: Vec<OsString>,
+    /// A key in hexadecimal digits, for bytes that are no text (repeatable)
+    #[arg(long, value_name = "DIGITS")]
+    pub(crate) hex: Vec<HexKey>,
     /// The number of counted keys to draw if no KEY is given
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u8).range(0..=26))]
     pub(crate) shown: u8,

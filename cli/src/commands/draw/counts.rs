@@ -14,8 +14,9 @@ use crate::units;
 
 pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;
-    let source = Source::of(&args.keys)?;
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
+    let source = Source::of(&args.keys)?;
+    source.tell_made_up();
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let keys = source.read()?;
     progress.message("placing keys");

@@ -10,10 +10,11 @@ use hashroute_harness::{self, Assignment, Measure, balance};
 
 pub(super) use self::args::DrawArgs;
 use self::args::{BalanceCommand, DrawCommand, RemapCommand, RingCommand, SlotsCommand};
-use crate::app::keys::Source;
+use crate::app::keys::{self, Source};
 use crate::app::nearest;
 use crate::app::strategy::Choice;
 use crate::app::{moves, slot_table};
+use crate::args::typed_keys;
 use crate::failure::Failure;
 use crate::progress::Progress;
 
@@ -58,11 +59,13 @@ fn which(args: &DrawArgs) -> Failure {
 fn ring(args: &RingCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
-    let changes = choice.resolve(&args.changes.0);
+    let choice = choice.with_labels(&args.changes)?;
+    let changes = choice.resolve(&nodes, &args.changes)?;
     crate::app::changes::check(&nodes, &changes)?;
     let router = choice.build(&nodes)?;
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let source = Source::of(&args.keys)?;
+    source.tell_made_up();
     let keys = source.read()?;
     progress.message("placing keys");
     let before = Assignment::of(&*router, &keys);
@@ -73,8 +76,8 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
         let after = Assignment::of(&*router, &keys);
         Some((router, hashroute_harness::remap(&before, &after, &keys)))
     };
-    let named = args.key.iter().map(|key| key.as_encoded_bytes());
-    let shown: Vec<_> = match args.key.len() {
+    let named = typed_keys(&args.key, &args.hex);
+    let shown: Vec<_> = match args.key.len() + args.hex.len() {
         0 => keys.iter().take(usize::from(args.shown)).collect(),
         _ => named.collect(),
     };
@@ -98,6 +101,7 @@ fn bars(args: &BalanceCommand) -> Result<(), Failure> {
     let router = choice.build(&nodes)?;
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let source = Source::of(&args.keys)?;
+    source.tell_made_up();
     let keys = source.read()?;
     progress.message("placing keys");
     let assignment = Assignment::of(&*router, &keys);
@@ -117,6 +121,7 @@ fn bars(args: &BalanceCommand) -> Result<(), Failure> {
 fn matrix(args: &RemapCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;
     let moves = moves::measure(&args.moves, args.picture.quiet)?;
+    keys::tell_made_up(moves.made_up.as_deref());
     let [before, after] = [&moves.before, &moves.after].map(|side| side.choice.name());
     // Another set-up has no name of its own: the words tell what it is, changes included.
     let (strategy, changes) = match moves.after.changes() {

@@ -45,12 +45,19 @@ pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
             "{who} on {}",
             units::counted(comparison.scenario.nodes, "node")
         ),
-        lead: scenario(&comparison).into(),
+        lead: lead(&setting, &comparison),
         sections: view.sections(),
         json: &json,
         shell: view.whole("report").flag("--costs", args.costs),
     };
     page.html()
+}
+
+/// Describes what is compared, and says first which keys nobody gave.
+fn lead(setting: &Setting, comparison: &Comparison) -> Vec<String> {
+    let made_up = setting.made_up.iter();
+    let made_up = made_up.map(|keys| format!("No keys given: {keys}."));
+    made_up.chain(scenario(comparison)).collect()
 }
 
 struct View<'a> {

@@ -30,8 +30,8 @@ const WORST: usize = 20;
 /// Diagnoses the balance and writes its page.
 pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
     let strategy = args.strategy()?;
-    let source = Source::of(&args.contest.keys)?;
     let (choice, nodes) = Choice::read(&strategy, &args.contest.nodes)?;
+    let source = Source::of(&args.contest.keys)?;
     let router = choice.build(&nodes)?;
     let progress = Progress::start(args.page.quiet, "reading keys");
     let keys = source.read()?;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::table::{self, Names};
 use crate::app::keys::Source;
-use crate::args::{KEY_SOURCES, KeyArgs, OutputArgs};
+use crate::args::{HexKey, KEY_SOURCES, KeyArgs, OutputArgs, typed_keys};
 use crate::failure::Failure;
 use crate::key_text;
 use crate::output::{Cell, Column, Report, Table as Lines};
@@ -22,6 +22,9 @@ pub(crate) struct KeyCommand {
     /// Keys, instead of keys from a file or template
     #[arg(value_name = "KEY", conflicts_with_all = KEY_SOURCES)]
     pub(crate) key: Vec<OsString>,
+    /// A key in hexadecimal digits, for bytes that are no text (repeatable)
+    #[arg(long, value_name = "DIGITS", conflicts_with_all = KEY_SOURCES)]
+    pub(crate) hex: Vec<HexKey>,
     /// Also print the owner, from the output of CLUSTER NODES or nodes.conf
     #[arg(long, value_name = "TABLE")]
     pub(crate) table: Option<PathBuf>,
@@ -43,25 +46,24 @@ pub(crate) fn run(args: &KeyCommand) -> Result<(), Failure> {
     let json: Vec<_> = keys.iter().map(|key| json(key, table.as_ref())).collect();
     let lines = lines(&keys, table.as_ref());
     let report = Report::new(&json, lines.clone())?.with_table(lines);
-    let together = args.key.len() > 1;
+    let together = args.key.len() + args.hex.len() > 1;
     let note = together.then(|| note(&keys));
     report.with_text(note).print(args.output.format)
 }
 
 fn all(args: &KeyCommand) -> Result<Keys, Failure> {
-    if args.key.is_empty() && !args.keys.is_given() {
+    let mut keys = Keys::default();
+    typed_keys(&args.key, &args.hex).for_each(|key| keys.push(key));
+    if !keys.is_empty() {
+        return Ok(keys);
+    }
+    let source = Source::of(&args.keys)?;
+    if source.made_up().is_some() {
         return Err(Failure::input(
-            "no keys: expected KEY, --keys, --csv, --jsonl, --template or --range",
+            "no keys: expected KEY, --keys, --csv, --jsonl, --template or --range, or keys on standard input",
         ));
     }
-    if args.key.is_empty() {
-        return Source::of(&args.keys)?.read();
-    }
-    let mut keys = Keys::default();
-    args.key
-        .iter()
-        .for_each(|key| keys.push(key.as_encoded_bytes()));
-    Ok(keys)
+    source.read()
 }
 
 fn json(key: &[u8], table: Option<&Table>) -> Value {
