@@ -14,12 +14,12 @@ const HOUSE: House = House {
 
 /// The rooms, the lowest first.
 const FLOORS: &[&[&str]] = &[
-    &["key_text", "units"],
+    &["key_text", "synonyms", "units"],
     &["failure"],
     &["output", "progress"],
     &["args"],
     &["app"],
-    &["commands"],
+    &["commands", "help", "settings", "usage"],
 ];
 
 #[test]

@@ -14,8 +14,7 @@ pub(crate) fn check(before: &[Node], changes: &[Change]) -> Result<(), Failure> 
         if let Err(error) = nodes.apply(change) {
             let hint = match &error {
                 Error::UnknownNode { name } => {
-                    let near = nearest::hint(name, nodes.iter().map(|(_, node)| node.name()));
-                    near.or_else(|| Some(format!("the nodes are {}", names(before))))
+                    nearest::hint_or_list(name, nodes.iter().map(|(_, node)| node.name()))
                 }
                 _ => None,
             };

@@ -93,9 +93,9 @@ pub(crate) fn read_router(path: &Path, option: &str) -> Result<(Spec, Box<dyn Ro
             let wrong = format!(
                 "line {line}: not a spec: expected TOML or JSON as `hashroute spec write` prints it"
             );
-            return Failure::file(option, path, wrong);
+            return Failure::file(option, path, wrong).with_hint(list_hint(&text, path));
         }
-        let hint = spec_hint(&error);
+        let hint = spec_hint(&error).or_else(|| list_hint(&text, path));
         Asked::file(option, path).refused(error).with_hint(hint)
     })
 }
@@ -109,6 +109,23 @@ fn malformed(text: &str) -> Option<usize> {
     let error = toml::from_str::<toml::Table>(text).err()?;
     let start = error.span().map_or(0, |span| span.start);
     Some(text.get(..start)?.split('\n').count())
+}
+
+/// Says how to make a spec of a list of nodes.
+fn list_hint(text: &str, path: &Path) -> Option<String> {
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let columns = || first.split([',', ';', '\t']).map(str::trim);
+    let is_list = match first.as_bytes() {
+        [b'[', b'[', ..] => first.contains("node"),
+        [b'[', ..] => true,
+        _ => columns().any(|column| column == "name"),
+    };
+    is_list.then(|| {
+        format!(
+            "a list of nodes is no spec; make one: hashroute spec write --nodes-file {}",
+            path.display()
+        )
+    })
 }
 
 /// Suggests a name for a mistyped strategy, dialect or field.

@@ -14,6 +14,7 @@ use hashroute_harness::text::printable;
 use super::{config, files, nearest, nodes};
 use crate::args::{ChangeArgs, NodeArgs, StrategyArgs, TuningArgs};
 use crate::failure::{Asked, Failure};
+use crate::synonyms::{self, Kind};
 use crate::units;
 
 /// The option that sets parameters.
@@ -375,39 +376,55 @@ pub(crate) fn choose(
         Params::default().with_hasher(hasher)
     });
     let choice = |scheme: &&'static Scheme| {
-        let known = settings.iter().filter(|(name, _)| knows(scheme, name));
+        let known = settings
+            .iter()
+            .filter_map(|(name, value)| Some((param(scheme, name)?, *value)));
         let params = known.fold(base.clone(), |params, (name, value)| {
-            params.with(*name, *value)
+            params.with(name, value)
         });
         Choice::new(scheme, params)
     };
     Ok(schemes.iter().map(choice).collect())
 }
 
-/// Parses `KEY=VALUE` parameters of `option`. Each must be known to one of the strategies.
+/// Parses `KEY=VALUE` parameters of `option`. Each must be known to one of the strategies; names
+/// are as the first of them has them.
 pub(crate) fn settings<'a>(
     schemes: &[&Scheme],
     option: &str,
     set: &'a [String],
-) -> Result<Vec<(&'a str, &'a str)>, Failure> {
+) -> Result<Vec<(&'static str, &'a str)>, Failure> {
     let setting = |text: &'a String| {
         let wrong = |reason: String| Failure::Input(format!("{option} {text}: {reason}"));
         let (name, value) = text
             .split_once('=')
             .ok_or_else(|| wrong("no '=': expected KEY=VALUE, such as points=160".into()))?;
-        if schemes.iter().any(|scheme| knows(scheme, name)) {
+        if let Some(name) = schemes.iter().find_map(|scheme| param(scheme, name)) {
             return Ok((name, value));
         }
-        let params = schemes.iter().flat_map(|scheme| scheme.params);
-        let hint = nearest::hint(name, params.map(|param| param.name));
+        let meant = synonyms::meanings(Kind::Parameter, name)
+            .find_map(|meant| schemes.iter().find_map(|scheme| param(scheme, meant)));
+        let hint = match meant {
+            Some(meant) => Some(format!("did you mean {option} {meant}={value}?")),
+            None => {
+                let params = schemes.iter().flat_map(|scheme| scheme.params);
+                nearest::hint(name, params.map(|param| param.name))
+            }
+        };
         let wrong = wrong(format!("unknown parameter \"{name}\": {}", known(schemes)));
         Err(wrong.with_hint(hint))
     };
     set.iter().map(setting).collect()
 }
 
-fn knows(scheme: &Scheme, name: &str) -> bool {
-    scheme.params.iter().any(|param| param.name == name)
+/// Returns the parameter of this name; `-` and `_`, and cases, are alike.
+fn param(scheme: &Scheme, name: &str) -> Option<&'static str> {
+    let names = || scheme.params.iter().map(|param| param.name);
+    let alike = || {
+        let typed = synonyms::plain(name);
+        names().find(|name| synonyms::plain(name) == typed)
+    };
+    names().find(|known| *known == name).or_else(alike)
 }
 
 /// Lists the known parameters: "expected points (ring); load, cap, points (bounded)".

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use hashroute::{Change, Node};
 
 use super::keys::KeyArgs;
+use super::names::Named;
 use super::nodes::{self, Entry, NodeArgs};
-use super::strategy::{StrategyArgs, dialect_names, hash_names, strategy_names};
+use super::strategy::StrategyArgs;
 
 /// The changes that `--add`, `--remove` and `--reweight` ask for, in the order in which they are
 /// typed, and the labels of nodes that are added.
@@ -20,7 +20,7 @@ pub(crate) struct ChangeArgs(pub(crate) Vec<Change>, pub(crate) BTreeMap<String,
 #[command(next_help_heading = "Change")]
 struct Options {
     /// Add a node (repeatable); of a dialect, also ADDRESS=W,label=NAME
-    #[arg(long, value_name = "NAME[=W]", value_parser = added)]
+    #[arg(short = 'a', long, value_name = "NAME[=W]", value_parser = added)]
     add: Vec<Added>,
     /// Remove a node (repeatable)
     #[arg(long, value_name = "NAME")]
@@ -154,19 +154,19 @@ pub(crate) struct TargetArgs {
     pub(crate) to_spec: Option<PathBuf>,
     /// The strategy after the change [default: as before]
     #[arg(long, value_name = "NAME")]
-    #[arg(value_parser = PossibleValuesParser::new(strategy_names()), hide_possible_values = true)]
+    #[arg(value_parser = Named::Strategy, hide_possible_values = true)]
     pub(crate) to_strategy: Option<String>,
     /// The dialect after the change [default: as before]
     #[arg(long, value_name = "NAME", conflicts_with = "to_strategy")]
     #[arg(conflicts_with_all = ["to_hash", "to_hash_seed", "to_hash_key", "to_hash_tag"])]
-    #[arg(value_parser = PossibleValuesParser::new(dialect_names()), hide_possible_values = true)]
+    #[arg(value_parser = Named::Dialect, hide_possible_values = true)]
     pub(crate) to_dialect: Option<String>,
     /// A parameter after the change, such as points=200 (repeatable)
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) to_set: Vec<String>,
     /// The key hash after the change; it keeps seed and tag [default: as before]
     #[arg(long, value_name = "NAME")]
-    #[arg(value_parser = PossibleValuesParser::new(hash_names()), hide_possible_values = true)]
+    #[arg(value_parser = Named::Hash, hide_possible_values = true)]
     pub(crate) to_hash: Option<String>,
     /// The seed of the hash after the change [default: as before]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]

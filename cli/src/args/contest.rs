@@ -1,11 +1,11 @@
 //! Options for a comparison of several strategies.
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 
 use super::keys::KeyArgs;
+use super::names::Named;
 use super::nodes::{self, NodeArgs};
-use super::strategy::{TuningArgs, scheme_names};
+use super::strategy::TuningArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct ContestArgs {
@@ -13,17 +13,18 @@ pub(crate) struct ContestArgs {
     pub(crate) nodes: NodeArgs,
     /// Compare only these strategies and dialects [default: all strategies]
     #[arg(
+        short = 's',
         long,
         value_name = "NAME",
         value_delimiter = ',',
         help_heading = "Strategy"
     )]
-    #[arg(value_parser = PossibleValuesParser::new(scheme_names()), hide_possible_values = true)]
+    #[arg(value_parser = Named::Scheme, hide_possible_values = true)]
     pub(crate) strategy: Vec<String>,
     #[command(flatten)]
     pub(crate) tuning: TuningArgs,
     /// The node to add [default: the next number, such as node-10 after 10 nodes]
-    #[arg(long, value_name = "NAME[=W]", help_heading = "Change", value_parser = nodes::parse)]
+    #[arg(short = 'a', long, value_name = "NAME[=W]", help_heading = "Change", value_parser = nodes::parse)]
     pub(crate) add: Option<hashroute::Node>,
     /// The node to remove [default: the last one]
     #[arg(long, value_name = "NAME", help_heading = "Change")]

@@ -28,7 +28,13 @@ const NOT_LINES: &[&str] = KEY_SOURCES.split_at(1).1;
 #[command(next_help_heading = "Keys (default: standard input, if it is a pipe or a file)")]
 pub(crate) struct KeyArgs {
     /// A file with one key per line, or packed (gzip, zstd); - is standard input
-    #[arg(id = "keys_file", long = "keys", value_name = "FILE", group = "source")]
+    #[arg(
+        id = "keys_file",
+        short = 'k',
+        long = "keys",
+        value_name = "FILE",
+        group = "source"
+    )]
     pub(crate) keys: Vec<PathBuf>,
     /// A CSV file with the column key and, optionally, size and requests
     #[arg(long, value_name = "FILE", group = "source")]

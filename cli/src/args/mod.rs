@@ -3,6 +3,7 @@
 mod change;
 mod contest;
 mod keys;
+mod names;
 mod nodes;
 mod output;
 mod parts;
@@ -14,6 +15,7 @@ mod strategy;
 pub(crate) use self::change::{ChangeArgs, MoveArgs, TargetArgs};
 pub(crate) use self::contest::ContestArgs;
 pub(crate) use self::keys::{HexKey, KEY_SOURCES, KeyArgs, typed_keys};
+pub(crate) use self::names::Named;
 pub(crate) use self::nodes::{
     Counts, Entry, NodeArgs, WEIGHTS, counts, list as parse_nodes, parse as parse_node, whole,
 };

@@ -16,10 +16,11 @@ pub(crate) const WEIGHTS: &str = "a whole number from 0 to 4294967295";
 #[command(next_help_heading = "Nodes (default: --count 10)")]
 pub(crate) struct NodeArgs {
     /// Names, each with an optional weight after its last '=': a,b=2,c
-    #[arg(long, value_name = "LIST", group = "members")]
+    #[arg(short = 'n', long, value_name = "LIST", group = "members")]
     pub(crate) nodes: Option<String>,
     /// Use N nodes of weight 1, named node-0 to node-(N-1)
     #[arg(
+        short = 'c',
         long,
         value_name = "N",
         group = "members",
@@ -28,7 +29,7 @@ pub(crate) struct NodeArgs {
     #[arg(value_parser = count)]
     pub(crate) count: Option<u32>,
     /// A file of nodes: NAME or NAME WEIGHT per line, CSV, JSON or TOML
-    #[arg(long, value_name = "FILE", group = "members")]
+    #[arg(short = 'F', long, value_name = "FILE", group = "members")]
     pub(crate) nodes_file: Option<PathBuf>,
     /// The configuration file of the dialect's system: its servers and options
     #[arg(long, value_name = "FILE", group = "members", requires = "dialect")]

@@ -8,9 +8,9 @@ use crate::output::Format;
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// The format of the answer
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    #[arg(short = 'f', long, value_name = "FORMAT", default_value = "table")]
     pub(crate) format: Format,
     /// Do not show progress or notes
-    #[arg(long)]
+    #[arg(short = 'q', long)]
     pub(crate) quiet: bool,
 }

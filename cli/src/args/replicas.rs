@@ -7,7 +7,7 @@ use hashroute::Spread;
 #[command(next_help_heading = "Replicas")]
 pub(crate) struct ReplicaArgs {
     /// List N distinct nodes for each key, the owner first
-    #[arg(long, value_name = "N", value_parser = replicas, allow_negative_numbers = true)]
+    #[arg(short = 'r', long, value_name = "N", value_parser = replicas, allow_negative_numbers = true)]
     pub(crate) replicas: Option<u32>,
     /// Where the replicas should be
     #[arg(long, value_name = "HOW", default_value = "nodes")]

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser};
-use hashroute::{HashFunction, compat, scheme_name, schemes, strategy};
+
+use super::names::Named;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Strategy")]
 pub(crate) struct StrategyArgs {
     /// The strategy that routes; see `hashroute strategies`
-    #[arg(long, value_name = "NAME", default_value = "ring")]
-    #[arg(value_parser = PossibleValuesParser::new(strategy_names()), hide_possible_values = true)]
+    #[arg(short = 's', long, value_name = "NAME", default_value = "ring")]
+    #[arg(value_parser = Named::Strategy, hide_possible_values = true)]
     pub(crate) strategy: String,
     #[command(flatten)]
     pub(crate) tuning: TuningArgs,
@@ -40,7 +40,7 @@ pub(crate) struct TuningArgs {
     pub(crate) set: Vec<String>,
     /// The function that hashes keys [default: xxh3]; see `hashroute hashes`
     #[arg(long, value_name = "NAME")]
-    #[arg(value_parser = PossibleValuesParser::new(hash_names()), hide_possible_values = true)]
+    #[arg(value_parser = Named::Hash, hide_possible_values = true)]
     pub(crate) hash: Option<String>,
     /// The seed of the hash, for xxh and murmur: decimal, or hexadecimal as 0x...
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -52,8 +52,8 @@ pub(crate) struct TuningArgs {
     #[arg(long, value_name = "PAIR")]
     pub(crate) hash_tag: Option<String>,
     /// Route exactly as a real system does; see `hashroute dialects`
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["strategy", "hash", "hash_seed", "hash_key", "hash_tag"])]
-    #[arg(value_parser = PossibleValuesParser::new(dialect_names()), hide_possible_values = true)]
+    #[arg(short = 'd', long, value_name = "NAME", conflicts_with_all = ["strategy", "hash", "hash_seed", "hash_key", "hash_tag"])]
+    #[arg(value_parser = Named::Dialect, hide_possible_values = true)]
     pub(crate) dialect: Option<String>,
 }
 
@@ -69,35 +69,4 @@ impl TuningArgs {
         let mut given = given.into_iter();
         given.find_map(|(value, option)| value.as_ref().map(|_| option))
     }
-}
-
-/// Returns the names of all strategies and dialects: `jump` is the strategy, `dialect:jump` the
-/// dialect. Each also has an alias with its kind and name.
-pub(super) fn scheme_names() -> impl Iterator<Item = PossibleValue> {
-    schemes().map(|row| {
-        let kind = if row.is_dialect() {
-            "dialect"
-        } else {
-            "strategy"
-        };
-        // Leaked on purpose: clap needs them until the program ends, and they are made once.
-        let name: &'static str = scheme_name(row).leak();
-        let full: &'static str = format!("{kind}:{}", row.name).leak();
-        PossibleValue::new(name).alias(full)
-    })
-}
-
-/// Returns the names of all strategies.
-pub(super) fn strategy_names() -> impl Iterator<Item = &'static str> {
-    strategy::ALL.iter().map(|strategy| strategy.name)
-}
-
-/// Returns the names of all dialects.
-pub(super) fn dialect_names() -> impl Iterator<Item = &'static str> {
-    compat::ALL.iter().map(|dialect| dialect.name)
-}
-
-/// Returns the names of all hash functions.
-pub(super) fn hash_names() -> impl Iterator<Item = &'static str> {
-    HashFunction::ALL.iter().map(|function| function.name())
 }

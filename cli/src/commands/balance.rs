@@ -15,13 +15,13 @@ use crate::failure::Failure;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BalanceArgs {
     #[command(flatten)]
+    pub(crate) partial: PartialArgs,
+    #[command(flatten)]
     pub(crate) nodes: NodeArgs,
     #[command(flatten)]
     pub(crate) strategy: StrategyArgs,
     #[command(flatten)]
     pub(crate) keys: KeyArgs,
-    #[command(flatten)]
-    pub(crate) partial: PartialArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

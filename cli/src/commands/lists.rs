@@ -8,7 +8,7 @@ use hashroute::{compat, strategy};
 use serde_json::{Value, json};
 
 use crate::app::contest::PEERS_SHARE;
-use crate::args::OutputArgs;
+use crate::args::{Named, OutputArgs};
 use crate::failure::Failure;
 use crate::output::{Cell, Fields, Report, Table};
 use crate::units;
@@ -18,8 +18,13 @@ const NODES: usize = 10;
 
 /// List the strategies: what they can do, what peers must share, their parameters
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  hashroute strategies --format json")]
+#[command(
+    after_help = "Examples:\n  hashroute strategies ring\n  hashroute strategies --format json"
+)]
 pub(crate) struct StrategiesArgs {
+    /// Show only this one
+    #[arg(value_name = "NAME", value_parser = Named::Strategy, hide_possible_values = true)]
+    name: Option<String>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -51,17 +56,31 @@ pub(crate) fn strategies(args: &StrategiesArgs) -> Result<(), Failure> {
         .text("parameters", "", |row| Cell::new(params(row.params), ""))
         .prose("about", "about", |row| Cell::text(row.about))
         .text("peers_share", "", |row| Cell::text(row.agree().name()));
-    let table = Table::of(fields, strategy::ALL);
-    let params = param_table("strategy", "parameter", strategy::ALL);
+    let rows = only(strategy::ALL, args.name.as_deref(), |row| row.name);
+    let table = Table::of(fields, rows);
+    let params = param_table("strategy", "parameter", rows);
     let legend = format!(
         "{PEERS_SHARE}\n\
          excess: the share of keys that a change of one node may move beyond the minimum, with {NODES} nodes.\n\
          A parameter is set with --set, as in --set points=100."
     );
-    Report::of(table)?
-        .with_table(params)
+    with_params(Report::of(table)?, params)
         .with_text(legend.lines())
         .print(args.output.format)
+}
+
+/// Returns the row of this name, or all.
+fn only<'a, T>(rows: &'a [T], name: Option<&str>, name_of: fn(&T) -> &'static str) -> &'a [T] {
+    let at = name.and_then(|name| rows.iter().position(|row| name_of(row) == name));
+    at.map_or(rows, |at| &rows[at..=at])
+}
+
+/// Adds the table of parameters, if there are any.
+fn with_params(report: Report, params: Option<Table>) -> Report {
+    match params {
+        Some(params) => report.with_table(params),
+        None => report,
+    }
 }
 
 fn excess(excess: Option<Excess>) -> Cell {
@@ -80,8 +99,9 @@ fn params(params: &[Param]) -> Value {
     params.iter().map(param).collect()
 }
 
-/// Builds the table of all parameters, under the titles of the row and of the parameter.
-fn param_table(row: &'static str, param: &'static str, rows: &[Scheme]) -> Table {
+/// Builds the table of all parameters, under the titles of the row and of the parameter; `None` if
+/// the rows have none.
+fn param_table(row: &'static str, param: &'static str, rows: &[Scheme]) -> Option<Table> {
     type Owned<'a> = (&'a str, &'a Param);
     let fields = Fields::<Owned>::new()
         .text("", row, |(owner, _)| Cell::text(*owner))
@@ -91,13 +111,19 @@ fn param_table(row: &'static str, param: &'static str, rows: &[Scheme]) -> Table
     let params = rows
         .iter()
         .flat_map(|row| row.params.iter().map(|param| (row.name, param)));
-    Table::of(fields, params)
+    let any = rows.iter().any(|row| !row.params.is_empty());
+    any.then(|| Table::of(fields, params))
 }
 
 /// List the dialects of real systems: versions, how each was verified, options
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  hashroute dialects --format json")]
+#[command(
+    after_help = "Examples:\n  hashroute dialects twemproxy\n  hashroute dialects --format json"
+)]
 pub(crate) struct DialectsArgs {
+    /// Show only this one
+    #[arg(value_name = "NAME", value_parser = Named::Dialect, hide_possible_values = true)]
+    name: Option<String>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -119,22 +145,25 @@ pub(crate) fn dialects(args: &DialectsArgs) -> Result<(), Failure> {
         .minor(2)
         .text("parameters", "", |row| Cell::new(params(row.params), ""))
         .prose("about", "about", |row| Cell::text(row.about));
-    let table = Table::of(fields, compat::ALL);
-    let params = param_table("dialect", "option", compat::ALL);
+    let rows = only(compat::ALL, args.name.as_deref(), |row| row.name);
+    let table = Table::of(fields, rows);
+    let params = param_table("dialect", "option", rows);
     let legend = "\
          proof: recorded means verified against recorded answers of the running program.\n\
          file: whether --config takes the system's own configuration file.\n\
          An option is set with --set, as in --dialect nginx --set method=hash.";
-    Report::of(table)?
-        .with_table(params)
+    with_params(Report::of(table)?, params)
         .with_text(legend.lines())
         .print(args.output.format)
 }
 
 /// List the hash functions: their bits, and the seed or key they take
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  hashroute hashes --format markdown")]
+#[command(after_help = "Examples:\n  hashroute hashes xxh3\n  hashroute hashes --format markdown")]
 pub(crate) struct HashesArgs {
+    /// Show only this one
+    #[arg(value_name = "NAME", value_parser = Named::Hash, hide_possible_values = true)]
+    name: Option<String>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -159,7 +188,10 @@ pub(crate) fn hashes(args: &HashesArgs) -> Result<(), Failure> {
             Cell::new(spread, if spread { "yes" } else { "no" })
         })
         .prose("about", "about", |function| Cell::text(function.about()));
-    let table = Table::of(fields, HashFunction::ALL);
+    let rows = only(HashFunction::ALL, args.name.as_deref(), |function| {
+        function.name()
+    });
+    let table = Table::of(fields, rows);
     let legend = "\
          seed or key: what the hash takes from --hash-seed or --hash-key.\n\
          even: whether similar keys get very different values over all 64 bits. Values of the other functions\n\

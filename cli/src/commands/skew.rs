@@ -32,13 +32,13 @@ pub(crate) struct SkewArgs {
     #[arg(long, value_name = "LIST", value_parser = counts)]
     pub(crate) node_counts: Option<Counts>,
     #[command(flatten)]
+    pub(crate) parts: PartsArgs,
+    #[command(flatten)]
     pub(crate) nodes: NodeArgs,
     #[command(flatten)]
     pub(crate) strategy: StrategyArgs,
     #[command(flatten)]
     pub(crate) keys: KeyArgs,
-    #[command(flatten)]
-    pub(crate) parts: PartsArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

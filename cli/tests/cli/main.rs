@@ -25,9 +25,11 @@ mod slots_shell;
 mod spec;
 #[cfg(unix)]
 mod terminal;
-mod widths;
+mod tool;
 mod two_files;
+mod widths;
 
+use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
@@ -39,11 +41,17 @@ use tempfile::TempDir;
 fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hashroute"));
     command.args(args);
-    // What the terminal of whoever runs the tests would change.
-    for name in ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+    // What the terminal and the settings of whoever runs the tests would change.
+    for (name, _) in env::vars_os().filter(|(name, _)| is_setting(name)) {
         command.env_remove(name);
     }
     command
+}
+
+fn is_setting(name: &OsStr) -> bool {
+    let terminal = ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"];
+    name.as_encoded_bytes().starts_with(b"HASHROUTE_")
+        || terminal.iter().any(|other| name == *other)
 }
 
 fn run(line: &str) -> Output {

@@ -7,7 +7,7 @@ use crate::{file, json, stdout};
 #[test]
 fn help_and_version_succeed() {
     assert_eq!(
-        stdout("--version"),
+        stdout("-V"),
         concat!("hashroute ", env!("CARGO_PKG_VERSION"), "\n")
     );
     for command in [

@@ -141,13 +141,13 @@ pub(crate) struct CountsCommand {
 #[command(next_help_heading = "Output")]
 pub(crate) struct PictureArgs {
     /// The file to write, .svg or .png; - is SVG on standard output
-    #[arg(long, value_name = "FILE", default_value = "-")]
+    #[arg(short = 'o', long, value_name = "FILE", default_value = "-")]
     pub(crate) out: PathBuf,
     /// The number of PNG pixels per SVG pixel [default: 2]
     #[arg(long, value_name = "X")]
     pub(crate) scale: Option<f32>,
     /// Do not show progress
-    #[arg(long)]
+    #[arg(short = 'q', long)]
     pub(crate) quiet: bool,
 }
 

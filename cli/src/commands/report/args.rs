@@ -33,10 +33,10 @@ pub(crate) struct ReportArgs {
 #[command(next_help_heading = "Output")]
 pub(crate) struct PageArgs {
     /// The file to write, ending in .html; - is standard output
-    #[arg(long, value_name = "FILE", default_value = "-")]
+    #[arg(short = 'o', long, value_name = "FILE", default_value = "-")]
     pub(crate) out: PathBuf,
     /// Do not show progress
-    #[arg(long)]
+    #[arg(short = 'q', long)]
     pub(crate) quiet: bool,
 }
 

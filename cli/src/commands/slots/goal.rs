@@ -14,7 +14,7 @@ pub(super) const GOAL: &str = "Goal (NODE: an id, its first 4 or more characters
 #[command(next_help_heading = GOAL)]
 pub(crate) struct GoalArgs {
     /// A primary to give slots to: one of the table, or a new one, ID@HOST:PORT (repeatable)
-    #[arg(long, value_name = "NODE[=W]")]
+    #[arg(short = 'a', long, value_name = "NODE[=W]")]
     pub(crate) add: Vec<String>,
     /// A primary to take all slots from (repeatable)
     #[arg(long, value_name = "NODE")]
