@@ -1,6 +1,8 @@
 //! The configuration files of real systems: the parts that determine routes.
 
 use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Params, Scheme, Setup};
@@ -33,14 +35,60 @@ pub struct Config {
     pub(crate) error: Option<Error>,
 }
 
-/// An unknown directive in a configuration, which may or may not change routes.
+/// A line of a configuration that may change routes in a way that the reader does not know.
+///
+/// ```
+/// # #[cfg(feature = "config")]
+/// # fn main() -> Result<(), hashroute::Error> {
+/// let text = "upstream cache {\n  hash $uri;\n  server 10.0.0.1:80;\n  frobnicate on;\n}\n";
+/// let config = hashroute::compat::find("nginx")?.read(text)?.remove(0);
+/// let unknown = &config.unknown()[0];
+/// assert_eq!((unknown.line, &*unknown.text), (4, "frobnicate"));
+/// assert_eq!(unknown.message(), "unknown to hashroute, may change routes: frobnicate");
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "config"))]
+/// # fn main() {}
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unknown {
     /// The line, from 1.
     pub line: usize,
-    /// The directive.
+    /// The directive, or a sentence about it.
     pub text: Box<str>,
+    /// Whether the text is a sentence that says what may change routes.
+    pub is_sentence: bool,
+}
+
+impl Unknown {
+    /// Makes a directive that the reader does not know.
+    pub fn directive(line: usize, text: impl Into<Box<str>>) -> Self {
+        let text = text.into();
+        Self {
+            line,
+            text,
+            is_sentence: false,
+        }
+    }
+
+    /// Makes a sentence about a line that the reader knows.
+    pub fn sentence(line: usize, text: impl Into<Box<str>>) -> Self {
+        let text = text.into();
+        Self {
+            line,
+            text,
+            is_sentence: true,
+        }
+    }
+
+    /// Returns the text as a sentence, without the line.
+    pub fn message(&self) -> String {
+        if self.is_sentence {
+            return self.text.as_ref().into();
+        }
+        format!("unknown to hashroute, may change routes: {}", self.text)
+    }
 }
 
 impl Config {

@@ -58,11 +58,12 @@ pub(crate) fn read(
         )));
     }
     for unknown in config.unknown() {
-        let text = printable(&unknown.text);
+        let message = unknown.message();
         eprintln!(
-            "note: {}, line {}: unknown to hashroute, may change routes: {text}",
+            "note: {}, line {}: {}",
             path.display(),
             unknown.line,
+            printable(&message),
         );
     }
     Ok(config)

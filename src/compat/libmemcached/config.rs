@@ -117,8 +117,7 @@ impl Client {
             other => {
                 let known = other.strip_prefix("--");
                 if !known.is_some_and(|name| OTHERS.contains(&name)) {
-                    let text = statement.into();
-                    self.unknown.push(Unknown { line, text });
+                    self.unknown.push(Unknown::directive(line, statement));
                 }
             }
         }

@@ -60,8 +60,7 @@ fn read_line(config: &mut Config, line: usize, text: &str) -> Result<Option<Stri
     let mut slots = Vec::new();
     for word in words {
         if word.starts_with('[') {
-            let text = word.into();
-            config.unknown.push(Unknown { line, text });
+            config.unknown.push(Unknown::directive(line, word));
             continue;
         }
         range(word).ok_or_else(|| expected(line, "slots", word, "as in 0-99, below 16384"))?;

@@ -78,10 +78,7 @@ fn apply(config: &mut Config, Entry { line, key, value }: &Entry) -> Result<(), 
         "hash_tag" => value.text(key)?.parse().map(|_: HashTag| HASH_TAG),
         known if OTHERS.contains(&known) => return Ok(()),
         unknown => {
-            config.unknown.push(Unknown {
-                line: *line,
-                text: unknown.into(),
-            });
+            config.unknown.push(Unknown::directive(*line, unknown));
             return Ok(());
         }
     }

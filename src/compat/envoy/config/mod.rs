@@ -281,8 +281,7 @@ impl Cluster {
     }
 
     fn tell(&mut self, line: usize, text: &str) {
-        let text = text.into();
-        self.unknown.push(Unknown { line, text });
+        self.unknown.push(Unknown::directive(line, text));
     }
 
     fn discovery(&mut self, field: &Field<'_>) -> Result<(), Error> {

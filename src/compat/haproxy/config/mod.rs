@@ -98,8 +98,7 @@ pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, 
             continue;
         };
         if first.starts_with('.') {
-            let text = first.into();
-            conditions.push(Unknown { line: at + 1, text });
+            conditions.push(Unknown::directive(at + 1, first));
         }
         match kind(first) {
             Some(kind) => {
@@ -258,8 +257,7 @@ impl Section {
     }
 
     fn report(&mut self, line: usize, text: &str) {
-        let text = text.into();
-        self.settings.unknown.push(Unknown { line, text });
+        self.settings.unknown.push(Unknown::directive(line, text));
     }
 
     fn server(&mut self, line: usize, rest: &[&str]) -> Result<(), Error> {

@@ -200,10 +200,7 @@ impl Upstream {
     }
 
     fn report(&mut self, statement: &Statement, text: &str) {
-        self.unknown.push(Unknown {
-            line: statement.line,
-            text: text.into(),
-        });
+        self.unknown.push(Unknown::directive(statement.line, text));
     }
 
     fn config(self, dialect: &'static Scheme) -> Config {
@@ -245,9 +242,9 @@ impl Upstream {
     /// address of a name, and the file does not tell their number.
     fn report_names(&mut self) {
         let names = self.servers.iter().filter(|server| is_name(server.name()));
-        self.unknown.extend(names.map(|server| Unknown {
-            line: self.line,
-            text: format!("the addresses of {}: counted as one", server.name()).into(),
+        self.unknown.extend(names.map(|server| {
+            let text = format!("the addresses of {}: counted as one", server.name());
+            Unknown::directive(self.line, text)
         }));
     }
 }
