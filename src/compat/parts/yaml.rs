@@ -1,9 +1,10 @@
 //! YAML, and so JSON, as a tree of text with line numbers.
 //!
-//! Scalars stay text, because systems differ in what they accept as a number. Aliases are refused,
-//! because a few of them can expand beyond all memory. Deep nesting is refused, because a tree is
-//! dropped by recursion.
+//! Scalars stay text, because systems differ in what they accept as a number. Aliases are copied only
+//! for systems that accept them, and up to a limit, because a few of them can expand beyond all memory.
+//! Deep nesting is refused, because a tree is dropped by recursion.
 
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -15,6 +16,9 @@ use crate::compat::config::wrong;
 
 /// The maximum depth of a document, more than any configuration needs.
 const DEPTH: usize = 64;
+
+/// The maximum number of values that aliases may copy in total.
+const COPIES: usize = 1_000_000;
 
 /// A value and the line, from 1, where it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,9 +46,18 @@ pub(in crate::compat) struct Entry {
 }
 
 impl Yaml {
-    /// Reads a text with exactly one document.
+    /// Reads a text with exactly one document. Refuses aliases.
     pub(in crate::compat) fn document(text: &str) -> Result<Self, Error> {
-        let mut events = Events(Parser::new_from_str(text));
+        Self::read(Events::new(text, None))
+    }
+
+    /// Reads a text with exactly one document. An alias is a copy of the value with its anchor, and
+    /// `<<` adds the entries of another map to those that the map has itself.
+    pub(in crate::compat) fn document_with_aliases(text: &str) -> Result<Self, Error> {
+        Self::read(Events::new(text, Some(BTreeMap::new())))
+    }
+
+    fn read(mut events: Events<'_>) -> Result<Self, Error> {
         let mut document = None;
         loop {
             let (event, line) = events.next()?;
@@ -62,6 +75,19 @@ impl Yaml {
             }
         }
         document.ok_or_else(|| wrong(1, "the text is empty: expected a document"))
+    }
+
+    /// Returns the number of values in it, and the number of levels.
+    fn extent(&self) -> (usize, usize) {
+        let sum = |(size, depth): (usize, usize), yaml: &Self| {
+            let (more, deep) = yaml.extent();
+            (size + more, depth.max(deep + 1))
+        };
+        match &self.value {
+            Value::Text(_) => (1, 0),
+            Value::List(list) => list.iter().fold((1, 0), sum),
+            Value::Map(entries) => entries.iter().map(|entry| &entry.value).fold((1, 0), sum),
+        }
     }
 
     pub(in crate::compat) fn text(&self, what: &str) -> Result<&str, Error> {
@@ -89,12 +115,26 @@ impl Yaml {
     }
 }
 
-struct Events<'t>(Parser<'t, StrInput<'t>>);
+struct Events<'t> {
+    parser: Parser<'t, StrInput<'t>>,
+    /// The values with an anchor, by its number, with their sizes; `None` if aliases are refused.
+    anchors: Option<BTreeMap<usize, (Yaml, usize)>>,
+    /// The number of values that aliases may still copy.
+    copies: usize,
+}
 
 impl<'t> Events<'t> {
+    fn new(text: &'t str, anchors: Option<BTreeMap<usize, (Yaml, usize)>>) -> Self {
+        Self {
+            parser: Parser::new_from_str(text),
+            anchors,
+            copies: COPIES,
+        }
+    }
+
     /// Returns the next event and its line.
     fn next(&mut self) -> Result<(Event<'t>, usize), Error> {
-        match self.0.next_event() {
+        match self.parser.next_event() {
             Some(Ok((event, span))) => Ok((event, line(span))),
             Some(Err(error)) => Err(malformed(&error)),
             None => Ok((Event::StreamEnd, 1)),
@@ -106,18 +146,46 @@ impl<'t> Events<'t> {
             return Err(wrong(line, format!("more than {DEPTH} levels deep")));
         }
         let quoted = matches!(event, Event::Scalar(_, style, ..) if style != ScalarStyle::Plain);
-        let value = match event {
-            Event::Scalar(text, ..) => Value::Text(text.into_owned()),
-            Event::SequenceStart(..) => self.list(depth)?,
-            Event::MappingStart(..) => self.map(depth)?,
-            Event::Alias(_) => return Err(wrong(line, "an alias: write the value itself")),
+        // The number of an anchor, or 0 without one.
+        let (anchor, value) = match event {
+            Event::Scalar(text, _, anchor, _) => (anchor, Value::Text(text.into_owned())),
+            Event::SequenceStart(anchor, _) => (anchor, self.list(depth)?),
+            Event::MappingStart(anchor, _) => (anchor, self.map(depth)?),
+            Event::Alias(anchor) => return self.copy(anchor, line, depth),
             _ => return Err(wrong(line, "no value here")),
         };
-        Ok(Yaml {
+        let yaml = Yaml {
             line,
             value,
             quoted,
-        })
+        };
+        if let Some(anchors) = self.anchors.as_mut().filter(|_| anchor != 0) {
+            let (size, _) = yaml.extent();
+            self.copies = self
+                .copies
+                .checked_sub(size)
+                .ok_or_else(|| too_many(line))?;
+            anchors.insert(anchor, (yaml.clone(), size));
+        }
+        Ok(yaml)
+    }
+
+    /// Returns a copy of the value with this anchor.
+    fn copy(&mut self, anchor: usize, line: usize, depth: usize) -> Result<Yaml, Error> {
+        let Some(anchors) = &self.anchors else {
+            return Err(wrong(line, "an alias: write the value itself"));
+        };
+        let (yaml, size) = anchors
+            .get(&anchor)
+            .ok_or_else(|| wrong(line, "an alias to a value that is not complete"))?;
+        self.copies = self
+            .copies
+            .checked_sub(*size)
+            .ok_or_else(|| too_many(line))?;
+        if depth + yaml.extent().1 > DEPTH {
+            return Err(wrong(line, format!("more than {DEPTH} levels deep")));
+        }
+        Ok(yaml.clone())
     }
 
     fn list(&mut self, depth: usize) -> Result<Value, Error> {
@@ -132,11 +200,12 @@ impl<'t> Events<'t> {
 
     fn map(&mut self, depth: usize) -> Result<Value, Error> {
         let mut entries: Vec<Entry> = Vec::new();
-        let mut keys = alloc::collections::BTreeSet::new();
+        let mut keys = BTreeSet::new();
+        let mut merged = Vec::new();
         loop {
             let (event, line) = self.next()?;
             let key = match event {
-                Event::MappingEnd => return Ok(Value::Map(entries)),
+                Event::MappingEnd => break,
                 Event::Scalar(key, ..) => key.into_owned(),
                 _ => return Err(wrong(line, "a key that is not a single value")),
             };
@@ -145,9 +214,44 @@ impl<'t> Events<'t> {
             }
             let (event, at) = self.next()?;
             let value = self.node(event, at, depth + 1)?;
-            entries.push(Entry { line, key, value });
+            if key == "<<" && self.anchors.is_some() {
+                merged.push(value);
+            } else {
+                entries.push(Entry { line, key, value });
+            }
         }
+        for map in merged {
+            merge(&mut entries, &mut keys, map)?;
+        }
+        Ok(Value::Map(entries))
     }
+}
+
+/// Adds the entries of a map, or of each map of a list, whose keys are new.
+fn merge(entries: &mut Vec<Entry>, keys: &mut BTreeSet<String>, map: Yaml) -> Result<(), Error> {
+    match map.value {
+        Value::Map(others) => {
+            entries.extend(
+                others
+                    .into_iter()
+                    .filter(|other| keys.insert(other.key.clone())),
+            );
+        }
+        Value::List(maps) => {
+            for map in maps {
+                merge(entries, keys, map)?;
+            }
+        }
+        Value::Text(_) => return Err(wrong(map.line, "<<: expected keys and values")),
+    }
+    Ok(())
+}
+
+fn too_many(line: usize) -> Error {
+    wrong(
+        line,
+        format!("anchors and aliases of more than {COPIES} values in total"),
+    )
 }
 
 fn line(span: Span) -> usize {
@@ -206,6 +310,39 @@ mod tests {
             let refusal = refusal(text);
             assert!(refusal.starts_with(start), "{text:?}: {refusal}");
         }
+    }
+
+    #[test]
+    fn aliases_are_copies_and_merged_keys_give_way() -> Result<(), Error> {
+        let text = "a: &x {b: 1, c: 2}\nd: *x\ne:\n  <<: *x\n  c: 3\nf: {<<: [*x, {g: 4}]}";
+        let tree = Yaml::document_with_aliases(text)?;
+        let all = tree.map("all")?;
+        let keys = |at: usize| -> Vec<(&str, &str)> {
+            let entries = all[at].value.map("a map").unwrap_or_default().iter();
+            let text = |entry: &'_ Yaml| matches!(entry.value, Value::Text(_));
+            entries
+                .filter(|entry| text(&entry.value))
+                .map(|entry| (&*entry.key, entry.value.text("").unwrap_or_default()))
+                .collect()
+        };
+        assert_eq!(keys(1), [("b", "1"), ("c", "2")]);
+        assert_eq!(keys(2), [("c", "3"), ("b", "1")]);
+        assert_eq!(keys(3), [("b", "1"), ("c", "2"), ("g", "4")]);
+        for wrong in ["a: &x [*x]", "a: *x", "a: {<<: 1}"] {
+            assert!(Yaml::document_with_aliases(wrong).is_err(), "{wrong}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn aliases_that_multiply_are_refused() {
+        let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+        for level in 1..20 {
+            let many = format!("*a{}, ", level - 1).repeat(10);
+            text += &format!("a{level}: &a{level} [{many}]\n");
+        }
+        let refusal = Yaml::document_with_aliases(&text).map(|_| ()).unwrap_err();
+        assert!(format!("{refusal}").contains("more than"), "{refusal}");
     }
 
     #[test]

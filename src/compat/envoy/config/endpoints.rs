@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use core::net::IpAddr;
 
-use super::{Cluster, Discovery, Field, LbPolicy, fields, number};
+use super::{Cluster, Discovery, Field, LbPolicy, choice, fields, number};
 use crate::Error;
 use crate::compat::Server;
 use crate::compat::config::{expected, wrong};
@@ -24,10 +24,11 @@ struct Endpoint {
 }
 
 impl Cluster {
-    pub(super) fn assignment(&mut self, field: &Field<'_>) -> Result<(), Error> {
-        for field in fields(field.value, "load_assignment")? {
+    pub(super) fn assignment(&mut self, yaml: &Yaml) -> Result<(), Error> {
+        for field in fields(yaml, "load_assignment")? {
             match &*field.name {
-                "cluster_name" => {}
+                // The policy is about several priorities, which are reported.
+                "cluster_name" | "@type" | "policy" => {}
                 "endpoints" => {
                     for locality in field.value.list("endpoints")? {
                         self.locality(locality)?;
@@ -49,13 +50,20 @@ impl Cluster {
                 "priority" => {
                     reserve = number::<u32>(field)? > 0;
                     if reserve {
-                        self.report(field);
+                        let text = "priority: these endpoints count as down, since Envoy uses them \
+                                    only if those of priority 0 are unhealthy";
+                        self.tell(field.line, text);
                     }
                 }
-                "lb_endpoints" | "locality" | "load_balancing_weight" => {}
+                "lb_endpoints"
+                | "locality"
+                | "load_balancing_weight"
+                | "proximity"
+                | "metadata" => {}
                 _ => self.report(field),
             }
         }
+        self.localities += usize::from(!reserve);
         for field in fields.iter().filter(|field| field.name == "lb_endpoints") {
             for endpoint in field.value.list("lb_endpoints")? {
                 let server = self.endpoint(endpoint, reserve)?;
@@ -104,7 +112,7 @@ impl Cluster {
             match &*field.name {
                 "address" => self.address(&field, endpoint)?,
                 "hostname" => endpoint.hostname = Some(field.value.text("hostname")?.into()),
-                "health_check_config" => {}
+                "health_check_config" | "additional_addresses" => {}
                 _ => self.report(&field),
             }
         }
@@ -134,9 +142,14 @@ impl Cluster {
             return Err(wrong(line, "an endpoint needs an address and a port_value"));
         };
         let hostname = endpoint.hostname.filter(|name| !name.is_empty());
+        let named = self.by_hostname.is_some() && self.discovery != Discovery::Dns;
+        if named && hostname.is_none() && endpoint.hash_key.is_none() {
+            let reason = "use_hostname_for_hashing, but the endpoint has no hostname";
+            return Err(wrong(line, reason));
+        }
         let hostname = match self.discovery {
             Discovery::Dns => hostname.or_else(|| Some(address.clone())),
-            Discovery::Static => hostname,
+            Discovery::Static | Discovery::Eds(_) => hostname,
         };
         let hostname = hostname.filter(|_| self.by_hostname.is_some());
         let label = endpoint.hash_key.or(hostname);
@@ -161,7 +174,10 @@ impl Cluster {
         // Both have the same points, and Envoy's sort is not stable: the owner is not defined.
         let same = |other: &Server| other.label() == server.label();
         if self.policy == Some(LbPolicy::RingHash) && self.servers.iter().any(same) {
-            let text = format!("{:?} is hashed for two endpoints", server.label());
+            let text = format!(
+                "{:?} is hashed for two endpoints, and Envoy does not define which of them gets the keys",
+                server.label()
+            );
             self.tell(endpoint.label_line, &text);
         }
         Ok(if endpoint.down { server.down() } else { server })
@@ -169,7 +185,8 @@ impl Cluster {
 }
 
 fn is_down(field: &Field<'_>) -> Result<bool, Error> {
-    match field.value.text("health_status")? {
+    const NUMBERS: &[&str] = &["UNKNOWN", "HEALTHY", "UNHEALTHY", "DRAINING", "TIMEOUT"];
+    match &*choice(field, NUMBERS)? {
         "UNKNOWN" | "HEALTHY" => Ok(false),
         "UNHEALTHY" | "DRAINING" | "TIMEOUT" => Ok(true),
         other => {
@@ -194,7 +211,9 @@ impl Cluster {
                         continue;
                     };
                     if kind(&entry.value, text) == Kind::Unclear {
-                        self.tell(entry.line, "hash_key, a number or a string");
+                        let text = "hash_key: Envoy may read the value as a number, which does not count: \
+                                expected quotes around it";
+                        self.tell(entry.line, text);
                     }
                     let string = kind(&entry.value, text) != Kind::Other && !text.is_empty();
                     endpoint.hash_key = string.then(|| text.clone());

@@ -1,7 +1,8 @@
 //! Reads Envoy's configuration: a cluster, a list of clusters, or a whole bootstrap, as YAML or
 //! JSON.
 //!
-//! Clusters with another `lb_policy` are left out. Field names may have both forms that Envoy
+//! The text may also be a dump of Envoy's admin port: entries of `/config_dump`, with the endpoints of
+//! `include_eds`. Clusters with another `lb_policy` are left out. Field names may have both forms that Envoy
 //! accepts, `lb_policy` and `lbPolicy`.
 
 use alloc::format;
@@ -21,6 +22,10 @@ use crate::registry::{Config, Scheme, Unknown};
 use crate::strategy::Params;
 
 mod endpoints;
+mod found;
+mod policy;
+
+use found::{CLUSTER_NAME, Found};
 
 /// Fields of a cluster that do not change the owner of a key.
 const HARMLESS: &[&str] = &[
@@ -61,50 +66,44 @@ const HARMLESS: &[&str] = &[
     "track_cluster_stats",
     "upstream_config",
     "preconnect_policy",
+    "@type",
+    "connection_pool_per_downstream_connection",
+    "dns_jitter",
+    "drain_connections_on_host_removal",
+    "extension_protocol_options",
+    "lrs_report_endpoint_metrics",
+    "lrs_server",
 ];
 
 pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, Error> {
-    let document = Yaml::document(text)?;
+    let document = Yaml::document_with_aliases(text)?;
+    let found = Found::in_document(&document)?;
     let mut configs = vec![];
-    for cluster in clusters(&document)? {
-        match Cluster::read(cluster) {
+    for cluster in &found.clusters {
+        match Cluster::read(cluster, &found.assignments) {
             Ok(cluster) => configs.extend(cluster.map(|cluster| cluster.config(dialect))),
             Err(error) => configs.push(Config::failed(dialect, name(cluster), error)),
         }
     }
     if configs.is_empty() {
-        return Err(wrong(
-            document.line,
-            "no cluster has an lb_policy of RING_HASH or MAGLEV",
-        ));
+        return Err(wrong(document.line, found.reason()));
     }
     Ok(configs)
-}
-
-/// Returns the clusters of a bootstrap or a list, or the document itself as the only cluster.
-fn clusters(document: &Yaml) -> Result<Vec<&Yaml>, Error> {
-    if let Value::List(list) = &document.value {
-        return Ok(list.iter().collect());
-    }
-    for field in fields(document, "the document")? {
-        match &*field.name {
-            "static_resources" => return clusters(field.value),
-            "clusters" => return Ok(field.value.list("clusters")?.iter().collect()),
-            _ => {}
-        }
-    }
-    Ok(vec![document])
 }
 
 /// Returns the name of a cluster, or an empty text. It must not fail: the rest of the cluster may be
 /// wrong.
 fn name(cluster: &Yaml) -> &str {
-    let Value::Map(entries) = &cluster.value else {
-        return "";
+    text_of(cluster, &["name"]).unwrap_or_default()
+}
+
+/// Returns the text of a field that has one of these names, if there is one.
+fn text_of<'y>(map: &'y Yaml, names: &[&str]) -> Option<&'y str> {
+    let Value::Map(entries) = &map.value else {
+        return None;
     };
-    let name = entries.iter().find(|entry| entry.key == "name");
-    name.and_then(|entry| entry.value.text("name").ok())
-        .unwrap_or_default()
+    let entry = entries.iter().find(|entry| names.contains(&&*entry.key))?;
+    entry.value.text("").ok()
 }
 
 /// A field, with its name in the form of `lb_policy`.
@@ -146,6 +145,15 @@ fn number<T: core::str::FromStr>(field: &Field<'_>) -> Result<T, Error> {
     number.map_err(|_| expected(field.line, &field.name, text, "a whole number"))
 }
 
+/// Reads a name of an enumeration in upper case, since Envoy reads any case; `numbers` are the names by
+/// their numbers, which Envoy accepts, too.
+fn choice(field: &Field<'_>, numbers: &[&str]) -> Result<String, Error> {
+    let text = field.value.text(&field.name)?;
+    let named = text.parse::<usize>().ok();
+    let named = named.and_then(|number| numbers.get(number));
+    Ok(named.map_or_else(|| text.to_ascii_uppercase(), |name| String::from(*name)))
+}
+
 fn truth(field: &Field<'_>) -> Result<bool, Error> {
     match field.value.text(&field.name)? {
         "true" => Ok(true),
@@ -154,16 +162,28 @@ fn truth(field: &Field<'_>) -> Result<bool, Error> {
     }
 }
 
+fn is_new(field: &Field<'_>) -> bool {
+    field.name == "load_balancing_policy"
+}
+
 /// The parts of a cluster that decide routes.
 #[derive(Debug, Default)]
 struct Cluster {
     name: String,
     policy: Option<LbPolicy>,
+    /// Whether the cluster has a `load_balancing_policy`, which counts instead of older fields.
+    has_new: bool,
     params: Params,
     /// The `type` of the cluster; `STATIC` by default.
     discovery: Discovery,
     /// The line of `use_hostname_for_hashing: true`.
     by_hostname: Option<usize>,
+    /// The name under which another part of the file lists the endpoints.
+    service: Option<String>,
+    /// The line of `locality_weighted_lb_config`.
+    by_locality: Option<usize>,
+    /// The number of localities of the first priority.
+    localities: usize,
     servers: Vec<Server>,
     health: Health,
     unknown: Vec<Unknown>,
@@ -183,11 +203,14 @@ enum Discovery {
     #[default]
     Static,
     Dns,
+    /// The endpoints come from a server of endpoints; a dump shows them elsewhere.
+    Eds(usize),
 }
 
 impl Cluster {
-    /// Reads a cluster; `None` if it does not route by a hash.
-    fn read(yaml: &Yaml) -> Result<Option<Self>, Error> {
+    /// Reads a cluster; `None` if it does not route by a hash. The endpoints of a cluster of type EDS
+    /// are among the assignments.
+    fn read(yaml: &Yaml, assignments: &[&Yaml]) -> Result<Option<Self>, Error> {
         let fields = fields(yaml, "cluster")?;
         let mut cluster = Self::default();
         // The other fields first: they decide how endpoints are read, and may come after them.
@@ -195,7 +218,11 @@ impl Cluster {
             .iter()
             .partition(|field| field.name == "load_assignment");
         for field in &others {
-            cluster.policy(field)?;
+            cluster.old_policy(field)?;
+        }
+        // It counts instead of `lb_policy`, wherever it is.
+        for field in others.iter().filter(|field| is_new(field)) {
+            policy::read(&mut cluster, field)?;
         }
         if cluster.policy.is_none() {
             return Ok(None);
@@ -203,12 +230,28 @@ impl Cluster {
         for field in &others {
             cluster.field(field)?;
         }
-        if let (Discovery::Static, Some(line)) = (cluster.discovery, cluster.by_hostname) {
+        // Envoy does not check this of a typed policy.
+        let refused = cluster.by_hostname.filter(|_| !cluster.has_new);
+        if let (Discovery::Static, Some(line)) = (cluster.discovery, refused) {
             let reason = "use_hostname_for_hashing: Envoy refuses it in a STATIC cluster";
             return Err(wrong(line, reason));
         }
-        for field in endpoints {
-            cluster.assignment(field)?;
+        if let Discovery::Eds(line) = cluster.discovery {
+            let service = cluster.service.clone();
+            let service = service.unwrap_or_else(|| cluster.name.clone());
+            let is_own = |yaml: &&&Yaml| text_of(yaml, CLUSTER_NAME) == Some(&*service);
+            let own = assignments.iter().find(is_own);
+            let own = own.ok_or_else(|| wrong(line, cluster.no_endpoints(&service)))?;
+            cluster.assignment(own)?;
+        } else {
+            for field in endpoints {
+                cluster.assignment(field.value)?;
+            }
+        }
+        if let Some(line) = cluster.by_locality.filter(|_| cluster.localities > 1) {
+            let reason =
+                "locality_weighted_lb_config: weights of several localities are not supported";
+            return Err(wrong(line, reason));
         }
         match cluster.health {
             // Envoy's panic mode: it then uses all endpoints, which is not modelled.
@@ -219,7 +262,7 @@ impl Cluster {
             } if down * 2 > all => {
                 cluster.tell(
                     line,
-                    "health_status, with more than half of the endpoints down",
+                    "health_status: more than half of the endpoints are down, and Envoy then uses all",
                 );
             }
             _ => {}
@@ -231,22 +274,37 @@ impl Cluster {
         Ok(Some(cluster))
     }
 
-    fn policy(&mut self, field: &Field<'_>) -> Result<(), Error> {
+    /// Says how to get the endpoints of a cluster of type EDS.
+    fn no_endpoints(&self, service: &str) -> String {
+        format!(
+            "type EDS: the endpoints of cluster {:?} are not in this file: expected a dump with them \
+             under the name {service:?}, as from /config_dump?include_eds of Envoy's admin port",
+            self.name
+        )
+    }
+
+    fn old_policy(&mut self, field: &Field<'_>) -> Result<(), Error> {
+        const NUMBERS: &[&str] = &[
+            "ROUND_ROBIN",
+            "LEAST_REQUEST",
+            "RING_HASH",
+            "RANDOM",
+            "ORIGINAL_DST_LB",
+            "MAGLEV",
+            "CLUSTER_PROVIDED",
+            "LOAD_BALANCING_POLICY_CONFIG",
+        ];
         match &*field.name {
             "name" => self.name = field.value.text("name")?.into(),
             "lb_policy" => {
-                let text = field.value.text("lb_policy")?;
-                // Envoy accepts the name and its number in the enumeration.
-                let text = match text {
-                    "2" => "RING_HASH",
-                    "5" => "MAGLEV",
-                    _ => text,
-                };
+                let text = choice(field, NUMBERS)?;
                 self.policy = text.parse().ok();
                 self.set(POLICY.name, text);
             }
-            "load_balancing_policy" => {
-                let reason = "load_balancing_policy is not supported: expected lb_policy";
+            // The API before lb_policy. Envoy has not read it since 2018.
+            "lb_type" if ["ring_hash", "maglev"].contains(&field.value.text("lb_type")?) => {
+                let reason = "lb_type is of Envoy's API v1, which Envoy no longer reads: expected \
+                              lb_policy and load_assignment";
                 return Err(wrong(field.line, reason));
             }
             _ => {}
@@ -260,9 +318,23 @@ impl Cluster {
 
     fn field(&mut self, field: &Field<'_>) -> Result<(), Error> {
         match &*field.name {
-            "lb_policy" => {}
+            "lb_policy" | "load_balancing_policy" => {}
+            "ring_hash_lb_config" | "maglev_lb_config" if self.has_new => {}
             "type" => self.discovery(field)?,
-            "cluster_type" | "lb_subset_config" | "eds_cluster_config" => {
+            "cluster_type" => self.discovery_by_name(field)?,
+            "eds_cluster_config" => {
+                for field in fields(field.value, "eds_cluster_config")? {
+                    if field.name == "service_name" {
+                        let service = field.value.text("service_name")?;
+                        self.service = (!service.is_empty()).then(|| service.into());
+                    }
+                }
+            }
+            "hosts" => {
+                let reason = "hosts is of Envoy's API v2: expected load_assignment";
+                return Err(wrong(field.line, reason));
+            }
+            "lb_subset_config" => {
                 return Err(wrong(
                     field.line,
                     format!("{} is not supported", field.name),
@@ -277,20 +349,37 @@ impl Cluster {
     }
 
     fn report(&mut self, field: &Field<'_>) {
-        self.tell(field.line, &field.name);
+        self.unknown
+            .push(Unknown::directive(field.line, &*field.name));
     }
 
     fn tell(&mut self, line: usize, text: &str) {
-        self.unknown.push(Unknown::directive(line, text));
+        self.unknown.push(Unknown::sentence(line, text));
     }
 
     fn discovery(&mut self, field: &Field<'_>) -> Result<(), Error> {
-        self.discovery = match field.value.text("type")? {
+        const NUMBERS: &[&str] = &["STATIC", "STRICT_DNS", "LOGICAL_DNS", "EDS", "ORIGINAL_DST"];
+        self.discovery = match &*choice(field, NUMBERS)? {
             "STATIC" => Discovery::Static,
             "STRICT_DNS" => Discovery::Dns,
+            "EDS" => Discovery::Eds(field.line),
             other => {
-                let known = "STATIC or STRICT_DNS, which list their endpoints in the file";
+                let known = "STATIC, STRICT_DNS or EDS";
                 return Err(expected(field.line, "type", other, known));
+            }
+        };
+        Ok(())
+    }
+
+    fn discovery_by_name(&mut self, field: &Field<'_>) -> Result<(), Error> {
+        self.discovery = match text_of(field.value, &["name"]) {
+            Some("envoy.cluster.static") => Discovery::Static,
+            Some("envoy.cluster.strict_dns") => Discovery::Dns,
+            Some("envoy.cluster.eds") => Discovery::Eds(field.line),
+            name => {
+                let known = "envoy.cluster.static, envoy.cluster.strict_dns or envoy.cluster.eds";
+                let name = name.unwrap_or_default();
+                return Err(expected(field.line, "cluster_type", name, known));
             }
         };
         Ok(())
@@ -303,10 +392,10 @@ impl Cluster {
                 "maximum_ring_size" => MAX_RING_SIZE.name,
                 "table_size" => TABLE_SIZE.name,
                 "hash_function" => {
-                    let text = field.value.text("hash_function")?;
+                    let text = choice(&field, &["XX_HASH", "MURMUR_HASH_2"])?;
                     if text.parse::<RingFunction>().is_err() {
                         let known = "XX_HASH or MURMUR_HASH_2";
-                        return Err(expected(field.line, "hash_function", text, known));
+                        return Err(expected(field.line, "hash_function", &text, known));
                     }
                     self.set(HASH_FUNCTION.name, text);
                     continue;
@@ -325,11 +414,15 @@ impl Cluster {
     fn common(&mut self, config: &Field<'_>) -> Result<(), Error> {
         for field in fields(config.value, "common_lb_config")? {
             match &*field.name {
+                // A typed policy has these settings of its own.
+                "consistent_hashing_lb_config" | "locality_weighted_lb_config" if self.has_new => {}
                 "consistent_hashing_lb_config" => self.hashing(&field)?,
-                "locality_weighted_lb_config" => {
-                    return Err(wrong(field.line, "weights of localities are not supported"));
-                }
-                "update_merge_window"
+                "locality_weighted_lb_config" => self.by_locality = Some(field.line),
+                // With so many endpoints down that it matters, `health_status` is reported.
+                "healthy_panic_threshold"
+                | "zone_aware_lb_config"
+                | "override_host_status"
+                | "update_merge_window"
                 | "ignore_new_hosts_until_first_hc"
                 | "close_connections_on_host_set_change" => {}
                 _ => self.report(&field),
@@ -340,16 +433,21 @@ impl Cluster {
 
     fn hashing(&mut self, config: &Field<'_>) -> Result<(), Error> {
         for field in fields(config.value, "consistent_hashing_lb_config")? {
-            match &*field.name {
-                "use_hostname_for_hashing" => {
-                    self.by_hostname = truth(&field)?.then_some(field.line);
-                }
-                "hash_balance_factor" => {
-                    let factor: u32 = number(&field)?;
-                    self.set(BALANCE_FACTOR.name, format!("{factor}"));
-                }
-                _ => self.report(&field),
+            self.hashing_field(&field)?;
+        }
+        Ok(())
+    }
+
+    fn hashing_field(&mut self, field: &Field<'_>) -> Result<(), Error> {
+        match &*field.name {
+            "use_hostname_for_hashing" => {
+                self.by_hostname = truth(field)?.then_some(field.line);
             }
+            "hash_balance_factor" => {
+                let factor: u32 = number(field)?;
+                self.set(BALANCE_FACTOR.name, format!("{factor}"));
+            }
+            _ => self.report(field),
         }
         Ok(())
     }
