@@ -1,14 +1,19 @@
 //! HAProxy: `hash-type consistent` and `hash-type map-based` of a `backend` or `listen` section.
 //!
-//! Source: HAProxy 2.6.12, `lb_chash`, `lb_map` and `backend`; compared with a running copy.
+//! Source: HAProxy 2.6.12, `lb_chash`, `lb_map` and `backend`; compared with a running copy. Of the
+//! newer `hash-key`, and of ids, with copies of 3.0.11 and 3.2.26.
 //!
 //! | method | points or cells | lookup |
 //! |---|---|---|
-//! | `consistent` | 16 x weight points for each server: an integer hash of `id` x 4096 + n | the nearest point in either direction |
+//! | `consistent` | 16 x weight points for each server: an integer hash of a number of the server + n | the nearest point in either direction |
 //! | `map-based` | one cell for each unit of weight, weights divided by their common factor | the key's hash, modulo the number of cells |
 //!
+//! - The number of a server is its `id` x 4096 (so only 20 bits of the `id` count), or in 3.0 the
+//!   integer hash of its `id`; with `hash-key addr` or `addr-port`, a hash of its address.
 //! - A server's label is its `id`, a number. Without an `id`, it is the server's position in the
-//!   section, from 1.
+//!   section, from 1. A label that is an IP address, with or without a port, says `hash-key` for one
+//!   server.
+//! - Of servers with equal points, the first takes the keys before a point, the last those after it.
 //! - Names and addresses do not count, so a server that is inserted without an `id` renumbers the
 //!   servers after it.
 //! - The key is hashed with one of four functions; `avalanche` mixes the result once more.
@@ -31,11 +36,14 @@ use crate::{Error, KeyHash, Limit, NodeId, SystemHash};
 #[cfg(feature = "config")]
 mod config;
 mod hash;
+mod keys;
 #[cfg(feature = "config")]
 mod write;
 
 pub use hash::ServerHash;
 use hash::full_hash;
+pub use keys::{HashKey, IdBits};
+use keys::{bases, ids};
 
 pub(super) const DIALECT: Scheme = Scheme::dialect(
     "haproxy",
@@ -43,7 +51,14 @@ pub(super) const DIALECT: Scheme = Scheme::dialect(
     Origin::recorded("2.6.12"),
     |servers, params| boxed(pool(servers, params)),
 )
-.with_params(&[METHOD, FUNCTION, AVALANCHE, BALANCE_FACTOR])
+.with_params(&[
+    METHOD,
+    FUNCTION,
+    AVALANCHE,
+    BALANCE_FACTOR,
+    HASH_KEY,
+    ID_BITS,
+])
 .with_reader(reader!(config::read))
 .with_writer(reader!(write::write));
 
@@ -62,6 +77,8 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
             other => return Err(Error::parameter(AVALANCHE.name, other, "on or off")),
         },
         balance_factor: params.get(BALANCE_FACTOR.name, default.balance_factor)?,
+        hash_key: params.choice(HASH_KEY.name, default.hash_key)?,
+        id_bits: params.choice(ID_BITS.name, default.id_bits)?,
     };
     Pool::new(system, servers)
 }
@@ -89,6 +106,18 @@ const BALANCE_FACTOR: Param = Param::new(
     "hash-balance-factor: percent of the mean load that a server may hold; 0 for no bound",
 );
 
+const HASH_KEY: Param = Param::new(
+    "hash-key",
+    "id",
+    "hash-key of the servers: id, addr or addr-port",
+);
+
+const ID_BITS: Param = Param::new(
+    "id-bits",
+    "20",
+    "the bits of an id that count: 20 in 2.6 and 3.2, 32 in 3.0",
+);
+
 /// The options of a section that balances by a hash; the default is `hash-type consistent`.
 ///
 /// ```
@@ -111,6 +140,10 @@ pub struct HaProxy {
     pub avalanche: bool,
     /// `hash-balance-factor`: 0, or from 101 to 2^31 - 1. Only `consistent` uses it.
     pub balance_factor: u32,
+    /// `hash-key` of the servers without a label. Only `consistent` uses it.
+    pub hash_key: HashKey,
+    /// The bits of an `id` that count, which depends on the version. Only `consistent` uses it.
+    pub id_bits: IdBits,
 }
 
 impl Default for HaProxy {
@@ -120,6 +153,8 @@ impl Default for HaProxy {
             function: ServerHash::Sdbm,
             avalanche: true,
             balance_factor: 0,
+            hash_key: HashKey::Id,
+            id_bits: IdBits::Low20,
         }
     }
 }
@@ -129,6 +164,8 @@ builder! { HaProxy:
     with_function(function: ServerHash),
     with_avalanche(avalanche: bool),
     with_balance_factor(balance_factor: u32),
+    with_hash_key(hash_key: HashKey),
+    with_id_bits(id_bits: IdBits),
 }
 
 /// The mapping from hashes to servers.
@@ -181,10 +218,12 @@ impl System for HaProxy {
                 expected: "at most 256",
             });
         }
-        let ids = ids(servers)?;
         match self.method {
-            HashType::Consistent => ring(servers, &ids),
-            HashType::MapBased => map(servers),
+            HashType::Consistent => ring(servers, &bases(self, servers)?),
+            HashType::MapBased => {
+                ids(servers)?;
+                map(servers)
+            }
         }
     }
 
@@ -235,8 +274,11 @@ impl System for HaProxy {
         });
         // After a full turn without room, HAProxy ends at the last point of the ring.
         found.or_else(|| {
-            let ids = ids(servers).ok()?;
-            points(servers, &ids).max().map(|(_, id)| id)
+            let bases = bases(self, servers).ok()?;
+            // Of equal points, the last one given.
+            points(servers, &bases)
+                .max_by_key(|(point, _)| *point)
+                .map(|(_, id)| id)
         })
     }
 }
@@ -296,57 +338,47 @@ fn up(servers: &[(NodeId, Server)]) -> impl Iterator<Item = (NodeId, u32)> {
     up.map(|(id, server)| (*id, server.weight() * SCALE))
 }
 
-fn ring(servers: &[(NodeId, Server)], ids: &[u32]) -> Result<Layout, Error> {
+fn ring(servers: &[(NodeId, Server)], bases: &[u32]) -> Result<Layout, Error> {
     check_capacity(up(servers).map(|(_, weight)| u64::from(weight)).sum())?;
-    // id x 4096 in 32 bits keeps only the lower 20 bits of the id.
-    let mut taken = alloc::collections::BTreeSet::new();
-    if let Some(id) = ids.iter().find(|id| !taken.insert(*id % (1 << 20))) {
-        return Err(Error::parameter(
-            "id",
-            id,
-            "an id that differs from all others modulo 2^20",
-        ));
+    let mut points: Vec<_> = points(servers, bases).collect();
+    // A stable sort: equal points stay in the order of the section.
+    points.sort_by_key(|(point, _)| *point);
+    if points.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+        return shared(&points);
     }
-    Layout::circle(32, Rule::Nearest, points(servers, ids).collect())
+    Layout::circle(32, Rule::Nearest, points)
 }
 
-fn points(servers: &[(NodeId, Server)], ids: &[u32]) -> impl Iterator<Item = (u64, NodeId)> {
-    let up = servers.iter().zip(ids);
-    let points = up.filter(|((_, server), _)| !server.is_down());
-    points.flat_map(|((node, server), id)| {
-        let point = |n: u32| full_hash(id.wrapping_mul(4096).wrapping_add(n));
-        (0..server.weight() * SCALE).map(move |n| (point(n).into(), *node))
-    })
-}
-
-/// Returns the `id` of each server: its label, or its position from 1, or the next free number if
-/// another server has that one as its label.
-fn ids(servers: &[(NodeId, Server)]) -> Result<Vec<u32>, Error> {
-    let wrong = |label: &str, expected: &str| Err(Error::parameter("id", label, expected));
-    let mut taken = alloc::collections::BTreeSet::new();
-    for label in servers.iter().filter_map(|(_, server)| server.own_label()) {
-        match label.parse::<u32>() {
-            Ok(id) if (1..1 << 31).contains(&id) => {
-                if !taken.insert(id) {
-                    return wrong(label, "an id that no other server has");
-                }
-            }
-            _ => return wrong(label, "a whole number from 1 to 2^31 - 1"),
+/// Builds a ring in which servers share points. The first server with a point takes the keys up to it,
+/// the last one those after it: HAProxy's tree looks for the first entry at or after a hash, and for the
+/// entry before that.
+fn shared(points: &[(u64, NodeId)]) -> Result<Layout, Error> {
+    let groups: Vec<_> = points.chunk_by(|a, b| a.0 == b.0).collect();
+    let mut ends = Vec::with_capacity(groups.len() * 2);
+    for (at, group) in groups.iter().enumerate() {
+        let (point, next) = (group[0].0, groups[(at + 1) % groups.len()][0].0);
+        let last = u64::from(u32::MAX);
+        // A single point has the whole circle behind it.
+        let gap = match next.wrapping_sub(point) & last {
+            0 => last,
+            gap => gap,
+        };
+        ends.push((point, group[0].1));
+        let end = (point + gap / 2) & last;
+        if end != point {
+            ends.push((end, group[group.len() - 1].1));
         }
     }
-    let mut next = 1;
-    let ids = servers.iter().map(|(_, server)| {
-        let own = server.own_label().and_then(|label| label.parse().ok());
-        let id = own.unwrap_or_else(|| {
-            while taken.contains(&next) {
-                next += 1;
-            }
-            next
-        });
-        next += 1;
-        id
-    });
-    Ok(ids.collect())
+    Layout::circle(32, Rule::AtOrAfter, ends)
+}
+
+fn points(servers: &[(NodeId, Server)], bases: &[u32]) -> impl Iterator<Item = (u64, NodeId)> {
+    let up = servers.iter().zip(bases);
+    let points = up.filter(|((_, server), _)| !server.is_down());
+    points.flat_map(|((node, server), base)| {
+        let point = |n: u32| full_hash(base.wrapping_add(n));
+        (0..server.weight() * SCALE).map(move |n| (point(n).into(), *node))
+    })
 }
 
 /// The maximum number of steps to build the map: cells x servers.

@@ -47,16 +47,99 @@ fn a_position_is_an_id_unless_it_is_taken() -> Result<(), Error> {
         ids_of([Some("1048578"), None, None, None])?,
         [1_048_578, 2, 3, 4]
     );
-    for (labels, consistent) in [(["7", "1048583"], false), (["7", "1048584"], true)] {
-        let labelled = servers(2).into_iter().zip(labels);
-        let labelled: Vec<_> = labelled.map(|(server, id)| server.with_label(id)).collect();
-        assert_eq!(
-            pool(HashType::Consistent, labelled.clone()).is_ok(),
-            consistent
-        );
-        assert!(pool(HashType::MapBased, labelled).is_ok());
+    Ok(())
+}
+
+// With ids 7, 1048583 and 3 of 2.6.12, `hash-type consistent`, and the keys key0, key1, ... in a URL
+// parameter, a running copy gave the 300 keys to the servers in these numbers.
+#[test]
+fn ids_that_are_equal_in_20_bits_share_their_points() -> Result<(), Error> {
+    let labelled = || {
+        let labelled = servers(3).into_iter().zip(["7", "1048583", "3"]);
+        labelled.map(|(server, id)| server.with_label(id)).collect()
+    };
+    let counts = |pool: &Pool| {
+        ["s1", "s2", "s3"].map(|name| {
+            let keys = (0..300).map(|i| format!("key{i}"));
+            let owners = keys.map(|key| pool.route(key.as_bytes()).map(Node::name) == Some(name));
+            owners.filter(|own| *own).count()
+        })
+    };
+    assert_eq!(
+        counts(&pool(HashType::Consistent, labelled())?),
+        [82, 63, 155]
+    );
+    // In 3.0, whole ids count.
+    let system = HaProxy::default().with_id_bits(IdBits::All32);
+    let whole = counts(&Pool::new(system, labelled())?);
+    assert!(whole.iter().all(|count| *count > 40), "{whole:?}");
+    Ok(())
+}
+
+#[test]
+fn a_server_alone_owns_every_hash_even_with_shared_points() -> Result<(), Error> {
+    let twins = ["7", "1048583"].map(|id| Server::new(id).with_label(id));
+    let [first, last] = twins;
+    for pair in [[first.clone().down(), last.clone()], [first, last.down()]] {
+        let pool = pool(HashType::Consistent, pair.into())?;
+        assert!(owners(&pool).iter().all(Option::is_some));
     }
     Ok(())
+}
+
+#[test]
+fn an_address_may_identify_a_server() -> Result<(), Error> {
+    let names = ["10.0.0.1:80", "10.0.0.2:80", "[::1]:80"];
+    for (text, by) in [("addr", HashKey::Addr), ("addr-port", HashKey::AddrPort)] {
+        let system = HaProxy::default().with_hash_key(by);
+        let pool = Pool::new(system.clone(), names.map(Server::new))?;
+        let mut back = names.map(Server::new);
+        back.reverse();
+        assert_eq!(owners(&pool), owners(&Pool::new(system, back)?), "{text}");
+        // A label says the same for one server.
+        let label = |name: &str| match by {
+            HashKey::Addr => name.trim_end_matches(":80").to_string(),
+            _ => name.to_string(),
+        };
+        let labelled = (1..)
+            .zip(names)
+            .map(|(n, name)| Server::new(format!("s{n}")).with_label(label(name)));
+        let labelled = super::pool(labelled.collect(), &Params::default())?;
+        let own = |pool: &Pool| -> Vec<_> {
+            let keys = (0..500_u32).map(|i| pool.route(&i.to_be_bytes()).map(Node::name));
+            keys.map(|name| pool.nodes().id(name.unwrap_or_default()))
+                .collect()
+        };
+        assert_eq!(own(&pool), own(&labelled), "{text}");
+        let named = super::pool(servers(1), &Params::default().with("hash-key", text));
+        assert!(named.is_err(), "a name has no address");
+    }
+    Ok(())
+}
+
+#[test]
+fn addresses_are_read_as_in_haproxy() {
+    let read = |text| keys::Address::parse(text).map(|of| (of.ip.to_string(), of.port));
+    for (text, ip, port) in [
+        ("10.0.0.1", "10.0.0.1", None),
+        ("10.0.0.1:80", "10.0.0.1", Some(80)),
+        ("ipv4@10.0.0.1:80", "10.0.0.1", Some(80)),
+        ("[::1]", "::1", None),
+        ("[::1]:80", "::1", Some(80)),
+        ("::1:80", "::1", Some(80)),
+    ] {
+        assert_eq!(read(text), Some((ip.into(), port)), "{text}");
+    }
+    for text in [
+        "web:80",
+        "10.0.0.1:+80",
+        "unix@/run/s",
+        "10.0.0.1:99999",
+        "[::1",
+        "",
+    ] {
+        assert_eq!(read(text), None, "{text}");
+    }
 }
 
 #[test]
@@ -226,6 +309,8 @@ fn wrong_options_are_refused() {
         ("avalanche", "yes"),
         ("balance-factor", "100"),
         ("balance-factor", "-1"),
+        ("hash-key", "name"),
+        ("id-bits", "28"),
     ] {
         let params = Params::default().with(name, value);
         assert!(

@@ -9,7 +9,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{AVALANCHE, BALANCE_FACTOR, FUNCTION, HashType, MAX_FACTOR, METHOD, ServerHash};
+use super::{BALANCE_FACTOR, HASH_KEY, HashKey, HashType, MAX_FACTOR};
 use crate::Error;
 use crate::Server;
 use crate::compat::config::{expected, wrong};
@@ -17,8 +17,12 @@ use crate::registry::{Config, Scheme, Unknown};
 use crate::strategy::Params;
 
 mod known;
+mod labels;
+mod track;
+mod values;
 
 use known::{ACTIONS, FLAGS, HARMLESS, VALUES};
+use values::{by_hash, hash_type, name, of_http, plain, words};
 
 /// The settings that a `defaults` section passes to later sections.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +47,9 @@ struct Line {
     id: Option<String>,
     disabled: bool,
     backup: bool,
+    hash_key: HashKey,
+    /// The server that decides whether this one is up: `SECTION/SERVER`, or a server of the section.
+    track: Option<String>,
 }
 
 impl Default for Line {
@@ -52,6 +59,8 @@ impl Default for Line {
             id: None,
             disabled: false,
             backup: false,
+            hash_key: HashKey::Id,
+            track: None,
         }
     }
 }
@@ -70,6 +79,8 @@ struct Named {
     name: String,
     address: String,
     line: Line,
+    /// The line in the file.
+    at: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,7 +92,7 @@ enum Kind {
 }
 
 pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, Error> {
-    let (mut configs, mut defaults) = (vec![], BTreeMap::new());
+    let (mut sections, mut defaults) = (vec![], BTreeMap::new());
     let (mut section, mut conditions) = (Section::default(), vec![]);
     for (at, line) in text.lines().enumerate() {
         let words = match words(line, at + 1) {
@@ -103,7 +114,7 @@ pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, 
         match kind(first) {
             Some(kind) => {
                 let ended = core::mem::take(&mut section);
-                end(dialect, ended, &mut defaults, &mut configs);
+                end(ended, &mut defaults, &mut sections);
                 section = begin(kind, rest, &defaults, at + 1)?;
             }
             None => {
@@ -113,7 +124,12 @@ pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, 
             }
         }
     }
-    end(dialect, section, &mut defaults, &mut configs);
+    end(section, &mut defaults, &mut sections);
+    track::apply(&mut sections);
+    let by_hash = sections
+        .into_iter()
+        .filter(|section| section.settings.balance.is_some());
+    let mut configs: Vec<_> = by_hash.map(|section| section.config(dialect)).collect();
     if configs.is_empty() {
         return Err(wrong(
             1,
@@ -138,9 +154,8 @@ fn kind(word: &str) -> Option<Kind> {
         "defaults" => Some(Kind::Defaults),
         "backend" | "listen" => Some(Kind::Pool),
         "global" | "frontend" | "peers" | "resolvers" | "userlist" | "mailers" | "cache"
-        | "program" | "ring" | "http-errors" | "fcgi-app" | "log-forward" | "traces" => {
-            Some(Kind::Other)
-        }
+        | "program" | "ring" | "http-errors" | "fcgi-app" | "log-forward" | "traces"
+        | "crt-store" | "acme" | "log-profile" | "healthcheck" => Some(Kind::Other),
         _ => None,
     }
 }
@@ -178,19 +193,14 @@ fn begin(
 /// The key of the last `defaults` section. No section can have this name.
 const LAST: &str = " ";
 
-fn end(
-    dialect: &'static Scheme,
-    section: Section,
-    defaults: &mut BTreeMap<String, Settings>,
-    configs: &mut Vec<Config>,
-) {
+fn end(section: Section, defaults: &mut BTreeMap<String, Settings>, sections: &mut Vec<Section>) {
     match section.kind {
         Kind::Defaults => {
             defaults.insert(section.name, section.settings.clone());
             defaults.insert(LAST.into(), section.settings);
         }
-        Kind::Pool if section.settings.balance.is_some() => configs.push(section.config(dialect)),
-        _ => {}
+        Kind::Pool => sections.push(section),
+        Kind::Other => {}
     }
 }
 
@@ -232,7 +242,12 @@ impl Section {
                 self.settings.default_server = defaults;
             }
             "server" => self.server(line, rest)?,
-            "server-template" => return Err(wrong(line, "server-template is not supported")),
+            "hash-preserve-affinity" if rest == ["always"] => {}
+            "server-template" => {
+                let reason = "server-template: the file does not tell which of its servers have an \
+                              address: expected `server` lines";
+                return Err(wrong(line, reason));
+            }
             "option" => self.settings.all_backups |= rest.first() == Some(&"allbackup"),
             "no" if rest == ["option", "allbackup"] => self.settings.all_backups = false,
             "no" if rest.first() == Some(&"option") => {}
@@ -260,6 +275,10 @@ impl Section {
         self.settings.unknown.push(Unknown::directive(line, text));
     }
 
+    fn tell(&mut self, line: usize, text: &str) {
+        self.settings.unknown.push(Unknown::sentence(line, text));
+    }
+
     fn server(&mut self, line: usize, rest: &[&str]) -> Result<(), Error> {
         let [name, address, options @ ..] = rest else {
             return Err(wrong(line, "a server needs a name and an address"));
@@ -270,7 +289,18 @@ impl Section {
             let known = "a name that no other server of the section has";
             return Err(expected(line, "server", name, known));
         }
+        let id = server.id.as_ref();
+        let same = |other: &&Named| id.is_some() && other.line.id.as_ref() == id;
+        if let Some(other) = self.servers.iter().find(same) {
+            let id = id.map_or("", String::as_str);
+            let known = format!(
+                "an id that no other server has: server {} has it",
+                other.name
+            );
+            return Err(expected(line, "id", id, &known));
+        }
         self.servers.push(Named {
+            at: line,
             name: (*name).into(),
             address: (*address).into(),
             line: server,
@@ -279,7 +309,7 @@ impl Section {
     }
 
     fn options(&mut self, line: usize, server: &mut Line, words: &[&str]) -> Result<(), Error> {
-        let mut words = words.iter();
+        let mut words = words.iter().peekable();
         while let Some(&word) = words.next() {
             match word {
                 "disabled" => server.disabled = true,
@@ -287,14 +317,32 @@ impl Section {
                 "backup" => server.backup = true,
                 "no-backup" => server.backup = false,
                 _ if FLAGS.contains(&word) => {}
-                "weight" | "id" | "hash-key" => {
+                "weight" | "id" | "hash-key" | "track" => {
                     let value = words.next().copied().unwrap_or_default();
                     server.set(line, word, value)?;
                 }
-                _ if VALUES.contains(&word) => {
+                _ if VALUES.contains(&name(word)) => {
                     words.next();
                 }
-                _ => self.report(line, word),
+                "agent-check" => {
+                    self.tell(
+                        line,
+                        "agent-check: the agent may change the weight of the server",
+                    );
+                }
+                "slowstart" => {
+                    words.next();
+                    self.tell(
+                        line,
+                        "slowstart: a server that comes back has less weight at first",
+                    );
+                }
+                _ => {
+                    // The next word is its value, unless it is an option.
+                    let value = words.next_if(|next| !is_option(next));
+                    let text = value.map_or_else(|| word.into(), |value| format!("{word} {value}"));
+                    self.report(line, &text);
+                }
             }
         }
         Ok(())
@@ -322,6 +370,10 @@ impl Section {
         if let Some(error) = self.settings.error {
             return Config::failed(dialect, &self.name, error);
         }
+        let (by, labels) = match labels::of(&self.servers) {
+            Ok(of) => of,
+            Err(error) => return Config::failed(dialect, &self.name, error),
+        };
         let mut params = Params::default();
         let kind = if self.settings.hash_type.is_empty() {
             plain(HashType::MapBased)
@@ -334,10 +386,13 @@ impl Section {
         if let Some(factor) = self.settings.factor {
             params = params.with(BALANCE_FACTOR.name, factor);
         }
+        if let Some(by) = by {
+            params = params.with(HASH_KEY.name, by);
+        }
         Config {
             scheme: dialect,
             name: self.name.into(),
-            servers: up(self.servers, self.settings.all_backups),
+            servers: up(self.servers, labels, self.settings.all_backups),
             params,
             unknown: self.settings.unknown,
             error: None,
@@ -353,11 +408,22 @@ impl Line {
                 _ => return Err(expected(line, word, value, "a whole number up to 256")),
             },
             "id" => match value.parse::<u32>() {
-                Ok(id) if id > 0 => self.id = Some(format!("{id}")),
-                _ => return Err(expected(line, word, value, "a whole number from 1")),
+                Ok(id) if (1..1 << 31).contains(&id) => self.id = Some(format!("{id}")),
+                _ => {
+                    return Err(expected(
+                        line,
+                        word,
+                        value,
+                        "a whole number from 1 to 2147483647",
+                    ));
+                }
             },
-            _ if value == "id" => {}
-            _ => return Err(expected(line, word, value, "id, the only supported value")),
+            "track" => self.track = Some(value.into()),
+            _ => {
+                let known = "id, addr or addr-port";
+                let parsed = value.parse();
+                self.hash_key = parsed.map_err(|_| expected(line, word, value, known))?;
+            }
         }
         Ok(())
     }
@@ -369,35 +435,24 @@ impl Line {
 
 /// Marks servers as up or down. Backup servers are up only if no other server is: the first of them,
 /// or all with `allbackup`.
-fn up(servers: Vec<Named>, all_backups: bool) -> Vec<Server> {
+fn up(servers: Vec<Named>, labels: Vec<Option<String>>, all_backups: bool) -> Vec<Server> {
     let active = servers
         .iter()
         .any(|Named { line, .. }| !line.backup && line.is_up());
     let first = servers
         .iter()
         .position(|Named { line, .. }| line.backup && line.is_up());
-    let mut addresses = BTreeMap::<_, usize>::new();
-    for server in &servers {
-        *addresses.entry(server.address.clone()).or_default() += 1;
-    }
-    let server = |(
-        at,
-        Named {
-            name,
-            address,
-            line,
-        },
-    ): (usize, Named)| {
+    let names = labels::names(&servers);
+    let server = |(at, ((named, label), name)): (usize, ((Named, Option<String>), String))| {
+        let line = named.line;
         let works = if line.backup {
             !active && (all_backups || first == Some(at))
         } else {
             active
         };
-        // Names are unique in a section, addresses need not be.
-        let alone = addresses.get(&address) == Some(&1);
-        let mut server = Server::new(if alone { address } else { name }).with_weight(line.weight);
-        if let Some(id) = &line.id {
-            server = server.with_label(&**id);
+        let mut server = Server::new(name).with_weight(line.weight);
+        if let Some(label) = label {
+            server = server.with_label(label);
         }
         if works && line.is_up() {
             server
@@ -405,87 +460,25 @@ fn up(servers: Vec<Named>, all_backups: bool) -> Vec<Server> {
             server.down()
         }
     };
-    servers.into_iter().enumerate().map(server).collect()
+    let servers = servers.into_iter().zip(labels).zip(names);
+    servers.enumerate().map(server).collect()
 }
 
-/// Returns whether a `balance` uses a hash of a key's bytes.
-fn by_hash(algorithm: &str) -> bool {
-    let name = algorithm.split('(').next().unwrap_or_default();
-    ["uri", "url_param", "hdr", "hash", "rdp-cookie"].contains(&name)
-}
-
-/// Returns whether a `balance` needs an HTTP request.
-fn of_http(algorithm: &str) -> bool {
-    let name = algorithm.split('(').next().unwrap_or_default();
-    ["uri", "url_param", "hdr"].contains(&name)
-}
-
-/// Returns the options of a method without a function: `sdbm`, with `avalanche` only for
-/// `consistent`.
-fn plain(method: HashType) -> Vec<(&'static str, String)> {
-    let (name, avalanche) = match method {
-        HashType::Consistent => ("consistent", "on"),
-        HashType::MapBased => ("map-based", "off"),
-    };
-    vec![
-        (METHOD.name, name.into()),
-        (FUNCTION.name, "sdbm".into()),
-        (AVALANCHE.name, avalanche.into()),
-    ]
-}
-
-fn hash_type(line: usize, words: &[&str]) -> Result<Vec<(&'static str, String)>, Error> {
-    let about = "METHOD [FUNCTION [avalanche]]";
-    let (method, function, avalanche) = match words {
-        [method] => (method, None, false),
-        [method, function] => (method, Some(function), false),
-        [method, function, "avalanche"] => (method, Some(function), true),
-        _ => return Err(expected(line, "hash-type", &words.join(" "), about)),
-    };
-    let parsed = method
-        .parse()
-        .map_err(|_| expected(line, "hash-type", method, "consistent or map-based"))?;
-    let Some(function) = function else {
-        return Ok(plain(parsed));
-    };
-    if function.parse::<ServerHash>().is_err() {
-        let known = "sdbm, djb2, wt6 or crc32";
-        return Err(expected(line, "hash-type function", function, known));
-    }
-    let avalanche = if avalanche { "on" } else { "off" };
-    Ok(vec![
-        (METHOD.name, (*method).into()),
-        (FUNCTION.name, (*function).into()),
-        (AVALANCHE.name, avalanche.into()),
-    ])
-}
-
-/// Splits a line into words, without quotes, backslashes and the comment.
-fn words(line: &str, at: usize) -> Result<Vec<String>, Error> {
-    let (mut words, mut word, mut quote) = (vec![], None::<String>, None);
-    let mut letters = line.chars();
-    while let Some(letter) = letters.next() {
-        match (quote, letter) {
-            (Some(open), _) if letter == open => quote = None,
-            (None | Some('"'), '\\') => {
-                let next = letters.next().unwrap_or('\\');
-                word.get_or_insert_default().push(next);
-            }
-            (Some('"'), '$') => return Err(wrong(at, "variables are not supported")),
-            (None, '"' | '\'') => {
-                quote = Some(letter);
-                word.get_or_insert_default();
-            }
-            (None, '#') => break,
-            (None, ' ' | '\t' | '\r') => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(letter),
-        }
-    }
-    if quote.is_some() {
-        return Err(wrong(at, "a quote that is not closed"));
-    }
-    words.extend(word);
-    Ok(words)
+/// Returns whether a word is an option of a server.
+fn is_option(word: &str) -> bool {
+    const OTHERS: [&str; 10] = [
+        "agent-check",
+        "backup",
+        "disabled",
+        "enabled",
+        "hash-key",
+        "id",
+        "no-backup",
+        "slowstart",
+        "track",
+        "weight",
+    ];
+    OTHERS.contains(&word) || FLAGS.contains(&word) || VALUES.contains(&name(word))
 }
 
 #[cfg(test)]

@@ -1,3 +1,4 @@
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -57,7 +58,14 @@ fn sections_inherit_from_defaults() -> Result<(), Error> {
     assert_eq!(down, [false, false, true, true]);
     let unknown = configs[0].unknown().iter();
     let unknown: Vec<_> = unknown.map(|one| (one.line, &*one.text)).collect();
-    assert_eq!(unknown, [(14, "slowstart"), (14, "5s"), (15, "use-server")]);
+    let expected = [
+        (
+            14,
+            "slowstart: a server that comes back has less weight at first",
+        ),
+        (15, "use-server"),
+    ];
+    assert_eq!(unknown, expected);
     assert!(configs[0].build()?.route(b"/").is_some());
     Ok(())
 }
@@ -126,7 +134,16 @@ fn an_error_names_its_line() {
         ("server s1 10.0.0.1:80 weight 257", "line 3: weight"),
         ("server s1 10.0.0.1:80 weight", "line 3: weight"),
         ("server s1 10.0.0.1:80 id 0", "line 3: id"),
-        ("server s1 10.0.0.1:80 hash-key addr", "line 3: hash-key"),
+        ("server s1 10.0.0.1:80 hash-key name", "line 3: hash-key"),
+        (
+            "server s1 web:80 hash-key addr",
+            "line 3: server \"web:80\"",
+        ),
+        ("server s1 10.0.0.1:80 id 2147483648", "line 3: id"),
+        (
+            "server s1 10.0.0.1:80 id 7\n server s2 10.0.0.2:80 id 7",
+            "line 4: id \"7\": expected an id that no other server has: server s1",
+        ),
         (
             "server-template s 1-3 10.0.0.1:80",
             "line 3: server-template",
@@ -175,7 +192,10 @@ fn directives_that_may_change_routes_are_reported() -> Result<(), Error> {
         (6, "http-request set-header"),
         (9, "disabled"),
         (11, "http-request replace-path"),
-        (12, "agent-check"),
+        (
+            12,
+            "agent-check: the agent may change the weight of the server",
+        ),
         (2, ".if"),
         (3, ".endif"),
     ];
@@ -203,5 +223,78 @@ fn enabled_undoes_disabled() -> Result<(), Error> {
     let configs = read(text)?;
     let down: Vec<_> = configs[0].servers().iter().map(Server::is_down).collect();
     assert_eq!(down, [false, true]);
+    Ok(())
+}
+
+#[test]
+fn hash_keys_of_addresses_make_the_order_meaningless() -> Result<(), Error> {
+    let text = |order: [u8; 3], by: &str| {
+        let mut text = format!(
+            "backend b\n balance hash path\n hash-type consistent\n default-server {by} check\n"
+        );
+        for n in order {
+            text += &format!(" server s{n} 10.0.0.{n}:80\n");
+        }
+        text
+    };
+    let routes = |text: &str| -> Result<Vec<Option<String>>, Error> {
+        let pool = read(text)?[0].build()?;
+        let owner = |i: u32| pool.route(&i.to_be_bytes()).map(|node| node.name().into());
+        Ok((0..200).map(owner).collect())
+    };
+    for by in ["hash-key addr", "hash-key addr-port"] {
+        assert_eq!(
+            routes(&text([1, 2, 3], by))?,
+            routes(&text([3, 1, 2], by))?,
+            "{by}"
+        );
+    }
+    let id = routes(&text([1, 2, 3], "hash-key id"))?;
+    assert_eq!(id, routes(&text([1, 2, 3], ""))?);
+    assert_ne!(id, routes(&text([3, 1, 2], ""))?);
+    assert_ne!(id, routes(&text([1, 2, 3], "hash-key addr"))?);
+    Ok(())
+}
+
+#[test]
+fn servers_may_have_different_hash_keys() -> Result<(), Error> {
+    let text = "backend b\n balance hash path\n hash-type consistent\n\
+                server s1 10.0.0.1:80\n server s2 10.0.0.2:80 hash-key addr\n\
+                server s3 10.0.0.3:80 id 4\n server s4 ipv6@[::1]:80 hash-key addr-port\n\
+                server s5 unix@/run/s hash-key addr\n";
+    let config = read(text)?.remove(0);
+    let servers = config.servers().iter();
+    let labels: Vec<_> = servers
+        .map(|server| server.own_label().unwrap_or(""))
+        .collect();
+    assert_eq!(labels, ["1", "10.0.0.2", "4", "[::1]:80", "6"]);
+    assert_eq!(config.params().get("hash-key", String::new())?, "");
+    assert!(config.build()?.route(b"key").is_some());
+    Ok(())
+}
+
+// Seen with HAProxy 2.6.12: a server that tracks a disabled one gets no request.
+#[test]
+fn a_server_that_tracks_a_disabled_one_is_down() -> Result<(), Error> {
+    let text = "backend b\n balance hash path\n server s1 10.0.0.1:80 track a/t1\n\
+                server s2 10.0.0.2:80 track a/t2\n server s3 10.0.0.3:80 track s1\n\
+                server s4 10.0.0.4:80 track s4\n\
+                backend a\n server t1 10.0.0.1:80 disabled check\n server t2 10.0.0.2:80 check\n";
+    let config = read(text)?.remove(0);
+    let down: Vec<_> = config.servers().iter().map(Server::is_down).collect();
+    assert_eq!(down, [true, false, true, false]);
+    assert!(config.unknown().is_empty());
+    Ok(())
+}
+
+#[test]
+fn an_unknown_option_is_reported_with_its_value() -> Result<(), Error> {
+    let text = "backend b\n balance hash path\n\
+                server s1 10.0.0.1:80 glow 5 check\n server s2 10.0.0.2:80 glow weight 2\n";
+    let config = read(text)?.remove(0);
+    let unknown = config.unknown().iter();
+    let unknown: Vec<_> = unknown.map(|one| (one.line, &*one.text)).collect();
+    assert_eq!(unknown, [(3, "glow 5"), (4, "glow")]);
+    assert_eq!(config.servers()[1].weight(), 2);
     Ok(())
 }
