@@ -18,17 +18,21 @@ mod statement;
 
 use statement::{End, Statement, Statements};
 
-/// Directives that route by other rules than the key's hash.
-const OTHERWISE: &[&str] = &[
+/// Balancing methods other than `hash`. Of all methods of a block, nginx uses the last one, and warns.
+const METHODS: &[&str] = &[
     "balancer_by_lua_block",
     "balancer_by_lua_file",
     "consistent_hash",
     "fair",
-    "include",
     "ip_hash",
     "least_conn",
     "least_time",
     "random",
+];
+
+/// Directives that route by other rules than the key's hash, whatever the method is.
+const OTHERWISE: &[&str] = &[
+    "include",
     "session_sticky",
     "state",
     "sticky",
@@ -46,6 +50,13 @@ const IRRELEVANT: &[&str] = &[
     "resolver",
     "resolver_timeout",
     "zone",
+    // Of Tengine and of the module for health checks: they decide which servers are down.
+    "check",
+    "check_fastcgi_param",
+    "check_http_expect_alive",
+    "check_http_send",
+    "check_keepalive_requests",
+    "check_shm_size",
 ];
 
 /// Reads all upstreams of a file, in its order, at the top level or in `http` or `stream`.
@@ -82,11 +93,30 @@ fn unclosed(statement: &Statement) -> Error {
     wrong(statement.line, "the file ends in a block: expected }")
 }
 
+/// A balancing method of a block.
+#[derive(Clone, Debug)]
+enum Chosen {
+    Hash(Method),
+    /// Another method, with its line.
+    Other(usize, String),
+}
+
+impl Chosen {
+    /// Returns the name of the method if nginx refuses a backup server after it.
+    fn refuses_backup(&self) -> Option<&str> {
+        match self {
+            Self::Hash(_) => Some("hash"),
+            Self::Other(_, name) if ["ip_hash", "random"].contains(&&**name) => Some(name),
+            Self::Other(..) => None,
+        }
+    }
+}
+
 /// An upstream under construction.
 struct Upstream {
     line: usize,
     name: String,
-    method: Option<Method>,
+    method: Option<Chosen>,
     servers: Vec<Server>,
     names: BTreeSet<String>,
     unknown: Vec<Unknown>,
@@ -130,6 +160,10 @@ impl Upstream {
         match statement.name() {
             "server" => self.server(statement),
             "hash" => self.hash(statement),
+            name if METHODS.contains(&name) => {
+                self.method = Some(Chosen::Other(statement.line, name.into()));
+                Ok(())
+            }
             name if OTHERWISE.contains(&name) => {
                 let reason = format!("{name} decides routes in another way than hash KEY");
                 Err(wrong(statement.line, reason))
@@ -143,17 +177,15 @@ impl Upstream {
     }
 
     fn hash(&mut self, statement: &Statement) -> Result<(), Error> {
-        if self.method.is_some() {
-            return Err(wrong(statement.line, "hash is given twice"));
-        }
-        self.method = match &statement.words[1..] {
-            [_] => Some(Method::Hash),
-            [_, consistent] if consistent == "consistent" => Some(Method::Consistent),
+        let method = match &statement.words[1..] {
+            [_] => Method::Hash,
+            [_, consistent] if consistent == "consistent" => Method::Consistent,
             words => {
                 let words = words.join(" ");
                 return Err(expected(statement.line, "hash", &words, "KEY [consistent]"));
             }
         };
+        self.method = Some(Chosen::Hash(method));
         Ok(())
     }
 
@@ -166,14 +198,22 @@ impl Upstream {
             return Err(wrong(statement.line, reason));
         }
         let (mut weight, mut down, mut backup) = (1, false, false);
+        // `Some(true)` if DNS gives servers, `Some(false)` if it gives addresses.
+        let mut by_dns = None;
         for parameter in parameters {
             match parameter.split_once('=').unwrap_or((parameter, "")) {
                 ("weight", value) => weight = self::weight(statement, value)?,
                 ("down", "") => down = true,
                 ("backup", "") => backup = true,
-                ("max_conns" | "max_fails" | "fail_timeout" | "resolve", _) => {}
-                ("drain" | "route" | "service" | "slow_start", _) => {
-                    let reason = format!("{parameter} decides routes in another way than hash KEY");
+                ("max_conns" | "max_fails" | "fail_timeout" | "route" | "id", _) => {}
+                ("resolve", "") => by_dns = by_dns.or(Some(false)),
+                ("service", _) => by_dns = Some(true),
+                ("slow_start", _) => {
+                    let reason = format!("{parameter}: nginx refuses slow_start with hash");
+                    return Err(wrong(statement.line, reason));
+                }
+                ("drain", "") => {
+                    let reason = "drain: only bound sessions reach the server: expected down";
                     return Err(wrong(statement.line, reason));
                 }
                 _ => self.report(statement, parameter),
@@ -182,6 +222,18 @@ impl Upstream {
         if backup {
             return self.backup(statement);
         }
+        let text = match by_dns {
+            Some(true) => Some(format!(
+                "{address}: DNS gives servers, each with points of its own; they count as one here"
+            )),
+            Some(false) => Some(format!(
+                "{address}: its addresses take turns; the routes here name it, not an address"
+            )),
+            None => None,
+        };
+        let text = text.filter(|_| is_name(address));
+        self.unknown
+            .extend(text.map(|text| Unknown::sentence(statement.line, text)));
         self.names.insert(address.clone());
         let server = Server::new(address.as_str()).with_weight(weight);
         self.servers.push(if down { server.down() } else { server });
@@ -190,13 +242,13 @@ impl Upstream {
 
     /// Leaves out a backup server: it gets no keys by hash.
     fn backup(&self, statement: &Statement) -> Result<(), Error> {
-        match self.method {
-            None => Ok(()),
-            Some(_) => Err(wrong(
-                statement.line,
-                "nginx refuses backup after hash: leave it out, or put the server before hash",
-            )),
-        }
+        let method = self.method.as_ref().and_then(Chosen::refuses_backup);
+        method.map_or(Ok(()), |method| {
+            let reason = format!(
+                "nginx refuses backup after {method}: leave it out, or put the server before {method}"
+            );
+            Err(wrong(statement.line, reason))
+        })
     }
 
     fn report(&mut self, statement: &Statement, text: &str) {
@@ -213,9 +265,19 @@ impl Upstream {
         if let Some(error) = self.error {
             return Err(error);
         }
-        let Some(method) = self.method else {
-            let reason = format!("upstream {} has no hash directive", self.name);
-            return Err(wrong(self.line, reason));
+        let method = match self.method {
+            Some(Chosen::Hash(method)) => method,
+            Some(Chosen::Other(line, name)) => {
+                let reason = format!(
+                    "{name} decides routes in another way than hash KEY, and nginx uses the last \
+                     method of an upstream"
+                );
+                return Err(wrong(line, reason));
+            }
+            None => {
+                let reason = format!("upstream {} has no hash directive", self.name);
+                return Err(wrong(self.line, reason));
+            }
         };
         if self.servers.is_empty() {
             let reason = format!("upstream {} has no server", self.name);
@@ -243,8 +305,12 @@ impl Upstream {
     fn report_names(&mut self) {
         let names = self.servers.iter().filter(|server| is_name(server.name()));
         self.unknown.extend(names.map(|server| {
-            let text = format!("the addresses of {}: counted as one", server.name());
-            Unknown::directive(self.line, text)
+            let text = format!(
+                "{} counts once here; nginx counts it once for each of its addresses, which may \
+                 change routes",
+                server.name()
+            );
+            Unknown::sentence(self.line, text)
         }));
     }
 }
@@ -268,159 +334,4 @@ fn is_name(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::compat;
-    use crate::{Node, Router};
-
-    fn parse(text: &str) -> Result<Vec<Config>, Error> {
-        compat::find("nginx")?.read(text)
-    }
-
-    #[test]
-    fn upstreams_are_found_in_a_whole_file() -> Result<(), Error> {
-        let configs = parse(
-            r#"
-            user www-data; # { not a block
-            events { worker_connections 768; }
-            http {
-                map $uri $cache { default 1; "~^/upstream {" 0; }
-                upstream "first" {
-                    zone first 64k;
-                    hash $scheme$uri${args} consistent;
-                    server 10.0.0.1;
-                    server '10.0.0.2:8080' weight=5 max_fails=0 fail_timeout=3s max_conns=9;
-                    server unix:/run/cache.sock down weight=2;
-                    keepalive 32;
-                }
-                server { listen 80; location / { proxy_pass http://first; } }
-            }
-            stream {
-                upstream second {
-                    server spare:1 backup;
-                    server [::1]:80;
-                    hash $remote_addr;
-                    frobnicate { server not:1; nested { on; } }
-                    server 10.0.0.9:1 colour=red;
-                }
-            }"#,
-        )?;
-        let [first, second] = configs.as_slice() else {
-            panic!("{configs:?}");
-        };
-        assert_eq!((first.name(), first.unknown()), ("first", &[][..]));
-        let expected = [
-            Server::new("10.0.0.1"),
-            Server::new("10.0.0.2:8080").with_weight(5),
-            Server::new("unix:/run/cache.sock").with_weight(2).down(),
-        ];
-        assert_eq!(first.servers(), expected);
-        assert_eq!(
-            first.params(),
-            &Params::default().with("method", "consistent")
-        );
-        assert_eq!((second.name(), second.servers().len()), ("second", 2));
-        assert_eq!(second.params(), &Params::default().with("method", "hash"));
-        let unknown: Vec<_> = second
-            .unknown()
-            .iter()
-            .map(|at| (at.line, &*at.text))
-            .collect();
-        assert_eq!(unknown, [(21, "frobnicate"), (22, "colour=red")]);
-        let pool = first.build()?;
-        assert!(pool.route(b"/").map(Node::name).is_some());
-        Ok(())
-    }
-
-    #[test]
-    fn an_upstream_that_cannot_be_read_leaves_the_others() -> Result<(), Error> {
-        let configs = parse(
-            "http {
-                upstream round { server a:1; server b:1; }
-                upstream sticky { ip_hash; server a:1; }
-                upstream least { server a:1; least_conn; }
-                upstream twice { hash $uri; server a:1; server a:1; }
-                upstream good { hash $uri; server a:1; server b:1; }
-            }",
-        )?;
-        let lines = configs.iter().map(|config| match config.build() {
-            Err(Error::Config { line, .. }) => line,
-            _ => 0,
-        });
-        assert_eq!(lines.collect::<Vec<_>>(), [2, 3, 4, 5, 0]);
-        let names: Vec<_> = configs.iter().map(Config::name).collect();
-        assert_eq!(names, ["round", "sticky", "least", "twice", "good"]);
-        assert_eq!(configs[4].servers().len(), 2);
-        // An error that breaks the structure of the file fails the whole file.
-        assert!(parse("upstream a { hash $uri; server a; }\nupstream b {").is_err());
-        Ok(())
-    }
-
-    #[test]
-    fn a_mutilated_file_does_not_panic() {
-        let text = "http { # ü\nupstream 'a' { hash \"$x\" consistent; server \\b:1 weight=2; } }";
-        assert!(parse(text).is_ok());
-        for (at, _) in text.char_indices() {
-            assert!(parse(&text[..at]).is_err(), "{at}");
-            let _ = parse(&text[at..]);
-            for other in ["", "{", "}", ";", "\"", "\\", "$", "#"] {
-                let _ = parse(&[&text[..at], other, &text[at..]].concat());
-                let rest = text[at..]
-                    .char_indices()
-                    .nth(1)
-                    .map_or("", |(next, _)| &text[at + next..]);
-                let _ = parse(&[&text[..at], other, rest].concat());
-            }
-        }
-    }
-
-    #[test]
-    fn names_are_reported_without_consistent() -> Result<(), Error> {
-        let text = |method| {
-            format!("upstream a {{ hash $uri {method}; server cache:80; server 10.0.0.1:80; }}")
-        };
-        assert!(parse(&text("consistent"))?[0].unknown().is_empty());
-        let unknown = parse(&text(""))?[0].unknown().to_vec();
-        assert!(
-            unknown.len() == 1 && unknown[0].text.contains("cache:80"),
-            "{unknown:?}"
-        );
-        Ok(())
-    }
-
-    #[test]
-    fn an_error_names_its_line() {
-        let inside = |text| format!("upstream a {{\n{text}\n}}");
-        for (text, line) in [
-            (inside("hash $uri; server a;\nleast_conn;"), 3),
-            (inside("ip_hash; server a;"), 2),
-            (inside("random two least_conn; server a;"), 2),
-            (inside("include servers.conf;"), 2),
-            (inside("balancer_by_lua_block { local a = {} }"), 2),
-            (inside("server a;"), 1),
-            (inside("hash $uri;"), 1),
-            (inside("hash; server a;"), 2),
-            (inside("hash $uri ketama; server a;"), 2),
-            (inside("hash $uri;\nhash $uri; server a;"), 3),
-            (inside("hash $uri; server a weight=0;"), 2),
-            (inside("hash $uri; server a weight=+1;"), 2),
-            (inside("hash $uri; server a weight=99999999999;"), 2),
-            (inside("hash $uri; server a weight;"), 2),
-            (inside("hash $uri; server a slow_start=30s;"), 2),
-            (inside("hash $uri; server a;\nserver b backup;"), 3),
-            (inside("hash $uri; server a;\nserver a;"), 3),
-            (inside("hash $uri; server;"), 2),
-            ("upstream { hash $uri; server a; }".into(), 1),
-            ("http {\nupstream a { hash $uri; server a; }\n".into(), 3),
-            ("upstream a { hash $uri; server a;\n".into(), 2),
-            ("upstream a { hash $uri; server a; }\n}".into(), 2),
-            ("http { }\n".into(), 2),
-            (String::new(), 1),
-        ] {
-            match parse(&text) {
-                Err(Error::Config { line: at, reason }) => assert_eq!(at, line, "{text}: {reason}"),
-                other => panic!("{text}: {other:?}"),
-            }
-        }
-    }
-}
+mod tests;
