@@ -228,9 +228,65 @@ beta:
                 "line 3: weight",
             ),
             ("a:\n  servers:\n    - /s".into(), "line 3: server"),
+            // twitter/twemproxy#30, #282 and #38.
+            (
+                "  listen: h:1\n  servers:\n- h:1:1\n".into(),
+                "line 1: the pool has no name",
+            ),
+            (
+                "a:\nlisten: h:1\nservers:\n- h:1:1\n".into(),
+                "line 2: listen is not indented",
+            ),
+            (
+                "a:\n  redis: true\n  servers:\n- h:1:1\n".into(),
+                "line 4: the list of servers is not indented",
+            ),
+            (
+                "a:\n  listen:h:1\n  servers:\n  - h:1:1\n".into(),
+                "line 2: a blank is missing after \"listen:\"",
+            ),
+            (
+                "a:\n  servers:\n  -h:1:1\n".into(),
+                "line 3: a blank is missing after \"-\"",
+            ),
+            (
+                "a:\n\tredis: true\n".into(),
+                "line 2: a tab before the text",
+            ),
+            (
+                "a:\n  servers:\n  - h:11211:1\n  - i:1:1\n  - h:11211:2\n".into(),
+                "line 5: name of server \"h\": expected a name that no other server has: line 3",
+            ),
+            (
+                "a:\n  servers:\n  - h:1:1 x\n  - i:1:1 x\n".into(),
+                "line 4: name of server \"x\"",
+            ),
         ] {
             let refusal = read(&text).map_or_else(|error| error.to_string(), |_| String::new());
             assert!(refusal.starts_with(start), "{text:?}: {refusal}");
         }
+    }
+
+    // Reported as twitter/twemproxy#78 and #554: 16 names over 4 addresses.
+    #[test]
+    fn servers_of_one_address_are_told_apart_by_name() -> Result<(), Error> {
+        let text = "a:\n  hash: crc32\n  distribution: modula\n  servers:\n\
+                    \x20  - h:1:1 Server0\n   - h:1:2 Server1\n   - i:1:1 Server2\n";
+        let config = read(text)?.remove(0);
+        let servers = config.servers().iter();
+        let servers: Vec<_> = servers
+            .map(|server| (server.name(), server.label(), server.weight()))
+            .collect();
+        let expected = [
+            ("Server0", "Server0", 1),
+            ("Server1", "Server1", 2),
+            ("i:1", "Server2", 1),
+        ];
+        assert_eq!(servers, expected);
+        // One of them may have no name, and then has its address.
+        let text = "a:\n  servers: [ 'h:1:1', 'h:1:1 h:11211' ]\n";
+        let pool = read(text)?[0].build()?;
+        assert_eq!(pool.nodes().len(), 2);
+        Ok(())
     }
 }

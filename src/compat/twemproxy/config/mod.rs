@@ -2,9 +2,12 @@
 //!
 //! Options are parsed to check them and then kept as text, because a spec needs the text.
 
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{DISTRIBUTION, Distribution, HASH, HASH_TAG};
+use super::{DISTRIBUTION, Distribution, HASH, HASH_TAG, name};
 use crate::Server;
 use crate::compat::config::{expected, wrong};
 use crate::compat::parts::hashkit::Function;
@@ -12,6 +15,8 @@ use crate::compat::parts::yaml::{Entry, Yaml};
 use crate::registry::{Config, Scheme, Unknown};
 use crate::strategy::Params;
 use crate::{Error, HashTag};
+
+mod form;
 
 /// Options that do not change any route.
 const OTHERS: [&str; 14] = [
@@ -31,9 +36,13 @@ const OTHERS: [&str; 14] = [
     "reuseport",
 ];
 
+/// Options that change routes, and the list of servers.
+const ROUTING: [&str; 4] = ["hash", "hash_tag", "distribution", "servers"];
+
 pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, Error> {
+    form::check(text)?;
     let document = Yaml::document(text)?;
-    let pools = document.map("the document")?;
+    let pools = document.map("twemproxy's file: expected pools, such as `alpha:`")?;
     let read = |entry: &Entry| {
         pool(dialect, entry).unwrap_or_else(|error| Config::failed(dialect, &entry.key, error))
     };
@@ -49,16 +58,23 @@ fn pool(dialect: &'static Scheme, entry: &Entry) -> Result<Config, Error> {
         unknown: Vec::new(),
         error: None,
     };
-    for directive in entry.value.map("a pool")? {
-        apply(&mut config, directive)?;
+    let mut lines = Vec::new();
+    for directive in entry.value.map("a pool with its options")? {
+        apply(&mut config, directive, &mut lines)?;
     }
+    tell_apart(&mut config.servers, &lines)?;
     if config.servers.is_empty() {
         return Err(wrong(entry.line, "a pool without servers"));
     }
     Ok(config)
 }
 
-fn apply(config: &mut Config, Entry { line, key, value }: &Entry) -> Result<(), Error> {
+/// Applies an option of a pool; adds the line of each server to `lines`.
+fn apply(
+    config: &mut Config,
+    Entry { line, key, value }: &Entry,
+    lines: &mut Vec<usize>,
+) -> Result<(), Error> {
     let reason = |error| match error {
         Error::Parameter {
             value, expected, ..
@@ -70,6 +86,7 @@ fn apply(config: &mut Config, Entry { line, key, value }: &Entry) -> Result<(), 
             for value in value.list(key)? {
                 let server = server(value.line, value.text("a server")?)?;
                 config.servers.push(server);
+                lines.push(value.line);
             }
             return Ok(());
         }
@@ -87,6 +104,31 @@ fn apply(config: &mut Config, Entry { line, key, value }: &Entry) -> Result<(), 
         let text = value.text(key).unwrap_or_default();
         config.params = core::mem::take(&mut config.params).with(param.name, text);
     })
+}
+
+/// Names servers by their names in twemproxy if several have one address, which is valid. Refuses equal
+/// names, as twemproxy does.
+fn tell_apart(servers: &mut [Server], lines: &[usize]) -> Result<(), Error> {
+    let mut taken = BTreeMap::new();
+    let mut addresses = BTreeMap::<_, usize>::new();
+    for (server, line) in servers.iter().zip(lines) {
+        if let Some(first) = taken.insert(name(server), *line) {
+            let known = format!("a name that no other server has: line {first} has it");
+            return Err(expected(*line, "name of server", &name(server), &known));
+        }
+        *addresses.entry(String::from(server.name())).or_default() += 1;
+    }
+    for server in servers {
+        if addresses.get(server.name()) != Some(&1) {
+            let name = name(server);
+            let down = server.is_down();
+            let named = Server::new(&*name)
+                .with_weight(server.weight())
+                .with_label(&*name);
+            *server = if down { named.down() } else { named };
+        }
+    }
+    Ok(())
 }
 
 /// Reads `host:port:weight [name]` or `/path:weight [name]`, split from the end as in twemproxy.
