@@ -1,4 +1,5 @@
-//! Apache Traffic Server: `round_robin=consistent_hash` of `parent.config`.
+//! Apache Traffic Server: `round_robin=consistent_hash` of `parent.config`, and `policy: consistent_hash` of
+//! `strategies.yaml`.
 //!
 //! Source: Traffic Server 9.2.9, `ParentConsistentHash.cc` and `ConsistentHash.cc`; compared with
 //! a running copy.
@@ -32,13 +33,17 @@ use super::{Layout, Pool, Rule, Server, System, boxed};
 use crate::registry::{Origin, Param, Params, Scheme};
 use crate::{Error, NodeId, SystemHash};
 
+#[cfg(feature = "config")]
+mod config;
+
 pub(super) const DIALECT: Scheme = Scheme::dialect(
     "trafficserver",
-    "round_robin=consistent_hash of parent.config",
+    "consistent_hash of parent.config and strategies.yaml",
     Origin::recorded("9.2.9"),
     |servers, params| boxed(pool(servers, params)),
 )
-.with_params(&[QUERY, WEIGHT_SCALE]);
+.with_params(&[QUERY, WEIGHT_SCALE])
+.with_reader(reader!(config::read));
 
 /// Builds a pool of these servers, with options as text.
 ///
