@@ -69,6 +69,23 @@ pub trait System: Debug + Send + Sync + 'static {
         None
     }
 
+    /// Returns facts about a hash in the form in which the system prints them. The default has none.
+    ///
+    /// ```
+    /// use hashroute::Router;
+    /// use hashroute::compat::{Pool, Server, cassandra::Cassandra};
+    ///
+    /// let pool = Pool::new(Cassandra::default(), ["a", "b"].map(Server::new))?;
+    /// let key = pool.hash_key(b"user:1").expect("every key has a token");
+    /// let facts = pool.explain(key);
+    /// assert_eq!(facts[0], ("token", "6120565781388772718".into()));
+    /// # Ok::<(), hashroute::Error>(())
+    /// ```
+    fn explain(&self, hash: u64) -> Explanation {
+        let _ = hash;
+        Explanation::default()
+    }
+
     /// Returns whether [`choose`](Self::choose) depends on loads. The default is `false`.
     fn looks_at_loads(&self) -> bool {
         false
@@ -299,7 +316,8 @@ impl Router for Pool {
     }
 
     fn explain(&self, key: KeyHash) -> Explanation {
-        self.layout.explain(key.get())
+        let facts = self.system.explain(key.get()).into_iter();
+        facts.chain(self.layout.explain(key.get())).collect()
     }
 
     fn heap_bytes(&self) -> usize {

@@ -30,6 +30,7 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::str::FromStr;
 
@@ -40,7 +41,7 @@ use super::layout::check_capacity;
 use super::parts::servers::{check_names, unweighted};
 use super::{Layout, Pool, Rule, Server, System, boxed};
 use crate::registry::{Origin, Param, Params, Scheme};
-use crate::{Error, NodeId, Refusal, SystemHash};
+use crate::{Error, Explanation, NodeId, Refusal, SystemHash};
 
 pub use self::tokens::{murmur3_token, random_token};
 pub use self::topology::network_topology;
@@ -158,6 +159,22 @@ impl Partitioner {
         }
     }
 
+    /// Returns the token of a point, as Cassandra prints it. For `RandomPartitioner`, a point is a range
+    /// of tokens.
+    fn token_text(self, point: u64) -> String {
+        match self {
+            // The signed numbers, in order, from the lowest.
+            Self::Murmur3 => {
+                let bits = point ^ (1 << 63);
+                format!("{}", i64::from_ne_bytes(bits.to_ne_bytes()))
+            }
+            Self::Random => {
+                let first = u128::from(point) << 63;
+                format!("{first} to {}", first + ((1 << 63) - 1))
+            }
+        }
+    }
+
     /// Returns the token of the `index`-th of `count` nodes with even tokens, as the manual computes
     /// it.
     fn even(self, index: usize, count: usize) -> i128 {
@@ -270,6 +287,10 @@ impl System for Cassandra {
     fn hash_id(&self, _: &[(NodeId, Server)], _: &Layout) -> Option<SystemHash> {
         Some(SystemHash::new("cassandra", self.partitioner))
     }
+
+    fn explain(&self, hash: u64) -> Explanation {
+        Explanation::default().with("token", self.partitioner.token_text(hash))
+    }
 }
 
 #[cfg(test)]
@@ -307,6 +328,30 @@ mod tests {
         pool.apply(&Change::reweight("zzz", 1))?;
         assert_eq!(owner(&pool, 3), Some("zzz"));
         Ok(())
+    }
+
+    // The token of 26 bytes in apache/cassandra-gocql-driver#1033.
+    #[test]
+    fn a_token_is_printed_as_cassandra_prints_it() {
+        let token = -9_223_371_632_693_506_265_i64;
+        for partitioner in [Partitioner::Murmur3, Partitioner::Random] {
+            let of = |token: i128| {
+                partitioner
+                    .point(token)
+                    .map(|at| partitioner.token_text(at))
+            };
+            match partitioner {
+                Partitioner::Murmur3 => {
+                    for token in [token, i64::MIN, -1, 0, i64::MAX] {
+                        assert_eq!(of(token.into()), Some(token.to_string()));
+                    }
+                }
+                Partitioner::Random => {
+                    let text = of((7 << 63) + 5).unwrap_or_default();
+                    assert_eq!(text, format!("{} to {}", 7_u128 << 63, (8_u128 << 63) - 1));
+                }
+            }
+        }
     }
 
     #[test]
