@@ -62,6 +62,8 @@ mod parts;
 mod pool;
 pub mod pymemcache;
 pub mod python_memcached;
+#[cfg(feature = "config")]
+mod recognize;
 pub mod redis_cluster;
 pub mod serialx;
 pub mod stathat;
@@ -73,6 +75,8 @@ pub mod varnish;
 pub use layout::{Layout, Rule};
 pub use parts::hashkit;
 pub use pool::{Pool, System};
+#[cfg(feature = "config")]
+pub use recognize::recognize;
 
 pub use crate::Server;
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
+use hashroute::compat;
 use hashroute::registry::{Config, Scheme};
 use hashroute_harness::text::printable;
 
@@ -41,9 +42,12 @@ pub(crate) fn read(
     let bytes = fs::read(path).map_err(|error| wrong(error.to_string()))?;
     // Comments may be in any encoding; that is no reason to refuse the file.
     let text = String::from_utf8_lossy(&bytes);
-    let pools = dialect
-        .read(&text)
-        .map_err(|error| wrong(error.to_string()))?;
+    let pools = dialect.read(&text).map_err(|error| {
+        let other = compat::recognize(&text).filter(|other| other.name != dialect.name);
+        let hint =
+            other.map(|other| format!("it looks like a file of {0}: --dialect {0}", other.name));
+        wrong(error.to_string()).with_hint(hint)
+    })?;
     let config = choose(pools, pool, options.pool)
         .map_err(|(reason, hint)| wrong(reason).with_hint(hint))?;
     if let Some(error) = config.error() {
@@ -67,6 +71,26 @@ pub(crate) fn read(
         );
     }
     Ok(config)
+}
+
+/// Returns the error for a configuration without a dialect, which names the dialect that the file is of,
+/// if it is known by sight.
+pub(crate) fn without_dialect(path: &Path) -> Failure {
+    let seen = fs::read(path).ok();
+    let seen = seen.and_then(|bytes| compat::recognize(&String::from_utf8_lossy(&bytes)));
+    let hint = match seen {
+        Some(dialect) => format!(
+            "it looks like a file of {0}: add --dialect {0}",
+            dialect.name
+        ),
+        None => {
+            let readers = compat::ALL.iter().filter(|dialect| dialect.reads_config());
+            let names: Vec<_> = readers.map(|dialect| dialect.name).collect();
+            format!("the dialects with a file are: {}", names.join(", "))
+        }
+    };
+    let reason = "no dialect is given: expected --dialect with the system of the file";
+    Failure::file("--config", path, reason).with_hint(Some(hint))
 }
 
 /// Returns a name in the pool that is not UTF-8 in the file, if there is one.

@@ -6,7 +6,7 @@ use hashroute::{Change, Node, Nodes, compat, scheme, strategy};
 use hashroute_harness::{Comparison, Contest, Keys, compare};
 
 use super::strategy::{Choice, choose};
-use super::{changes, keys, nodes};
+use super::{changes, config, keys, nodes};
 use crate::args::{ContestArgs, TuningArgs};
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -44,6 +44,9 @@ impl Setting {
         choices
             .iter()
             .try_for_each(|choice| choice.build(&[]).map(drop))?;
+        if let (None, Some(path)) = (&args.tuning.dialect, &args.nodes.config) {
+            return Err(config::without_dialect(path));
+        }
         let nodes = nodes::read(&args.nodes)?;
         let add = Change::Add(args.add.clone().map_or_else(|| next(&nodes), Ok)?);
         let last = || nodes.last().map_or("", Node::name);

@@ -43,6 +43,9 @@ impl Choice {
             return Ok(Self::of_spec(files::read_spec(path, "--spec")?));
         }
         let choice = Self::of(args)?;
+        if let (false, Some(path)) = (choice.scheme.is_dialect(), &nodes.config) {
+            return Err(config::without_dialect(path));
+        }
         let (true, Some(path)) = (choice.scheme.is_dialect(), &nodes.config) else {
             return choice.with_servers(nodes::servers(nodes)?);
         };

@@ -32,7 +32,7 @@ pub(crate) struct NodeArgs {
     #[arg(short = 'F', long, value_name = "FILE", group = "members")]
     pub(crate) nodes_file: Option<PathBuf>,
     /// The configuration file of the dialect's system: its servers and options
-    #[arg(long, value_name = "FILE", group = "members", requires = "dialect")]
+    #[arg(long, value_name = "FILE", group = "members")]
     pub(crate) config: Option<PathBuf>,
     /// The pool to use, if the configuration has several
     #[arg(long, value_name = "NAME", requires = "config")]

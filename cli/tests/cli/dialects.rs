@@ -36,6 +36,28 @@ fn a_configuration_file_routes_as_the_same_options() {
     assert_eq!(plain, stdout(&format!("{by_options} {keys}")));
 }
 
+#[test]
+fn a_configuration_without_its_dialect_is_known_by_sight() {
+    let path = file("unnamed.conf", NGINX);
+    for options in ["", "--dialect haproxy", "--strategy jump"] {
+        let line = format!("route {options} --config {} --pool plain k", path.display());
+        let output = run(&line);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(
+            message.contains("it looks like a file of nginx")
+                && message.contains("--dialect nginx"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_token_is_shown_as_cassandra_shows_it() {
+    let shown = stdout("explain --dialect cassandra --nodes a,b user:1");
+    assert!(shown.contains("6120565781388772718"), "{shown}");
+}
+
 /// The hash of twemproxy sends 890 of 1,000 keys to one of 87 servers and none to 84.
 #[test]
 fn balance_and_explain_use_the_hash_of_the_proxy() {
