@@ -4,6 +4,8 @@
 //! `owner/repository#number` is an issue or a pull request on GitHub.
 
 mod changes;
+#[cfg(feature = "config")]
+mod files;
 mod inputs;
 mod lists_and_loads;
 mod ring;
