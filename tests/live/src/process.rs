@@ -32,6 +32,12 @@ pub(crate) fn free_port() -> Fallible<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
+/// Returns the folders of programs, with those of servers.
+pub(crate) fn path() -> String {
+    let path = env::var("PATH").unwrap_or_default();
+    format!("{path}:/usr/sbin:/sbin")
+}
+
 /// A running server.
 #[derive(Debug)]
 pub(crate) struct Running(Child);
@@ -44,14 +50,13 @@ impl Running {
         log: &Path,
         port: u16,
     ) -> Fallible<Self> {
-        let path = env::var("PATH").unwrap_or_default();
         let (out, err) = (
             std::fs::File::create(log)?,
             std::fs::File::options().append(true).open(log)?,
         );
         let child = Command::new(program)
             .args(args)
-            .env("PATH", format!("{path}:/usr/sbin:/sbin"))
+            .env("PATH", path())
             .stdin(Stdio::null())
             .stdout(out)
             .stderr(err)
