@@ -51,6 +51,13 @@ impl Rows {
             }
             return;
         }
+        // By a quarter: twice the rows of a full sample would be most of the memory of a run.
+        if self.ids.len() == self.ids.capacity() {
+            let more = self.ids.len() / 4 + 16;
+            self.ids.reserve_exact(more);
+            self.amounts.reserve_exact(more);
+            self.ends.reserve_exact(more);
+        }
         self.ids.push(id);
         self.amounts.push(*amounts);
         self.keys.extend_from_slice(key);
@@ -151,7 +158,6 @@ impl Rows {
 
 /// Returns where the search for an id starts, before the mask. The upper half of an id decides
 /// which keys are in a sample, so only the lower half is uniform there.
-#[expect(clippy::cast_possible_truncation, reason = "the lower half")]
 fn start(id: Id) -> usize {
     id as usize
 }
