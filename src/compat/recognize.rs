@@ -6,6 +6,9 @@ use crate::registry::Scheme;
 /// The number of lines that are looked at.
 const LINES: usize = 2000;
 
+/// Whether a line stands only in the configurations of one system.
+type Sight = fn(&str) -> bool;
+
 /// Returns the dialect that the text is a configuration of; `None` if it looks like none, or like
 /// several.
 ///
@@ -16,7 +19,7 @@ const LINES: usize = 2000;
 /// assert!(hashroute::compat::recognize("name,weight\na,1\n").is_none());
 /// ```
 pub fn recognize(text: &str) -> Option<&'static Scheme> {
-    static SIGHTS: [(&Scheme, fn(&str) -> bool); 7] = [
+    static SIGHTS: [(&Scheme, Sight); 7] = [
         (&envoy::DIALECT, is_envoy),
         (&haproxy::DIALECT, is_haproxy),
         (&libmemcached::DIALECT, is_libmemcached),
@@ -117,7 +120,16 @@ fn is_twemproxy(line: &str) -> bool {
         "server_failure_limit",
         "distribution",
     ];
-    key(line).is_some_and(|key| keys.contains(&key))
+    key(line).is_some_and(|key| keys.contains(&key)) || is_server_of_twemproxy(line)
+}
+
+/// Returns whether a line is an entry of `servers`, such as `- 10.0.0.1:6379:1 cache-1`.
+fn is_server_of_twemproxy(line: &str) -> bool {
+    let entry = line.trim_start().strip_prefix("- ").map(str::trim);
+    let server = entry.and_then(|entry| entry.split(' ').next());
+    let mut parts = server.unwrap_or_default().rsplitn(3, ':');
+    let mut number = || parts.next().is_some_and(|part| part.parse::<u32>().is_ok());
+    number() && number() && parts.next().is_some_and(|host| !host.is_empty())
 }
 
 #[cfg(test)]
@@ -146,6 +158,7 @@ mod tests {
                 "alpha:\n  listen: h:1\n  distribution: ketama\n",
                 Some("twemproxy"),
             ),
+            ("a:\n  servers:\n  - h:11211:1 a\n", Some("twemproxy")),
             ("static_resources:\n  clusters: []\n", Some("envoy")),
             ("{\"configs\": [{\"lbPolicy\": \"MAGLEV\"}]}", Some("envoy")),
             (" {\n  \"lb_policy\": \"MAGLEV\"\n}", Some("envoy")),

@@ -50,7 +50,7 @@ impl KeyFile<'_> {
 
     /// Refuses a file that its first lines show to be of another kind.
     pub(super) fn check(&self, kind: FileKind, raw: bool) -> Result<(), Failure> {
-        use FileKind::{Binary, Csv, Dump, HotKeys, Json, JsonLines, Utf16};
+        use FileKind::{Binary, Csv, Dump, Json, JsonLines, Utf16};
         let fits = match (self.format, kind) {
             (_, Binary(_) | Utf16) => false,
             (Format::Lines, _) => raw,
@@ -59,7 +59,8 @@ impl KeyFile<'_> {
             // In quotes, as on a terminal.
             | (Format::Dump(DumpFormat::Scan), Dump(DumpFormat::Scan) | Json | JsonLines) => true,
             (Format::Dump(DumpFormat::Scan) | Format::Csv | Format::Json, _) => false,
-            (Format::Dump(_), kind) => kind != HotKeys,
+            (Format::Dump(format), Dump(other)) => (format == DumpFormat::HotKeys) == (other == DumpFormat::HotKeys),
+            (Format::Dump(_), _) => true,
         };
         if fits {
             return Ok(());

@@ -8,7 +8,6 @@ pub(crate) mod contest;
 pub(crate) mod differences;
 pub(crate) mod figures;
 pub(crate) mod files;
-mod foreign;
 mod key_file;
 pub(crate) mod keys;
 pub(crate) mod lister;

@@ -4,14 +4,14 @@ use core::fmt;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use hashroute::{Node, Server};
+use hashroute::{Node, Server, compat};
 use hashroute_harness::{FileKind, InputError, Rows, text::printable};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 
-use super::{files, foreign, nearest};
+use super::{files, nearest};
 use crate::args::{Entry, NodeArgs, WEIGHTS, parse_nodes, whole};
 use crate::failure::Failure;
 
@@ -208,7 +208,7 @@ impl Form {
             "toml" => return Ok(Self::Toml),
             _ => {}
         }
-        if let Some(dialect) = foreign::dialect(text) {
+        if let Some(dialect) = compat::recognize(text).map(|dialect| dialect.name) {
             let path = path.display();
             return Err(Wrong {
                 told: format!("a configuration of {dialect}: expected a list of nodes"),

@@ -45,8 +45,6 @@ pub enum FileKind {
     Dump(DumpFormat),
     /// `redis-cli --bigkeys` or `--memkeys`: the first lines are the same.
     Biggest,
-    /// `redis-cli --hotkeys`.
-    HotKeys,
     /// `CLUSTER NODES`, or a `nodes.conf`.
     ClusterNodes,
     /// Counts that `hashroute balance --partial` wrote.
@@ -78,6 +76,7 @@ impl FileKind {
             Self::Dump(DumpFormat::BigKeys) => "--bigkeys",
             Self::Dump(DumpFormat::MemKeys) => "--memkeys",
             Self::Dump(DumpFormat::KeyStats) => "--keystats",
+            Self::Dump(DumpFormat::HotKeys) => "--hotkeys",
             Self::Dump(DumpFormat::Scan) => "--scan",
             Self::Dump(DumpFormat::Metadump) => "--metadump",
             _ => return None,
@@ -99,7 +98,6 @@ impl fmt::Display for FileKind {
             Self::Dump(DumpFormat::Metadump) => "what memcached prints for lru_crawler metadump",
             Self::Dump(format) => return write!(f, "what redis-cli --{format} prints"),
             Self::Biggest => "what redis-cli --bigkeys or --memkeys prints",
-            Self::HotKeys => "what redis-cli --hotkeys prints",
             Self::ClusterNodes => "a table of CLUSTER NODES",
             Self::Counts => "counts of `hashroute balance --partial`",
             Self::Evidence => "evidence of `hashroute skew --partial`",
@@ -170,19 +168,25 @@ fn printed(lines: &[&[u8]]) -> Option<FileKind> {
         || any("hot key found with counter:")
         || any("Hot key ") && any("found so far with counter")
     {
-        return Some(FileKind::HotKeys);
+        return Some(FileKind::Dump(DumpFormat::HotKeys));
     }
-    if any("# Scanning") && any("biggest keys and distribution") {
+    let is_top = |line: &&[u8]| line.starts_with(b"--- Top ") && line.ends_with(b" key sizes ---");
+    if any("# Scanning") && any("biggest keys and distribution") || lines.iter().any(is_top) {
         return Some(FileKind::Dump(DumpFormat::KeyStats));
     }
     let is_scanning = any("# Scanning the entire keyspace to find biggest keys");
-    (is_scanning || any("Biggest ") && any("found so far")).then(|| biggest(lines))
+    // While it goes on, and its summary.
+    let is_found = |line: &&[u8]| {
+        let rest = line.strip_prefix(b"Biggest ");
+        rest.is_some_and(|rest| has(rest, " found '")) || has(line, "] Biggest ")
+    };
+    (is_scanning || lines.iter().any(is_found)).then(|| biggest(lines))
 }
 
 /// Tells `--bigkeys` from `--memkeys`, whose sizes are all in bytes.
 fn biggest(lines: &[&[u8]]) -> FileKind {
     const COUNTED: [&str; 4] = [" items", " fields", " members", " entries"];
-    let found = || lines.iter().filter(|line| has(line, "found so far"));
+    let found = || lines.iter().filter(|line| has(line, "Biggest "));
     let others = || found().filter(|line| !has(line, "Biggest string"));
     if found().any(|line| COUNTED.iter().any(|unit| has(line, unit))) {
         FileKind::Dump(DumpFormat::BigKeys)

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use hashroute_harness::stream::{BadLines, KeySource};
-use hashroute_harness::{Dump, DumpFormat, DumpReader, InputError, Keys};
+use hashroute_harness::{Dump, DumpFormat, DumpReader, FileKind, InputError, Keys};
 use proptest::prelude::*;
 
 const FILES: &[(&str, DumpFormat)] = &[
@@ -86,12 +86,11 @@ fn hot_keys_come_with_their_counters() {
 #[test]
 fn the_first_lines_tell_the_format() {
     for (name, format) in FILES {
-        let found = DumpFormat::of_start(&text(name));
+        let found = FileKind::of(&text(name));
         let known = match format {
             // Plain keys may be anything, and a quoted one may be a key.
             _ if ["scan_plain", "scan_quoted", "scan_cursors"].contains(name) => None,
-            DumpFormat::MemKeys => Some(DumpFormat::BigKeys),
-            other => Some(*other),
+            other => Some(FileKind::Dump(*other)),
         };
         assert_eq!(found, known, "{name}");
     }

@@ -8,7 +8,7 @@ use hashroute_harness::{DumpFormat, FileKind, Keys, unpack};
 use proptest::prelude::*;
 
 fn dump(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dumps");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../harness/tests/data/dumps");
     fs::read(folder.join(name).with_extension("txt")).expect("a fixture")
 }
 
@@ -41,7 +41,7 @@ fn other_files_are_known_by_their_first_lines() {
         ("{\"key\":\"a\"}\n{\"key\":\"b\"}\n", FileKind::Json),
         (
             "# Scanning the entire keyspace to find hot keys as well as\n# average sizes\n",
-            FileKind::HotKeys,
+            FileKind::Dump(DumpFormat::HotKeys),
         ),
         ("NOAUTH Authentication required.\n", FileKind::ServerError),
         (

@@ -7,10 +7,9 @@ use std::path::PathBuf;
 use clap::Args;
 use hashroute::redis::{Heat, HotSlot, HotTag, SlotRule};
 use hashroute::{Error, redis};
-use hashroute_harness::{DumpFormat, Keys};
+use hashroute_harness::{FileKind, Keys};
 use serde_json::{Value, json};
 
-use super::loads;
 use super::measure::{self, amounts, name};
 use crate::app::keys::{self, Source};
 use crate::args::{self, KEY_SOURCES, KeyArgs, Measure, OutputArgs};
@@ -254,32 +253,20 @@ impl Found {
 
 /// Says what a file is whose lines are no keys.
 fn no_keys(start: &[u8]) -> Option<String> {
-    if let Some(format) = DumpFormat::of_start(start) {
-        return Some(format!(
-            "this is an output of {}: expected keys; read it by --{format}",
-            loads::program(format)
-        ));
+    let kind = FileKind::of(start)?;
+    if kind == FileKind::ServerError {
+        let mut lines = start.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
+        let first = String::from_utf8_lossy(first);
+        return Some(format!("an error of a server in place of keys: {first}"));
     }
-    let lines = start.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-    let first = lines.into_iter().find(|line| !line.is_empty())?;
-    let name = first.split(|byte| *byte == b',').next().unwrap_or_default();
-    if first.contains(&b',') && name.trim_ascii() == b"key" {
-        return Some("this is a CSV file with the column key: read it by --csv".into());
-    }
-    let errors: [&[u8]; 5] = [
-        b"NOAUTH ",
-        b"WRONGPASS ",
-        b"NOPERM ",
-        b"Could not connect ",
-        b"AUTH failed",
-    ];
-    let is_error = errors.iter().any(|error| first.starts_with(error));
-    is_error.then(|| {
-        format!(
-            "redis-cli printed an error in place of keys: {}",
-            String::from_utf8_lossy(first)
-        )
-    })
+    let read = match kind {
+        FileKind::Biggest => "; read it by --bigkeys or --memkeys".into(),
+        kind => kind
+            .option()
+            .map_or_else(String::new, |option| format!("; read it by {option}")),
+    };
+    Some(format!("this is {kind}: expected keys{read}"))
 }
 
 fn too_much(

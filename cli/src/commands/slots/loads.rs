@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use hashroute::redis::{Heat, SlotPlan, SlotRule};
-use hashroute_harness::{DumpFormat, InputError, Keys, Rows};
+use hashroute_harness::{FileKind, InputError, Keys, Rows};
 
 use super::measure::{amounts, name};
 use crate::app::keys::{self, Source};
@@ -76,13 +76,16 @@ pub(super) fn is_given(args: &LoadArgs) -> bool {
 fn read_file(path: &Path, by: Option<Measure>) -> Result<Loads, InputError> {
     let mut input = keys::open(path)?;
     let start = input.fill_buf()?;
-    if let Some(format) = DumpFormat::of_start(start) {
+    if let Some(kind) = FileKind::of(start).filter(|kind| *kind != FileKind::Csv) {
+        let read = match kind {
+            FileKind::Biggest => "; expected --bigkeys or --memkeys in place of --loads".into(),
+            kind => kind.option().map_or_else(String::new, |option| {
+                format!("; expected {option} in place of --loads")
+            }),
+        };
         return Err(InputError::Line {
             line: 1,
-            problem: format!(
-                "this is an output of {}: expected --{format} in place of --loads",
-                program(format)
-            ),
+            problem: format!("this is {kind}{read}"),
         });
     }
     let header = start
@@ -102,14 +105,6 @@ fn read_file(path: &Path, by: Option<Measure>) -> Result<Loads, InputError> {
                 name(by)
             ),
         }),
-    }
-}
-
-/// Returns the program that prints a format.
-pub(super) fn program(format: DumpFormat) -> String {
-    match format {
-        DumpFormat::Metadump => "memcached's lru_crawler metadump".into(),
-        format => format!("redis-cli --{format}"),
     }
 }
 

@@ -19,7 +19,6 @@ mod list;
 mod metadump;
 mod reader;
 mod scan;
-mod sniff;
 mod source;
 mod text;
 
