@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt::Write as _;
 
-use super::{AVALANCHE, BALANCE_FACTOR, FUNCTION, METHOD};
+use super::{AVALANCHE, BALANCE_FACTOR, FUNCTION, HASH_KEY, METHOD};
 use crate::Error;
 use crate::compat::parts::writing::{plain, values};
 use crate::registry::Setup;
@@ -37,6 +37,9 @@ pub(super) fn write(setup: &Setup, pool: &str) -> Result<String, Error> {
         );
         if let Some(id) = server.own_label() {
             let _ = write!(text, " id {}", plain("label", id)?);
+        }
+        if values[HASH_KEY.name] != HASH_KEY.default {
+            let _ = write!(text, " hash-key {}", values[HASH_KEY.name]);
         }
         text += if server.is_down() {
             " disabled\n"
