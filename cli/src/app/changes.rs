@@ -14,7 +14,8 @@ pub(crate) fn check(before: &[Node], changes: &[Change]) -> Result<(), Failure> 
         if let Err(error) = nodes.apply(change) {
             let hint = match &error {
                 Error::UnknownNode { name } => {
-                    nearest::hint_or_list(name, nodes.iter().map(|(_, node)| node.name()))
+                    let near = nearest::hint(name, nodes.iter().map(|(_, node)| node.name()));
+                    near.or_else(|| Some(format!("there are {}", names(before))))
                 }
                 _ => None,
             };

@@ -99,7 +99,10 @@ fn a_missing_or_mistyped_picture_is_answered_with_all_pictures() {
             "draw --count 3",
             "hint: for example: hashroute draw balance --count 3",
         ),
-        ("draw rnig --count 3", "hint: did you mean ring?"),
+        (
+            "draw rnig --count 3",
+            "hint: did you mean hashroute draw ring?",
+        ),
     ] {
         let output = run(line);
         let errors = String::from_utf8_lossy(&output.stderr);

@@ -63,10 +63,10 @@ impl CheckArgs {
 #[command(next_help_heading = "Output")]
 pub(super) struct CheckOutputArgs {
     /// The format of the answer
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    #[arg(short = 'f', long, value_name = "FORMAT", default_value = "table")]
     pub(super) format: CheckFormat,
     /// Do not show progress or notes
-    #[arg(long)]
+    #[arg(short = 'q', long)]
     pub(super) quiet: bool,
 }
 

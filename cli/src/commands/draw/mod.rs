@@ -41,7 +41,8 @@ fn which(args: &DrawArgs) -> Failure {
         .collect();
     match words.as_slice() {
         [first, ..] if !first.starts_with('-') => {
-            let hint = nearest::hint(first, pictures);
+            let near = nearest::name(first, pictures);
+            let hint = near.map(|name| format!("did you mean hashroute draw {name}?"));
             let wrong = format!("draw {first}: unknown picture: expected one of {list}");
             Failure::Input(wrong).with_hint(hint)
         }
