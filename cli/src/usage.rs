@@ -157,7 +157,7 @@ fn unknown_option(typed: &str, line: &Line) -> Option<String> {
         return below(typed, value, line);
     }
     if synonyms::plain(typed) == "weights" && has(command, "nodes") {
-        return weights(value, line);
+        return Some(weights(value, line));
     }
     if let Some(meant) = meant_option(typed, value, command) {
         return Some(format!("did you mean {meant}?"));
@@ -185,7 +185,7 @@ fn meant_option(typed: &str, value: Option<&str>, command: &Command) -> Option<S
     let mut meanings = synonyms::meanings(Kind::Option, typed);
     let (meant, arg) = meanings.find_map(|meant| Some((meant, option(meant)?)))?;
     let names = arg.get_value_names().and_then(<[_]>::first);
-    let placeholder = match names.map(|name| name.as_str()) {
+    let placeholder = match names.map(clap::builder::Str::as_str) {
         Some("KEY=VALUE") | None => "N",
         Some(name) => name,
     };
@@ -225,7 +225,7 @@ fn listed(names: &[String]) -> String {
 }
 
 /// Suggests `--nodes` with weights for a list of weights.
-fn weights(value: Option<&str>, line: &Line) -> Option<String> {
+fn weights(value: Option<&str>, line: &Line) -> String {
     let given = line.value_of("--nodes").or_else(|| line.value_of("-n"));
     let letters: Vec<String> = ('a'..='z').map(String::from).collect();
     let names: Vec<&str> = match given {
@@ -238,10 +238,7 @@ fn weights(value: Option<&str>, line: &Line) -> Option<String> {
         .zip(weights)
         .map(|(name, weight)| format!("{name}={weight}"))
         .collect();
-    Some(format!(
-        "weights stand with the names: --nodes {}",
-        nodes.join(",")
-    ))
+    format!("weights stand with the names: --nodes {}", nodes.join(","))
 }
 
 /// Suggests an option for a word that the command does not take.

@@ -6,13 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hashroute::compat::{find, recognize};
-use hashroute::registry::Config;
+use hashroute::registry::{Config, Unknown};
 use hashroute::{Error, Node};
 
 type Outcome = Result<(), Box<dyn core::error::Error>>;
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/cases")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/cases")
 }
 
 /// Reads a file whose folder has the name of its dialect.
@@ -40,19 +40,19 @@ fn files_of_users_give_the_routes_of_their_systems() -> Outcome {
         routes.entry((file, pool)).or_default().push((key, node));
     }
     assert!(routes.len() >= 14);
-    for ((file, pool), routes) in routes {
+    for ((file, name), routes) in routes {
         let configs = read(file)??;
-        let config = configs.iter().find(|config| config.name() == pool);
-        let config = config.ok_or_else(|| format!("{file}: no pool {pool}"))?;
+        let config = configs.iter().find(|config| config.name() == name);
+        let config = config.ok_or_else(|| format!("{file}: no pool {name}"))?;
         assert!(
             config.unknown().is_empty(),
             "{file}: {:?}",
             config.unknown()
         );
-        let router = config.build()?;
+        let pool = config.build()?;
         for (key, node) in routes {
-            let owner = router.route(key.as_bytes()).map(Node::name);
-            assert_eq!(owner, Some(node), "{file}, {pool}, {key}");
+            let owner = pool.route(key.as_bytes()).map(Node::name);
+            assert_eq!(owner, Some(node), "{file}, {name}, {key}");
         }
     }
     Ok(())
@@ -95,7 +95,7 @@ fn refusals_name_what_is_missing_in_the_words_of_the_file() -> Outcome {
 #[test]
 fn a_name_that_dns_resolves_comes_with_a_note() -> Outcome {
     let config = read("nginx/n4-resolve.conf")??.remove(0);
-    let notes: Vec<_> = config.unknown().iter().map(|one| one.message()).collect();
+    let notes: Vec<_> = config.unknown().iter().map(Unknown::message).collect();
     assert_eq!(notes.len(), 1);
     assert!(notes[0].contains("its addresses take turns"), "{notes:?}");
     Ok(())

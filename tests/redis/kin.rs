@@ -1,6 +1,6 @@
 //! Forms of other programs and other ways to print, and texts that are no table.
 
-use hashroute::redis::{Role, SlotRule, Table};
+use hashroute::redis::{ClusterNode, Role, SlotRule, Table};
 
 use crate::{printed, table};
 use hashroute_test_support::Outcome;
@@ -50,7 +50,7 @@ fn tables_of_kvrocks_are_read_and_written() -> Outcome {
     );
     let found = read(&lines)?;
     assert_eq!(found.ranges(B), [0..=5460, 5462..=5462, 10_923..=16_383]);
-    assert_eq!(found.node(A).map(|node| node.role()), Some(Role::Replica));
+    assert_eq!(found.node(A).map(ClusterNode::role), Some(Role::Replica));
     assert_eq!(found.setnodes_text(), lines);
     let command = format!("CLUSTERX SETNODES \"{}\" 7 force", lines.trim_end());
     assert_eq!(read(&command)?, found);
@@ -242,9 +242,10 @@ fn every_fault_of_a_text_is_told_with_its_line() {
     ] {
         assert!(error.contains(part), "{error}");
     }
-    let many: String = (0..9)
+    let lines: Vec<_> = (0..9)
         .map(|i| format!("n{i} h:1@1 master - 0 0 1 up\n"))
         .collect();
+    let many = lines.concat();
     assert!(refused(&many).ends_with("and 4 more"), "{}", refused(&many));
 }
 

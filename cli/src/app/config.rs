@@ -78,16 +78,13 @@ pub(crate) fn read(
 pub(crate) fn without_dialect(path: &Path) -> Failure {
     let seen = fs::read(path).ok();
     let seen = seen.and_then(|bytes| compat::recognize(&String::from_utf8_lossy(&bytes)));
-    let hint = match seen {
-        Some(dialect) => format!(
-            "it looks like a file of {0}: add --dialect {0}",
-            dialect.name
-        ),
-        None => {
-            let readers = compat::ALL.iter().filter(|dialect| dialect.reads_config());
-            let names: Vec<_> = readers.map(|dialect| dialect.name).collect();
-            format!("the dialects with a file are: {}", names.join(", "))
-        }
+    let hint = if let Some(dialect) = seen {
+        let name = dialect.name;
+        format!("it looks like a file of {name}: add --dialect {name}")
+    } else {
+        let readers = compat::ALL.iter().filter(|dialect| dialect.reads_config());
+        let names: Vec<_> = readers.map(|dialect| dialect.name).collect();
+        format!("the dialects with a file are: {}", names.join(", "))
     };
     let reason = "no dialect is given: expected --dialect with the system of the file";
     Failure::file("--config", path, reason).with_hint(Some(hint))

@@ -407,13 +407,11 @@ pub(crate) fn settings<'a>(
         }
         let meant = synonyms::meanings(Kind::Parameter, name)
             .find_map(|meant| schemes.iter().find_map(|scheme| param(scheme, meant)));
-        let hint = match meant {
-            Some(meant) => Some(format!("did you mean {option} {meant}={value}?")),
-            None => {
-                let params = schemes.iter().flat_map(|scheme| scheme.params);
-                nearest::hint(name, params.map(|param| param.name))
-            }
-        };
+        let meant = meant.map(|meant| format!("did you mean {option} {meant}={value}?"));
+        let hint = meant.or_else(|| {
+            let params = schemes.iter().flat_map(|scheme| scheme.params);
+            nearest::hint(name, params.map(|param| param.name))
+        });
         let wrong = wrong(format!("unknown parameter \"{name}\": {}", known(schemes)));
         Err(wrong.with_hint(hint))
     };

@@ -214,10 +214,10 @@ fn told(used: &[Setting]) -> Vec<String> {
     for setting in used {
         let words = match setting.words.as_slice() {
             _ if setting.option == SECRET => format!(" --{SECRET} (secret)"),
-            words => words
-                .iter()
-                .map(|word| format!(" {}", quoted(word)))
-                .collect(),
+            words => {
+                let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
+                format!(" {}", words.join(" "))
+            }
         };
         match told.last_mut().filter(|(from, _)| *from == setting.from) {
             Some((_, all)) => all.push_str(&words),

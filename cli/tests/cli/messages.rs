@@ -39,7 +39,7 @@ fn bad_files() {
         ("lines.csv", b"name,weight\na,1\n\n\nb,x\n"),
         ("doubled.csv", b"name,weight,weight\na,1,2\n"),
         ("open.csv", b"name,weight\n\"a,1\n"),
-        ("numbers.json", br#"[1]"#),
+        ("numbers.json", br"[1]"),
         ("none.txt", b""),
         ("size.csv", b"key,size\na,1\nb,1\nc,1\nd,1\ne,1\nf,many\n"),
         ("keyless.csv", b"name,size\na,1\n"),

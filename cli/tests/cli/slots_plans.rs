@@ -360,7 +360,7 @@ fn the_commands_of_a_large_plan_take_little_memory() {
     let path = file("twenty.txt", all.to_owned() + &empty.collect::<String>());
     for format in ["table", "json"] {
         let status = std::process::Command::new("sh")
-            .args(["-c", "ulimit -v 40000 && exec \"$0\" \"$@\" > /dev/null"])
+            .args(["-c", "ulimit -v 120000 && exec \"$0\" \"$@\" > /dev/null"])
             .arg(env!("CARGO_BIN_EXE_hashroute"))
             .args(["slots", "plan", &path.display().to_string()])
             .args(["--even", "--commands", "classic", "--format", format])

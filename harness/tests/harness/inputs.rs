@@ -276,7 +276,7 @@ fn columns_have_any_names_and_separators() {
             missing.contains("\"region\"") && missing.contains(name),
             "{missing}"
         );
-        let uneven = text.replace("3", &format!("3{separator}3"));
+        let uneven = text.replace('3', &format!("3{separator}3"));
         let mut rows = Rows::choose(uneven.as_bytes(), &columns).expect(name);
         let error = rows.advance().expect_err(name).to_string();
         assert!(

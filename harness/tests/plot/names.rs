@@ -96,8 +96,8 @@ fn every_mark_has_a_title_with_the_full_name() -> Outcome {
             });
             for mark in marks {
                 let parent = mark.parent().and_then(|group| group.first_element_child());
-                let titled = parent.is_some_and(|title| title.tag_name().name() == "title");
-                assert!(titled, "{:?}", mark.attribute("class"));
+                let is_hint = parent.is_some_and(|title| title.tag_name().name() == "title");
+                assert!(is_hint, "{:?}", mark.attribute("class"));
             }
         }
     }

@@ -111,8 +111,8 @@ fn an_address_may_identify_a_server() -> Result<(), Error> {
                 .collect()
         };
         assert_eq!(own(&pool), own(&labelled), "{text}");
-        let named = super::pool(servers(1), &Params::default().with("hash-key", text));
-        assert!(named.is_err(), "a name has no address");
+        let asked = super::pool(servers(1), &Params::default().with("hash-key", text));
+        assert!(asked.is_err(), "a name has no address");
     }
     Ok(())
 }

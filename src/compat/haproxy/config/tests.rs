@@ -229,13 +229,11 @@ fn enabled_undoes_disabled() -> Result<(), Error> {
 #[test]
 fn hash_keys_of_addresses_make_the_order_meaningless() -> Result<(), Error> {
     let text = |order: [u8; 3], by: &str| {
-        let mut text = format!(
-            "backend b\n balance hash path\n hash-type consistent\n default-server {by} check\n"
-        );
-        for n in order {
-            text += &format!(" server s{n} 10.0.0.{n}:80\n");
-        }
-        text
+        let servers = order.map(|n| format!(" server s{n} 10.0.0.{n}:80\n"));
+        format!(
+            "backend b\n balance hash path\n hash-type consistent\n default-server {by} check\n{}",
+            servers.concat()
+        )
     };
     let routes = |text: &str| -> Result<Vec<Option<String>>, Error> {
         let pool = read(text)?[0].build()?;

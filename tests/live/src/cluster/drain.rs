@@ -116,11 +116,15 @@ impl Check {
 
     fn is_replica(&mut self) -> Fallible<()> {
         let id = self.id(DRAINED);
-        self.servers.wait("the drained primary to become a replica", |servers| {
-            let views = servers.views()?;
-            let follows = |view: &Table| view.node(&id).is_some_and(|node| node.role() == Role::Replica);
-            Ok(views.iter().all(follows))
-        })
+        self.servers
+            .wait("the drained primary to become a replica", |servers| {
+                let views = servers.views()?;
+                let follows = |view: &Table| {
+                    view.node(&id)
+                        .is_some_and(|node| node.role() == Role::Replica)
+                };
+                Ok(views.iter().all(follows))
+            })
     }
 
     /// The same goal, asked for again, needs no move.
@@ -148,7 +152,8 @@ impl Check {
     /// Where a drained primary stays a primary, it may keep a mark, which `finish` removes.
     fn without_migration(&mut self) -> Fallible<()> {
         for place in self.servers.up() {
-            self.servers.send(place, "CONFIG SET cluster-allow-replica-migration no")?;
+            self.servers
+                .send(place, "CONFIG SET cluster-allow-replica-migration no")?;
         }
         self.drain()?;
         self.servers.agree("all to know the owners")?;
@@ -159,9 +164,11 @@ impl Check {
         let rows: Vec<_> = rows.map(|action| vec![action]).collect();
         perform(&mut self.servers, &rows, &mut |_| Ok(()))?;
         let marks = self.servers.view(DRAINED)?.marks().count();
-        self.tally.compare("marks", b"left", &marks.to_string(), "0");
+        self.tally
+            .compare("marks", b"left", &marks.to_string(), "0");
         for place in self.servers.up() {
-            self.servers.send(place, "CONFIG SET cluster-allow-replica-migration yes")?;
+            self.servers
+                .send(place, "CONFIG SET cluster-allow-replica-migration yes")?;
         }
         self.give_back()
     }
@@ -183,28 +190,60 @@ impl Check {
             }
         }
         let folder = tempfile::tempdir()?;
-        let (table, script) = (folder.path().join("nodes.txt"), folder.path().join("drain.sh"));
+        let (table, script) = (
+            folder.path().join("nodes.txt"),
+            folder.path().join("drain.sh"),
+        );
         std::fs::write(&table, self.servers.agree("the table")?.nodes_text())?;
         let (table, id) = (table.display().to_string(), self.id(DRAINED));
-        let words = ["slots", "plan", &table, "--remove", &id, "--commands", "sh", "--batch", "7"];
+        let words = [
+            "slots",
+            "plan",
+            &table,
+            "--remove",
+            &id,
+            "--commands",
+            "sh",
+            "--batch",
+            "7",
+        ];
         std::fs::write(&script, hashroute(words.into_iter())?)?;
-        let mut first = shell(&script).stderr(Stdio::null()).stdout(Stdio::null()).spawn()?;
+        let mut first = shell(&script)
+            .stderr(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()?;
         sleep(Duration::from_millis(300));
         drop(first.kill());
         first.wait()?;
         for _ in 0..2 {
             let output = shell(&script).output()?;
-            let said = if output.status.success() { "OK".into() } else { text(&output) };
+            let said = if output.status.success() {
+                "OK".into()
+            } else {
+                text(&output)
+            };
             self.tally.compare("script", b"exit code", &said, "OK");
         }
         self.is_replica()?;
         let port = self.servers.get(0).address.port();
         let place = format!("127.0.0.1:{port}");
         let output = Command::new("redis-cli")
-            .args(["--cluster", "check", &place, "--user", USER, "-a", PASSWORD, "--no-auth-warning"])
+            .args([
+                "--cluster",
+                "check",
+                &place,
+                "--user",
+                USER,
+                "-a",
+                PASSWORD,
+                "--no-auth-warning",
+            ])
             .output()?;
         let checked = text(&output);
-        expect(output.status.success() && !checked.contains("[WARNING]"), &checked)
+        expect(
+            output.status.success() && !checked.contains("[WARNING]"),
+            &checked,
+        )
     }
 
     fn every_key(&mut self) -> Fallible<()> {
@@ -221,10 +260,14 @@ impl Check {
 fn shell(script: &Path) -> Command {
     let mut command = Command::new("sh");
     command.arg(script);
-    command.env("REDISCLI_AUTH", PASSWORD).env("HASHROUTE_REDIS_USER", USER);
+    command
+        .env("REDISCLI_AUTH", PASSWORD)
+        .env("HASHROUTE_REDIS_USER", USER);
     command
 }
 
 fn text(output: &Output) -> String {
-    [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes)).concat()
+    [&output.stdout, &output.stderr]
+        .map(|bytes| String::from_utf8_lossy(bytes))
+        .concat()
 }
