@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 
 use super::{files, nearest};
-use crate::args::{Entry, NodeArgs, WEIGHTS, parse_nodes, whole};
+use crate::args::{Entry, NodeArgs, StrategyArgs, WEIGHTS, parse_nodes, whole};
 use crate::failure::Failure;
 
 const DEFAULT_COUNT: u32 = 10;
@@ -24,6 +24,18 @@ const MOST: usize = 1 << 28;
 /// Returns the nodes that the options ask for, in order; ten nodes by default.
 pub(crate) fn read(args: &NodeArgs) -> Result<Vec<Node>, Failure> {
     Ok(unlabelled(&servers(args)?, "--nodes"))
+}
+
+/// Refuses nodes that nobody gave, for answers that somebody acts on.
+pub(crate) fn given(args: &NodeArgs, strategy: &StrategyArgs) -> Result<(), Failure> {
+    let files = [&args.nodes_file, &args.config, &strategy.spec];
+    let is_given = args.nodes.is_some() || args.count.is_some();
+    if is_given || files.into_iter().any(Option::is_some) {
+        return Ok(());
+    }
+    Err(Failure::input(
+        "no nodes: expected --nodes a,b=2,c, --nodes-file FILE, --count N (node-0 to node-(N-1)), --config FILE or --spec FILE",
+    ))
 }
 
 /// Drops the labels, and notes them: here they do not count.
@@ -52,12 +64,8 @@ pub(crate) fn counted(count: usize) -> Vec<Node> {
     (0..count).map(|i| Node::new(format!("node-{i}"))).collect()
 }
 
-/// Reads the nodes of a list. Errors name `option`.
-pub(crate) fn listed(list: &str, option: &str) -> Result<Vec<Node>, Failure> {
-    Ok(unlabelled(&from_list(list, option)?, option))
-}
-
-fn from_list(list: &str, option: &str) -> Result<Vec<Server>, Failure> {
+/// Reads the nodes of a list, with the labels that it gives. Errors name `option`.
+pub(crate) fn from_list(list: &str, option: &str) -> Result<Vec<Server>, Failure> {
     if list.is_empty() {
         return Err(Failure::Input(format!(
             "{option} '': no nodes: expected names, such as a,b=2,c"
@@ -103,12 +111,8 @@ fn in_whole_numbers(list: &str) -> Option<String> {
     ))
 }
 
-/// Reads the nodes of a file. Errors name `option`.
-pub(crate) fn from_file(path: &Path, option: &str) -> Result<Vec<Node>, Failure> {
-    Ok(unlabelled(&servers_of(path, option)?, option))
-}
-
-fn servers_of(path: &Path, option: &str) -> Result<Vec<Server>, Failure> {
+/// Reads the nodes of a file, with the labels that it gives. Errors name `option`.
+pub(crate) fn servers_of(path: &Path, option: &str) -> Result<Vec<Server>, Failure> {
     parse_file(path)
         .map_err(|Wrong { told, hint }| Failure::file(option, path, told).with_hint(hint))
 }

@@ -66,6 +66,17 @@ impl SetUp {
         let choice = other.unwrap_or_else(|| self.choice.clone());
         let choice = &choice.with_labels(&target.changes)?;
         let beside = members.beside(self, choice);
+        if let Some(servers) = members.stated(choice) {
+            // As a configuration, the list states all servers: their labels and order count.
+            words.extend(beside);
+            let bare = Choice::new(choice.scheme, choice.params().clone());
+            let after = Self::build(bare.with_servers(servers)?)?;
+            if words.is_empty() {
+                words.push("no change of members".into());
+            }
+            let words = words.join(", ");
+            return Ok((after, words));
+        }
         let nodes = members.nodes(self);
         let (router, changes) = if is_other && !choice.has_nodes() {
             words.extend(beside);
@@ -193,7 +204,7 @@ impl SetUp {
 struct Members {
     changes: Vec<Change>,
     /// The nodes after the change, if an option lists them.
-    list: Option<Vec<Node>>,
+    list: Option<Vec<Server>>,
     /// The option that lists them.
     option: &'static str,
 }
@@ -216,13 +227,14 @@ impl Members {
         }
     }
 
-    fn list(target: &TargetArgs) -> Result<Option<Vec<Node>>, Failure> {
+    fn list(target: &TargetArgs) -> Result<Option<Vec<Server>>, Failure> {
         Ok(Some(if let Some(list) = &target.to_nodes {
-            nodes::listed(list, "--to-nodes")?
+            nodes::from_list(list, "--to-nodes")?
         } else if let Some(count) = target.to_count {
-            nodes::counted(count as usize)
+            let nodes = nodes::counted(count as usize).into_iter();
+            nodes.map(Server::from).collect()
         } else if let Some(path) = &target.to_nodes_file {
-            nodes::from_file(path, "--to-nodes-file")?
+            nodes::servers_of(path, "--to-nodes-file")?
         } else {
             return Ok(None);
         }))
@@ -232,7 +244,7 @@ impl Members {
     fn read(before: &SetUp, target: &TargetArgs) -> Result<Self, Failure> {
         let list = Self::list(target)?;
         let changes = match &list {
-            Some(list) => changes::between(&before.nodes, list),
+            Some(list) => changes::between(&before.nodes, &plain(list)),
             None => before.choice.resolve(&before.nodes, &target.changes)?,
         };
         if changes.is_empty() && list.is_none() && !target.is_other_setup() {
@@ -251,14 +263,28 @@ impl Members {
     /// Says in words what the list changes besides members and weights.
     fn beside(&self, before: &SetUp, after: &Choice) -> Vec<String> {
         let order = after.scheme.minds_order();
-        let beside = |list| changes::beside(&before.nodes, &self.changes, list, order);
-        self.list.as_deref().map_or_else(Vec::new, beside)
+        let beside = |list: Vec<Node>| changes::beside(&before.nodes, &self.changes, &list, order);
+        self.list
+            .as_deref()
+            .map(plain)
+            .map_or_else(Vec::new, beside)
+    }
+
+    /// Returns the servers of a list if labels count on either side.
+    fn stated(&self, choice: &Choice) -> Option<Vec<Server>> {
+        let list = self.list.as_ref().filter(|_| choice.scheme.is_dialect())?;
+        let counts = choice.has_nodes() || list.iter().any(|server| server.own_label().is_some());
+        counts.then(|| list.clone())
     }
 
     fn nodes(self: &Members, before: &SetUp) -> Vec<Node> {
         let changed = || changes::after(before.nodes.clone(), &self.changes);
-        self.list.clone().unwrap_or_else(changed)
+        self.list.as_deref().map_or_else(changed, plain)
     }
+}
+
+fn plain(servers: &[Server]) -> Vec<Node> {
+    servers.iter().map(Server::to_node).collect()
 }
 
 /// Returns the hash after the change. The seed, key and tag from before stay, as far as the new

@@ -72,7 +72,7 @@ impl Choice {
     }
 
     /// Takes these servers. If some have labels, they become its own, as those of a configuration.
-    fn with_servers(self, servers: Vec<Server>) -> Result<(Self, Vec<Node>), Failure> {
+    pub(crate) fn with_servers(self, servers: Vec<Server>) -> Result<(Self, Vec<Node>), Failure> {
         let Some(labelled) = servers.iter().find(|server| server.own_label().is_some()) else {
             return Ok((self, servers.iter().map(Server::to_node).collect()));
         };

@@ -10,6 +10,7 @@ use hashroute_harness::{Keys, assign, text::printable};
 use serde_json::json;
 
 use crate::app::keys::Source;
+use crate::app::nodes;
 use crate::app::strategy::{Choice, replicas};
 use crate::args::{
     HexKey, KEY_SOURCES, KeyArgs, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs, typed_keys,
@@ -61,7 +62,7 @@ pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
     let source = if typed.is_empty() {
         Some(given(&args.keys)?)
     } else {
-        refuse_made_up_nodes(args)?;
+        nodes::given(&args.nodes, &args.strategy)?;
         None
     };
     let mut lines = Routes::new(&*router, &args.replicas, args.output.format);
@@ -80,19 +81,6 @@ fn given(args: &KeyArgs) -> Result<Source<'_>, Failure> {
     }
     let wrong = Failure::input("no keys: expected KEY, --keys FILE, or keys on standard input");
     Err(wrong.with_hint(Some("hashroute route --nodes a,b=2,c user:1".into())))
-}
-
-/// Refuses to answer for a key with nodes that nobody gave.
-fn refuse_made_up_nodes(args: &RouteArgs) -> Result<(), Failure> {
-    let nodes = &args.nodes;
-    let files = [&nodes.nodes_file, &nodes.config, &args.strategy.spec];
-    let is_given = nodes.nodes.is_some() || nodes.count.is_some();
-    if is_given || files.into_iter().any(Option::is_some) {
-        return Ok(());
-    }
-    Err(Failure::input(
-        "no nodes: expected --nodes a,b=2,c, --nodes-file FILE, --count N (node-0 to node-(N-1)), --config FILE or --spec FILE",
-    ))
 }
 
 /// Refuses keys that were most likely typed as nodes or as a file.

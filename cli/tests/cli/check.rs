@@ -411,7 +411,7 @@ fn a_change_of_strategy_hash_and_parameters_is_reported() {
 #[test]
 fn a_change_of_sizes_alone_is_reported() {
     let path = directory().join("sizes.csv");
-    let options = format!("--csv {}", path.display());
+    let options = format!("--count 10 --csv {}", path.display());
     let write = |rows: &str| fs::write(&path, rows).expect("written");
     write("key,size\na,1\nb,2\n");
     let before = baseline("sizes.json", &options);
@@ -471,11 +471,11 @@ fn a_stream_and_keys_in_memory_give_the_same_figures() {
 #[test]
 fn a_secret_hash_key_stays_out_of_the_baseline() {
     let key = "000102030405060708090a0b0c0d0e0f";
-    let options = format!("--range 0..2000 --hash sip13 --hash-key {key}");
+    let options = format!("--count 10 --range 0..2000 --hash sip13 --hash-key {key}");
     let path = baseline("secret.json", &options);
     assert!(!fs::read_to_string(&path).expect("written").contains(key));
     assert_eq!(against(&path, &options)["results"][0]["moved"]["moved"], 0);
-    let without = against(&path, "--range 0..2000");
+    let without = against(&path, "--count 10 --range 0..2000");
     let reason = without["results"][0]["moved_unknown"]
         .as_str()
         .expect("words");
@@ -486,7 +486,7 @@ fn a_secret_hash_key_stays_out_of_the_baseline() {
 fn a_failed_check_writes_no_baseline() {
     let path = directory().join("never.json");
     let line = format!(
-        "check --range 0..99 --max-cv 0 --save-baseline {}",
+        "check --count 10 --range 0..99 --max-cv 0 --save-baseline {}",
         path.display()
     );
     assert_eq!(code(&run(&line)), Some(1));
@@ -503,36 +503,37 @@ fn node_counts_are_compared_by_number() {
 }
 
 const BAD: &str = r"
-check --range 0..9 => no threshold | --max-cv | --max-over-mean | --max-empty | --max-top | --significance | --max-moved
-check --range 0..9 --max-cv -1 => --max-cv | at least 0
-check --range 0..9 --max-cv NaN => --max-cv | number
-check --range 0..9 --max-empty 1.5 => --max-empty | 1.5
-check --range 0..9 --max-top 0.2 => --max-top | SHARE@N
-check --range 0..9 --max-top 2@1 => --max-top | SHARE@N
-check --range 0..9 --max-top 100%@9 => --max-top | never fails
-check --range 0..9 --significance 0 => --significance | never fails
-check --range 0..9 --max-cv 1 --junit - => --junit | standard output
-check --range 0..9 --significance 2 => --significance | 0 to 1
-check --range 0..9 --max-moved 0.1 => --baseline
+check --count 3 --range 0..9 => no threshold | --max-cv | --max-over-mean | --max-empty | --max-top | --significance | --max-moved
+check --count 3 --range 0..9 --max-cv -1 => --max-cv | at least 0
+check --count 3 --range 0..9 --max-cv NaN => --max-cv | number
+check --count 3 --range 0..9 --max-empty 1.5 => --max-empty | 1.5
+check --count 3 --range 0..9 --max-top 0.2 => --max-top | SHARE@N
+check --count 3 --range 0..9 --max-top 2@1 => --max-top | SHARE@N
+check --count 3 --range 0..9 --max-top 100%@9 => --max-top | never fails
+check --count 3 --range 0..9 --significance 0 => --significance | never fails
+check --count 3 --range 0..9 --max-cv 1 --junit - => --junit | standard output
+check --count 3 --range 0..9 --significance 2 => --significance | 0 to 1
+check --count 3 --range 0..9 --max-moved 0.1 => --baseline
 check --range 0..9 --max-cv 1 --node-counts 0 => --node-counts | 2..=128
 check --range 0..9 --max-cv 1 --node-counts 1..=1000000 => --node-counts | 4096
 check --range 0..9 --max-cv 1 --node-counts 3 --count 4 => --node-counts | --count
-check --range 0..9 --max-cv 1 --measure bytes => --measure bytes | size | --memkeys
-check --range 0..9 --max-cv 1 --measure weight => --measure | requests
-check --range 0..9 --max-cv 1 --baseline DIR/no-such.json => --baseline | no-such.json | os error
-check --range 0..9 --max-cv 1 --baseline DIR => --baseline | os error
-check --range 0..9 --max-cv 1 --baseline DIR/not.json => --baseline | not a baseline | --save-baseline
-check --range 0..9 --max-cv 1 --baseline DIR/cut.json => --baseline | not a baseline
-check --range 0..9 --max-cv 1 --baseline DIR/later.json => --baseline | format 2 | expected 1
-check --range 0..9 --max-cv 1 --baseline DIR/baseline-field.json => --baseline | surprise
-check --range 0..9 --max-cv 1 --junit DIR/no/such.xml => --junit | such.xml | os error
-check --range 0..9 --max-cv 9 --save-baseline DIR/no/such.json => --save-baseline | os error
+check --count 3 --range 0..9 --max-cv 1 --measure bytes => --measure bytes | size | --memkeys
+check --count 3 --range 0..9 --max-cv 1 --measure weight => --measure | requests
+check --count 3 --range 0..9 --max-cv 1 --baseline DIR/no-such.json => --baseline | no-such.json | os error
+check --count 3 --range 0..9 --max-cv 1 --baseline DIR => --baseline | os error
+check --count 3 --range 0..9 --max-cv 1 --baseline DIR/not.json => --baseline | not a baseline | --save-baseline
+check --count 3 --range 0..9 --max-cv 1 --baseline DIR/cut.json => --baseline | not a baseline
+check --count 3 --range 0..9 --max-cv 1 --baseline DIR/later.json => --baseline | format 2 | expected 1
+check --count 3 --range 0..9 --max-cv 1 --baseline DIR/baseline-field.json => --baseline | surprise
+check --count 3 --range 0..9 --max-cv 1 --junit DIR/no/such.xml => --junit | such.xml | os error
+check --count 3 --range 0..9 --max-cv 9 --save-baseline DIR/no/such.json => --save-baseline | os error
 check --range 0..9 --nodes a=0 --max-cv 1 => nothing to check | no node has weight
 ";
 
 #[test]
 fn every_bad_option_of_check_has_one_clear_message() {
-    let good = fs::read_to_string(baseline("good.json", "--range 0..99")).expect("written");
+    let good =
+        fs::read_to_string(baseline("good.json", "--count 10 --range 0..99")).expect("written");
     file("not.json", "[1]");
     file("cut.json", &good[..good.len() / 2]);
     file(

@@ -127,9 +127,9 @@ A figure that equals its limit holds. Exit codes: 0 all checks hold, 1 a check f
 Examples:
   hashroute check --strategy maglev --count 60 --keys keys.txt --max-over-mean 1.05
   hashroute check --csv keys.csv --node-counts 8,16,32..=64 --max-cv 0.1 --max-empty 0
-  hashroute check --max-top 20%@1 --junit hashroute.xml --save-baseline baseline.json
-  hashroute check --max-cv 0.1 --baseline baseline.json --max-moved 10%
-  hashroute check --keys keys.txt --max-over-mean 130% --format github";
+  hashroute check -c 10 -k keys.txt --max-top 20%@1 --save-baseline baseline.json
+  hashroute check -c 11 -k keys.txt --max-cv 0.1 --baseline baseline.json --max-moved 10%
+  hashroute check -c 10 -k keys.txt --max-over-mean 130% --format github --junit out.xml";
 
 /// A limit for the share of the `n` fullest nodes.
 #[derive(Clone, Copy, Debug)]

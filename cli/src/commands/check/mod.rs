@@ -48,6 +48,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
 
 /// Reads the choice and the sets of nodes to check.
 fn sets(args: &CheckArgs) -> Result<(Choice, Vec<Vec<Node>>), Failure> {
+    if args.node_counts.is_none() {
+        nodes::given(&args.nodes, &args.strategy)?;
+    }
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     Ok(match &args.node_counts {
         None => (choice, vec![nodes]),

@@ -139,7 +139,6 @@ fn table<'a>(checks: impl Iterator<Item = &'a Check> + Clone) -> Table {
             Cell::text(check.figure.as_str())
         })
         .text("", node, |check| Cell::optional(check.node.as_deref()))
-        .minor(1)
         .number("value", "value", |check| {
             Cell::new(check.value, shown(check).0)
         })
