@@ -175,6 +175,9 @@ pub(crate) fn search(before: &SetUp, after: &SetUp, keys: Option<Keys>) -> Resul
     })
 }
 
+/// How much fuller than with the most even setting the busiest node may be.
+const UNEVEN: f64 = 1.5;
+
 impl Tried {
     /// Returns the share that stays beyond luck; 0 if chance alone may give it.
     fn gain(&self) -> f64 {
@@ -186,13 +189,18 @@ impl Tried {
     }
 }
 
-/// Puts first what keeps most keys beyond luck: a setting that sends nearly all keys to one node
-/// keeps those of that node, and is no good. Of equals, the more even one is first.
+/// Puts first what keeps most keys, beyond luck if any setting does. A setting that sends far more
+/// keys to one node than another setting keeps those of that node, and is no good: it comes last.
 fn rank(tried: &mut [Tried]) {
+    let least = tried
+        .iter()
+        .map(|one| one.busiest)
+        .fold(f64::INFINITY, f64::min);
+    let is_uneven = |one: &Tried| one.busiest > UNEVEN * least;
     tried.sort_by(|a, b| {
-        let gain = b.gain().total_cmp(&a.gain());
-        let even = || a.busiest.total_cmp(&b.busiest);
-        gain.then_with(even)
+        let even = is_uneven(a).cmp(&is_uneven(b));
+        even.then_with(|| b.gain().total_cmp(&a.gain()))
+            .then_with(|| b.kept.total_cmp(&a.kept))
             .then_with(|| a.settings.len().cmp(&b.settings.len()))
     });
 }

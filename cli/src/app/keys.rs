@@ -397,6 +397,11 @@ fn note(text: &str) {
     let _ = writeln!(io::stderr(), "note: {}", printable(text));
 }
 
+/// Returns whether there are keys: by an option, or on standard input.
+pub(crate) fn is_given(args: &KeyArgs) -> bool {
+    args.is_given() || files::has_input()
+}
+
 /// Notes keys that nobody gave.
 pub(crate) fn tell_made_up(keys: Option<&str>) {
     if let Some(keys) = keys {

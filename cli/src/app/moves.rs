@@ -10,7 +10,7 @@ use hashroute_harness::text::hash_name;
 use hashroute_harness::{Assignment, Keys, Remap, assign};
 
 use super::differences;
-use super::keys::Source;
+use super::keys::{self, Source};
 use super::lister::{Lister, Moved};
 use super::setup::SetUp;
 use crate::args::{KeyArgs, MoveArgs};
@@ -139,7 +139,7 @@ pub(crate) fn count(
 
 /// Refuses to list keys that nobody gave.
 pub(crate) fn check_keys(keys: &KeyArgs) -> Result<(), Failure> {
-    if keys.is_given() {
+    if keys::is_given(keys) {
         return Ok(());
     }
     Err(Failure::input(

@@ -2,7 +2,7 @@
 
 use core::str::FromStr;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hashroute::redis::hex;
@@ -99,12 +99,18 @@ pub(crate) struct DumpArgs {
 impl KeyArgs {
     /// Returns whether an option says where keys come from.
     pub(crate) fn is_given(&self) -> bool {
+        let is_template = self.template.is_some() || self.range.is_some();
+        is_template || self.files().next().is_some()
+    }
+
+    /// Iterates over the files of keys.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         let Self {
             keys, csv, jsonl, ..
         } = self;
         let dump = &self.dump;
         let lists = [keys, csv, jsonl];
-        let files = [
+        let dumps = [
             &dump.bigkeys,
             &dump.memkeys,
             &dump.hotkeys,
@@ -112,10 +118,9 @@ impl KeyArgs {
             &dump.scan,
             &dump.metadump,
         ];
-        let is_template = self.template.is_some() || self.range.is_some();
-        is_template
-            || lists.into_iter().any(|list| !list.is_empty())
-            || files.into_iter().any(Option::is_some)
+        let dumps = dumps.into_iter().flatten();
+        let all = lists.into_iter().flatten().chain(dumps);
+        all.map(PathBuf::as_path)
     }
 }
 

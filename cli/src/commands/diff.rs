@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::app::best::{self, Best};
 use crate::app::differences::{self, Difference};
-use crate::app::keys::Source;
+use crate::app::keys::{self, Source};
 use crate::app::lister::Lister;
 use crate::app::moves::{self, Carried, Verdict};
 use crate::app::ranges::{hex, node, position};
@@ -70,7 +70,8 @@ pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
         moves::check_keys(&args.keys)?;
     }
     let written = args.write_config.as_deref();
-    written.map_or(Ok(()), written::check)?;
+    let inputs = written::inputs(&args.nodes, &args.strategy, &args.target, &args.keys);
+    written.map_or(Ok(()), |path| written::check(path, &inputs))?;
     let before = SetUp::read(&args.strategy, &args.nodes)?;
     let (after, words) = before.with(&args.target)?;
     let sides = [&before, &after];
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
     }
     if args.best {
         let progress = Progress::start(args.output.quiet, "trying settings");
-        let keys = args.keys.is_given().then(|| Source::of(&args.keys)?.read());
+        let keys = keys::is_given(&args.keys).then(|| Source::of(&args.keys)?.read());
         let best = best::search(&before, &after, keys.transpose()?)?;
         drop(progress);
         print_best(&best, sides, args)?;
@@ -107,7 +108,7 @@ fn answer(args: &DiffArgs, sides: [&SetUp; 2]) -> Result<Answer, Failure> {
     let [before, after] = sides;
     let progress = Progress::start(args.output.quiet, "comparing");
     let (mut bytes, mut requests, mut sample) = (None, None, None::<Keys>);
-    let diff = if args.keys.is_given() {
+    let diff = if keys::is_given(&args.keys) {
         let counted = moves::count(&Source::of(&args.keys)?, sides, None)?;
         (bytes, requests) = (counted.bytes, counted.requests);
         sample = Some(counted.sample);

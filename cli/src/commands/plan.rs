@@ -8,7 +8,7 @@ use hashroute::plan::{Budget, Plan, PlannedRange, Replicas, Step, Transfer};
 use serde_json::{Value, json};
 
 use crate::app::differences;
-use crate::app::keys::Source;
+use crate::app::keys::{self, Source};
 use crate::app::lister::Lister;
 use crate::app::moves;
 use crate::app::ranges::{hex, position};
@@ -118,7 +118,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     } else {
         words
     };
-    let tally = if args.keys.is_given() {
+    let tally = if keys::is_given(&args.keys) {
         let source = Source::of(&args.keys)?;
         Some(steps::count(&source, &plan, [before, after], None, None)?)
     } else {

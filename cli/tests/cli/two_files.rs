@@ -554,3 +554,57 @@ fn the_second_set_up_is_written_as_its_system_reads_it() {
     assert_eq!(code, Some(2));
     assert!(told.contains("--write-config"), "{told}");
 }
+
+/// A list states all servers: without labels, they are hashed by address.
+#[test]
+fn labels_of_a_list_after_the_change_count() {
+    let keys = file(
+        "label-keys.txt",
+        (0..2000)
+            .map(|i| format!("user:{i}\n"))
+            .collect::<Vec<_>>()
+            .concat(),
+    );
+    let (labelled, plain) = (
+        "10.0.0.1:80=1,label=x,10.0.0.2:80=1,label=y",
+        "10.0.0.1:80,10.0.0.2:80",
+    );
+    for dialect in ["twemproxy", "envoy", "nginx"] {
+        let routes = |nodes: &str| {
+            let line = format!(
+                "route --dialect {dialect} --nodes {nodes} --keys {} --quiet",
+                keys.display()
+            );
+            stdout(&line)
+        };
+        let (before, after) = (routes(labelled), routes(plain));
+        let moved = before.lines().zip(after.lines()).filter(|(a, b)| a != b);
+        let moved = moved.count();
+        assert!(moved > 0, "{dialect}");
+        for [from, to] in [[labelled, plain], [plain, labelled]] {
+            let line = format!(
+                "diff --dialect {dialect} --nodes {from} --to-nodes {to} --keys {}",
+                keys.display()
+            );
+            let answer = json(&line);
+            assert_eq!(answer["moved"], moved, "{line}");
+            assert_eq!(answer["equal"], false, "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_configuration_is_never_written_onto_an_input() {
+    let keys = file("written-keys.txt", "a\nb\n");
+    let line = format!(
+        "diff --dialect twemproxy --nodes a:1,b:1 --to-dialect haproxy --keys {0} --write-config {0}",
+        keys.display()
+    );
+    let output = run(&line);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.code() == Some(2) && told.contains("is an input"),
+        "{told}"
+    );
+    assert_eq!(std::fs::read_to_string(&keys).expect("a file"), "a\nb\n");
+}
