@@ -47,7 +47,8 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    let quiet = is_quiet(&matches);
+    // Only a typed option silences what tells of settings, and no setting does.
+    let quiet = is_quiet(&matches) && env::args_os().any(|word| word == "-q" || word == "--quiet");
     if !quiet {
         note(&settled.notes);
     }

@@ -77,6 +77,8 @@ fn page(command: &Command) -> Result<Vec<u8>, Failure> {
     // A heading holds the default of its options in parentheses. The sections of a page are in
     // capitals, so it goes to the description.
     let shown = command.clone().override_usage(usage).mut_args(|arg| {
+        // What the short help leaves out has its description here.
+        let arg = arg.hide_short_help(false);
         let heading = arg.get_help_heading().map(split_heading);
         let noted = heading.filter(|(_, note)| note.is_some());
         match noted.map(|(heading, _)| heading.to_owned()) {

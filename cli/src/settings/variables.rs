@@ -12,6 +12,14 @@ use crate::failure::Failure;
 
 const PREFIX: &str = "HASHROUTE_";
 
+/// What the scripts of `slots plan --commands sh` read.
+const OF_SCRIPTS: [&str; 4] = [
+    "REDIS_CLI",
+    "REDIS_CLI_ARGS",
+    "REDIS_USER",
+    "MIGRATE_OPTIONS",
+];
+
 /// What the environment says.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
@@ -38,6 +46,9 @@ pub(super) fn read(root: &Command, leaf: &Command) -> Result<Variables, Failure>
     let all = all_options(root);
     for (name, value) in given {
         let option = name.to_lowercase().replace('_', "-");
+        if OF_SCRIPTS.contains(&&*name) {
+            continue;
+        }
         if option == FILE {
             read.file = Some(value.into());
         } else if !all.contains(&&*option) {

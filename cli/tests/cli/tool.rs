@@ -278,7 +278,11 @@ fn every_command_has_a_manual_page_without_warnings() {
         let long = options(&stdout(&format!("{path} --help")));
         let plain = page.replace("\\-", "-");
         for (_, option) in long {
-            assert!(plain.contains(&option), "{name}: {option}");
+            let mut entries = plain.split("\n.TP\n").map(|entry| entry.split_once('\n'));
+            let named = |first: &str| first.contains(&format!("{option}\\"));
+            let entry = entries.find(|entry| entry.is_some_and(|(first, _)| named(first)));
+            let text = entry.flatten().map(|(_, text)| text).unwrap_or_default();
+            assert!(text.contains(' '), "{name}: {option}: {text}");
         }
         if let Some(warnings) = warnings(&page) {
             assert_eq!(warnings, "", "{name}");
@@ -507,7 +511,15 @@ fn a_variable_is_an_option_and_says_so() {
         (quiet, &*told),
         (stdout("balance --range 0..99 --strategy maglev"), "")
     );
-    let (_, _, told) = with(&[("HASHROUTE_QUIET", "1")], "balance --range 0..99");
+    // No setting silences what tells of settings.
+    let variables = [("HASHROUTE_QUIET", "1"), ("HASHROUTE_STRATEGY", "maglev")];
+    let (_, _, told) = with(&variables, "balance --range 0..99");
+    assert!(
+        told.contains("set by HASHROUTE_STRATEGY: --strategy=maglev"),
+        "{told}"
+    );
+    // The scripts of slots plan have variables of their own.
+    let (_, _, told) = with(&[("HASHROUTE_REDIS_USER", "joe")], "balance --range 0..99");
     assert_eq!(told, "");
 }
 
