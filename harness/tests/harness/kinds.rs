@@ -86,6 +86,8 @@ fn keys_that_only_resemble_another_format_stay_keys() {
 }
 
 proptest! {
+    #![proptest_config(hashroute_test_support::fixed(256))]
+
     #[test]
     fn no_start_of_a_file_is_a_panic(start in proptest::collection::vec(any::<u8>(), 0..300)) {
         let _ = FileKind::of(&start);
