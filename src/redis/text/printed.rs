@@ -55,9 +55,8 @@ pub(super) fn starts(text: &str) -> Vec<usize> {
     let mut reader = Reader { lines, line: 0 };
     let (mut starts, mut end) = (Vec::new(), None);
     while reader.line < reader.lines.len() {
-        if let Some(label) = reader.label(0)
-            && *end.get_or_insert(label.end) == label.end
-        {
+        let label = reader.label(0);
+        if label.is_some_and(|label| *end.get_or_insert(label.end) == label.end) {
             starts.push(reader.line + 1);
         }
         reader.line += 1;
