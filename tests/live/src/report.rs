@@ -45,7 +45,7 @@ const SAMPLES: &[Sample] = &[
             "--strategy",
             "ring,jump",
             "--nodes",
-            "<script>alert(1)</script>,a\"b=2,</script>&amp;,--><svg onload=x>=1",
+            "<script>alert(1)</script>,a\"b=2,</script>&amp;,--><svg/onload=x>=1",
             "--template",
             "</title><img src=x onerror=alert(1)>{i}",
             "--range",
@@ -194,7 +194,7 @@ impl Figure {
 /// Names and keys made no element of their own.
 fn nothing_broke_out(dom: &str) -> Fallible<()> {
     let scripts = dom.matches("<script").count();
-    if scripts != 1 || dom.contains("<img") || dom.contains("<svg onload") {
+    if scripts != 1 || dom.contains("<img") || dom.contains("<svg/onload") {
         return Err("a name or a key became a part of the page".into());
     }
     Ok(())
