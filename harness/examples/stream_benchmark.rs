@@ -80,7 +80,7 @@ fn skew(source: KeySource, how: &Reading) -> Result<String, Box<dyn Error>> {
 
 /// Returns a file with one key a line. Writes it if it does not exist.
 fn input(keys: u64) -> Result<PathBuf, Box<dyn Error>> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("target");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
     let path = directory.join(format!("stream-{keys}.txt"));
     if !path.exists() {
         fs::create_dir_all(&directory)?;

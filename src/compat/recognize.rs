@@ -1,4 +1,4 @@
-//! Tells by sight of which system a configuration file is.
+//! Recognizes the system of a configuration file by the words in its lines.
 
 use super::{envoy, haproxy, libmemcached, nginx, redis_cluster, trafficserver, twemproxy};
 use crate::registry::Scheme;

@@ -15,7 +15,7 @@ const TOLD: usize = 5;
 pub(super) struct Faults(Vec<(usize, String)>, Option<Error>);
 
 impl Faults {
-    /// Keeps an error, and returns what there is without one.
+    /// Returns the value of a result. Keeps its error, and returns `None` then.
     pub(super) fn sift<T>(&mut self, read: Result<T, Error>) -> Option<T> {
         match read {
             Ok(value) => return Some(value),
