@@ -13,9 +13,11 @@ mod pages;
 #[cfg(unix)]
 mod progress;
 mod questions;
+mod recipes;
 mod reports;
 mod routes;
 mod scale;
+mod settings;
 mod skew;
 mod slots;
 mod slots_keys;
@@ -28,6 +30,7 @@ mod terminal;
 mod tool;
 mod two_files;
 mod widths;
+mod written;
 
 use std::env;
 use std::ffi::OsStr;
