@@ -52,7 +52,8 @@ fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
 }
 
 fn is_setting(name: &OsStr) -> bool {
-    let terminal = ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"];
+    // On a terminal, `CI` stands for one that shows colors.
+    let terminal = ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI"];
     name.as_encoded_bytes().starts_with(b"HASHROUTE_")
         || terminal.iter().any(|other| name == *other)
 }
