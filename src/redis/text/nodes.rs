@@ -108,14 +108,7 @@ impl Table {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn nodes_text(&self) -> String {
-        let mut ranges = Vec::new();
-        ranges.resize_with(self.nodes().len(), String::new);
-        for (range, owner) in self.runs() {
-            if let Some(text) = owner.and_then(|owner| ranges.get_mut(self.index_of(owner.id())?)) {
-                text.push(' ');
-                push_range(text, &range);
-            }
-        }
+        let mut ranges = self.range_texts();
         for (slot, id, mark) in self.marks() {
             if let Some(text) = self.shown(id).and_then(|at| ranges.get_mut(at)) {
                 let arrow = if matches!(mark, Mark::Migrating(_)) {
@@ -130,6 +123,19 @@ impl Table {
         lines
             .map(|(node, ranges)| line(node) + &ranges + "\n")
             .collect()
+    }
+
+    /// Returns the slots of each node as a line has them, each range after a blank.
+    pub(super) fn range_texts(&self) -> Vec<String> {
+        let mut ranges = Vec::new();
+        ranges.resize_with(self.nodes().len(), String::new);
+        for (range, owner) in self.runs() {
+            if let Some(text) = owner.and_then(|owner| ranges.get_mut(self.index_of(owner.id())?)) {
+                text.push(' ');
+                push_range(text, &range);
+            }
+        }
+        ranges
     }
 
     /// Writes the text of a `nodes.conf`: [`nodes_text`](Self::nodes_text) and the epochs.
@@ -374,7 +380,7 @@ fn read_range(word: &str) -> Option<SlotRange> {
     Some(number(first)?..=number(last)?)
 }
 
-pub(super) fn push_range(text: &mut String, range: &SlotRange) {
+fn push_range(text: &mut String, range: &SlotRange) {
     // Writing to a string cannot fail.
     let _ = match (range.start(), range.end()) {
         (first, last) if first == last => write!(text, "{first}"),

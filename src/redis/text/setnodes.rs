@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use super::nodes::{push_range, read_flags};
+use super::nodes::read_flags;
 use super::wrong;
 use crate::Error;
 use crate::redis::node::number;
@@ -26,24 +26,20 @@ impl Table {
     /// # Ok::<(), hashroute::Error>(())
     /// ```
     pub fn setnodes_text(&self) -> String {
-        let mut ranges = Vec::new();
-        ranges.resize_with(self.nodes().len(), String::new);
-        for (range, owner) in self.runs() {
-            if let Some(text) = owner.and_then(|owner| ranges.get_mut(self.index_of(owner.id())?)) {
-                text.push(' ');
-                push_range(text, &range);
-            }
-        }
-        let lines = self.nodes().iter().zip(ranges).map(|(node, ranges)| {
-            let (host, port) = (node.address().host(), node.address().port());
-            let role = if node.role() == Role::Replica {
-                "slave"
-            } else {
-                "master"
-            };
-            let primary = node.primary().unwrap_or("-");
-            alloc::format!("{} {host} {port} {role} {primary}{ranges}\n", node.id())
-        });
+        let lines = self
+            .nodes()
+            .iter()
+            .zip(self.range_texts())
+            .map(|(node, ranges)| {
+                let (host, port) = (node.address().host(), node.address().port());
+                let role = if node.role() == Role::Replica {
+                    "slave"
+                } else {
+                    "master"
+                };
+                let primary = node.primary().unwrap_or("-");
+                alloc::format!("{} {host} {port} {role} {primary}{ranges}\n", node.id())
+            });
         lines.collect()
     }
 }
