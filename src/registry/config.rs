@@ -31,6 +31,8 @@ pub struct Config {
     pub(crate) servers: Vec<Server>,
     pub(crate) params: Params,
     pub(crate) unknown: Vec<Unknown>,
+    /// What the system hashes of a request, if the file says so.
+    pub(crate) key_source: Option<KeySource>,
     /// The reason why this pool cannot be read. Other pools of the file may be readable.
     pub(crate) error: Option<Error>,
 }
@@ -91,6 +93,52 @@ impl Unknown {
     }
 }
 
+/// The part of a request that a system hashes: what must be given here as the key.
+///
+/// Two pools with equal routes still send a request to different servers if they hash different parts of
+/// it.
+///
+/// ```
+/// # #[cfg(feature = "config")]
+/// # fn main() -> Result<(), hashroute::Error> {
+/// let text = "upstream cache {\n  hash $request_uri;\n  server 10.0.0.1:80;\n}\n";
+/// let config = hashroute::compat::find("nginx")?.read(text)?.remove(0);
+/// let source = config.key_source().expect("a hash directive");
+/// assert_eq!((source.line, &*source.text), (2, "$request_uri"));
+/// assert_eq!(&*source.key, "the path with the query, as sent");
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "config"))]
+/// # fn main() {}
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeySource {
+    /// The line, from 1.
+    pub line: usize,
+    /// The part in the words of the system, in one form for one meaning: `hdr(host)`, `$request_uri`.
+    pub text: Box<str>,
+    /// The key to give, in words: "the path without the query".
+    pub key: Box<str>,
+}
+
+impl KeySource {
+    /// Makes a part of a request from its words in the configuration and the key to give.
+    pub fn new(line: usize, text: impl Into<Box<str>>, key: impl Into<Box<str>>) -> Self {
+        Self {
+            line,
+            text: text.into(),
+            key: key.into(),
+        }
+    }
+
+    /// Returns whether both are the same part of a request. The lines do not count, and two systems may
+    /// have different words for one part.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.text == other.text || self.key == other.key
+    }
+}
+
 impl Config {
     /// Makes a pool from its parts.
     pub fn new(scheme: &'static Scheme, name: &str, servers: Vec<Server>, params: Params) -> Self {
@@ -100,6 +148,7 @@ impl Config {
             servers,
             params,
             unknown: Vec::new(),
+            key_source: None,
             error: None,
         }
     }
@@ -110,6 +159,15 @@ impl Config {
         Self { unknown, ..self }
     }
 
+    /// Sets what the system hashes of a request.
+    #[must_use]
+    pub fn with_key_source(self, key_source: impl Into<Option<KeySource>>) -> Self {
+        Self {
+            key_source: key_source.into(),
+            ..self
+        }
+    }
+
     /// Makes a pool that cannot be read, although other pools of its file may be readable.
     pub fn failed(scheme: &'static Scheme, name: &str, error: Error) -> Self {
         Self {
@@ -118,6 +176,7 @@ impl Config {
             servers: Vec::new(),
             params: Params::default(),
             unknown: Vec::new(),
+            key_source: None,
             error: Some(error),
         }
     }
@@ -145,6 +204,12 @@ impl Config {
     /// Returns the unknown directives.
     pub fn unknown(&self) -> &[Unknown] {
         &self.unknown
+    }
+
+    /// Returns what the system hashes of a request; `None` if the file does not say it, or if the system
+    /// hashes keys as they are.
+    pub fn key_source(&self) -> Option<&KeySource> {
+        self.key_source.as_ref()
     }
 
     /// Returns the reason why this pool cannot be read. It has no servers then.

@@ -25,7 +25,7 @@ mod scheme;
 mod setup;
 
 pub use caps::{Agree, Caps, Excess, Leave, Weights};
-pub use config::{Config, ConfigReader, ConfigWriter, Unknown};
+pub use config::{Config, ConfigReader, ConfigWriter, KeySource, Unknown};
 pub use params::{Param, Params};
 pub use scheme::{
     Build, BuildOfNodes, BuildOfServers, FreeOrder, KeyForm, Kind, Origin, Proof, Restore, Save,

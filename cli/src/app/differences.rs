@@ -19,6 +19,8 @@ pub(crate) const ALL: &str = "all keys";
 /// A part of a set-up. Each decides routes on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
+    /// What the systems hash of a request. Routes of keys do not tell.
+    Key,
     System,
     Parameters,
     Hash,
@@ -32,7 +34,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 10] = [
+    /// The parts that decide the route of a key.
+    const ROUTING: [Self; 10] = [
         Self::System,
         Self::Parameters,
         Self::Hash,
@@ -47,6 +50,7 @@ impl Kind {
 
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Key => "key",
             Self::System => "system",
             Self::Parameters => "parameters",
             Self::Hash => "hash",
@@ -101,9 +105,16 @@ impl Difference {
     }
 }
 
+/// Returns what the two hash of a request, if configurations say so and it differs.
+pub(crate) fn other_key(before: &SetUp, after: &SetUp) -> Option<[String; 2]> {
+    let sources = [before.choice.key_source()?, after.choice.key_source()?];
+    let differ = !sources[0].is_same(sources[1]);
+    differ.then(|| sources.map(|source| source.text.to_string()))
+}
+
 /// Returns whether both send every key to the same node, by proof: both hash alike and have the
 /// same table, or they have the same fingerprint. Equal routes of some keys are no proof.
-pub(crate) fn equal(before: &SetUp, after: &SetUp) -> bool {
+pub(crate) fn same_routes(before: &SetUp, after: &SetUp) -> bool {
     let [old, new] = [&*before.router, &*after.router];
     if let Ok(diff) = diff(old, new) {
         if diff.basis() == Basis::Hashes {
@@ -116,11 +127,17 @@ pub(crate) fn equal(before: &SetUp, after: &SetUp) -> bool {
 
 /// Returns what differs, and what each difference moves: counted for `keys`, or else of all keys.
 pub(crate) fn differences(before: &SetUp, after: &SetUp, keys: Option<&Keys>) -> Vec<Difference> {
+    let key = other_key(before, after).map(|[from, to]| Difference {
+        kind: Kind::Key,
+        details: vec![format!("{from} to {to}")],
+        alone: None,
+        matters: None,
+    });
     let (Some(one), Some(other)) = (before.setup(), after.setup()) else {
-        return Vec::new();
+        return key.into_iter().collect();
     };
     let sides = Sides::new(&one, &other);
-    let all = Kind::ALL.map(|kind| (kind, sides.details(kind)));
+    let all = Kind::ROUTING.map(|kind| (kind, sides.details(kind)));
     let all: Vec<_> = all
         .into_iter()
         .filter(|(_, list)| !list.is_empty())
@@ -139,7 +156,7 @@ pub(crate) fn differences(before: &SetUp, after: &SetUp, keys: Option<&Keys>) ->
             matters: effect.map(|share| share > 0.0),
         }
     });
-    judged.collect()
+    key.into_iter().chain(judged).collect()
 }
 
 /// Returns the share of keys that move; `None` if neither router has a node for any of them.
@@ -178,6 +195,8 @@ impl<'a> Sides<'a> {
     /// Returns what differs in words; nothing if both are alike.
     fn details(&self, kind: Kind) -> Vec<String> {
         match kind {
+            // It is no part of a set-up.
+            Kind::Key => Vec::new(),
             Kind::System => self.system(),
             Kind::Parameters | Kind::Hash => self.values(kind),
             Kind::Members => self.members(),

@@ -184,7 +184,9 @@ pub(crate) fn by_name(
 #[derive(Debug)]
 pub(crate) struct Verdict {
     /// Proved for every key.
-    pub(crate) equal: bool,
+    same_routes: bool,
+    /// What the two hash of a request, if it differs.
+    other_key: Option<[String; 2]>,
     /// The share of all keys that move, if it is known exactly.
     pub(crate) of_all: Option<f64>,
 }
@@ -195,14 +197,46 @@ impl Verdict {
         let all = diff(&*before.router, &*after.router).ok();
         let exact = all.filter(|diff| diff.basis() == Basis::Hashes);
         Self {
-            equal: differences::equal(before, after),
+            same_routes: differences::same_routes(before, after),
+            other_key: differences::other_key(before, after),
             of_all: exact.map(|diff| diff.moved()),
         }
     }
 
+    /// Returns whether both send every request to the same node, as far as is known.
+    pub(crate) fn is_equal(&self) -> bool {
+        self.same_routes && self.other_key.is_none()
+    }
+
+    /// Returns whether both send every key to the same node, although they may hash different keys.
+    pub(crate) fn has_same_routes(&self) -> bool {
+        self.same_routes
+    }
+
+    /// Says that the two hash different keys, if they do.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let [from, to] = self.other_key.as_ref()?;
+        Some(format!(
+            "The two hash different keys, {from} and {to}: a request may move even where a key does not."
+        ))
+    }
+
     /// Says how many keys have another node: of `total` keys given, and of all keys.
     pub(crate) fn sentence(&self, moved: u64, total: u64) -> String {
-        if self.equal {
+        if let (true, Some([from, to])) = (self.same_routes, &self.other_key) {
+            return format!(
+                "Equal for equal keys, but the two hash different keys: {from} and {to}."
+            );
+        }
+        let routes = self.routes(moved, total);
+        match self.warning() {
+            Some(warning) => format!("{routes} {warning}"),
+            None => routes,
+        }
+    }
+
+    fn routes(&self, moved: u64, total: u64) -> String {
+        if self.same_routes {
             return "Equal for every key.".into();
         }
         let all = self.of_all.map(units::percent);

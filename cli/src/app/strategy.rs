@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hashroute::hash::Secret;
-use hashroute::registry::{Agree, Params, Scheme, Setup};
+use hashroute::registry::{Agree, KeySource, Params, Scheme, Setup};
 use hashroute::{
     Change, Error, HashFunction, HashTag, KeyHasher, Node, NodeList, Router, RouterExt, Server,
     Spec, Spread, compat, strategy,
@@ -31,6 +31,8 @@ pub(crate) struct Choice {
     labels: BTreeMap<String, String>,
     /// The option that sets parameters, for errors about them.
     set_by: &'static str,
+    /// What the system hashes of a request, if a configuration says so.
+    key_source: Option<KeySource>,
 }
 
 impl Choice {
@@ -68,7 +70,28 @@ impl Choice {
         let config = config::read(dialect, path, pool, options)?;
         let refused = |error| Self::new(dialect, Params::default()).refusal(error);
         let spec = Spec::of_setup(config.setup()?).map_err(refused)?;
-        Ok(Self::of_spec(spec.0))
+        let (choice, nodes) = Self::of_spec(spec.0);
+        let key_source = config.key_source().cloned();
+        Ok((
+            Self {
+                key_source,
+                ..choice
+            },
+            nodes,
+        ))
+    }
+
+    /// Returns what the system hashes of a request, if a configuration says so.
+    pub(crate) fn key_source(&self) -> Option<&KeySource> {
+        self.key_source.as_ref()
+    }
+
+    /// Says which key to give, if a configuration says what is hashed.
+    pub(crate) fn key_note(&self) -> Option<String> {
+        let source = self.key_source()?;
+        let (text, key) = (printable(&source.text), printable(&source.key));
+        let system = self.scheme.name;
+        Some(format!("{system} hashes {text}: the key here is {key}"))
     }
 
     /// Takes these servers. If some have labels, they become its own, as those of a configuration.
@@ -112,6 +135,7 @@ impl Choice {
             own: Some(Box::new(spec)),
             labels: BTreeMap::new(),
             set_by: SET,
+            key_source: None,
         };
         (choice, nodes)
     }
@@ -136,6 +160,7 @@ impl Choice {
             own: None,
             labels: BTreeMap::new(),
             set_by: SET,
+            key_source: None,
         }
     }
 
@@ -240,6 +265,7 @@ impl Choice {
             own,
             labels: self.labels.clone(),
             set_by: self.set_by,
+            key_source: self.key_source.clone(),
         })
     }
 

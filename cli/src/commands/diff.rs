@@ -8,7 +8,7 @@ use hashroute_harness::Keys;
 use serde_json::{Value, json};
 
 use crate::app::best::{self, Best};
-use crate::app::differences::{self, Difference};
+use crate::app::differences::{self, Difference, Kind};
 use crate::app::keys::{self, Source};
 use crate::app::lister::Lister;
 use crate::app::moves::{self, Carried, Verdict};
@@ -124,7 +124,10 @@ fn answer(args: &DiffArgs, sides: [&SetUp; 2]) -> Result<Answer, Failure> {
     progress.message("looking for what differs");
     let verdict = Verdict::of(sides);
     let mut differences = differences::differences(before, after, sample.as_ref());
-    if let [only] = &mut differences[..] {
+    let mut routing = differences
+        .iter_mut()
+        .filter(|difference| difference.kind != Kind::Key);
+    if let (Some(only), None) = (routing.next(), routing.next()) {
         (only.alone, only.matters) = (Some(diff.moved()), Some(diff.moved_count() > 0));
     }
     let answer = Answer {
@@ -177,16 +180,21 @@ fn report(
 fn sentence(answer: &Answer) -> String {
     let diff = &answer.diff;
     let share = units::percent(diff.moved());
-    match diff.basis() {
-        _ if answer.verdict.equal => answer.verdict.sentence(0, 0),
+    let routes = match diff.basis() {
+        _ if answer.verdict.has_same_routes() => return answer.verdict.sentence(0, 0),
         Basis::Hashes => format!("{share} of all keys move to another node."),
         Basis::Sample if diff.moved_count() == 0 => {
             "No key of a sample moves to another node. This is no proof for all keys.".into()
         }
         Basis::Sample => format!("About {share} of all keys move to another node."),
-        _ => answer
-            .verdict
-            .sentence(moves::number(diff.moved_count()), keys_of(diff)),
+        _ => {
+            let moved = moves::number(diff.moved_count());
+            return answer.verdict.sentence(moved, keys_of(diff));
+        }
+    };
+    match answer.verdict.warning() {
+        Some(warning) => format!("{routes} {warning}"),
+        None => routes,
     }
 }
 
@@ -314,7 +322,8 @@ fn json_of(answer: &Answer, sides: [&SetUp; 2], ranges: bool) -> Value {
         })
     };
     let mut value = json!({
-        "equal": answer.verdict.equal,
+        "equal": answer.verdict.is_equal(),
+        "equal_for_equal_keys": answer.verdict.has_same_routes(),
         "basis": match diff.basis() {
             Basis::Hashes => "hashes",
             Basis::Sample => "sample",

@@ -91,6 +91,12 @@ struct Explained {
     hex: Option<String>,
     #[serde(skip)]
     bytes: Vec<u8>,
+    /// What the system hashes of a request, if a configuration says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_source: Option<String>,
+    /// The key to give for it, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_words: Option<String>,
     /// The part of the key that is hashed; for a dialect only if it is a hash tag.
     hashed: Option<Value>,
     hash: &'static str,
@@ -149,6 +155,8 @@ impl Explained {
             key: text.map(str::to_owned),
             hex: text.is_none().then(|| key_text::hex(key)),
             bytes: key.to_owned(),
+            key_source: choice.key_source().map(|source| source.text.to_string()),
+            key_words: choice.key_source().map(|source| source.key.to_string()),
             hashed: hasher
                 .map_or_else(
                     || tagged(key, choice, router),
@@ -224,6 +232,10 @@ impl Explained {
         let key = key_text::shown(&self.bytes);
         let mut facts = vec![("key", format!("{key} ({bytes})"))];
         facts.extend(self.hex.iter().map(|hex| ("bytes", hex.clone())));
+        if let (Some(source), Some(words)) = (&self.key_source, &self.key_words) {
+            let text = format!("{}, {}", printable(source), printable(words));
+            facts.push(("taken from", text));
+        }
         facts.extend(
             self.hashed
                 .as_ref()

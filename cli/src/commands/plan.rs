@@ -7,10 +7,9 @@ use hashroute::Error;
 use hashroute::plan::{Budget, Plan, PlannedRange, Replicas, Step, Transfer};
 use serde_json::{Value, json};
 
-use crate::app::differences;
 use crate::app::keys::{self, Source};
 use crate::app::lister::Lister;
-use crate::app::moves;
+use crate::app::moves::{self, Verdict};
 use crate::app::ranges::{hex, position};
 use crate::app::setup::SetUp;
 use crate::app::steps::{self, Tally};
@@ -112,11 +111,16 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    let equal = plan.steps().len() == 0 && differences::equal(&before, &after);
-    let words = if equal {
-        format!("Equal for every key. Change: {words}.")
+    let verdict = Verdict::of([&before, &after]);
+    let same = plan.steps().len() == 0 && verdict.has_same_routes();
+    let said = if same {
+        Some(verdict.sentence(0, 0))
     } else {
-        words
+        verdict.warning()
+    };
+    let words = match said {
+        Some(said) => format!("{said} Change: {words}."),
+        None => words,
     };
     let tally = if keys::is_given(&args.keys) {
         let source = Source::of(&args.keys)?;

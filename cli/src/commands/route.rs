@@ -65,6 +65,9 @@ pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
         nodes::given(&args.nodes, &args.strategy)?;
         None
     };
+    if let Some(note) = choice.key_note().filter(|_| !args.output.quiet) {
+        let _ = writeln!(io::stderr(), "note: {note}");
+    }
     let mut lines = Routes::new(&*router, &args.replicas, args.output.format);
     match source {
         Some(source) => drop(source.stream(&mut |keys| lines.write(keys))?),

@@ -31,7 +31,7 @@ fn a_configuration_file_routes_as_the_same_options() {
             && output.status.success(),
         "{note}"
     );
-    let plain = stdout(&format!("route {config} --pool plain {keys}"));
+    let plain = stdout(&format!("route -q {config} --pool plain {keys}"));
     let by_options = "route --dialect nginx --set method=hash --nodes 10.0.0.1:80,10.0.0.2:80";
     assert_eq!(plain, stdout(&format!("{by_options} {keys}")));
 }
@@ -144,7 +144,10 @@ fn comments_are_in_any_encoding_and_servers_in_utf_8() {
     let text = b"upstream a { # caf\xe9\n  hash $uri consistent;\n  server s\xe9:80;\n}\n\
                  upstream b { hash $uri consistent; server s:80; }\n";
     let path = file("latin-1.conf", text);
-    let line = format!("route --dialect nginx --config {} --pool", path.display());
+    let line = format!(
+        "route -q --dialect nginx --config {} --pool",
+        path.display()
+    );
     assert_eq!(stdout(&format!("{line} b /")), "/\ts:80\n");
     let output = run(&format!("{line} a /"));
     let error = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -20,6 +20,9 @@ fn lines() -> Vec<(&'static str, String)> {
     let nodes = "name,weight,zone,rack\na,2,z1,r1\nb,1,z2,r2\nc,1,z2,\n";
     let nodes = file("fields-nodes.csv", nodes);
     let nodes = format!("--nodes-file {}", nodes.display());
+    let upstream = "upstream u {\n  hash $uri consistent;\n  server 10.0.0.1:80;\n}\n";
+    let upstream = file("fields.conf", upstream);
+    let upstream = upstream.display();
     let stable = format!("{DATA}/{STABLE}");
     let saved = directory().join("fields.json");
     let saved = saved.display();
@@ -42,6 +45,7 @@ fn lines() -> Vec<(&'static str, String)> {
         ("check", format!("check --nodes a,b,c,d --csv {csv} --max-cv 9 --baseline {saved} --max-moved 1%")),
         ("explain", format!("explain {nodes} user:1")),
         ("explain", "explain --nodes a=0 user:1".into()),
+        ("explain", format!("explain --dialect nginx --config {upstream} /")),
         ("route", "route --nodes a,b user:1".into()),
         ("slots show", format!("slots show {DATA}/nodes_migrating.txt")),
         ("slots show", format!("slots show {DATA}/nodes_failed.txt")),

@@ -204,6 +204,7 @@ impl Client {
             servers: self.servers,
             params,
             unknown: self.unknown,
+            key_source: None,
             error: None,
         }
     }

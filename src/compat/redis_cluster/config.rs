@@ -21,6 +21,7 @@ pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, 
         servers: Vec::new(),
         params: Params::default(),
         unknown: Vec::new(),
+        key_source: None,
         error: None,
     };
     let mut slots = Vec::new();

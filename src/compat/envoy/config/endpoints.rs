@@ -128,7 +128,15 @@ impl Cluster {
             for field in fields(field.value, "socket_address")? {
                 match &*field.name {
                     "address" => endpoint.address = Some(field.value.text("address")?.into()),
-                    "port_value" => endpoint.port = Some(number(&field)?),
+                    "port_value" => {
+                        let port: u32 = number(&field)?;
+                        let port = u16::try_from(port);
+                        let port = port.map_err(|_| {
+                            let text = field.value.text("port_value").unwrap_or_default();
+                            expected(field.line, "port_value", text, "up to 65535")
+                        })?;
+                        endpoint.port = Some(port);
+                    }
                     "protocol" | "resolver_name" | "ipv4_compat" => {}
                     _ => self.report(&field),
                 }

@@ -24,6 +24,7 @@ use crate::strategy::Params;
 mod endpoints;
 mod found;
 mod policy;
+mod routes;
 
 use found::{CLUSTER_NAME, Found};
 
@@ -75,13 +76,25 @@ const HARMLESS: &[&str] = &[
     "lrs_server",
 ];
 
+/// Why a cluster of type `LOGICAL_DNS` is refused.
+const LOGICAL: &str = "type LOGICAL_DNS has one endpoint, which takes every key, and connects to one address \
+                       of it at a time: expected STRICT_DNS, which hashes all its addresses, or STATIC";
+
+/// Why a cluster of type `ORIGINAL_DST` is refused.
+const ORIGINAL: &str = "type ORIGINAL_DST sends a request where its client wanted it to go, not by a hash: \
+                        expected STATIC, STRICT_DNS or EDS";
+
 pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, Error> {
     let document = Yaml::document_with_aliases(text)?;
     let found = Found::in_document(&document)?;
     let mut configs = vec![];
+    let sources = routes::sources(&document);
     for cluster in &found.clusters {
         match Cluster::read(cluster, &found.assignments) {
-            Ok(cluster) => configs.extend(cluster.map(|cluster| cluster.config(dialect))),
+            Ok(cluster) => configs.extend(cluster.map(|cluster| {
+                let source = sources.get(&*cluster.name).cloned();
+                cluster.config(dialect).with_key_source(source)
+            })),
             Err(error) => configs.push(Config::failed(dialect, name(cluster), error)),
         }
     }
@@ -249,8 +262,10 @@ impl Cluster {
             }
         }
         if let Some(line) = cluster.by_locality.filter(|_| cluster.localities > 1) {
-            let reason =
-                "locality_weighted_lb_config: weights of several localities are not supported";
+            let reason = "locality_weighted_lb_config: weights of several localities are not supported: \
+                          expected one locality without it, in which the load_balancing_weight of an \
+                          endpoint is its share of the weight of its locality (weight of the locality x \
+                          weight of the endpoint / sum of these in the locality, all times one number)";
             return Err(wrong(line, reason));
         }
         match cluster.health {
@@ -363,6 +378,8 @@ impl Cluster {
             "STATIC" => Discovery::Static,
             "STRICT_DNS" => Discovery::Dns,
             "EDS" => Discovery::Eds(field.line),
+            "LOGICAL_DNS" => return Err(wrong(field.line, LOGICAL)),
+            "ORIGINAL_DST" => return Err(wrong(field.line, ORIGINAL)),
             other => {
                 let known = "STATIC, STRICT_DNS or EDS";
                 return Err(expected(field.line, "type", other, known));
@@ -376,6 +393,8 @@ impl Cluster {
             Some("envoy.cluster.static") => Discovery::Static,
             Some("envoy.cluster.strict_dns") => Discovery::Dns,
             Some("envoy.cluster.eds") => Discovery::Eds(field.line),
+            Some("envoy.cluster.logical_dns") => return Err(wrong(field.line, LOGICAL)),
+            Some("envoy.cluster.original_dst") => return Err(wrong(field.line, ORIGINAL)),
             name => {
                 let known = "envoy.cluster.static, envoy.cluster.strict_dns or envoy.cluster.eds";
                 let name = name.unwrap_or_default();
@@ -445,6 +464,13 @@ impl Cluster {
             }
             "hash_balance_factor" => {
                 let factor: u32 = number(field)?;
+                if factor > 0 {
+                    let text = format!(
+                        "hash_balance_factor {factor}: an endpoint that holds more than {factor} % of the \
+                         mean load passes requests on; the routes here are those without load"
+                    );
+                    self.tell(field.line, &text);
+                }
                 self.set(BALANCE_FACTOR.name, format!("{factor}"));
             }
             _ => self.report(field),
@@ -459,6 +485,7 @@ impl Cluster {
             servers: self.servers,
             params: self.params,
             unknown: self.unknown,
+            key_source: None,
             error: None,
         }
     }

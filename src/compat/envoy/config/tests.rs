@@ -78,7 +78,12 @@ fn a_bootstrap_in_yaml() -> Result<(), Error> {
     assert_eq!(down, [false, false, true, true]);
     let second = &config.servers()[1];
     assert_eq!((second.weight(), second.own_label()), (3, Some("zeta")));
-    assert_eq!(starts(config), [(15, "frobnicate"), (26, "priority")]);
+    let notes = [
+        (14, "hash_balance_factor 150"),
+        (15, "frobnicate"),
+        (26, "priority"),
+    ];
+    assert_eq!(starts(config), notes);
     assert!(config.build()?.route(b"key").is_some());
     Ok(())
 }
@@ -105,6 +110,21 @@ fn a_cluster_in_json() -> Result<(), Error> {
 fn an_error_names_its_line() {
     for (from, to, start) in [
         ("type: STATIC", "type: EDS", "line 6: type"),
+        (
+            "type: STATIC",
+            "type: LOGICAL_DNS",
+            "line 6: type LOGICAL_DNS has one endpoint",
+        ),
+        (
+            "type: STATIC",
+            "cluster_type: {name: envoy.cluster.logical_dns}",
+            "line 6: type LOGICAL_DNS has one endpoint",
+        ),
+        (
+            "type: STATIC",
+            "type: ORIGINAL_DST",
+            "line 6: type ORIGINAL_DST",
+        ),
         (
             "minimum_ring_size: \"64\"",
             "minimum_ring_size: x",
@@ -355,7 +375,9 @@ fn the_first_typed_policy_that_envoy_has_counts() -> Result<(), Error> {
     ] {
         let config = read(&with_policies(&policies))?.remove(0);
         assert_eq!(config.params(), params);
-        assert!(config.unknown().is_empty() && config.build()?.route(b"key").is_some());
+        let bound = params.get("balance-factor", 0)? > 0;
+        assert_eq!(config.unknown().len(), usize::from(bound));
+        assert!(config.build()?.route(b"key").is_some());
     }
     assert!(read(&with_policies(&[even, ring])).is_err(), "no hash");
     let config = read(&with_policies(&[future.clone(), maglev]))?.remove(0);
@@ -459,7 +481,9 @@ fn weights_of_localities_matter_only_with_several() -> Result<(), Error> {
         ONE.replace("0.1", "0.2")
     );
     let error = read(&text.replace("common_lb", &more)).unwrap_err();
-    assert!(error.to_string().contains("several localities"), "{error}");
+    let error = error.to_string();
+    assert!(error.contains("several localities"), "{error}");
+    assert!(error.contains("expected one locality"), "{error}");
     Ok(())
 }
 
@@ -475,5 +499,47 @@ fn anchors_are_read() -> Result<(), Error> {
             "name: a\ncircuit_breakers: &x {y: 1}\nmetadata: *x\n",
         );
     assert_eq!(read(&text)?[0].params().get("min-ring-size", 0)?, 64);
+    Ok(())
+}
+
+#[test]
+fn routes_say_what_is_hashed() -> Result<(), Error> {
+    let routes = |policies: &[&str]| -> Result<Option<String>, Error> {
+        let of = |policy: &&str| {
+            format!("  - match: {{prefix: /}}\n    route: {{cluster: c, {policy}}}\n")
+        };
+        let routes: String = policies.iter().map(of).collect();
+        let clusters = cluster("MAGLEV", &["health_status: HEALTHY"]).replace("name: a", "name: c");
+        let text = format!(
+            "clusters:\n- {}\nroutes:\n{routes}",
+            clusters.trim_end().replace('\n', "\n  ")
+        );
+        let config = read(&text)?.remove(0);
+        Ok(config.key_source().map(|source| source.key.to_string()))
+    };
+    let header = "hash_policy: [{header: {header_name: X-User}}]";
+    let camel = "hashPolicy: [{header: {headerName: x-user}}]";
+    let cookie = "hash_policy: [{cookie: {name: sid, ttl: 0s}}]";
+    let user = Some(String::from("the value of the header x-user"));
+    assert_eq!(routes(&["timeout: 1s"])?, None);
+    assert_eq!(routes(&[header])?, user);
+    assert_eq!(routes(&[header, camel])?, user);
+    let both = routes(&[header, cookie])?;
+    assert_eq!(
+        both.as_deref(),
+        Some("the value of the header x-user, or the value of the cookie sid")
+    );
+    let path = "hash_policy: [{header: {header_name: ':path'}, terminal: true}]";
+    assert_eq!(
+        routes(&[path])?.as_deref(),
+        Some("the path with the query, as sent")
+    );
+    let two =
+        "hash_policy: [{connection_properties: {source_ip: true}}, {query_parameter: {name: q}}]";
+    let two = routes(&[two])?.unwrap_or_default();
+    assert!(
+        two.starts_with("a combination of the address of the client"),
+        "{two}"
+    );
     Ok(())
 }

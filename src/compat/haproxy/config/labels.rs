@@ -6,6 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
+use super::values::is_socket;
 use super::{HashKey, Named};
 use crate::Error;
 use crate::compat::config::expected;
@@ -76,20 +77,11 @@ pub(super) fn of(servers: &[Named]) -> Result<(Option<&'static str>, Vec<Option<
 
 /// Returns what HAProxy hashes of a server. One without an IP address, such as a socket, has its id.
 fn kind(server: &Named) -> Result<HashKey, Error> {
-    let socket = [
-        "/",
-        "unix@",
-        "abns@",
-        "abnsz@",
-        "sockpair@",
-        "rev@",
-        "rhttp@",
-    ];
     let by = server.line.hash_key;
     if by == HashKey::Id || Address::parse(&server.address).is_some() {
         return Ok(by);
     }
-    if socket.iter().any(|form| server.address.starts_with(form)) {
+    if is_socket(&server.address) {
         return Ok(HashKey::Id);
     }
     let known = "an IP address with hash-key addr or addr-port, since HAProxy hashes the address";

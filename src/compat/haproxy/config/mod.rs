@@ -9,30 +9,33 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{BALANCE_FACTOR, HASH_KEY, HashKey, HashType, MAX_FACTOR};
+use super::{BALANCE_FACTOR, HASH_KEY, HashKey, HashType, MAX_FACTOR, METHOD};
 use crate::Error;
 use crate::Server;
 use crate::compat::config::{expected, wrong};
 use crate::registry::{Config, Scheme, Unknown};
 use crate::strategy::Params;
 
+mod balance;
 mod known;
 mod labels;
 mod track;
 mod values;
 
+use balance::{ALGORITHMS, Balance};
 use known::{ACTIONS, FLAGS, HARMLESS, VALUES};
-use values::{by_hash, hash_type, name, of_http, plain, words};
+use values::{hash_type, name, plain, words};
 
 /// The settings that a `defaults` section passes to later sections.
 #[derive(Clone, Debug, Default)]
 struct Settings {
     /// Whether `mode` is `http`; the default is `tcp`.
     http: bool,
-    /// A `balance` by a hash of a key, and its line.
-    balance: Option<(usize, String)>,
+    /// A `balance` by a hash of a key.
+    balance: Option<Balance>,
     hash_type: Vec<(&'static str, String)>,
-    factor: Option<String>,
+    /// `hash-balance-factor` and its line.
+    factor: Option<(usize, String)>,
     default_server: Line,
     all_backups: bool,
     unknown: Vec<Unknown>,
@@ -104,7 +107,18 @@ pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, 
                 continue;
             }
         };
-        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        if let Err(error) = words.check(at + 1) {
+            // The name of a section is needed; another line spoils its section alone.
+            if begins(line) {
+                return Err(error);
+            }
+            section.fail(error);
+            if words.words.first().is_some_and(|first| first == "balance") {
+                section.settings.balance = Some(Balance::unreadable(at + 1));
+            }
+            continue;
+        }
+        let words: Vec<_> = words.words.iter().map(String::as_str).collect();
         let Some((&first, rest)) = words.split_first() else {
             continue;
         };
@@ -133,8 +147,9 @@ pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, 
     if configs.is_empty() {
         return Err(wrong(
             1,
-            "no backend or listen section balances by a hash: expected a `balance` of uri, \
-             url_param, hdr, hash or rdp-cookie",
+            format!(
+                "no backend or listen section balances by a hash: expected a `balance` of {ALGORITHMS}"
+            ),
         ));
     }
     // A condition may enclose any section, so each section reports all of them.
@@ -220,9 +235,9 @@ impl Section {
         match first {
             "mode" => self.settings.http = value()? == "http",
             "balance" => {
-                let algorithm = value()?;
-                let hashes = by_hash(algorithm);
-                self.settings.balance = hashes.then(|| (line, algorithm.into()));
+                // A section with a wrong line is refused, not left out.
+                self.settings.balance = Some(Balance::unreadable(line));
+                self.settings.balance = Balance::read(line, rest)?;
             }
             "hash-type" => self.settings.hash_type = hash_type(line, rest)?,
             "hash-balance-factor" => {
@@ -234,7 +249,7 @@ impl Section {
                         return Err(expected(line, first, factor, known));
                     }
                 }
-                self.settings.factor = Some(factor.into());
+                self.settings.factor = Some((line, factor.into()));
             }
             "default-server" => {
                 let mut defaults = core::mem::take(&mut self.settings.default_server);
@@ -243,11 +258,7 @@ impl Section {
             }
             "server" => self.server(line, rest)?,
             "hash-preserve-affinity" if rest == ["always"] => {}
-            "server-template" => {
-                let reason = "server-template: the file does not tell which of its servers have an \
-                              address: expected `server` lines";
-                return Err(wrong(line, reason));
-            }
+            "server-template" => return Err(template(line, rest)),
             "option" => self.settings.all_backups |= rest.first() == Some(&"allbackup"),
             "no" if rest == ["option", "allbackup"] => self.settings.all_backups = false,
             "no" if rest.first() == Some(&"option") => {}
@@ -283,6 +294,7 @@ impl Section {
         let [name, address, options @ ..] = rest else {
             return Err(wrong(line, "a server needs a name and an address"));
         };
+        values::check_address(line, address)?;
         let mut server = self.settings.default_server.clone();
         self.options(line, &mut server, options)?;
         if self.servers.iter().any(|other| other.name == *name) {
@@ -351,13 +363,13 @@ impl Section {
     /// Refuses a hash of an HTTP request in `mode tcp`: HAProxy then balances round robin.
     fn check_mode(&self) -> Result<(), Error> {
         match &self.settings.balance {
-            Some((line, algorithm)) if !self.settings.http && of_http(algorithm) => {
+            Some(balance) if !self.settings.http && balance.of_http => {
                 let reason = format!(
-                    "balance {algorithm}: expected `mode http` in section {:?}; without it, HAProxy \
+                    "balance {}: expected `mode http` in section {:?}; without it, HAProxy \
                      balances round robin",
-                    self.name
+                    balance.algorithm, self.name
                 );
-                Err(wrong(*line, reason))
+                Err(wrong(balance.line, reason))
             }
             _ => Ok(()),
         }
@@ -367,7 +379,7 @@ impl Section {
         if let Err(error) = self.check_mode() {
             self.fail(error);
         }
-        if let Some(error) = self.settings.error {
+        if let Some(error) = self.settings.error.take() {
             return Config::failed(dialect, &self.name, error);
         }
         let (by, labels) = match labels::of(&self.servers) {
@@ -375,15 +387,24 @@ impl Section {
             Err(error) => return Config::failed(dialect, &self.name, error),
         };
         let mut params = Params::default();
-        let kind = if self.settings.hash_type.is_empty() {
-            plain(HashType::MapBased)
-        } else {
-            self.settings.hash_type
-        };
+        let mut kind = core::mem::take(&mut self.settings.hash_type);
+        if kind.is_empty() {
+            kind = plain(HashType::MapBased);
+        }
+        let consistent = (METHOD.name, String::from("consistent"));
+        let is_consistent = kind.contains(&consistent);
         for (name, value) in kind {
             params = params.with(name, value);
         }
-        if let Some(factor) = self.settings.factor {
+        if let Some((line, factor)) = self.settings.factor.take() {
+            // Only `consistent` has a bound, and 0 is none.
+            if is_consistent && factor != "0" {
+                let text = format!(
+                    "hash-balance-factor {factor}: a server that holds more than {factor} % of the mean \
+                     load passes requests on; the routes here are those without load"
+                );
+                self.tell(line, &text);
+            }
             params = params.with(BALANCE_FACTOR.name, factor);
         }
         if let Some(by) = by {
@@ -395,6 +416,7 @@ impl Section {
             servers: up(self.servers, labels, self.settings.all_backups),
             params,
             unknown: self.settings.unknown,
+            key_source: self.settings.balance.and_then(|balance| balance.source),
             error: None,
         }
     }
@@ -420,7 +442,10 @@ impl Line {
             },
             "track" => self.track = Some(value.into()),
             _ => {
-                let known = "id, addr or addr-port";
+                let known = match value {
+                    "id32" => "id, addr or addr-port: id32, of HAProxy 3.4, is not supported",
+                    _ => "id, addr or addr-port",
+                };
                 let parsed = value.parse();
                 self.hash_key = parsed.map_err(|_| expected(line, word, value, known))?;
             }
@@ -462,6 +487,22 @@ fn up(servers: Vec<Named>, labels: Vec<Option<String>>, all_backups: bool) -> Ve
     };
     let servers = servers.into_iter().zip(labels).zip(names);
     servers.enumerate().map(server).collect()
+}
+
+/// Refuses `server-template`, since DNS decides which of its servers are up, and says what to write.
+fn template(line: usize, rest: &[&str]) -> Error {
+    let (prefix, range) = match rest {
+        [prefix, range, ..] => (*prefix, *range),
+        _ => ("PREFIX", "N"),
+    };
+    let first = range.split_once('-').map_or("1", |(first, _)| first);
+    let port = rest.get(2).and_then(|name| name.rsplit_once(':'));
+    let port = port.map_or_else(String::new, |(_, port)| format!(":{port}"));
+    let reason = format!(
+        "server-template: DNS decides which of its servers have an address: expected a line for each \
+         server, such as `server {prefix}{first} ADDRESS{port}`, with `disabled` for those without one"
+    );
+    wrong(line, reason)
 }
 
 /// Returns whether a word is an option of a server.

@@ -65,6 +65,8 @@ fn sections_inherit_from_defaults() -> Result<(), Error> {
         ),
         (15, "use-server"),
     ];
+    let (bound, unknown) = unknown.split_last().expect("three notes");
+    assert!(bound.0 == 10 && bound.1.starts_with("hash-balance-factor 150: "));
     assert_eq!(unknown, expected);
     assert!(configs[0].build()?.route(b"/").is_some());
     Ok(())
@@ -150,7 +152,30 @@ fn an_error_names_its_line() {
         ),
         (".if defined(X)", "line 3: .if"),
         ("server \"s1 10.0.0.1:80", "line 3: a quote"),
-        ("server s1 \"$HOST\":80", "line 3: variables"),
+        (
+            "server s1 \"$HOST\":80",
+            "line 3: ${HOST}: a variable of the environment",
+        ),
+        ("server s1 ${HOST-x}:80", "line 3: ${HOST}: a variable"),
+        (
+            "server s1 10.0.0.1:80 weight \"${W}\"",
+            "line 3: ${W}: a variable",
+        ),
+        ("hash-type \"${KIND}\"", "line 3: ${KIND}: a variable"),
+        ("balance \"${WAY}\"", "line 3: ${WAY}: a variable"),
+        ("server s1 10.0.0.1:65536", "line 3: port of server"),
+        ("server s1 10.0.0.1:http", "line 3: port of server"),
+        ("server s1 10.0.0.1:80-90", "line 3: port of server"),
+        ("server s1 [::1]:70000", "line 3: port of server"),
+        (
+            "server s1 10.0.0.1:80 hash-key id32",
+            "line 3: hash-key \"id32\": expected id, addr or addr-port: id32, of HAProxy 3.4",
+        ),
+        (
+            "server-template web 2-4 web.example:8080 check",
+            "line 3: server-template: DNS decides which of its servers have an address: expected a \
+             line for each server, such as `server web2 ADDRESS:8080`",
+        ),
     ] {
         let text = [section, " ", line].concat();
         let message = read(&text).map_or_else(|error| error.to_string(), |_| line.into());
@@ -294,5 +319,150 @@ fn an_unknown_option_is_reported_with_its_value() -> Result<(), Error> {
     let unknown: Vec<_> = unknown.map(|one| (one.line, &*one.text)).collect();
     assert_eq!(unknown, [(3, "glow 5"), (4, "glow")]);
     assert_eq!(config.servers()[1].weight(), 2);
+    Ok(())
+}
+
+/// Returns what a `balance` hashes, or its error.
+fn balance(words: &str) -> Result<(String, String), String> {
+    let text = format!("backend b\n mode http\n balance {words}\n server s1 10.0.0.1:80\n");
+    let config = read(&text).map_err(|error| error.to_string())?.remove(0);
+    if let Some(error) = config.error() {
+        return Err(error.to_string());
+    }
+    let source = config.key_source().ok_or("no source")?;
+    assert_eq!(source.line, 3);
+    Ok((source.text.to_string(), source.key.to_string()))
+}
+
+#[test]
+fn a_balance_says_what_is_hashed() -> Result<(), String> {
+    for (words, text, key) in [
+        ("uri", "uri", "the path without the query, as sent"),
+        (
+            "uri len 20 depth 2 whole",
+            "uri whole depth 2 len 20",
+            "the path with the query, as sent, cut after its first 2 parts (/1/2/3/4/5 gives /1/2) and \
+             after 20 bytes",
+        ),
+        // Of two numbers the last one counts.
+        (
+            "uri len 7 path-only len 9",
+            "uri path-only len 9",
+            "the path without the query, as sent, without scheme and host, cut after 9 bytes",
+        ),
+        (
+            "url_param user check_post 10",
+            "url_param user check_post",
+            "the value of the parameter user of the query or the body of a POST, as sent",
+        ),
+        (
+            "hdr(X-User)",
+            "hdr(x-user)",
+            "the value of the header x-user",
+        ),
+        (
+            "hdr(host) use_domain_only",
+            "hdr(host) use_domain_only",
+            "the main part of the domain in the header host: www.example.com gives example",
+        ),
+        (
+            "rdp-cookie",
+            "rdp-cookie(mstshash)",
+            "the value of the RDP cookie mstshash",
+        ),
+        (
+            "hash path,lower",
+            "hash path,lower",
+            "the value of path,lower",
+        ),
+    ] {
+        assert_eq!(balance(words)?, (text.into(), key.into()), "{words}");
+    }
+    Ok(())
+}
+
+/// The words that HAProxy 2.6.12 refuses.
+#[test]
+fn a_balance_that_haproxy_refuses_is_refused() {
+    for words in [
+        "hdr",
+        "hdr()",
+        "hdr(x",
+        "hdr(host) foo",
+        "HDR(x)",
+        "hdr_dom(host)",
+        "url_param",
+        "url_param a b",
+        "uri depth",
+        "uri depth x",
+        "uri depth 0",
+        "uri len -1",
+        "uri foo",
+        "rdp-cookie()",
+        "foo",
+        "hash",
+        "hash(path)",
+        "hash path,lower foo",
+    ] {
+        let error = balance(words).unwrap_err();
+        assert!(error.starts_with("line 3: balance"), "{words}: {error}");
+        assert!(error.contains("expected"), "{words}: {error}");
+    }
+    // Without a hash there is no pool.
+    for words in ["", "roundrobin", "source", "random(2)", "leastconn"] {
+        let error = balance(words).unwrap_err();
+        assert!(error.starts_with("line 1: no backend"), "{words}: {error}");
+    }
+}
+
+#[test]
+fn addresses_that_haproxy_takes_are_taken() -> Result<(), Error> {
+    for address in [
+        "10.0.0.1",
+        "10.0.0.1:",
+        "10.0.0.1:0",
+        "10.0.0.1:080",
+        "10.0.0.1:+5",
+        "10.0.0.1:-5",
+        "[::1]:80",
+        "[::1]",
+        "cache.example:80",
+        "/run/cache:sock",
+        "unix@cache:sock",
+    ] {
+        let text = format!("backend b\n balance hash path\n server s {address}\n");
+        let config = read(&text)?.remove(0);
+        assert!(config.error().is_none(), "{address}: {:?}", config.error());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_variable_that_decides_no_route_is_passed_over() -> Result<(), Error> {
+    let text = "backend b\n balance hash path,regsub(a$,b)\n log \"${LOG}:514\" local0\n \
+                server s 10.0.0.1:80 ssl crt \"${DIR}/x.pem\"\n";
+    let config = read(text)?.remove(0);
+    assert!(config.error().is_none(), "{:?}", config.error());
+    assert!(config.unknown().is_empty(), "{:?}", config.unknown());
+    Ok(())
+}
+
+#[test]
+fn a_bound_on_the_load_is_told_where_it_counts() -> Result<(), Error> {
+    let notes = |lines: &str| -> Result<usize, Error> {
+        let text = format!("backend b\n balance hash path\n{lines} server s 10.0.0.1:80\n");
+        let config = read(&text)?.remove(0);
+        let unknown = config.unknown();
+        let told = |one: &crate::registry::Unknown| one.text.contains("passes requests on");
+        assert!(unknown.iter().all(told), "{unknown:?}");
+        Ok(unknown.len())
+    };
+    assert_eq!(
+        notes(" hash-balance-factor 150\n hash-type consistent\n")?,
+        1
+    );
+    // HAProxy ignores it.
+    assert_eq!(notes(" hash-balance-factor 150\n")?, 0);
+    assert_eq!(notes(" hash-balance-factor 0\n hash-type consistent\n")?, 0);
     Ok(())
 }

@@ -11,9 +11,10 @@ use super::{METHOD, Method, host_and_port};
 use crate::Error;
 use crate::Server;
 use crate::compat::config::{expected, wrong};
-use crate::registry::{Config, Scheme, Unknown};
+use crate::registry::{Config, KeySource, Scheme, Unknown};
 use crate::strategy::Params;
 
+mod key;
 mod statement;
 
 use statement::{End, Statement, Statements};
@@ -96,7 +97,7 @@ fn unclosed(statement: &Statement) -> Error {
 /// A balancing method of a block.
 #[derive(Clone, Debug)]
 enum Chosen {
-    Hash(Method),
+    Hash(Method, KeySource),
     /// Another method, with its line.
     Other(usize, String),
 }
@@ -105,7 +106,7 @@ impl Chosen {
     /// Returns the name of the method if nginx refuses a backup server after it.
     fn refuses_backup(&self) -> Option<&str> {
         match self {
-            Self::Hash(_) => Some("hash"),
+            Self::Hash(..) => Some("hash"),
             Self::Other(_, name) if ["ip_hash", "random"].contains(&&**name) => Some(name),
             Self::Other(..) => None,
         }
@@ -185,7 +186,16 @@ impl Upstream {
                 return Err(expected(statement.line, "hash", &words, "KEY [consistent]"));
             }
         };
-        self.method = Some(Chosen::Hash(method));
+        let source = key::source(statement.line, &statement.words[1]);
+        if !source.text.contains('$') {
+            let text = format!(
+                "hash {}: no variable in it, so nginx hashes the same text for every request, and one \
+                 server takes them all",
+                statement.words[1]
+            );
+            self.unknown.push(Unknown::sentence(statement.line, text));
+        }
+        self.method = Some(Chosen::Hash(method, source));
         Ok(())
     }
 
@@ -193,6 +203,7 @@ impl Upstream {
         let Some((address, parameters)) = statement.words[1..].split_first() else {
             return Err(wrong(statement.line, "server: expected an address"));
         };
+        check_address(statement, address)?;
         if self.names.contains(address) {
             let reason = format!("{address} is listed twice: nginx would alternate");
             return Err(wrong(statement.line, reason));
@@ -265,8 +276,8 @@ impl Upstream {
         if let Some(error) = self.error {
             return Err(error);
         }
-        let method = match self.method {
-            Some(Chosen::Hash(method)) => method,
+        let (method, source) = match self.method.take() {
+            Some(Chosen::Hash(method, source)) => (method, source),
             Some(Chosen::Other(line, name)) => {
                 let reason = format!(
                     "{name} decides routes in another way than hash KEY, and nginx uses the last \
@@ -296,6 +307,7 @@ impl Upstream {
             servers: self.servers,
             params: Params::default().with(METHOD.name, method),
             unknown: self.unknown,
+            key_source: Some(source),
             error: None,
         })
     }
@@ -323,6 +335,45 @@ fn weight(statement: &Statement, value: &str) -> Result<u32, Error> {
             let right = "a whole number from 1";
             Err(expected(statement.line, "weight", value, right))
         }
+    }
+}
+
+/// Refuses the address of a server that nginx refuses.
+fn check_address(statement: &Statement, address: &str) -> Result<(), Error> {
+    let wrong = |known: &str| Err(expected(statement.line, "server", address, known));
+    if address.contains('$') {
+        return wrong("an address without variables: nginx replaces none here");
+    }
+    let is_socket = address.get(..5);
+    if is_socket.is_some_and(|start| start.eq_ignore_ascii_case("unix:")) {
+        return match address.len() {
+            5 => wrong("a path after unix:"),
+            _ => Ok(()),
+        };
+    }
+    let (host, port) = match address.strip_prefix('[') {
+        Some(rest) => match rest.split_once(']') {
+            Some((host, "")) => (host, None),
+            Some((host, rest)) if rest.starts_with(':') => (host, Some(&rest[1..])),
+            _ => return wrong("an IPv6 address in brackets, such as [::1]:80"),
+        },
+        None => match address.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (address, None),
+        },
+    };
+    if host.is_empty() || address.contains(['/', '?']) {
+        return wrong("HOST or HOST:PORT, without a scheme and a path");
+    }
+    let is_port = |port: &str| {
+        let digits = port.bytes().all(|byte| byte.is_ascii_digit());
+        digits && port.parse::<u16>().is_ok_and(|port| port > 0)
+    };
+    match port {
+        Some(port) if !is_port(port) => {
+            wrong("a port from 1 to 65535, and an IPv6 address in brackets")
+        }
+        _ => Ok(()),
     }
 }
 

@@ -192,6 +192,21 @@ fn an_error_names_its_line() {
         (inside("hash $uri; server a;\nserver b backup;"), 3),
         (inside("hash $uri; server a;\nserver a;"), 3),
         (inside("hash $uri; server;"), 2),
+        // What nginx 1.22.1 refuses.
+        (inside("hash $uri; server a:0;"), 2),
+        (inside("hash $uri; server a:65536;"), 2),
+        (inside("hash $uri; server a:;"), 2),
+        (inside("hash $uri; server a:http;"), 2),
+        (inside("hash $uri; server ::1:80;"), 2),
+        (inside("hash $uri; server [::1]:0;"), 2),
+        (inside("hash $uri; server [::1;"), 2),
+        (inside("hash $uri; server [::1]x;"), 2),
+        (inside("hash $uri; server http://a;"), 2),
+        (inside("hash $uri; server a:80/x;"), 2),
+        (inside("hash $uri; server a?x;"), 2),
+        (inside("hash $uri; server $backend;"), 2),
+        (inside("hash $uri; server unix:;"), 2),
+        (inside("hash $uri; server \"\";"), 2),
         ("upstream { hash $uri; server a; }".into(), 1),
         ("http {\nupstream a { hash $uri; server a; }\n".into(), 3),
         ("upstream a { hash $uri; server a;\n".into(), 2),
@@ -204,4 +219,60 @@ fn an_error_names_its_line() {
             other => panic!("{text}: {other:?}"),
         }
     }
+}
+
+#[test]
+fn a_hash_says_what_is_hashed() -> Result<(), Error> {
+    for (expression, text, key) in [
+        (
+            "$uri",
+            "$uri",
+            "the path without the query, decoded and normalized",
+        ),
+        (
+            "${request_uri}",
+            "$request_uri",
+            "the path with the query, as sent",
+        ),
+        (
+            "$arg_id",
+            "$arg_id",
+            "the value of the parameter id of the query, as sent",
+        ),
+        (
+            "$http_x_user",
+            "$http_x_user",
+            "the value of the header x-user",
+        ),
+        ("$cookie_sid", "$cookie_sid", "the value of the cookie sid"),
+        ("${uri}x", "${uri}x", "the value of ${uri}x"),
+        (
+            "$scheme${uri}?",
+            "$scheme$uri?",
+            "the value of $scheme$uri?",
+        ),
+        ("$mine", "$mine", "the value of $mine"),
+    ] {
+        let text_of = format!("upstream a {{\n hash {expression} consistent;\n server a:1;\n}}");
+        let config = parse(&text_of)?.remove(0);
+        let source = config.key_source().expect("a hash");
+        assert_eq!(
+            (source.line, &*source.text, &*source.key),
+            (2, text, key),
+            "{expression}"
+        );
+        assert!(config.unknown().is_empty());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_hash_without_a_variable_is_told() -> Result<(), Error> {
+    let config = parse("upstream a {\n hash uri consistent;\n server a:1;\n}")?.remove(0);
+    let [note] = config.unknown() else {
+        panic!("{:?}", config.unknown());
+    };
+    assert_eq!(note.line, 2);
+    assert!(note.text.contains("no variable"), "{}", note.text);
+    Ok(())
 }

@@ -56,6 +56,7 @@ fn pool(dialect: &'static Scheme, entry: &Entry) -> Result<Config, Error> {
         servers: Vec::new(),
         params: Params::default(),
         unknown: Vec::new(),
+        key_source: None,
         error: None,
     };
     let mut lines = Vec::new();
