@@ -390,7 +390,7 @@ fn every_part_of_the_second_set_up_has_its_option() {
         moved(&line),
         moved("diff --strategy maglev --nodes a,b --add c")
     );
-    let pools = "a:\n  listen: x\n  servers:\n   - 10.0.0.1:1:1\n   - 10.0.0.2:1:1\nb:\n  listen: y\n  servers:\n   - 10.0.0.1:1:1\n";
+    let pools = "a:\n  listen: h:1\n  servers:\n   - 10.0.0.1:1:1\n   - 10.0.0.2:1:1\nb:\n  listen: h:2\n  servers:\n   - 10.0.0.1:1:1\n";
     let pools = file("pools.yml", pools);
     let line = format!(
         "diff --dialect twemproxy --config {} --pool a --to-pool b",

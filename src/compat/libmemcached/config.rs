@@ -226,7 +226,12 @@ fn server(line: usize, text: &str) -> Result<Server, Error> {
     let host = match name.split_once(':') {
         None => name,
         Some((host, port)) => {
-            port.parse::<u16>().map_err(|_| malformed())?;
+            if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
+                return Err(malformed());
+            }
+            // Port 0 is the default port.
+            let number = port.parse::<u16>();
+            number.map_err(|_| expected(line, "port of server", text, "up to 65535"))?;
             host
         }
     };

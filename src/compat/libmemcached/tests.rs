@@ -259,6 +259,8 @@ mod config {
             ("--DISTRIBUTION=ketama", "line 1: --DISTRIBUTION"),
             ("--DISTRIBUTION=consistent_ketama", "line 1: --DISTRIBUTION"),
             ("--SERVER=a:x", "line 1: server"),
+            ("--SERVER=a:+1", "line 1: server"),
+            ("--SERVER=a:65536", "line 1: port of server \"a:65536\""),
             ("--SERVER=", "line 1: server"),
             ("--SERVER=a/?x", "line 1: weight"),
             ("--SOCKET=\"m\"", "line 1: socket"),

@@ -257,6 +257,23 @@ beta:
                 "a:\n  servers:\n  - h:11211:1\n  - i:1:1\n  - h:11211:2\n".into(),
                 "line 5: name of server \"h\": expected a name that no other server has: line 3",
             ),
+            (pool("timeout: soon"), "line 2: timeout \"soon\""),
+            (pool("timeout: -1"), "line 2: timeout"),
+            (pool("backlog: 2147483648"), "line 2: backlog"),
+            (
+                pool("server_connections: 1.5"),
+                "line 2: server_connections",
+            ),
+            (pool("timeout: [1]"), "line 2: timeout: expected a single"),
+            (pool("redis: yes"), "line 2: redis \"yes\": expected true"),
+            (pool("auto_eject_hosts: 1"), "line 2: auto_eject_hosts"),
+            (
+                pool("listen: h"),
+                "line 2: listen \"h\": expected HOST:PORT",
+            ),
+            (pool("listen: h:0"), "line 2: listen"),
+            (pool("listen: h:65536"), "line 2: listen"),
+            ("a:\n  servers:\n    - h:65536:1".into(), "line 3: port"),
             (
                 "a:\n  servers:\n  - h:1:1 x\n  - i:1:1 x\n".into(),
                 "line 4: name of server \"x\"",
@@ -287,6 +304,21 @@ beta:
         let text = "a:\n  servers: [ 'h:1:1', 'h:1:1 h:11211' ]\n";
         let pool = read(text)?[0].build()?;
         assert_eq!(pool.nodes().len(), 2);
+        Ok(())
+    }
+
+    #[test]
+    fn a_pool_without_listen_is_told() -> Result<(), Error> {
+        let notes = |listen: &str| -> Result<usize, Error> {
+            let text = format!("a:\n{listen}  servers:\n  - h:1:1\n");
+            let config = read(&text)?.remove(0);
+            assert!(config.build()?.route(b"key").is_some());
+            Ok(config.unknown().len())
+        };
+        assert_eq!(notes("")?, 1);
+        for address in ["0.0.0.0:22121", "/run/nutcracker.sock 0666"] {
+            assert_eq!(notes(&format!("  listen: {address}\n"))?, 0);
+        }
         Ok(())
     }
 }

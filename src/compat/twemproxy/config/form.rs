@@ -77,5 +77,5 @@ fn option(content: &str) -> Option<&str> {
 }
 
 fn is_option(word: &str) -> bool {
-    ROUTING.contains(&word) || OTHERS.contains(&word)
+    ROUTING.contains(&word) || OTHERS.iter().any(|(name, _)| *name == word)
 }

@@ -18,23 +18,33 @@ use crate::{Error, HashTag};
 
 mod form;
 
-/// Options that do not change any route.
-const OTHERS: [&str; 14] = [
-    "listen",
-    "timeout",
-    "backlog",
-    "client_connections",
-    "tcpkeepalive",
-    "redis",
-    "redis_auth",
-    "redis_db",
-    "preconnect",
-    "auto_eject_hosts",
-    "server_connections",
-    "server_retry_timeout",
-    "server_failure_limit",
-    "reuseport",
+/// Options that do not change any route, with the form of their values.
+const OTHERS: [(&str, Form); 14] = [
+    ("listen", Form::Listen),
+    ("timeout", Form::Number),
+    ("backlog", Form::Number),
+    ("client_connections", Form::Number),
+    ("tcpkeepalive", Form::Truth),
+    ("redis", Form::Truth),
+    ("redis_auth", Form::Text),
+    ("redis_db", Form::Number),
+    ("preconnect", Form::Truth),
+    ("auto_eject_hosts", Form::Truth),
+    ("server_connections", Form::Number),
+    ("server_retry_timeout", Form::Number),
+    ("server_failure_limit", Form::Number),
+    ("reuseport", Form::Truth),
 ];
+
+/// The form of a value. twemproxy does not start with another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text,
+    Number,
+    Truth,
+    /// An address to listen on.
+    Listen,
+}
 
 /// Options that change routes, and the list of servers.
 const ROUTING: [&str; 4] = ["hash", "hash_tag", "distribution", "servers"];
@@ -60,8 +70,13 @@ fn pool(dialect: &'static Scheme, entry: &Entry) -> Result<Config, Error> {
         error: None,
     };
     let mut lines = Vec::new();
-    for directive in entry.value.map("a pool with its options")? {
+    let directives = entry.value.map("a pool with its options")?;
+    for directive in directives {
         apply(&mut config, directive, &mut lines)?;
+    }
+    if !directives.iter().any(|directive| directive.key == "listen") {
+        let text = "no listen in this pool: twemproxy does not start without it";
+        config.unknown.push(Unknown::sentence(entry.line, text));
     }
     tell_apart(&mut config.servers, &lines)?;
     if config.servers.is_empty() {
@@ -94,9 +109,11 @@ fn apply(
         "hash" => Function::of_twemproxy(value.text(key)?).map(|_| HASH),
         "distribution" => value.text(key)?.parse().map(|_: Distribution| DISTRIBUTION),
         "hash_tag" => value.text(key)?.parse().map(|_: HashTag| HASH_TAG),
-        known if OTHERS.contains(&known) => return Ok(()),
-        unknown => {
-            config.unknown.push(Unknown::directive(*line, unknown));
+        other => {
+            match OTHERS.iter().find(|(name, _)| *name == other) {
+                Some((_, form)) => check_form(*form, key, value)?,
+                None => config.unknown.push(Unknown::directive(*line, other)),
+            }
             return Ok(());
         }
     }
@@ -105,6 +122,36 @@ fn apply(
         let text = value.text(key).unwrap_or_default();
         config.params = core::mem::take(&mut config.params).with(param.name, text);
     })
+}
+
+/// Refuses a value that twemproxy refuses.
+fn check_form(form: Form, key: &str, value: &Yaml) -> Result<(), Error> {
+    let text = value.text(key)?;
+    let is_number = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits
+            && text
+                .parse::<u32>()
+                .is_ok_and(|number| number <= 0x7fff_ffff)
+    };
+    let wrong = |known| Err(expected(value.line, key, text, known));
+    match form {
+        Form::Number if !is_number(text) => wrong("a whole number up to 2147483647"),
+        Form::Truth if !["true", "false"].contains(&text) => wrong("true or false"),
+        Form::Listen if !is_listen(text) => {
+            wrong("HOST:PORT with a port from 1 to 65535, or the path of a socket")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns whether twemproxy can listen on an address. A socket may have its permissions after a blank.
+fn is_listen(text: &str) -> bool {
+    if text.starts_with('/') {
+        return true;
+    }
+    let port = text.rsplit_once(':').and_then(|(_, port)| number(port));
+    port.is_some_and(|port| (1..=65535).contains(&port))
 }
 
 /// Names servers by their names in twemproxy if several have one address, which is valid. Refuses equal
