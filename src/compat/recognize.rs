@@ -1,10 +1,14 @@
 //! Recognizes the system of a configuration file by the words in its lines.
 
 use super::{envoy, haproxy, libmemcached, nginx, redis_cluster, trafficserver, twemproxy};
+use crate::redis::{SlotRule, Table};
 use crate::registry::Scheme;
 
 /// The number of lines that are looked at.
 const LINES: usize = 2000;
+
+/// The size in bytes of the longest text that is read as a reply of a cluster.
+const REPLY: usize = 1 << 20;
 
 /// Whether a line stands only in the configurations of one system.
 type Sight = fn(&str) -> bool;
@@ -36,6 +40,7 @@ pub fn recognize(text: &str) -> Option<&'static Scheme> {
     let mut seen = seen.map(|(row, _)| row.name);
     match (seen.next(), seen.next()) {
         (Some(name), None) => super::find(name).ok(),
+        (None, _) if is_reply(text) => Some(&redis_cluster::DIALECT),
         _ => None,
     }
 }
@@ -96,6 +101,16 @@ fn is_redis_cluster(line: &str) -> bool {
     id.is_some_and(is_id)
         && address.is_some_and(|address| address.contains(':'))
         && flags.split(',').any(|flag| roles.contains(&flag))
+}
+
+/// Returns whether a text is a reply of a cluster that says who owns slots, in another form than
+/// `CLUSTER NODES`.
+fn is_reply(text: &str) -> bool {
+    if text.len() > REPLY {
+        return false;
+    }
+    let table = Table::from_text(text, SlotRule::REDIS);
+    table.is_ok_and(|table| table.runs().any(|(_, owner)| owner.is_some()))
 }
 
 fn is_trafficserver(line: &str) -> bool {

@@ -28,8 +28,8 @@ const FLOORS: &[&[&str]] = &[
     &["wrap"],
     &["strategy"],
     &["change"],
-    &["compat"],
     &["redis"],
+    &["compat"],
     &["schemes"],
     &["spec"],
 ];

@@ -1,4 +1,5 @@
-//! Reads the text of `CLUSTER NODES` or `nodes.conf`.
+//! Reads what a cluster prints about itself: `CLUSTER NODES` or `nodes.conf`, and all other forms that
+//! [`Table::from_text`] reads.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -9,12 +10,26 @@ use super::{SLOTS, range};
 use crate::Error;
 use crate::Server;
 use crate::compat::config::{expected, wrong};
+use crate::redis::{SlotRule, Table};
 use crate::registry::{Config, Scheme, Unknown};
 use crate::strategy::Params;
 
+/// Reads a table in any form. Errors in a text that is no `CLUSTER NODES` are those of the table.
+pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, Error> {
+    match read_nodes(dialect, text) {
+        Ok(config) => Ok(vec![config]),
+        Err(error) => {
+            let table = Table::from_text(text, SlotRule::REDIS)?;
+            // The lines of the new text are not those of the file.
+            let config = read_nodes(dialect, &table.nodes_text()).map_err(|_| error)?;
+            Ok(vec![config])
+        }
+    }
+}
+
 /// Reads the masters and their slots. A failed master is down. Moving slots are reported as unknown,
 /// because either end may have their keys.
-pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, Error> {
+fn read_nodes(dialect: &'static Scheme, text: &str) -> Result<Config, Error> {
     let mut config = Config {
         scheme: dialect,
         name: "cluster".into(),
@@ -33,7 +48,7 @@ pub(super) fn read(dialect: &'static Scheme, text: &str) -> Result<Vec<Config>, 
         return Err(wrong(1, "no master: expected the text of CLUSTER NODES"));
     }
     config.params = config.params.with(SLOTS.name, slots.join(";"));
-    Ok(vec![config])
+    Ok(config)
 }
 
 /// Reads a line; returns the entry of its slots if it is a master's.
@@ -78,6 +93,7 @@ fn read_line(config: &mut Config, line: usize, text: &str) -> Result<Option<Stri
 mod tests {
     use super::*;
     use crate::compat::find;
+    use crate::redis::{Endpoint, Protocol};
     use crate::{KeyHash, Router};
 
     const TEXT: &str = "\
@@ -121,18 +137,58 @@ vars currentEpoch 6 lastVoteEpoch 0
     }
 
     #[test]
+    fn every_form_that_a_cluster_prints_gives_the_same_routes() -> Result<(), Error> {
+        let id = |digit: &str| digit.repeat(40);
+        let (a, b) = (id("a"), id("b"));
+        let nodes = format!(
+            "{a} 10.0.0.1:7001@17001 myself,master - 0 0 1 connected 0-8191\n\
+             {b} 10.0.0.2:7002@17002 master - 0 0 2 connected 8192-16383\n"
+        );
+        let table = Table::from_text(&nodes, SlotRule::REDIS)?;
+        let slots = table.to_slots(Endpoint::Ip, Protocol::Resp2);
+        let shards = table.to_shards(Endpoint::Ip, Protocol::Resp3);
+        let forms = [
+            nodes.clone(),
+            format!("{nodes:?}"),
+            format!("127.0.0.1:7001> cluster nodes\n{nodes}"),
+            slots.to_string(),
+            shards.to_string(),
+            format!("0\n8191\n10.0.0.1\n7001\n{a}\n\n8192\n16383\n10.0.0.2\n7002\n{b}\n\n"),
+            format!(
+                "[[0,8191,[\"10.0.0.1\",7001,\"{a}\"]],[8192,16383,[\"10.0.0.2\",7002,\"{b}\"]]]"
+            ),
+            format!("{a} 10.0.0.1 7001 master - 0-8191\n{b} 10.0.0.2 7002 master - 8192-16383\n"),
+        ];
+        for text in forms {
+            let config = read_text(&text)?;
+            let names: Vec<_> = config.servers().iter().map(Server::name).collect();
+            assert_eq!(names, ["10.0.0.1:7001", "10.0.0.2:7002"], "{text}");
+            let pool = config.build()?;
+            for slot in [0, 8191, 8192, 16383] {
+                let id = pool.route_hash(KeyHash::from_raw(slot));
+                let name = id.and_then(|id| pool.nodes().name(id));
+                assert_eq!(name, Some(names[usize::from(slot > 8191)]), "{text}");
+            }
+            let known = crate::compat::recognize(&text).map(|dialect| dialect.name);
+            assert_eq!(known, Some("redis-cluster"), "{text}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn an_error_of_the_server_is_known_by_sight() {
+        let error = read_text("NOAUTH Authentication required.\n").unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("password"), "{error}");
+    }
+
+    #[test]
     fn an_error_names_its_line() {
         for (text, start) in [
-            ("", "line 1: no master"),
-            ("a b master", "line 1: expected the eight"),
-            (
-                "\na h:1 master - 0 0 1 connected 5-x",
-                "line 2: slots \"5-x\"",
-            ),
-            (
-                "a h:1 master - 0 0 1 connected 16384",
-                "line 1: slots \"16384\"",
-            ),
+            ("", "line 1: the text is empty"),
+            ("a b master", "line 1: "),
+            ("\na h:1 master - 0 0 1 connected 5-x", "line 2: "),
+            ("a h:1 master - 0 0 1 connected 16384", "line 1: "),
             ("a h=:1 master - 0 0 1 connected", "line 1: address"),
         ] {
             let error = read_text(text).unwrap_err().to_string();
