@@ -8,7 +8,7 @@
 //! |---|---|
 //! | points of a parent | round(1024 x weight), in 32-bit floats |
 //! | point i | SipHash-2-4, with a key of zeros, of decimal i + "-" + name |
-//! | key | the same hash of "/" + path, and "?" + query unless `qstring=ignore` |
+//! | key | the same hash of "/" + path, and "?" + query unless `qstring=ignore`; a strategy leaves out the "?" before an empty query |
 //! | lookup | first point at or after the key; past the last point, the first one |
 //!
 //! The name is the server's label: the text after `&` in `parent.config`. Without it, the name is the
@@ -61,9 +61,9 @@ pub fn pool(servers: Vec<Server>, params: &Params) -> Result<Pool, Error> {
 const QUERY: Param = Param::new(
     "qstring",
     "consider",
-    "whether the query is hashed: consider or ignore",
+    "whether the query is hashed: consider, ignore, or nonempty for path+query of strategies.yaml",
 )
-.with_values(&["consider", "ignore"]);
+.with_values(&["consider", "ignore", "nonempty"]);
 
 /// The number of points of a parent with weight 1.0.
 const POINTS: f32 = 1024.0;
@@ -114,6 +114,9 @@ pub enum Query {
     Consider,
     /// Only the path is hashed.
     Ignore,
+    /// The path and the query are hashed, but not the `?` before an empty query: `hash_key:
+    /// path+query` of `strategies.yaml`.
+    NonEmpty,
 }
 
 impl FromStr for Query {
@@ -123,7 +126,11 @@ impl FromStr for Query {
         match text {
             "consider" => Ok(Self::Consider),
             "ignore" => Ok(Self::Ignore),
-            _ => Err(Error::parameter(QUERY.name, text, "consider or ignore")),
+            "nonempty" => Ok(Self::NonEmpty),
+            _ => {
+                let known = "consider, ignore or nonempty";
+                Err(Error::parameter(QUERY.name, text, known))
+            }
         }
     }
 }
@@ -172,7 +179,8 @@ impl System for TrafficServer {
         let path = path.strip_prefix(b"/").unwrap_or(path);
         let path = &path[..position(b';', path).unwrap_or(path.len())];
         let query = match self.query {
-            Query::Consider => query,
+            Query::NonEmpty if query == b"?" => &[],
+            Query::Consider | Query::NonEmpty => query,
             Query::Ignore => &[],
         };
         Some(sip(&[b"/", path, query]))
@@ -255,6 +263,11 @@ mod tests {
         };
         let ignoring = Pool::new(ignoring, [Server::new("a")])?;
         assert_eq!(ignoring.hash_key(b"/a?c;d"), hash(b"/a"));
+        assert_ne!(hash(b"/a?"), hash(b"/a"));
+        let strategy = TrafficServer::default().with_query(Query::NonEmpty);
+        let strategy = Pool::new(strategy, [Server::new("a")])?;
+        assert_eq!(strategy.hash_key(b"/a?"), hash(b"/a"));
+        assert_eq!(strategy.hash_key(b"/a?c"), hash(b"/a?c"));
         Ok(())
     }
 

@@ -73,7 +73,8 @@ fn config(dialect: &'static Scheme, name: &str, strategy: &Yaml) -> Result<Confi
             "hash_key" => {
                 query = match value.text("hash_key")? {
                     "path" => "ignore",
-                    "path+query" => "consider",
+                    // The server hashes no `?` before an empty query.
+                    "path+query" => "nonempty",
                     other => {
                         let known = "path or path+query, the only supported parts of a URL";
                         return Err(expected(line, "hash_key", other, known));

@@ -99,7 +99,7 @@ fn strategies_are_read_through_anchors() -> Result<(), Error> {
             .with_label("zeta"),
         Server::new("p2.example:8080").with_weight(20),
     ];
-    for (config, query) in configs.iter().zip(["ignore", "consider"]) {
+    for (config, query) in configs.iter().zip(["ignore", "nonempty"]) {
         assert_eq!(config.servers(), expected);
         let params = Params::default()
             .with("qstring", query)
