@@ -13,22 +13,31 @@ use crate::failure::Failure;
 
 /// The options that name a configuration and its pool, for errors.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Options {
+pub(crate) struct Options<'a> {
     config: &'static str,
     pool: &'static str,
+    /// The pool of the other set-up. The pool of this name is taken if the options name none.
+    like: Option<&'a str>,
 }
 
-impl Options {
+impl<'a> Options<'a> {
     /// The options of the first or only set-up.
     pub(crate) const FROM: Self = Self {
         config: "--config",
         pool: "--pool",
+        like: None,
     };
     /// The options of the set-up after a change.
     pub(crate) const TO: Self = Self {
         config: "--to-config",
         pool: "--to-pool",
+        like: None,
     };
+
+    /// Takes the pool of this name if no option names one and the file has it.
+    pub(crate) fn like(self, pool: Option<&'a str>) -> Self {
+        Self { like: pool, ..self }
+    }
 }
 
 /// Reads the pool of this name, or the only one. Notes lines that hashroute does not know.
@@ -36,7 +45,7 @@ pub(crate) fn read(
     dialect: &'static Scheme,
     path: &Path,
     pool: Option<&str>,
-    options: Options,
+    options: Options<'_>,
 ) -> Result<Config, Failure> {
     let wrong = |reason: String| Failure::file(options.config, path, reason);
     let bytes = fs::read(path).map_err(|error| wrong(error.to_string()))?;
@@ -48,8 +57,18 @@ pub(crate) fn read(
             other.map(|other| format!("it looks like a file of {0}: --dialect {0}", other.name));
         wrong(error.to_string()).with_hint(hint)
     })?;
-    let config = choose(pools, pool, options.pool)
-        .map_err(|(reason, hint)| wrong(reason).with_hint(hint))?;
+    let config =
+        choose(pools, pool, options).map_err(|(reason, hint)| wrong(reason).with_hint(hint))?;
+    if let Some(name) = options
+        .like
+        .filter(|name| pool.is_none() && config.name() != *name)
+    {
+        eprintln!(
+            "note: {}: no pool {name:?} in it: its only pool, {:?}, is taken",
+            path.display(),
+            config.name(),
+        );
+    }
     if let Some(error) = config.error() {
         return Err(wrong(error.to_string()));
     }
@@ -98,12 +117,20 @@ fn replaced(config: &Config) -> Option<&str> {
     texts.find(bad).or(Some(config.name()).filter(bad))
 }
 
-/// Returns the pool of this name, or the only one. An error has a reason and, if possible, a hint.
+/// Returns the pool of this name, that with the name of the other set-up, or the only one. An error has a reason and, if possible, a hint.
 fn choose(
     pools: Vec<Config>,
     pool: Option<&str>,
-    option: &str,
+    options: Options<'_>,
 ) -> Result<Config, (String, Option<String>)> {
+    let Options {
+        pool: option, like, ..
+    } = options;
+    let is_like = |config: &&Config| Some(config.name()) == like;
+    let pool = match (pool, like) {
+        (None, Some(_)) if pools.iter().filter(is_like).count() == 1 => like,
+        _ => pool,
+    };
     let names: Vec<_> = pools
         .iter()
         .map(|config| config.name().to_owned())
@@ -118,6 +145,12 @@ fn choose(
         (None, _, None) => "no pool in it: expected one at least".into(),
         (None, _, Some(name)) => {
             return Err((format!("no pool {name:?}: expected one of: {names}"), hint));
+        }
+        (Some(_), Some(_), None) if like.is_some() => {
+            let name = like.unwrap_or_default();
+            format!(
+                "no pool {name:?}, as of the other file: expected {option} with one of: {names}"
+            )
         }
         (Some(_), Some(_), None) => {
             format!("several pools: expected {option} with one of: {names}")

@@ -23,6 +23,8 @@ pub(crate) struct SetUp {
     pub(crate) router: Box<dyn Router>,
     /// The configuration that it comes from.
     config: Option<PathBuf>,
+    /// The pool of the configuration, if an option names it.
+    pool: Option<String>,
     /// The changes that its router has taken since it was built.
     changes: Vec<Change>,
 }
@@ -33,6 +35,7 @@ impl SetUp {
         let setup = Self::build(Choice::read(strategy, nodes)?)?;
         Ok(Self {
             config: nodes.config.clone(),
+            pool: nodes.pool.clone(),
             ..setup
         })
     }
@@ -45,6 +48,7 @@ impl SetUp {
             nodes,
             router,
             config: None,
+            pool: None,
             changes: Vec::new(),
         })
     }
@@ -95,6 +99,7 @@ impl SetUp {
             nodes,
             router,
             config: None,
+            pool: None,
             changes,
         };
         Ok((after, words.join(", ")))
@@ -123,7 +128,8 @@ impl SetUp {
                 ));
             }
         };
-        let read = Choice::of_config(dialect, path, pool, Options::TO)?;
+        let options = Options::TO.like(self.pool.as_deref());
+        let read = Choice::of_config(dialect, path, pool, options)?;
         let pool = pool.map_or_else(String::new, |pool| format!(", pool {pool}"));
         let words = format!("to {} of {}{pool}", dialect.title(), shown(path));
         Ok(Some((Self::build(read)?, words)))

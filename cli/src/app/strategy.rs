@@ -65,7 +65,7 @@ impl Choice {
         dialect: &'static Scheme,
         path: &Path,
         pool: Option<&str>,
-        options: config::Options,
+        options: config::Options<'_>,
     ) -> Result<(Self, Vec<Node>), Failure> {
         let config = config::read(dialect, path, pool, options)?;
         let refused = |error| Self::new(dialect, Params::default()).refusal(error);

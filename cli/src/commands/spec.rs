@@ -261,11 +261,16 @@ fn print(spec: &Spec, form: Form) -> Result<(), Failure> {
         Form::Canonical => out.write_all(spec.canonical().as_bytes())?,
         Form::Nodes => {
             let mut csv = csv::Writer::from_writer(&mut out);
-            csv.write_record(["name", "weight", "zone", "rack"])?;
-            for node in spec.nodes() {
+            // Most lists have no labels, and need no column for them.
+            let labelled = spec.servers().iter().any(|one| one.own_label().is_some());
+            let columns = if labelled { 5 } else { 4 };
+            csv.write_record(&["name", "weight", "zone", "rack", "label"][..columns])?;
+            for server in spec.servers() {
+                let node = server.to_node();
                 let weight = node.weight().to_string();
-                let location = [node.zone(), node.rack()].map(Option::unwrap_or_default);
-                csv.write_record([node.name(), &weight, location[0], location[1]])?;
+                let [zone, rack] = [node.zone(), node.rack()].map(Option::unwrap_or_default);
+                let label = server.own_label().unwrap_or_default();
+                csv.write_record(&[node.name(), &weight, zone, rack, label][..columns])?;
             }
             csv.flush()?;
         }

@@ -6,6 +6,7 @@ mod dialects;
 mod diffs_and_plans;
 mod draw;
 mod dumps;
+mod hashed_keys;
 mod inputs;
 mod json_fields;
 mod messages;
