@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use hashroute::hash::Secret;
-use hashroute::registry::Setup;
+use hashroute::registry::{Agree, Setup};
 use hashroute::strategy::Params;
 use hashroute::{
     Change, Error, HashFunction, HashTag, KeyHasher, Node, Router, Server, compat, strategy,
@@ -81,6 +81,7 @@ impl SetUp {
             let words = words.join(", ");
             return Ok((after, words));
         }
+        let table = members.about_table(self, target, &beside);
         let nodes = members.nodes(self);
         let (router, changes) = if is_other && !choice.has_nodes() {
             words.extend(beside);
@@ -91,6 +92,7 @@ impl SetUp {
             let router = choice.after(&self.nodes, &members.changes)?;
             (router, members.changes)
         };
+        words.extend(table);
         if words.is_empty() {
             words.push("no change".into());
         }
@@ -159,13 +161,13 @@ impl SetUp {
     }
 
     /// Returns the choice for a router that is built anew; `None` if the old router takes the
-    /// changes.
+    /// changes. A list states the nodes after the change as `route` would take them.
     fn other(&self, target: &TargetArgs) -> Result<Option<Choice>, Failure> {
         if target.is_other_setup() {
             return self.retuned(target).map(Some);
         }
         let list = Members::option(target);
-        Ok(list.and_then(|_| self.choice.for_any_nodes()))
+        Ok(list.and_then(|_| self.choice.for_listed_nodes()))
     }
 
     /// Applies the strategy, dialect, parameters and hash of `target`. Everything else stays,
@@ -263,6 +265,26 @@ impl Members {
             changes,
             list,
             option: Self::option(target).unwrap_or_default(),
+        })
+    }
+
+    /// Says in words which table a strategy with one has after a list of nodes.
+    fn about_table(
+        &self,
+        before: &SetUp,
+        target: &TargetArgs,
+        beside: &[String],
+    ) -> Option<String> {
+        let scheme = before.choice.scheme;
+        let keeps = matches!(scheme.agree(), Agree::Table | Agree::History);
+        let changes = !self.changes.is_empty() || !beside.is_empty();
+        if !keeps || !changes || self.list.is_none() || target.is_other_setup() {
+            return None;
+        }
+        Some(if before.choice.has_nodes() {
+            "in the table from before, not in a new one as route builds it".into()
+        } else {
+            "in a new table, as route builds it (--add and --remove keep the old table)".into()
         })
     }
 

@@ -250,6 +250,14 @@ impl Choice {
         (!decides).then(|| Self::new(self.scheme, self.params.clone()))
     }
 
+    /// Returns the choice for nodes that a list states: without a table or a history, unless a spec
+    /// or a configuration states one.
+    pub(crate) fn for_listed_nodes(&self) -> Option<Self> {
+        let fresh = || Self::new(self.scheme, self.params.clone());
+        let fresh = (!self.has_nodes()).then(fresh);
+        fresh.or_else(|| self.for_any_nodes())
+    }
+
     /// Replaces the parameters and the hash, and keeps what is known about its nodes.
     pub(crate) fn with_params(&self, params: Params) -> Result<Self, Failure> {
         let own = match &self.own {

@@ -18,6 +18,7 @@ mod recipes;
 mod reports;
 mod routes;
 mod scale;
+mod second_state;
 mod settings;
 mod skew;
 mod slots;
