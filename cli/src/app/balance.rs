@@ -9,7 +9,7 @@ use super::partial;
 use super::strategy::{self, Choice};
 use crate::args::{OutputArgs, PartialArgs};
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Fields, Report, Table, Tone};
+use crate::output::{Cell, Column, Fields, MadeUp, Report, Table, Tone};
 use crate::progress::Progress;
 use crate::units;
 
@@ -20,8 +20,8 @@ const SOME: usize = 10;
 /// What the counts themselves do not hold.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Context<'a> {
-    /// Which keys were made up, if nobody gave any.
-    pub(crate) made_up: Option<&'a str>,
+    /// What was made up since nobody gave it.
+    pub(crate) made_up: Option<&'a MadeUp>,
     /// What routed the keys, which knows the labels of nodes.
     pub(crate) choice: Option<&'a Choice>,
 }
@@ -47,9 +47,12 @@ pub(crate) fn finish(
     let progress = Progress::start(output.quiet, "judging the balance");
     let balance = tally.balance()?;
     drop(progress);
-    report(&balance, tally.sources(), context)?
-        .with_made_up(context.made_up)?
-        .print(output.format)
+    let report = report(&balance, tally.sources(), context)?;
+    let report = match context.made_up {
+        Some(made_up) => report.with_made_up(made_up)?,
+        None => report,
+    };
+    report.print(output.format)
 }
 
 /// The answer for programs: the figures, and what the lists of keys say about themselves. One list

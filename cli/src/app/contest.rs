@@ -9,6 +9,7 @@ use super::strategy::{Choice, choose};
 use super::{changes, config, keys, nodes};
 use crate::args::{ContestArgs, TuningArgs};
 use crate::failure::Failure;
+use crate::output::MadeUp;
 use crate::progress::Progress;
 use crate::units;
 
@@ -29,8 +30,8 @@ pub(crate) struct Setting {
     pub(crate) add: Change,
     pub(crate) remove: Change,
     pub(crate) keys: Keys,
-    /// Which keys were made up, if nobody gave any.
-    pub(crate) made_up: Option<String>,
+    /// What was made up since nobody gave it.
+    pub(crate) made_up: MadeUp,
 }
 
 impl Setting {
@@ -63,7 +64,10 @@ impl Setting {
             add,
             remove,
             keys,
-            made_up: source.made_up(),
+            made_up: MadeUp {
+                keys: source.made_up(),
+                nodes: nodes::made_up(&args.nodes, None),
+            },
         })
     }
 

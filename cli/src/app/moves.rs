@@ -12,9 +12,11 @@ use hashroute_harness::{Assignment, Keys, Remap, assign};
 use super::differences;
 use super::keys::{self, Source};
 use super::lister::{Lister, Moved};
+use super::nodes;
 use super::setup::SetUp;
 use crate::args::{KeyArgs, MoveArgs};
 use crate::failure::Failure;
+use crate::output::MadeUp;
 use crate::progress::Progress;
 use crate::units;
 
@@ -30,8 +32,8 @@ pub(crate) struct Moves {
     pub(crate) remap: Remap,
     /// The name of the hash function of keys.
     pub(crate) hash: &'static str,
-    /// Which keys were made up, if nobody gave any.
-    pub(crate) made_up: Option<String>,
+    /// What was made up since nobody gave it.
+    pub(crate) made_up: MadeUp,
 }
 
 /// Reads the options and measures which keys move.
@@ -52,7 +54,10 @@ pub(crate) fn measure(args: &MoveArgs, quiet: bool) -> Result<Moves, Failure> {
         words,
         remap,
         hash,
-        made_up: source.made_up(),
+        made_up: MadeUp {
+            keys: source.made_up(),
+            nodes: nodes::made_up(&args.nodes, args.strategy.spec.as_deref()),
+        },
     })
 }
 

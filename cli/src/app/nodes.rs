@@ -2,6 +2,7 @@
 
 use core::fmt;
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 use std::path::Path;
 
 use hashroute::{Node, Server, compat};
@@ -14,6 +15,7 @@ use serde_json::error::Category;
 use super::{files, nearest};
 use crate::args::{Entry, NodeArgs, StrategyArgs, WEIGHTS, parse_nodes, whole};
 use crate::failure::Failure;
+use crate::output::MadeUp;
 
 const DEFAULT_COUNT: u32 = 10;
 const EACH_NAMED: &str = "expected a name for each node";
@@ -26,11 +28,29 @@ pub(crate) fn read(args: &NodeArgs) -> Result<Vec<Node>, Failure> {
     Ok(unlabelled(&servers(args)?, "--nodes"))
 }
 
+/// Returns the first and the last node, if nobody gave nodes and they are made up.
+pub(crate) fn made_up(args: &NodeArgs, spec: Option<&Path>) -> Option<String> {
+    let files = [&args.nodes_file, &args.config];
+    let is_given = args.nodes.is_some() || args.count.is_some() || spec.is_some();
+    if is_given || files.into_iter().any(Option::is_some) {
+        return None;
+    }
+    Some(format!("node-0 to node-{}", DEFAULT_COUNT - 1))
+}
+
+/// Notes on standard error nodes that nobody gave, where standard output holds a picture or lines.
+pub(crate) fn tell_made_up(args: &NodeArgs, spec: Option<&Path>) {
+    let nodes = made_up(args, spec);
+    let made_up = MadeUp { keys: None, nodes };
+    for line in made_up.lines() {
+        // Standard error may be closed; there is no other place for the message.
+        let _ = writeln!(io::stderr(), "note: {line}");
+    }
+}
+
 /// Refuses nodes that nobody gave, for answers that somebody acts on.
 pub(crate) fn given(args: &NodeArgs, strategy: &StrategyArgs) -> Result<(), Failure> {
-    let files = [&args.nodes_file, &args.config, &strategy.spec];
-    let is_given = args.nodes.is_some() || args.count.is_some();
-    if is_given || files.into_iter().any(Option::is_some) {
+    if made_up(args, strategy.spec.as_deref()).is_none() {
         return Ok(());
     }
     Err(Failure::input(

@@ -5,10 +5,12 @@ use hashroute_harness::stream::Counter;
 
 use crate::app::balance::{Context, finish};
 use crate::app::keys::{Counting, Source};
+use crate::app::nodes;
 use crate::app::partial;
 use crate::app::strategy::Choice;
 use crate::args::{KeyArgs, NodeArgs, OutputArgs, PartialArgs, StrategyArgs};
 use crate::failure::Failure;
+use crate::output::MadeUp;
 
 /// Measure how evenly the keys are distributed over the nodes
 #[derive(Debug, Args)]
@@ -55,9 +57,12 @@ pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
     if let Some(list) = read.source {
         tally.add_source(list);
     }
-    let made_up = source.made_up();
+    let made_up = MadeUp {
+        keys: source.made_up(),
+        nodes: nodes::made_up(&args.nodes, args.strategy.spec.as_deref()),
+    };
     let context = Context {
-        made_up: made_up.as_deref(),
+        made_up: Some(&made_up),
         choice: Some(&choice),
     };
     finish(&tally, &args.partial, &args.output, context)

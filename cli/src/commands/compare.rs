@@ -34,7 +34,7 @@ Examples:
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let setting = Setting::read(&args.contest, args.output.quiet)?;
     report(&setting.compare(true, args.output.quiet))?
-        .with_made_up(setting.made_up.as_deref())?
+        .with_made_up(&setting.made_up)?
         .print(args.output.format)
 }
 

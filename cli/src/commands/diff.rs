@@ -12,12 +12,13 @@ use crate::app::differences::{self, Difference, Kind};
 use crate::app::keys::{self, Source};
 use crate::app::lister::Lister;
 use crate::app::moves::{self, Carried, Verdict};
+use crate::app::nodes;
 use crate::app::ranges::{hex, node, position};
 use crate::app::setup::SetUp;
 use crate::app::written;
 use crate::args::{KeyArgs, NodeArgs, OutputArgs, StrategyArgs, TargetArgs};
 use crate::failure::Failure;
-use crate::output::{Cell, Column, Fields, Report, Table};
+use crate::output::{Cell, Column, Fields, MadeUp, Report, Table};
 use crate::progress::Progress;
 use crate::units;
 
@@ -76,6 +77,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
     let (after, words) = before.with(&args.target)?;
     let sides = [&before, &after];
     if args.list {
+        nodes::tell_made_up(&args.nodes, args.strategy.spec.as_deref());
         let mut list = Lister::new(args.output.format, false);
         let counted = moves::count(&Source::of(&args.keys)?, sides, Some(&mut list))?;
         moves::tell(&counted.diff, sides, args.output.quiet);
@@ -90,7 +92,9 @@ pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
         return written.map_or(Ok(()), |path| written::write(path, best.first()));
     }
     let answer = answer(args, sides)?;
-    report(&answer, sides, &words, args.ranges)?.print(args.output.format)?;
+    report(&answer, sides, &words, args.ranges)?
+        .with_made_up(&made_up(args))?
+        .print(args.output.format)?;
     written.map_or(Ok(()), |path| written::write(path, &after))
 }
 
@@ -390,5 +394,16 @@ fn print_best(best: &Best, sides: [&SetUp; 2], args: &DiffArgs) -> Result<(), Fa
     let report = Report::new(&value, Table::of(fields(true), tried))?
         .with_text(best.sentences(sides))
         .with_table(Table::of(fields(false), shown));
-    report.print(args.output.format)
+    report
+        .with_made_up(&made_up(args))?
+        .print(args.output.format)
+}
+
+/// Returns the nodes before the change, if nobody gave them. Keys that nobody gave are a sample, of
+/// which the answer tells.
+fn made_up(args: &DiffArgs) -> MadeUp {
+    MadeUp {
+        keys: None,
+        nodes: nodes::made_up(&args.nodes, args.strategy.spec.as_deref()),
+    }
 }

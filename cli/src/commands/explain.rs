@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::app::keys;
+use crate::app::nodes;
 use crate::app::strategy::{Choice, replicas};
 use crate::args::{HexKey, KeyArgs, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs, typed_keys};
 use crate::failure::Failure;
@@ -56,6 +57,9 @@ Examples:
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let router = choice.build(&nodes)?;
+    if !args.output.quiet {
+        nodes::tell_made_up(&args.nodes, args.strategy.spec.as_deref());
+    }
     if args.keys.is_given() {
         for key in &keys::Source::of(&args.keys)?.read()? {
             assign(&*router, key);

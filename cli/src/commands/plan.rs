@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 use crate::app::keys::{self, Source};
 use crate::app::lister::Lister;
 use crate::app::moves::{self, Verdict};
+use crate::app::nodes;
 use crate::app::ranges::{hex, position};
 use crate::app::setup::SetUp;
 use crate::app::steps::{self, Tally};
 use crate::args::{self, KeyArgs, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs, TargetArgs};
 use crate::failure::{Asked, Failure};
-use crate::output::{Cell, Fields, Report, Table};
+use crate::output::{Cell, Fields, MadeUp, Report, Table};
 use crate::progress::Progress;
 use crate::units;
 
@@ -103,6 +104,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         },
     };
     if args.list {
+        nodes::tell_made_up(&args.nodes, args.strategy.spec.as_deref());
         let mut list = Lister::new(args.output.format, true);
         let source = Source::of(&args.keys)?;
         let told = steps::count(&source, &plan, [before, after], args.step, Some(&mut list))?;
@@ -128,7 +130,13 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     } else {
         None
     };
-    report(&plan, shown, &words, args.step.is_some(), tally.as_ref())?.print(args.output.format)
+    let made_up = MadeUp {
+        keys: None,
+        nodes: nodes::made_up(&args.nodes, args.strategy.spec.as_deref()),
+    };
+    report(&plan, shown, &words, args.step.is_some(), tally.as_ref())?
+        .with_made_up(&made_up)?
+        .print(args.output.format)
 }
 
 /// Makes a failure that names the option that caused the error.

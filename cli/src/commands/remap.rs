@@ -6,6 +6,7 @@ use hashroute_harness::{KeyFlow, Remap};
 use crate::app::keys::Source;
 use crate::app::lister::Lister;
 use crate::app::moves::{self, Moves, Verdict};
+use crate::app::nodes;
 use crate::app::ranges::node;
 use crate::app::setup::SetUp;
 use crate::args::{MoveArgs, OutputArgs};
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
         }
     };
     report
-        .with_made_up(moves.made_up.as_deref())?
+        .with_made_up(&moves.made_up)?
         .print(args.output.format)
 }
 
@@ -62,13 +63,14 @@ pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
 fn list(args: &RemapArgs) -> Result<(), Failure> {
     let MoveArgs {
         target,
-        nodes,
+        nodes: members,
         strategy,
         keys,
     } = &args.moves;
     moves::check_keys(keys)?;
-    let before = SetUp::read(strategy, nodes)?;
+    let before = SetUp::read(strategy, members)?;
     let (after, _) = before.with(target)?;
+    nodes::tell_made_up(members, strategy.spec.as_deref());
     let sides = [&before, &after];
     let mut list = Lister::new(args.output.format, false);
     let counted = moves::count(&Source::of(keys)?, sides, Some(&mut list))?;

@@ -62,9 +62,9 @@ pub(crate) fn run(args: &RouteArgs) -> Result<(), Failure> {
     let source = if typed.is_empty() {
         Some(given(&args.keys)?)
     } else {
-        nodes::given(&args.nodes, &args.strategy)?;
         None
     };
+    nodes::given(&args.nodes, &args.strategy)?;
     if let Some(note) = choice.key_note().filter(|_| !args.output.quiet) {
         let _ = writeln!(io::stderr(), "note: {note}");
     }

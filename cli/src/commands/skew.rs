@@ -11,12 +11,13 @@ use hashroute_harness::skew::{
 use hashroute_harness::stream;
 
 use crate::app::keys::{self, Counting, Source};
+use crate::app::nodes;
 use crate::app::partial;
 use crate::app::skew::{notes, refuse_none};
 use crate::app::strategy::Choice;
 use crate::args::{Counts, KeyArgs, NodeArgs, OutputArgs, PartsArgs, StrategyArgs, counts};
 use crate::failure::Failure;
-use crate::output::{Cell, Fields, Report, Table, Tone};
+use crate::output::{Cell, Fields, MadeUp, Report, Table, Tone};
 use crate::progress::Progress;
 use crate::units;
 
@@ -74,9 +75,12 @@ pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
         .map_err(|error| choice.refusal(error))?;
     drop(progress);
     refuse_none(&skew, &choice)?;
-    let made_up = source.as_ref().and_then(Source::made_up);
+    let made_up = MadeUp {
+        keys: source.as_ref().and_then(Source::made_up),
+        nodes: nodes::made_up(&args.nodes, args.strategy.spec.as_deref()),
+    };
     report(&skew, &choice)?
-        .with_made_up(made_up.as_deref())?
+        .with_made_up(&made_up)?
         .print(args.output.format)
 }
 

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::app::changes;
 use crate::app::files;
+use crate::app::nodes;
 use crate::app::strategy::Choice;
 use crate::args::{ChangeArgs, NodeArgs, OutputArgs, StrategyArgs};
 use crate::failure::{Asked, Failure};
@@ -230,6 +231,7 @@ fn fingerprints(args: &FingerprintArgs) -> Result<(), Failure> {
 
 fn write(args: &WriteArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
+    nodes::tell_made_up(&args.nodes, args.strategy.spec.as_deref());
     let choice = choice.with_labels(&args.changes)?;
     let changes = choice.resolve(&nodes, &args.changes)?;
     changes::check(&nodes, &changes)?;

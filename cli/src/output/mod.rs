@@ -3,6 +3,7 @@
 mod cell;
 mod field;
 mod layout;
+mod made_up;
 mod screen;
 mod table;
 
@@ -16,6 +17,7 @@ use serde::Serialize;
 
 pub(crate) use self::cell::Cell;
 pub(crate) use self::field::{Column, Field, Fields};
+pub(crate) use self::made_up::MadeUp;
 use self::screen::Screen;
 pub(crate) use self::screen::{Color, Tone};
 pub(crate) use self::table::{Table, markdown_row};
@@ -52,8 +54,8 @@ pub(crate) struct Report {
     table: Table,
     /// What people see, in order.
     parts: Vec<Part>,
-    /// Which keys were made up, if nobody gave any.
-    made_up: Option<String>,
+    /// The lines about what was made up since nobody gave it.
+    made_up: Vec<String>,
 }
 
 impl Report {
@@ -64,22 +66,28 @@ impl Report {
             json: serde_json::to_vec_pretty(json)?,
             table,
             parts: Vec::new(),
-            made_up: None,
+            made_up: Vec::new(),
         })
     }
 
-    /// Says first, in every form, which keys were made up since nobody gave any.
-    pub(crate) fn with_made_up(mut self, keys: Option<&str>) -> Result<Self, Failure> {
-        let Some(keys) = keys else { return Ok(self) };
-        // The answer is an object, written with its fields in order: the new field comes first.
+    /// Says first, in every form, what was made up since nobody gave it.
+    pub(crate) fn with_made_up(mut self, made_up: &MadeUp) -> Result<Self, Failure> {
+        let lines = made_up.lines();
+        if lines.is_empty() {
+            return Ok(self);
+        }
+        // The answer is an object, written with its fields in order: the new fields come first.
         if let Some(fields) = self.json.strip_prefix(b"{\n") {
-            let field = serde_json::to_string(keys)?;
-            let start = format!("{{\n  \"made_up_keys\": {field},\n");
+            let mut start = "{\n".to_owned();
+            for (what, names) in made_up.all() {
+                let names = serde_json::to_string(names)?;
+                start += &format!("  \"made_up_{what}\": {names},\n");
+            }
             self.json = [start.as_bytes(), fields].concat();
         }
-        let text = format!("no keys given: {keys}");
-        self.parts.insert(0, Part::Text(vec![printable(&text)]));
-        self.made_up = Some(text);
+        let shown = lines.iter().map(|line| printable(line)).collect();
+        self.parts.insert(0, Part::Text(shown));
+        self.made_up = lines;
         Ok(self)
     }
 
@@ -129,8 +137,8 @@ impl Report {
             }
             Format::Csv => {
                 // A comment would be a row for most readers.
-                if let Some(keys) = &self.made_up {
-                    let _ = writeln!(io::stderr(), "note: {}", printable(keys));
+                for line in &self.made_up {
+                    let _ = writeln!(io::stderr(), "note: {}", printable(line));
                 }
                 self.table.write_csv(&mut out)?;
             }

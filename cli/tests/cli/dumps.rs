@@ -137,14 +137,14 @@ fn dumps_that_hold_no_keys_are_refused() {
     check_messages(
         r"
 balance --bigkeys DIR/refused.txt => --bigkeys | no keys | Could not connect
-route --scan DIR/cursors.txt => --scan | no keys | cursors
-route --scan DIR/scan.json => --scan | no keys | without --json
+route --count 3 --scan DIR/cursors.txt => --scan | no keys | cursors
+route --count 3 --scan DIR/scan.json => --scan | no keys | without --json
 balance --scan DIR/scan.json --strict => --scan | line 1 | without --json
 balance --keystats DIR/missing.txt => --keystats | missing.txt | os error
 balance --memkeys DIR/refused.txt --strict => --memkeys | line 1
 balance --scan a --keys b => --scan | --keys
 balance --scan a --range 0..5 => --scan | --range
-route --metadump a k => --metadump | KEY
+route --count 3 --metadump a k => --metadump | KEY
 ",
     );
 }

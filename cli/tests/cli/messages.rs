@@ -137,33 +137,33 @@ compare --strategy nginx,haproxy --hash md5 => --hash | a dialect hashes as its 
 # Keys.
 balance --keys DIR/missing.txt => --keys | missing.txt | os error
 balance --keys DIR => --keys | os error
-route --keys DIR --format csv => --keys | os error
+route --count 3 --keys DIR --format csv => --keys | os error
 balance --keys DIR/none.txt => --keys | none.txt | no keys
 balance --keys - => --keys - | no keys
 balance --strict --csv DIR/size.csv => --csv | line 7 | many | whole number
 balance --csv DIR/keyless.csv => --csv | "key"
-route --csv DIR/keyless.csv => --csv | "key"
+route --count 3 --csv DIR/keyless.csv => --csv | "key"
 balance --csv DIR/typo.csv => --csv | line 1 | "sise" | key,size,requests
-route --csv DIR/typo.csv => --csv | line 1 | "sise" | key,size,requests
-route --csv DIR/key-key.csv => --csv | "key" twice
-route --strict --csv DIR/size.csv => --csv | line 7 | many | whole number
+route --count 3 --csv DIR/typo.csv => --csv | line 1 | "sise" | key,size,requests
+route --count 3 --csv DIR/key-key.csv => --csv | "key" twice
+route --count 3 --strict --csv DIR/size.csv => --csv | line 7 | many | whole number
 balance --strict --csv DIR/unclosed.csv => --csv | line 3 | quote
-route --strict --csv DIR/unclosed.csv => --csv | line 3 | quote
+route --count 3 --strict --csv DIR/unclosed.csv => --csv | line 3 | quote
 balance --strict --csv DIR/vast.csv => --csv | line 3 | sum | 18446744073709551615
-route --keys DIR/none.txt => --keys | none.txt | no keys
-route --csv DIR/header.csv => --csv | header.csv | no keys
-route --keys - => --keys - | no keys
+route --count 3 --keys DIR/none.txt => --keys | none.txt | no keys
+route --count 3 --csv DIR/header.csv => --csv | header.csv | no keys
+route --count 3 --keys - => --keys - | no keys
 balance --strict --jsonl DIR/number.jsonl => --jsonl | line 3 | string
-route --strict --jsonl DIR/number.jsonl => --jsonl | line 3 | string
+route --count 3 --strict --jsonl DIR/number.jsonl => --jsonl | line 3 | string
 balance --strict --jsonl DIR/hex.jsonl => line 1 | hex
 remap --add x --template '{i:099}x20' --range 0..100000000 => 10200000000 bytes of keys
 remap --add x --template '{i:099}{i:099}{i:099}' --range 0..100000000 => 29700000000 bytes of keys
 balance --template user => --template | {i}
 balance --template 'user:{i' => --template | }
-route --template 'user:{i:x}' => --template | {i:04}
+route --count 3 --template 'user:{i:x}' => --template | {i:04}
 balance --range 5..3 => --range 5..3 | A..B
 balance --range 3..3 => --range 3..3 | A..B
-route --range many => --range many | A..B
+route --count 3 --range many => --range many | A..B
 balance --range -1..5 => --range -1..5 | A..B
 balance --range 0..18446744073709551615 => --range | 18446744073709551615 keys | at most 1099511627776
 compare --range 0..18446744073709551615 => --range | 18446744073709551615 keys | at most 100000000
@@ -181,7 +181,7 @@ merge DIR/size.csv => size.csv | line 1 | --partial
 explain --range 0..18446744073709551615 k => --range | at most
 balance --keys a --csv b => --keys | --csv
 balance --keys a --range 0..5 => --keys | --range
-route --keys a k => --keys | KEY
+route --count 3 --keys a k => --keys | KEY
 route --replicas 0 k => --replicas | of at least 1; more than the number of nodes
 route --spread moon k => moon | zones
 explain => KEY
@@ -234,7 +234,7 @@ pub(crate) fn check_messages(lines: &str) {
 #[cfg(unix)]
 fn an_unreadable_standard_input_is_reported() {
     let directory = File::open(directory()).expect("a directory");
-    let output = command(["route", "--keys", "-"])
+    let output = command(["route", "--count", "3", "--keys", "-"])
         .stdin(directory)
         .output()
         .expect("the binary runs");

@@ -121,7 +121,7 @@ fn json_has_the_promised_fields() {
         &["bits"],
         &["spread"],
     );
-    let way = &json("explain k")[0];
+    let way = &json("explain --count 10 k")[0];
     assert_fields(
         way,
         &["key", "hashed", "hash", "value_hex", "strategy"],
@@ -192,9 +192,9 @@ fn compare_shows_refused_changes() {
 fn output_is_deterministic() {
     for line in [
         "balance --range 0..2000 --count 60",
-        "balance --range 0..2000 --format csv",
+        "balance --count 3 --range 0..2000 --format csv",
         "remap --range 0..2000 --add x --strategy maglev",
-        "explain k --replicas 4",
+        "explain --count 9 k --replicas 4",
         "strategies --format markdown",
     ] {
         assert_eq!(stdout(line), stdout(line), "{line}");
@@ -336,7 +336,10 @@ fn compare_shows_bytes_and_requests() {
         "measures.csv",
         format!("key,size,requests\n{}", many_keys()),
     );
-    let line = format!("compare --strategy rendezvous --csv {}", keys.display());
+    let line = format!(
+        "compare --count 10 --strategy rendezvous --csv {}",
+        keys.display()
+    );
     let table = stdout(&line);
     for words in [
         "By bytes:",

@@ -287,7 +287,7 @@ fn a_part_without_keys_is_a_part() {
     let none = file("nothing.txt", "");
     let counts = file("nothing.counts", "");
     stdout(&format!(
-        "balance --keys {} --partial {}",
+        "balance --count 10 --keys {} --partial {}",
         none.display(),
         counts.display()
     ));
@@ -295,7 +295,7 @@ fn a_part_without_keys_is_a_part() {
     assert_eq!(output.status.code(), Some(2));
     let some = file("something.counts", "");
     let whole = stdout(&format!(
-        "balance --range 0..9 --partial {}",
+        "balance --count 10 --range 0..9 --partial {}",
         some.display()
     ));
     assert_eq!(

@@ -17,6 +17,9 @@ pub(super) fn run(args: &CountsCommand) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let source = Source::of(&args.keys)?;
     source.tell_made_up();
+    if args.node_counts.is_none() {
+        nodes::tell_made_up(&args.nodes, args.strategy.spec.as_deref());
+    }
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let keys = source.read()?;
     progress.message("placing keys");

@@ -12,6 +12,7 @@ pub(super) use self::args::DrawArgs;
 use self::args::{BalanceCommand, DrawCommand, RemapCommand, RingCommand, SlotsCommand};
 use crate::app::keys::{self, Source};
 use crate::app::nearest;
+use crate::app::nodes;
 use crate::app::strategy::Choice;
 use crate::app::{moves, slot_table};
 use crate::args::typed_keys;
@@ -67,6 +68,7 @@ fn ring(args: &RingCommand) -> Result<(), Failure> {
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let source = Source::of(&args.keys)?;
     source.tell_made_up();
+    nodes::tell_made_up(&args.nodes, args.strategy.spec.as_deref());
     let keys = source.read()?;
     progress.message("placing keys");
     let before = Assignment::of(&*router, &keys);
@@ -103,6 +105,7 @@ fn bars(args: &BalanceCommand) -> Result<(), Failure> {
     let progress = Progress::start(args.picture.quiet, "reading keys");
     let source = Source::of(&args.keys)?;
     source.tell_made_up();
+    nodes::tell_made_up(&args.nodes, args.strategy.spec.as_deref());
     let keys = source.read()?;
     progress.message("placing keys");
     let assignment = Assignment::of(&*router, &keys);
@@ -122,7 +125,8 @@ fn bars(args: &BalanceCommand) -> Result<(), Failure> {
 fn matrix(args: &RemapCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;
     let moves = moves::measure(&args.moves, args.picture.quiet)?;
-    keys::tell_made_up(moves.made_up.as_deref());
+    keys::tell_made_up(moves.made_up.keys.as_deref());
+    nodes::tell_made_up(&args.moves.nodes, args.moves.strategy.spec.as_deref());
     let [before, after] = [&moves.before, &moves.after].map(|side| side.choice.name());
     // Another set-up has no name of its own: the words tell what it is, changes included.
     let (strategy, changes) = match moves.after.changes() {

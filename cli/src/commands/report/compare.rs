@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::args::ReportArgs;
-use super::page::{Page, Section, command, figure};
+use super::page::{self, Page, Section, command, figure};
 use super::table::{lines, table};
 use super::verdict::verdict;
 use crate::app::contest::{Setting, scenario};
@@ -53,10 +53,9 @@ pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
     page.html()
 }
 
-/// Describes what is compared, and says first which keys nobody gave.
+/// Describes what is compared, and says first what nobody gave.
 fn lead(setting: &Setting, comparison: &Comparison) -> Vec<String> {
-    let made_up = setting.made_up.iter();
-    let made_up = made_up.map(|keys| format!("No keys given: {keys}."));
+    let made_up = page::made_up(&setting.made_up);
     made_up.chain(scenario(comparison)).collect()
 }
 

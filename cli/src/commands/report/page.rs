@@ -7,9 +7,16 @@ use serde_json::Value;
 
 use crate::app::shell::Shell;
 use crate::failure::Failure;
+use crate::output::MadeUp;
 
 /// Forbids loading and running anything, whatever a name on the page contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
+/// Says what nobody gave, at the start of a page.
+pub(super) fn made_up(made_up: &MadeUp) -> impl Iterator<Item = String> {
+    let lines = made_up.lines().into_iter();
+    lines.map(|line| line.replacen("no", "No", 1) + ".")
+}
 
 /// A part of the page with its own heading.
 pub(super) struct Section {

@@ -9,16 +9,17 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::args::ReportArgs;
-use super::page::{Page, Section, command, figure};
+use super::page::{self, Page, Section, command, figure};
 use super::table::{Line, lines, table};
 use crate::app::figures::{cv, max_over_mean};
 use crate::app::keys::Source;
+use crate::app::nodes;
 use crate::app::shell::Shell;
 use crate::app::skew::{notes, refuse_none};
 use crate::app::strategy::Choice;
 use crate::args::StrategyArgs;
 use crate::failure::Failure;
-use crate::output::{Cell, Field, Fields};
+use crate::output::{Cell, Field, Fields, MadeUp};
 use crate::progress::Progress;
 use crate::units;
 
@@ -56,18 +57,24 @@ pub(super) fn page(args: &ReportArgs) -> Result<String, Failure> {
         skew: &skew,
         balance: &balance,
     };
+    // The sentence about the keys says by itself that they were made up.
+    let made_up = MadeUp {
+        keys: None,
+        nodes: nodes::made_up(&args.contest.nodes, strategy.spec.as_deref()),
+    };
+    let measured = format!(
+        "{} from {}, hashed by {}.",
+        units::counted(skew.keys, "key"),
+        source.named(),
+        skew.hash
+    );
     let page = Page {
         title: format!(
             "Where keys go with {} on {}",
             skew.strategy,
             units::counted(skew.nodes, "node")
         ),
-        lead: vec![format!(
-            "{} from {}, hashed by {}.",
-            units::counted(skew.keys, "key"),
-            source.named(),
-            skew.hash
-        )],
+        lead: page::made_up(&made_up).chain([measured]).collect(),
         sections: view.sections(&choice, &*router, &keys),
         json: &json,
         shell: view.shell("report --skew", true),
