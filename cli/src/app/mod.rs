@@ -22,4 +22,5 @@ pub(crate) mod skew;
 pub(crate) mod slot_table;
 pub(crate) mod steps;
 pub(crate) mod strategy;
+pub(crate) mod typed;
 pub(crate) mod written;

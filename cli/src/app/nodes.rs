@@ -13,7 +13,9 @@ use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 
 use super::{files, nearest};
-use crate::args::{Entry, NodeArgs, StrategyArgs, WEIGHTS, parse_nodes, whole};
+use crate::args::{
+    Entry, NodeArgs, StrategyArgs, WEIGHTS, is_file, meant_otherwise, parse_nodes, whole,
+};
 use crate::failure::Failure;
 use crate::output::MadeUp;
 
@@ -91,6 +93,15 @@ pub(crate) fn from_list(list: &str, option: &str) -> Result<Vec<Server>, Failure
             "{option} '': no nodes: expected names, such as a,b=2,c"
         )));
     }
+    if let Some(file) = is_file(list) {
+        let name = list.split(',').next().unwrap_or(list);
+        return Err(Failure::Input(format!(
+            "{option} {list}: {file}: expected {option}-file {name}, or {name}=1 for a node of this name"
+        )));
+    }
+    if let Some(wrong) = meant_otherwise(list) {
+        return Err(Failure::Input(format!("{option}: {wrong}")));
+    }
     let entries = parse_nodes(list).map_err(|reason| {
         let reason = if reason.starts_with("entry ") {
             format!("{option}, {reason}")
@@ -101,7 +112,20 @@ pub(crate) fn from_list(list: &str, option: &str) -> Result<Vec<Server>, Failure
     })?;
     let servers: Vec<_> = entries.into_iter().map(server).collect();
     distinct(&servers).map_err(|reason| Failure::Input(format!("{option}: {reason}")))?;
+    tell_numbers(list, &servers, option);
     Ok(servers)
+}
+
+/// Notes names that are numbers: they may be meant as weights or as a number of nodes.
+fn tell_numbers(list: &str, servers: &[Server], option: &str) {
+    let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+    if !list.contains('=') && servers.iter().all(|server| is_number(server.name())) {
+        // Standard error may be closed; there is no other place for the message.
+        let _ = writeln!(
+            io::stderr(),
+            "note: {option} {list}: numbers, taken as names; weights stand after '=', such as a=3,b=4"
+        );
+    }
 }
 
 fn server(entry: Entry) -> Server {
@@ -277,10 +301,9 @@ fn from_lines(text: &str) -> Result<Vec<Server>, Wrong> {
 }
 
 fn line_server(text: &str) -> Result<Server, String> {
-    let words: Vec<_> = text
-        .split([',', ';', '\t', ' '])
-        .filter(|word| !word.is_empty())
-        .collect();
+    let words = text.split([',', ';', '\t', ' ']);
+    let words = words.filter(|word| !word.is_empty()).map(unquoted);
+    let words = words.collect::<Result<Vec<_>, _>>()?;
     let entry = match words.as_slice() {
         [one] => (*one).to_owned(),
         [name, weight] => format!("{name}={weight}"),
@@ -293,6 +316,24 @@ fn line_server(text: &str) -> Result<Server, String> {
     };
     let mut entries = parse_nodes(&entry)?.into_iter();
     entries.next().map(server).ok_or_else(|| EACH_NAMED.into())
+}
+
+/// Returns a word of a line without the quotes around it.
+fn unquoted(word: &str) -> Result<&str, String> {
+    for quote in ['"', '\''] {
+        let inner = word
+            .strip_prefix(quote)
+            .and_then(|word| word.strip_suffix(quote));
+        if let Some(inner) = inner {
+            return Ok(inner);
+        }
+        if word.starts_with(quote) || word.ends_with(quote) {
+            return Err(format!(
+                "{word}: a quote without the other: expected a name without blanks (CSV with a header takes any name)"
+            ));
+        }
+    }
+    Ok(word)
 }
 
 fn text(bytes: &[u8]) -> Result<&str, String> {

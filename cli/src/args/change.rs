@@ -40,6 +40,11 @@ fn added(text: &str) -> Result<Added, String> {
         let (node, label) = (Node::new(text), None);
         return Ok(Added(vec![Entry { node, label }]));
     }
+    if let Some(file) = nodes::is_file(text) {
+        return Err(format!(
+            "{file}: expected a name, or {text}=1 for a node of this name"
+        ));
+    }
     nodes::list(text).map(Added)
 }
 

@@ -3,6 +3,7 @@
 mod change;
 mod contest;
 mod keys;
+mod meant;
 mod names;
 mod nodes;
 mod output;
@@ -15,9 +16,11 @@ mod strategy;
 pub(crate) use self::change::{ChangeArgs, MoveArgs, TargetArgs};
 pub(crate) use self::contest::ContestArgs;
 pub(crate) use self::keys::{HexKey, KEY_SOURCES, KeyArgs, typed_keys};
+pub(crate) use self::meant::meant_otherwise;
 pub(crate) use self::names::Named;
 pub(crate) use self::nodes::{
-    Counts, Entry, NodeArgs, WEIGHTS, counts, list as parse_nodes, parse as parse_node, whole,
+    Counts, Entry, NodeArgs, WEIGHTS, counts, is_file, list as parse_nodes, parse as parse_node,
+    whole,
 };
 pub(crate) use self::output::OutputArgs;
 pub(crate) use self::parts::{PartialArgs, PartsArgs};

@@ -1,10 +1,13 @@
 //! Options for the nodes.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hashroute::Node;
+
+use super::meant;
 
 /// The largest `--count`.
 pub(crate) const MAX_COUNT: u32 = 1_000_000;
@@ -105,6 +108,9 @@ pub(crate) struct Entry {
 /// Parses a list of nodes, such as `a,b=2,c` or `10.0.0.1:6379=2,label=cache-1`. Blanks around an
 /// entry do not count.
 pub(crate) fn list(text: &str) -> Result<Vec<Entry>, String> {
+    if let Some(wrong) = meant::meant_otherwise(text) {
+        return Err(wrong);
+    }
     let texts: Vec<_> = text.split(',').map(str::trim).collect();
     if let [only] = texts.as_slice() {
         refuse_count(only)?;
@@ -148,6 +154,21 @@ fn twemproxy(text: &str) -> Option<Entry> {
     })
 }
 
+/// Says why a text is most likely a file of nodes, and no name. A weight makes it a name.
+pub(crate) fn is_file(text: &str) -> Option<&'static str> {
+    const EXTENSIONS: [&str; 8] = ["txt", "csv", "tsv", "json", "toml", "yml", "yaml", "conf"];
+    let is_there = |path: &str| fs::metadata(path).is_ok_and(|data| !data.is_dir());
+    let entries = || text.split(',').map(str::trim);
+    if entries().all(is_there)
+        && (!text.contains(',') || entries().all(|one| one.contains(['.', '/'])))
+    {
+        return Some("a file, not a name");
+    }
+    let extension = Path::new(text).extension()?.to_str()?.to_lowercase();
+    let looks = !text.contains(',') && EXTENSIONS.contains(&&*extension);
+    looks.then_some("this looks like a file, and there is none")
+}
+
 /// Refuses a number where a name is expected.
 fn refuse_count(text: &str) -> Result<(), String> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
@@ -165,12 +186,18 @@ pub(crate) fn parse(text: &str) -> Result<Node, String> {
             "\"{text}\" is a list: expected one node here (a name with a comma needs a file of nodes)"
         ));
     }
-    entry(text.trim(), false)
+    match meant::meant_otherwise(text) {
+        Some(wrong) => Err(wrong),
+        None => entry(text.trim(), false),
+    }
 }
 
 /// Parses `name` or `name=weight`. Without a weight, a name that most likely holds one is refused.
 fn entry(text: &str, is_port: bool) -> Result<Node, String> {
     let Some((name, weight)) = text.rsplit_once('=') else {
+        if let Some(wrong) = meant::entry(text) {
+            return Err(wrong);
+        }
         refuse_weight(text, is_port)?;
         return named(text);
     };

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::app::keys;
 use crate::app::nodes;
 use crate::app::strategy::{Choice, replicas};
+use crate::app::typed;
 use crate::args::{HexKey, KeyArgs, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs, typed_keys};
 use crate::failure::Failure;
 use crate::key_text;
@@ -55,6 +56,7 @@ Examples:
   hashroute explain --strategy bounded --range 0..1000 user:1 --replicas 3";
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
+    typed::refuse_files(&args.key, "hashroute route --keys")?;
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let router = choice.build(&nodes)?;
     if !args.output.quiet {

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, StdoutLock, Write};
-use std::path::Path;
 
 use clap::Args;
 use hashroute::{NodeId, Router, Spread};
@@ -12,6 +11,7 @@ use serde_json::json;
 use crate::app::keys::Source;
 use crate::app::nodes;
 use crate::app::strategy::{Choice, replicas};
+use crate::app::typed;
 use crate::args::{
     HexKey, KEY_SOURCES, KeyArgs, NodeArgs, OutputArgs, ReplicaArgs, StrategyArgs, typed_keys,
 };
@@ -100,16 +100,7 @@ fn refuse_meant_otherwise(args: &RouteArgs) -> Result<(), Failure> {
             )));
         }
     }
-    let are_files = !args.key.is_empty() && args.key.iter().all(|key| Path::new(key).is_file());
-    if are_files {
-        let files = texts.join(" ");
-        let wrong = Failure::Input(format!(
-            "{files}: a file, not a key: expected --keys {files} for the keys in it"
-        ));
-        let hint = "for a key of this name, write it with --hex, or as a line on standard input";
-        return Err(wrong.with_hint(Some(hint.into())));
-    }
-    Ok(())
+    typed::refuse_files(&args.key, "--keys")
 }
 
 /// Returns whether a key looks like the only node: both are one letter, or they differ in digits

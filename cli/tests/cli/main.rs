@@ -9,6 +9,7 @@ mod dumps;
 mod hashed_keys;
 mod inputs;
 mod json_fields;
+mod lists;
 mod made_up;
 mod messages;
 mod pages;

@@ -14,7 +14,7 @@ use crate::app::keys::{self, Source};
 use crate::app::nearest;
 use crate::app::nodes;
 use crate::app::strategy::Choice;
-use crate::app::{moves, slot_table};
+use crate::app::{moves, slot_table, typed};
 use crate::args::typed_keys;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -60,6 +60,7 @@ fn which(args: &DrawArgs) -> Failure {
 
 fn ring(args: &RingCommand) -> Result<(), Failure> {
     out::check(&args.picture)?;
+    typed::refuse_files(&args.key, "--keys")?;
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let choice = choice.with_labels(&args.changes)?;
     let changes = choice.resolve(&nodes, &args.changes)?;

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::table::{self, Names};
 use crate::app::keys::Source;
+use crate::app::typed;
 use crate::args::{HexKey, KEY_SOURCES, KeyArgs, OutputArgs, typed_keys};
 use crate::failure::Failure;
 use crate::key_text;
@@ -41,6 +42,7 @@ Examples:
   redis-cli cluster nodes | hashroute slots key --table - user:1";
 
 pub(crate) fn run(args: &KeyCommand) -> Result<(), Failure> {
+    typed::refuse_files(&args.key, "--keys")?;
     let table = args.table.as_deref().map(table::read).transpose()?;
     let keys = all(args)?;
     let json: Vec<_> = keys.iter().map(|key| json(key, table.as_ref())).collect();
