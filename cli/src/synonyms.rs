@@ -88,6 +88,17 @@ const OPTIONS: &[Row] = &[
         "--remove {}",
     ),
     (&["set-weight", "weight"], "--reweight {}"),
+    (&["drain", "evacuate", "decommission"], "--reweight {}=0"),
+    (
+        &["drain", "evacuate", "decommission", "del-node"],
+        "--remove {}",
+    ),
+    (&["rebalance", "balance", "use-empty-masters"], "--even"),
+    (
+        &["apply", "execute", "run", "script", "shell"],
+        "--commands sh",
+    ),
+    (&["measure", "metric", "weigh-by"], "--by {}"),
     (
         &["copies", "replication-factor", "rf", "replication"],
         "--replicas {}",
@@ -294,6 +305,24 @@ const FORMATS: &[Row] = &[
     (&["jsonl", "ndjson"], "json"),
 ];
 
+/// Values of options with a few values of their own.
+const VALUES: &[Row] = &[
+    (&["size", "sizes", "byte", "memory", "mem"], "bytes"),
+    (
+        &["request", "hits", "ops", "qps", "rps", "traffic", "freq"],
+        "requests",
+    ),
+    (&["key", "count", "number"], "keys"),
+    (&["bash", "shell", "script", "zsh", "redis-cli"], "sh"),
+    (&["setslot", "migrate", "redis", "valkey"], "classic"),
+    (&["import", "migration", "asm"], "atomic"),
+    (&["pwsh", "ps1"], "powershell"),
+    (&["sh", "ksh", "dash"], "bash"),
+    (&["yml", "yaml", "text"], "toml"),
+    (&["zone", "az", "datacenter", "dc"], "zones"),
+    (&["rack"], "racks"),
+];
+
 /// The kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -303,6 +332,8 @@ pub(crate) enum Kind {
     Parameter,
     Hash,
     Format,
+    /// A value of any other option.
+    Value,
 }
 
 /// Returns the text in lower case, with `-` for `_`: the form in which names are compared.
@@ -319,6 +350,7 @@ pub(crate) fn meanings(kind: Kind, typed: &str) -> impl Iterator<Item = &'static
         Kind::Parameter => PARAMETERS,
         Kind::Hash => HASHES,
         Kind::Format => FORMATS,
+        Kind::Value => VALUES,
     };
     let typed = plain(typed);
     let meant = move |row: &&Row| row.0.contains(&&*typed);
@@ -331,7 +363,9 @@ mod tests {
 
     #[test]
     fn names_are_in_their_plain_form() {
-        for rows in [OPTIONS, COMMANDS, STRATEGIES, PARAMETERS, HASHES, FORMATS] {
+        for rows in [
+            OPTIONS, COMMANDS, STRATEGIES, PARAMETERS, HASHES, FORMATS, VALUES,
+        ] {
             for typed in rows.iter().flat_map(|row| row.0) {
                 assert_eq!(*typed, plain(typed));
             }

@@ -38,7 +38,7 @@ pub(crate) fn message(mut error: Error, root: &Command, typed: &[OsString]) -> S
     if hint.is_some() {
         error.remove(ContextKind::Usage);
     }
-    let message = error.render().to_string();
+    let message = plain_numbers(error.render().to_string());
     match hint {
         None => message,
         Some(hint) => {
@@ -46,6 +46,28 @@ pub(crate) fn message(mut error: Error, root: &Command, typed: &[OsString]) -> S
             format!("{}\nhint: {hint}\n", told.trim_end())
         }
     }
+}
+
+/// Replaces what Rust says about numbers by what was expected.
+fn plain_numbers(message: String) -> String {
+    const WORDS: [(&str, &str); 5] = [
+        ("invalid digit found in string", "expected a whole number"),
+        (
+            "cannot parse integer from empty string",
+            "expected a whole number",
+        ),
+        (
+            "number too large to fit in target type",
+            "expected a smaller number",
+        ),
+        (
+            "number too small to fit in target type",
+            "expected a larger number",
+        ),
+        ("invalid float literal", "expected a number"),
+    ];
+    let words = WORDS.into_iter();
+    words.fold(message, |message, (from, to)| message.replace(from, to))
 }
 
 /// What was typed.
@@ -306,11 +328,15 @@ fn unknown_value(arg: &str, typed: &str, names: &[String], line: &Line) -> Optio
         ("hash" | "to-hash", _) | (_, "hashes") => Kind::Hash,
         ("format", _) => Kind::Format,
         (_, "strategies" | "dialects") => Kind::Strategy,
-        _ => {
-            let nearest = nearest::name(typed, names.iter().map(String::as_str))?;
-            return Some(format!("did you mean {nearest}?"));
-        }
+        _ => Kind::Value,
     };
+    if kind == Kind::Format && matches!(typed, "junit" | "xml") {
+        return Some(if has(line.command, "junit") {
+            "JUnit is written to a file: --junit FILE".into()
+        } else {
+            "hashroute check --junit FILE writes JUnit".into()
+        });
+    }
     let plain = synonyms::plain(typed);
     let known = |name: &str| names.iter().any(|one| one == name);
     let mut meanings: Vec<&str> = synonyms::meanings(kind, typed).collect();

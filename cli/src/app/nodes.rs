@@ -103,6 +103,10 @@ pub(crate) fn from_list(list: &str, option: &str) -> Result<Vec<Server>, Failure
         return Err(Failure::Input(format!("{option}: {wrong}")));
     }
     let entries = parse_nodes(list).map_err(|reason| {
+        let reason = match option.strip_prefix("--to-") {
+            Some(_) => reason.replace("--count", "--to-count"),
+            None => reason,
+        };
         let reason = if reason.starts_with("entry ") {
             format!("{option}, {reason}")
         } else {
@@ -481,6 +485,12 @@ impl Visitor<'_> for WeightVisitor {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(WEIGHTS)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Weight, E> {
+        Err(E::custom(format!(
+            "weight \"{text}\" is a text, expected {WEIGHTS}, without quotes"
+        )))
     }
 
     fn visit_u64<E: de::Error>(self, weight: u64) -> Result<Weight, E> {

@@ -581,3 +581,29 @@ fn a_hostile_baseline_is_refused_or_reported() {
         assert!(matches!(code(&run(&line)), Some(0 | 2)), "{to}");
     }
 }
+
+#[test]
+fn a_check_of_the_few_lines_that_could_be_read_is_no_check() {
+    let lines = |good: usize, bad: usize| {
+        let good = (0..good).map(|i| format!("\"k{i}\"\n"));
+        let text: String = good.chain((0..bad).map(|_| "oops\n".to_owned())).collect();
+        let path = crate::file("most.jsonl", text);
+        format!("check --nodes a,b --max-cv 9 --jsonl {}", path.display())
+    };
+    for sets in ["", " --node-counts 2,3"] {
+        let line = |good, bad| lines(good, bad) + sets;
+        let line = |good, bad| match sets {
+            "" => line(good, bad),
+            _ => line(good, bad).replace("--nodes a,b ", ""),
+        };
+        assert!(crate::run(&line(10, 10)).status.success());
+        let output = crate::run(&line(10, 11));
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert_eq!(output.stdout, b"");
+        assert!(
+            message.contains("nothing to check: 11 of 21 lines could not be read"),
+            "{message}"
+        );
+    }
+}

@@ -24,6 +24,7 @@ mod second_state;
 mod settings;
 mod skew;
 mod slots;
+mod slots_inputs;
 mod slots_keys;
 mod slots_messages;
 mod slots_plans;

@@ -35,6 +35,8 @@ fn bad_files() {
         ("broken.toml", b"[[node]]\nname = \"a\"\nweight = \n"),
         ("field.toml", b"[[node]]\nname = \"a\"\nwieght = 1\n"),
         ("none.toml", b""),
+        ("quoted.toml", b"[[node]]\nname = \"a\"\nweight = \"0\"\n"),
+        ("quoted.json", br#"[{"name":"a","weight":"0"}]"#),
         ("nodes.yaml", b"- a\n"),
         ("lines.csv", b"name,weight\na,1\n\n\nb,x\n"),
         ("doubled.csv", b"name,weight,weight\na,1,2\n"),
@@ -59,6 +61,23 @@ fn bad_files() {
 /// The typed line => the parts that the message must contain.
 const BAD: &str = r#"
 # Nodes.
+diff --count 2 --to-nodes 3 => --to-nodes | expected --to-count 3
+remap --count 2 --drain a => hint: did you mean --reweight a=0?
+slots plan x --drain a => hint: did you mean --remove a?
+slots plan x --rebalance => hint: did you mean --even?
+slots plan x --apply => hint: did you mean --commands sh?
+slots plan x --by size => hint: did you mean bytes?
+draw balance --by qps => hint: did you mean requests?
+slots plan x --commands bash => hint: did you mean sh?
+route --spread az k => hint: did you mean zones?
+check --format junit => hint: JUnit is written to a file: --junit FILE
+balance --format junit => hint: hashroute check --junit FILE writes JUnit
+slots simulate --seed x => --seed | expected a whole number
+plan --step 1.5 => --step | expected a whole number
+plan --step 99999999999999999999999 => --step | expected a smaller number
+spec write --epoch x => --epoch | expected a whole number
+route --nodes-file DIR/quoted.toml k => quoted.toml: line 3: weight "0" is a text: expected a whole number | without quotes
+route --nodes-file DIR/quoted.json k => quoted.json: line 1: weight "0" is a text: expected a whole number | without quotes
 route --count 0 k => --count | from 1 to
 route --count -1 k => --count | -1 | from 1 to
 route --count many k => --count | many | whole number

@@ -25,6 +25,7 @@ use crate::app::nodes;
 use crate::app::strategy::Choice;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::units;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let limits = limits::limits(&args.limits);
@@ -151,8 +152,24 @@ impl Run<'_> {
     }
 }
 
+/// Refuses keys of which more lines were skipped than read: the figures would be about the rest.
+fn refuse_unreadable(findings: &Findings) -> Result<(), Failure> {
+    let skipped = findings.read.unreadable;
+    let balance = findings.balances.first();
+    let keys = balance.map_or(0, |balance| balance.figures.total + balance.unplaced);
+    if skipped <= keys {
+        return Ok(());
+    }
+    Err(Failure::Input(format!(
+        "nothing to check: {} of {} could not be read: expected at most half of them",
+        units::count(skipped),
+        units::counted(skipped.saturating_add(keys), "line"),
+    )))
+}
+
 /// Writes files and the report, then fails if a check did not hold.
 fn finish(args: &CheckArgs, baseline: &Baseline, findings: &Findings) -> Result<(), Failure> {
+    refuse_unreadable(findings)?;
     if let (Some(path), Some(balance)) = (&args.junit, findings.balances.first()) {
         junit::write(path, &balance.strategy, findings)?;
     }

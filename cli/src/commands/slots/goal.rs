@@ -7,6 +7,7 @@ use hashroute::redis::{Address, ClusterNode, Goal, Role, Table};
 
 use super::table;
 use crate::failure::Failure;
+use crate::units;
 
 pub(super) const GOAL: &str = "Goal (NODE: an id, its first 4 or more characters, or host:port)";
 
@@ -165,15 +166,29 @@ impl Wanted {
                 let primary = self.table.node(primary);
                 let name =
                     primary.map_or_else(|| "an unknown node".into(), |node| names.endpoint(node));
-                format!(" (it is a replica of {name} now)")
+                // The table does not say whether it became a replica when it lost its slots.
+                let left = primary.map_or_else(String::new, |primary| {
+                    let left = self.replicas(primary.id(), id) as u64;
+                    format!("; {name} then has {}", units::counted(left, "replica"))
+                });
+                (format!(" (it is a replica of {name} now)"), left)
             });
+            let (now, left) = now.unwrap_or_default();
             Some(format!(
-                "done: {} has no slots{} and may leave",
+                "done: {} has no slots{now} and may leave{left}",
                 names.endpoint(node),
-                now.unwrap_or_default()
             ))
         });
         lines.collect()
+    }
+
+    /// Counts the working replicas of a primary besides one.
+    fn replicas(&self, primary: &str, besides: &str) -> usize {
+        let nodes = self.table.nodes().iter();
+        let replicas = nodes.filter(|node| {
+            node.primary() == Some(primary) && node.id() != besides && !node.flags().failed
+        });
+        replicas.count()
     }
 
     /// Returns the weights as a goal.

@@ -16,6 +16,12 @@ fail() {
   exit 1
 }
 
+case " $more " in
+  *' -a '*|*' --pass '*)
+    fail 'HASHROUTE_REDIS_CLI_ARGS holds a password (-a or --pass), which every list of processes shows' \
+      'put it into REDISCLI_AUTH instead' ;;
+esac
+
 # run N [WORD...]: sends a command to node N; without words, the commands on standard input.
 run() {
   node "$1"; shift

@@ -248,6 +248,7 @@ fn notes(planned: &Planned, steps: &Steps, nodes: &[Change<'_>]) -> Vec<String> 
             .zip(&loads.of)
             .max_by_key(|(slot, load)| (**load, core::cmp::Reverse(*slot)));
         let heaviest: Option<(u32, _)> = heavier.filter(|(_, load)| **load > 0);
+        let alone = heaviest.and_then(|(slot, load)| too_heavy(slot, *load, loads, nodes));
         lines.extend(heaviest.map(|(slot, load)| {
             format!(
                 "The heaviest slot is {slot}, with {} {}.",
@@ -255,10 +256,31 @@ fn notes(planned: &Planned, steps: &Steps, nodes: &[Change<'_>]) -> Vec<String> 
                 loads.what
             )
         }));
+        lines.extend(alone);
     }
     lines.extend(strangers(planned));
     lines.extend(stray(planned));
     lines
+}
+
+/// Says that a slot alone is heavier than the part of any node: no plan can balance that.
+fn too_heavy(slot: u32, load: u64, loads: &Loads, nodes: &[Change<'_>]) -> Option<String> {
+    let weights = || nodes.iter().filter_map(|node| node.weight);
+    let sum: u128 = weights().map(u128::from).sum();
+    let most = u128::from(weights().max()?);
+    let total: u128 = loads.of.iter().copied().map(u128::from).sum();
+    let part = u64::try_from((total * most).checked_div(sum)?).unwrap_or(u64::MAX);
+    let each = match weights().filter(|weight| *weight > 0).min() {
+        Some(least) if u128::from(least) == most => "each node",
+        _ => "the heaviest node",
+    };
+    (load > part).then(|| {
+        format!(
+            "No plan balances these loads: slot {slot} alone holds {}, more than the {} that {each} should have.",
+            units::count(load),
+            units::count(part),
+        )
+    })
 }
 
 /// Says how much of each measure moves with the slots.

@@ -57,7 +57,15 @@ pub(super) fn print(
         writeln!(out, "    {number}) host={host} port={port} id={id} ;;")?;
     }
     writeln!(out, "  esac\n}}\n\n{FUNCTIONS}")?;
-    for line in meetings(planned, &nodes).into_iter().chain(marks) {
+    let first = meetings(planned, &nodes);
+    if planned.plan.is_empty() && first.is_empty() && marks.is_empty() {
+        writeln!(
+            out,
+            "echo 'nothing to move: the slots are where they should be'"
+        )?;
+        return Ok(out.flush()?);
+    }
+    for line in first.into_iter().chain(marks) {
         writeln!(out, "{line}")?;
     }
     let mut moves = planned.plan.moves().skip(steps.range().start);
