@@ -78,12 +78,14 @@ impl Report {
         }
         // The answer is an object, written with its fields in order: the new fields come first.
         if let Some(fields) = self.json.strip_prefix(b"{\n") {
-            let mut start = "{\n".to_owned();
+            let mut json = b"{\n".to_vec();
             for (what, names) in made_up.all() {
-                let names = serde_json::to_string(names)?;
-                start += &format!("  \"made_up_{what}\": {names},\n");
+                write!(json, "  \"made_up_{what}\": ")?;
+                serde_json::to_writer(&mut json, names)?;
+                json.extend(b",\n");
             }
-            self.json = [start.as_bytes(), fields].concat();
+            json.extend(fields);
+            self.json = json;
         }
         let shown = lines.iter().map(|line| printable(line)).collect();
         self.parts.insert(0, Part::Text(shown));

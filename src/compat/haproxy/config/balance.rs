@@ -2,6 +2,7 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 
 use crate::Error;
 use crate::compat::config::{expected, wrong};
@@ -110,40 +111,38 @@ fn uri(line: usize, words: &[&str]) -> Result<(String, String), Error> {
             }
         }
     }
-    let mut text = String::from("uri");
-    let mut key = String::from("the path");
-    key += if whole {
-        " with the query, as sent"
+    let mut text = vec![String::from("uri")];
+    let mut key = vec![String::from("the path")];
+    key.push(if whole {
+        " with the query, as sent".into()
     } else {
-        " without the query, as sent"
-    };
+        " without the query, as sent".into()
+    });
     if whole {
-        text += " whole";
+        text.push("whole".into());
     }
     if path_only {
-        text += " path-only";
-        key += ", without scheme and host";
+        text.push("path-only".into());
+        key.push(", without scheme and host".into());
     }
     if let Some(depth) = depth {
-        text += &format!(" depth {depth}");
+        text.push(format!("depth {depth}"));
         let s = if depth == 1 { "" } else { "s" };
-        key += &format!(", cut after its first {depth} part{s}");
-        if depth < 5 {
-            key += &format!(" (/1/2/3/4/5 gives {})", example(depth));
+        key.push(format!(", cut after its first {depth} part{s}"));
+        if let Some(left) = EXAMPLE.get(..2 * depth as usize).filter(|_| depth < 5) {
+            key.push(format!(" ({EXAMPLE} gives {left})"));
         }
     }
     if let Some(length) = length {
-        text += &format!(" len {length}");
+        text.push(format!("len {length}"));
         let cut = if depth.is_some() { " and" } else { ", cut" };
-        key += &format!("{cut} after {length} bytes");
+        key.push(format!("{cut} after {length} bytes"));
     }
-    Ok((text, key))
+    Ok((text.join(" "), key.concat()))
 }
 
-/// Returns what `depth` leaves of `/1/2/3/4/5`.
-fn example(depth: u32) -> String {
-    (1..=depth).map(|part| format!("/{part}")).collect()
-}
+/// A path, to show what `depth` leaves of it.
+const EXAMPLE: &str = "/1/2/3/4/5";
 
 fn url_param(line: usize, words: &[&str]) -> Result<(String, String), Error> {
     let name = match words {

@@ -10,9 +10,12 @@ pub(super) fn source(line: usize, expression: &str) -> KeySource {
     let text = normal(expression);
     let single = text.strip_prefix('$').filter(|name| is_name(name));
     let key = single.and_then(variable);
-    let key = key.unwrap_or_else(|| match text.contains('$') {
-        true => format!("the value of {text}"),
-        false => format!("the text {text}, for every request"),
+    let key = key.unwrap_or_else(|| {
+        if text.contains('$') {
+            format!("the value of {text}")
+        } else {
+            format!("the text {text}, for every request")
+        }
     });
     KeySource::new(line, text, key)
 }
@@ -34,10 +37,8 @@ fn normal(expression: &str) -> String {
                 let follows = next.bytes().next();
                 let joins =
                     follows.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-                normal += &match joins {
-                    true => format!("${{{name}}}"),
-                    false => format!("${name}"),
-                };
+                let (open, close) = if joins { ("${", "}") } else { ("$", "") };
+                normal.extend([open, name, close]);
                 rest = next;
             }
             _ => normal += "${",
