@@ -22,6 +22,7 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, Command, FromArgMatches};
 use hashroute_harness::text::printable;
 
+use crate::app::outputs;
 use crate::commands::Cli;
 use crate::failure::Failure;
 
@@ -52,7 +53,8 @@ fn main() -> ExitCode {
     if !quiet {
         note(&settled.notes);
     }
-    match commands::run(&cli, program) {
+    let checked = outputs::check(&program, &matches, settled.file.as_deref());
+    match checked.and_then(|()| commands::run(&cli, program)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) if failure.is_told() => ExitCode::from(failure.code()),

@@ -155,11 +155,6 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the files that keys come from.
-    pub(crate) fn paths(&self) -> Vec<&'a Path> {
-        self.files().iter().map(|file| file.path).collect()
-    }
-
     fn files(&self) -> &[KeyFile<'a>] {
         match &self.from {
             Origin::Files(files) => files,

@@ -14,6 +14,7 @@ pub(crate) mod lister;
 pub(crate) mod moves;
 pub(crate) mod nearest;
 pub(crate) mod nodes;
+pub(crate) mod outputs;
 pub(crate) mod partial;
 pub(crate) mod ranges;
 pub(crate) mod setup;

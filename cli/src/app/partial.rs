@@ -13,29 +13,9 @@ use hashroute_harness::{InputError, text::printable};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::keys::{self, Input};
+use super::outputs;
 use crate::failure::Failure;
 use crate::output;
-
-/// Refuses a file that cannot be written, or that the keys come from, before all keys are read.
-/// Creates and changes nothing.
-pub(crate) fn check(path: Option<&PathBuf>, keys: &[&Path]) -> Result<(), Failure> {
-    let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
-        return Ok(());
-    };
-    let target = fs::canonicalize(path).ok();
-    let is_target = |source: &&Path| target.is_some() && fs::canonicalize(source).ok() == target;
-    if keys.iter().any(is_target) {
-        let path = path.display();
-        return Err(Failure::Input(format!(
-            "--partial {path}: the keys come from this file: expected another one"
-        )));
-    }
-    output::check(path).map_err(|error| refused(path, &error))
-}
-
-fn refused(path: &Path, error: &io::Error) -> Failure {
-    Failure::file("--partial", path, error)
-}
 
 /// Reads everything in all files and passes it to `add`. A file without any content is an error, and
 /// so is a file that is named twice. Different files with equal parts are possible, though copies
@@ -147,7 +127,7 @@ pub(crate) fn write(
         return Ok(true);
     }
     let mut text = Vec::new();
-    let written = counts(&mut text).and_then(|()| fs::write(path, text));
-    written.map_err(|error| refused(path, &error))?;
+    counts(&mut text).map_err(|error| Failure::file("--partial", path, error))?;
+    outputs::write("--partial", path, &text)?;
     Ok(false)
 }

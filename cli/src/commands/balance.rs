@@ -6,7 +6,6 @@ use hashroute_harness::stream::Counter;
 use crate::app::balance::{Context, finish};
 use crate::app::keys::{Counting, Source};
 use crate::app::nodes;
-use crate::app::partial;
 use crate::app::strategy::Choice;
 use crate::args::{KeyArgs, NodeArgs, OutputArgs, PartialArgs, StrategyArgs};
 use crate::failure::Failure;
@@ -37,7 +36,6 @@ Examples:
 pub(crate) fn run(args: &BalanceArgs) -> Result<(), Failure> {
     let (choice, nodes) = Choice::read(&args.strategy, &args.nodes)?;
     let source = Source::of(&args.keys)?;
-    partial::check(args.partial.partial.as_ref(), &source.paths())?;
     let router = choice.build(&nodes)?;
     let name = choice.name();
     let in_order = router.loads().is_some() && args.partial.partial.is_none();

@@ -71,8 +71,6 @@ pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
         moves::check_keys(&args.keys)?;
     }
     let written = args.write_config.as_deref();
-    let inputs = written::inputs(&args.nodes, &args.strategy, &args.target, &args.keys);
-    written.map_or(Ok(()), |path| written::check(path, &inputs))?;
     let before = SetUp::read(&args.strategy, &args.nodes)?;
     let (after, words) = before.with(&args.target)?;
     let sides = [&before, &after];

@@ -8,6 +8,7 @@ use clap::{Args, Command};
 use clap_mangen::Man;
 use roff::{Roff, bold, roman};
 
+use crate::app::outputs;
 use crate::failure::Failure;
 use crate::output;
 
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &ManArgs, program: &Command) -> Result<(), Failure> {
 /// Writes the page of the command and those of the commands below it.
 fn write_all(command: &Command, folder: &PathBuf) -> Result<(), Failure> {
     let path = folder.join(format!("{}.1", title(command)));
-    fs::write(&path, page(command)?).map_err(|error| Failure::file("--out", &path, error))?;
+    outputs::write("--out", &path, &page(command)?)?;
     let mut below = command
         .get_subcommands()
         .filter(|sub| sub.get_name() != "help");

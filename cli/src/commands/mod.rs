@@ -188,3 +188,29 @@ pub(crate) fn run(cli: &Cli, program: clap::Command) -> Result<(), Failure> {
         Command::Man(args) => man::run(args, &program),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::any::TypeId;
+    use std::path::PathBuf;
+
+    /// Outputs are compared with every path on the command line, found by its type.
+    #[test]
+    fn every_option_that_names_a_file_is_a_path() {
+        fn check(command: &clap::Command) -> usize {
+            let args = command.get_arguments().filter(|arg| {
+                let names = arg.get_value_names().unwrap_or_default();
+                let is_file = |name: &str| name.contains("FILE") || name.contains("TABLE");
+                names.iter().any(|name| is_file(name)) && arg.get_action().takes_values()
+            });
+            let mut checked = 0;
+            for arg in args {
+                let named = arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+                assert!(named, "{} {}", command.get_name(), arg.get_id());
+                checked += 1;
+            }
+            checked + command.get_subcommands().map(check).sum::<usize>()
+        }
+        assert!(check(&super::program()) > 100);
+    }
+}

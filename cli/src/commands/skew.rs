@@ -93,8 +93,6 @@ fn gather(
     router: &dyn Router,
 ) -> Result<Option<Evidence>, Failure> {
     let PartsArgs { partial, parts } = &args.parts;
-    let paths = source.map(Source::paths).unwrap_or_default();
-    partial::check(partial.as_ref(), &paths)?;
     let part = if let Some(source) = source {
         if partial.is_some() {
             stream::CountSetup::new(name, router)?; // refused before all keys are read

@@ -4,13 +4,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use hashroute::hash::Secret;
 use hashroute::{Error, Limit, Router, Spec};
 use serde_json::json;
 
-use crate::app::changes;
-use crate::app::files;
-use crate::app::nodes;
 use crate::app::strategy::Choice;
+use crate::app::{changes, files, nodes, outputs};
 use crate::args::{ChangeArgs, NodeArgs, OutputArgs, StrategyArgs};
 use crate::failure::{Asked, Failure};
 use crate::output::{self, Cell, Column, Format, Report, Table};
@@ -30,7 +29,7 @@ keyed hash. Other commands read it with --spec FILE.
 
 Examples:
   hashroute spec write --nodes a,b=2,c --strategy maglev > spec.toml
-  hashroute spec write --spec spec.toml --add d > next.toml
+  hashroute spec write --spec spec.toml --add d --out next.toml
   hashroute spec fingerprint spec.toml next.toml
   hashroute spec check spec.toml --fingerprint 0123456789abcdef";
 
@@ -75,6 +74,8 @@ struct ConvertArgs {
     /// The form to print
     #[arg(long, value_name = "FORM")]
     to: Form,
+    #[command(flatten)]
+    out: OutArgs,
 }
 
 #[derive(Debug, Args)]
@@ -88,9 +89,18 @@ struct WriteArgs {
     #[arg(long, value_name = "FORM", default_value = "toml")]
     to: Form,
     #[command(flatten)]
+    out: OutArgs,
+    #[command(flatten)]
     nodes: NodeArgs,
     #[command(flatten)]
     strategy: StrategyArgs,
+}
+
+#[derive(Debug, Args)]
+struct OutArgs {
+    /// The file to write, if not standard output; with a secret key, only its owner can read it
+    #[arg(short = 'o', long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -109,7 +119,10 @@ pub(crate) fn run(args: &SpecArgs) -> Result<(), Failure> {
     match &args.command {
         SpecCommand::Check(args) => check(args),
         SpecCommand::Fingerprint(args) => fingerprints(args),
-        SpecCommand::Convert(args) => print(&files::read_spec(&args.file, "FILE")?, args.to),
+        SpecCommand::Convert(args) => {
+            let spec = files::read_spec(&args.file, "FILE")?;
+            print(&spec, args.to, &args.out)
+        }
         SpecCommand::Write(args) => write(args),
     }
 }
@@ -210,7 +223,7 @@ fn fingerprints(args: &FingerprintArgs) -> Result<(), Failure> {
         Format::Table => {
             let mut out = output::stdout();
             for (print, file) in &rows {
-                writeln!(out, "{}\t{file}", hex(*print))?;
+                writeln!(out, "{}\t{}", hex(*print), file)?;
             }
             out.flush()?;
         }
@@ -252,17 +265,38 @@ fn write(args: &WriteArgs) -> Result<(), Failure> {
             .with_epoch(epoch)
             .map_err(|error| asked.refused(error))?;
     }
-    print(&spec, args.to)
+    print(&spec, args.to, &args.out)
 }
 
-fn print(spec: &Spec, form: Form) -> Result<(), Failure> {
+fn print(spec: &Spec, form: Form, args: &OutArgs) -> Result<(), Failure> {
+    let text = text(spec, form)?;
+    // The canonical form has a hash of the key in its place.
+    let secret = matches!(form, Form::Toml | Form::Json) && has_secret(spec);
+    match args.out.as_deref().filter(|path| path.as_os_str() != "-") {
+        Some(path) if secret => return outputs::write_secret("--out", path, &text),
+        Some(path) => return outputs::write("--out", path, &text),
+        None if secret => outputs::note_secret_on_output(),
+        None => {}
+    }
     let mut out = output::stdout();
-    match form {
-        Form::Toml => out.write_all(spec.to_toml().as_bytes())?,
-        Form::Json => writeln!(out, "{}", spec.to_json())?,
-        Form::Canonical => out.write_all(spec.canonical().as_bytes())?,
+    out.write_all(&text)?;
+    Ok(out.flush()?)
+}
+
+/// Returns whether a spec holds a secret key.
+fn has_secret(spec: &Spec) -> bool {
+    let secret = spec.hasher().map(|hasher| hasher.function().secret());
+    secret == Some(Secret::Key128)
+}
+
+fn text(spec: &Spec, form: Form) -> Result<Vec<u8>, Failure> {
+    Ok(match form {
+        Form::Toml => spec.to_toml().into_bytes(),
+        Form::Json => (spec.to_json() + "\n").into_bytes(),
+        Form::Canonical => spec.canonical().into_bytes(),
         Form::Nodes => {
-            let mut csv = csv::Writer::from_writer(&mut out);
+            let mut text = Vec::new();
+            let mut csv = csv::Writer::from_writer(&mut text);
             // Most lists have no labels, and need no column for them.
             let labelled = spec.servers().iter().any(|one| one.own_label().is_some());
             let columns = if labelled { 5 } else { 4 };
@@ -275,7 +309,8 @@ fn print(spec: &Spec, form: Form) -> Result<(), Failure> {
                 csv.write_record(&[node.name(), &weight, zone, rack, label][..columns])?;
             }
             csv.flush()?;
+            drop(csv);
+            text
         }
-    }
-    Ok(out.flush()?)
+    })
 }

@@ -7,9 +7,7 @@ mod made_up;
 mod screen;
 mod table;
 
-use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, StdoutLock, Write};
-use std::path::Path;
 
 use clap::ValueEnum;
 use hashroute_harness::text::printable;
@@ -183,16 +181,9 @@ pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, io::stdout().lock())
 }
 
-/// Checks that a file can be written, so that a bad path fails before the work. Creates and changes
-/// nothing.
-pub(crate) fn check(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|path| !path.as_os_str().is_empty());
-    match fs::metadata(path) {
-        // Opening and closing a pipe would end it for its reader.
-        Ok(there) if there.is_file() || there.is_dir() => {
-            OpenOptions::new().append(true).open(path).map(drop)
-        }
-        Ok(_) => Ok(()),
-        Err(_) => fs::metadata(folder.unwrap_or(Path::new("."))).map(drop),
-    }
+/// Writes bytes to standard output.
+pub(crate) fn standard(bytes: &[u8]) -> io::Result<()> {
+    let mut out = stdout();
+    out.write_all(bytes)?;
+    out.flush()
 }

@@ -38,6 +38,8 @@ const BELONG: &[(&str, &[&str])] = &[
 pub(crate) struct Settled {
     pub(crate) words: Vec<OsString>,
     pub(crate) notes: Vec<String>,
+    /// The file of options, if there is one.
+    pub(crate) file: Option<PathBuf>,
 }
 
 /// Adds settings to a command line. `root` must be built.
@@ -46,6 +48,7 @@ pub(crate) fn settle(root: &Command, typed: Vec<OsString>) -> Result<Settled, Fa
     let unchanged = |words| Settled {
         words,
         notes: Vec::new(),
+        file: None,
     };
     // Help and the version are errors, too; the caller shows them.
     let Ok(matches) = lenient.try_get_matches_from(&typed) else {
@@ -56,8 +59,8 @@ pub(crate) fn settle(root: &Command, typed: Vec<OsString>) -> Result<Settled, Fa
     let variables = variables::read(root, leaf)?;
     let file = path_to_file.or(variables.file);
     let mut settings = variables.settings;
-    if let Some(file) = file {
-        settings.extend(file::read(root, &path, leaf, &file)?);
+    if let Some(file) = &file {
+        settings.extend(file::read(root, &path, leaf, file)?);
     }
     let mut notes = variables.notes;
     let is_typed = |option: &str| {
@@ -74,6 +77,7 @@ pub(crate) fn settle(root: &Command, typed: Vec<OsString>) -> Result<Settled, Fa
     Ok(Settled {
         words: with(&typed, path.len(), &used),
         notes,
+        file,
     })
 }
 

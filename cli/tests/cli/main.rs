@@ -12,6 +12,8 @@ mod json_fields;
 mod lists;
 mod made_up;
 mod messages;
+#[cfg(unix)]
+mod outputs;
 mod pages;
 #[cfg(unix)]
 mod progress;

@@ -91,7 +91,7 @@ fn a_configuration_is_never_written_onto_an_input() {
     let output = run(&line);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(
-        output.status.code() == Some(2) && told.contains("is an input"),
+        output.status.code() == Some(2) && told.contains("an input: expected another file"),
         "{told}"
     );
     assert_eq!(std::fs::read_to_string(&keys).expect("a file"), "a\nb\n");

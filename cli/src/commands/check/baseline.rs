@@ -1,6 +1,6 @@
 //! A baseline: the figures of an earlier run, and the set-up that gave them.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::args::CheckArgs;
 use crate::app::keys::Source;
+use crate::app::outputs;
 use crate::app::strategy::Choice;
 use crate::args::{StrategyArgs, TuningArgs};
 use crate::failure::Failure;
@@ -180,7 +181,7 @@ impl Baseline {
     /// Writes the baseline.
     pub(super) fn write(&self, path: &Path) -> Result<(), Failure> {
         let json = serde_json::to_vec(self)?;
-        fs::write(path, json).map_err(|error| Failure::file("--save-baseline", path, error))
+        outputs::write("--save-baseline", path, &json)
     }
 
     /// Returns the result to compare with: the one for as many nodes, or if both sides have only

@@ -1,20 +1,19 @@
 //! The checks as JUnit XML: one suite per number of nodes, one case per check.
 
-use std::fs;
 use std::path::Path;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::findings::Findings;
 use super::limits::Check;
+use crate::app::outputs;
 use crate::failure::Failure;
 
 /// Writes the checks.
 pub(super) fn write(path: &Path, strategy: &str, findings: &Findings) -> Result<(), Failure> {
-    let wrong = |reason: String| Failure::file("--junit", path, reason);
     let xml = report(strategy, findings).to_string();
-    let xml = xml.map_err(|error| wrong(error.to_string()))?;
-    fs::write(path, xml).map_err(|error| wrong(error.to_string()))
+    let xml = xml.map_err(|error| Failure::file("--junit", path, error))?;
+    outputs::write("--junit", path, xml.as_bytes())
 }
 
 fn report(strategy: &str, findings: &Findings) -> Report {

@@ -1,14 +1,14 @@
 //! The output of pictures.
 
 use core::fmt::Display;
-use std::fs;
 use std::io::Write;
 
 use hashroute_harness::plot::Picture;
 
 use super::args::PictureArgs;
+use crate::app::outputs;
 use crate::failure::Failure;
-use crate::output::{self, stdout};
+use crate::output::stdout;
 
 /// The default number of PNG pixels per SVG pixel.
 const SCALE: f32 = 2.0;
@@ -20,19 +20,15 @@ enum Kind {
     Png,
 }
 
-/// Refuses a file that cannot be written, before the work is done.
+/// Refuses a name that says no format, before the work is done.
 pub(super) fn check(args: &PictureArgs) -> Result<(), Failure> {
     let kind = kind(args)?;
     match args.scale {
-        Some(scale) if kind != Kind::Png => {
-            return Err(Failure::Input(format!(
-                "--scale {scale}: an SVG has no pixels: expected --out with a name that ends in .png"
-            )));
-        }
-        _ if kind == Kind::Stdout => return Ok(()),
-        _ => {}
+        Some(scale) if kind != Kind::Png => Err(Failure::Input(format!(
+            "--scale {scale}: an SVG has no pixels: expected --out with a name that ends in .png"
+        ))),
+        _ => Ok(()),
     }
-    output::check(&args.out).map_err(|error| refused(args, &error))
 }
 
 /// Writes the picture to the file or to standard output.
@@ -46,7 +42,7 @@ pub(super) fn write(picture: &Picture, args: &PictureArgs) -> Result<(), Failure
         Kind::Svg => picture.svg().as_bytes().to_vec(),
         Kind::Png => png(picture, args.scale.unwrap_or(SCALE))?,
     };
-    fs::write(&args.out, bytes).map_err(|error| refused(args, &error))
+    outputs::write("--out", &args.out, &bytes)
 }
 
 fn refused(args: &PictureArgs, why: &dyn Display) -> Failure {

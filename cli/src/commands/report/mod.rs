@@ -8,14 +8,14 @@ mod table;
 mod verdict;
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
 use self::args::PageArgs;
 pub(super) use self::args::ReportArgs;
+use crate::app::outputs;
 use crate::failure::Failure;
-use crate::output::{self, stdout};
+use crate::output::stdout;
 
 pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
     check(&args.page)?;
@@ -27,17 +27,17 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
     write(&page, &args.page.out)
 }
 
-/// Refuses a file that cannot be written, before the work is done.
+/// Refuses a name that is not of a page, before the work is done.
 fn check(args: &PageArgs) -> Result<(), Failure> {
     let extension = args.out.extension().map(OsStr::to_ascii_lowercase);
     if args.out.as_os_str() == "-" {
         return Ok(());
     }
-    let wrong = |why: String| Failure::file("--out", &args.out, why);
     if extension.is_some_and(|name| name == "html" || name == "htm") {
-        return output::check(&args.out).map_err(|error| wrong(error.to_string()));
+        return Ok(());
     }
-    Err(wrong("expected a name that ends in .html, or -".into()))
+    let wrong = "expected a name that ends in .html, or -";
+    Err(Failure::file("--out", &args.out, wrong))
 }
 
 fn write(page: &str, path: &Path) -> Result<(), Failure> {
@@ -46,5 +46,5 @@ fn write(page: &str, path: &Path) -> Result<(), Failure> {
         out.write_all(page.as_bytes())?;
         return Ok(out.flush()?);
     }
-    fs::write(path, page).map_err(|error| Failure::file("--out", path, error))
+    outputs::write("--out", path, page.as_bytes())
 }
