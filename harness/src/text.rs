@@ -133,8 +133,8 @@ pub fn significant(value: f64) -> String {
     format!("{value:.*}", if whole { 0 } else { decimals })
 }
 
-/// Writes a text on one line, safe to print: control characters, and characters that have no width
-/// or change the direction of text, become escapes.
+/// Writes a text on one line, safe to print: control characters, and characters that nobody sees or
+/// that change the direction of text, become escapes.
 ///
 /// ```
 /// use hashroute_harness::text::printable;
@@ -145,7 +145,7 @@ pub fn significant(value: f64) -> String {
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() || is_unseen(c) {
+        if is_unsafe(c) {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);
@@ -194,11 +194,94 @@ pub(crate) fn key_text(key: &[u8]) -> Cow<'_, str> {
     core::str::from_utf8(key).map_or_else(|_| key.escape_ascii().to_string().into(), Cow::Borrowed)
 }
 
-/// Returns whether a character is a mark of direction or width, or a line separator: text with it
-/// may read as another text.
+/// Returns whether a character must not reach a terminal as it is: a control character, or one
+/// that nobody sees.
+///
+/// ```
+/// use hashroute_harness::text::is_unsafe;
+///
+/// assert!(['\u{1b}', '\u{9b}', '\u{ad}', '\u{202e}', '\u{3164}'].into_iter().all(is_unsafe));
+/// assert!(!['a', ' ', 'é', '日'].into_iter().any(is_unsafe));
+/// ```
+pub fn is_unsafe(c: char) -> bool {
+    if c < '\u{80}' {
+        return c.is_control();
+    }
+    c.is_control() || is_unseen(c)
+}
+
+/// Returns whether a character has no picture, is a mark of direction or format, or ends a line:
+/// text with it may read as another text.
 fn is_unseen(c: char) -> bool {
-    matches!(c,
-        '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    UNSEEN
+        .binary_search_by(|&(first, last)| {
+            if last < c {
+                Ordering::Less
+            } else if first > c {
+                Ordering::Greater
+            } else {
+                Ordering::Equal
+            }
+        })
+        .is_ok()
+}
+
+/// The characters of Unicode 16 that are ignored by default (`Default_Ignorable_Code_Point`), are
+/// marks of format without a picture (general category Cf), or separate lines (Zl, Zp). Braille
+/// without dots and the null note head are symbols, but nobody sees them either.
+const UNSEEN: [(char, char); 23] = [
+    ('\u{ad}', '\u{ad}'),
+    ('\u{34f}', '\u{34f}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{115f}', '\u{1160}'),
+    ('\u{17b4}', '\u{17b5}'),
+    ('\u{180b}', '\u{180f}'),
+    ('\u{200b}', '\u{200f}'),
+    ('\u{2028}', '\u{202e}'),
+    ('\u{2060}', '\u{206f}'),
+    ('\u{2800}', '\u{2800}'),
+    ('\u{3164}', '\u{3164}'),
+    ('\u{fe00}', '\u{fe0f}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{ffa0}', '\u{ffa0}'),
+    ('\u{fff0}', '\u{fffb}'),
+    ('\u{110bd}', '\u{110bd}'),
+    ('\u{110cd}', '\u{110cd}'),
+    ('\u{13430}', '\u{1343f}'),
+    ('\u{16fe4}', '\u{16fe4}'),
+    ('\u{1bca0}', '\u{1bca3}'),
+    ('\u{1d159}', '\u{1d159}'),
+    ('\u{1d173}', '\u{1d17a}'),
+    ('\u{e0000}', '\u{e0fff}'),
+];
+
+/// Writes JSON so that it is safe to print: a character that [`is_unsafe`] becomes `\uXXXX`. A parser
+/// reads the same values, since JSON has such characters within strings alone.
+///
+/// ```
+/// use hashroute_harness::text::json_escaped;
+///
+/// assert_eq!(json_escaped("[\"\u{9b}31m\"]"), "[\"\\u009b31m\"]");
+/// assert_eq!(json_escaped("{\n\"a\": \"日\"}"), "{\n\"a\": \"日\"}");
+/// ```
+pub fn json_escaped(json: &str) -> Cow<'_, str> {
+    // Between values, line feeds and tabs are blanks.
+    let is_unsafe = |c: char| c >= '\u{7f}' && is_unsafe(c);
+    if !json.contains(is_unsafe) {
+        return json.into();
+    }
+    let mut safe = String::with_capacity(json.len() + 64);
+    for c in json.chars() {
+        if is_unsafe(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                safe.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            safe.push(c);
+        }
+    }
+    safe.into()
 }
 
 fn grouped(digits: &str) -> String {
@@ -250,6 +333,30 @@ mod tests {
         assert_eq!([size(0.0), size(1_048_576.0)], ["0 B", "1 MiB"]);
         assert_eq!([rounded(99.94), rounded(99.96)], ["99.9", "100"]);
         assert_eq!([ratio(99.949), ratio(99.951)], ["99.949", "100.0"]);
+    }
+
+    /// Every character that Unicode says nobody sees or that turns text around.
+    #[test]
+    fn what_nobody_sees_is_escaped() {
+        let attacks = "\u{ad}\u{2060}\u{2064}\u{206a}\u{206f}\u{fff9}\u{fffb}\u{e0000}\u{e0001}\u{e007f}\u{3164}\u{180e}\u{200b}\u{202e}\u{2066}\u{feff}\u{34f}\u{115f}\u{ffa0}\u{fe0f}\u{e0100}\u{1d173}\u{2800}\u{7f}\u{85}\u{9b}\u{2028}";
+        for c in attacks.chars() {
+            assert!(is_unsafe(c), "{c:?}");
+            assert!(printable(&c.to_string()).is_ascii(), "{c:?}");
+        }
+        for range in UNSEEN.windows(2) {
+            assert!(range[0].1 < range[1].0, "in order: {range:?}");
+        }
+        let seen = "a é日ñ✓❤🚀اب€e\u{301}";
+        assert_eq!(printable(seen), seen);
+    }
+
+    #[test]
+    fn json_is_the_same_after_it_is_parsed() {
+        let all: String = (0..=0x0010_ffff).filter_map(char::from_u32).collect();
+        let json = serde_json::to_string(&all).expect("a string");
+        let safe = json_escaped(&json);
+        assert!(!safe.chars().any(is_unsafe));
+        assert_eq!(serde_json::from_str::<String>(&safe).expect("JSON"), all);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hashroute::{Change, Error, Node, Nodes};
+use hashroute_harness::text::printable;
 
 use super::nearest;
 use crate::failure::{Asked, Failure};
@@ -148,7 +149,7 @@ pub(crate) fn note_unseen(option: &str, beside: &[String]) {
     if beside.is_empty() {
         return;
     }
-    let shown = beside[..beside.len().min(SHOWN)].join(", ");
+    let shown = printable(&beside[..beside.len().min(SHOWN)].join(", "));
     let more = if beside.len() > SHOWN { ", .." } else { "" };
     eprintln!("note: {option}: only names and weights count here; ignored: {shown}{more}");
 }

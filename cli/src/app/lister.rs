@@ -1,6 +1,6 @@
 //! The list of keys that move, written key by key, so that it needs no memory.
 
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, Write};
 
 use hashroute_harness::Keys;
 use hashroute_harness::text::printable;
@@ -8,9 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 use crate::key_text;
-use crate::output::{self, Format};
-
-type Stdout = BufWriter<StdoutLock<'static>>;
+use crate::output::{self, Format, Stdout};
 
 /// Writes one line for each key that moves: the key, the node before and the node after, then what
 /// the keys carry. In JSON each line is an object.
@@ -92,7 +90,7 @@ impl Lister {
         let numbers: Vec<_> = numbers.map(|number| number.to_string()).collect();
         match &mut self.out {
             Out::Json(out) => {
-                serde_json::to_writer(&mut *out, &object(moved))?;
+                output::write_json(out, &object(moved))?;
                 out.write_all(b"\n")?;
             }
             Out::Tabs(out) => {
@@ -103,7 +101,8 @@ impl Lister {
                 let step = step.as_ref().map(String::as_bytes);
                 let texts = nodes.into_iter().chain(numbers.iter().map(String::as_str));
                 let texts = texts.map(str::as_bytes);
-                out.write_record(step.into_iter().chain([moved.key]).chain(texts))?;
+                let fields = step.into_iter().chain([moved.key]).chain(texts);
+                out.write_record(fields.map(output::csv_field))?;
             }
             Out::Markdown(out) => {
                 let cells = step.into_iter().chain([key_text::shown(moved.key)]);
@@ -151,9 +150,9 @@ fn tabs<'a>(
     if let Some(step) = step {
         write!(out, "{step}\t")?;
     }
-    out.write_all(key)?;
+    out.write_all(&output::key_field(key))?;
     for text in texts {
-        write!(out, "\t{text}")?;
+        write!(out, "\t{}", output::name_field(text))?;
     }
     out.write_all(b"\n")
 }

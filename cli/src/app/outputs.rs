@@ -13,7 +13,6 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Command};
-use hashroute_harness::text::printable;
 
 use self::place::{Place, resolved};
 use self::same::{File, standard};
@@ -177,12 +176,9 @@ pub(crate) fn note_secret_on_output() {
 }
 
 fn note_open(what: &str) {
-    // Standard error may be closed; there is no other place for the message.
-    let _ = writeln!(
-        io::stderr(),
-        "note: {}: holds a secret key, and others may read this file: chmod 600 makes it private",
-        printable(what)
-    );
+    crate::output::note(&format!(
+        "{what}: holds a secret key, and others may read this file: chmod 600 makes it private"
+    ));
 }
 
 #[cfg(unix)]

@@ -27,7 +27,7 @@ use std::sync::LazyLock;
 use clap::{Arg, CommandFactory, Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::output::Color;
+use crate::output::{self, Color};
 
 #[derive(Debug, Parser)]
 #[command(name = "hashroute", version, long_version = VERSION.as_str())]
@@ -53,6 +53,9 @@ pub(crate) struct Cli {
         help_heading = "Output"
     )]
     color: Color,
+    /// Write names and keys into CSV and Markdown as they are, even formulas and markup
+    #[arg(long, global = true, help_heading = "Output", hide_short_help = true)]
+    verbatim: bool,
 }
 
 /// The version, with what was built in.
@@ -166,6 +169,7 @@ enum Command {
 /// Runs the command. `program` describes the command line.
 pub(crate) fn run(cli: &Cli, program: clap::Command) -> Result<(), Failure> {
     cli.color.choose();
+    output::set_verbatim(cli.verbatim);
     match &cli.command {
         Command::Compare(args) => compare::run(args),
         Command::Route(args) => route::run(args),

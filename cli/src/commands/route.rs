@@ -1,7 +1,8 @@
 //! `route`: the node of each key.
 
 use std::ffi::OsString;
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, Write};
+use std::path::Path;
 
 use clap::Args;
 use hashroute::{NodeId, Router, Spread};
@@ -17,7 +18,7 @@ use crate::args::{
 };
 use crate::failure::Failure;
 use crate::key_text;
-use crate::output::{self, Format};
+use crate::output::{self, Format, Stdout};
 use crate::units;
 
 /// Print the node, or the N nodes, of each key
@@ -43,9 +44,10 @@ pub(crate) struct RouteArgs {
 }
 
 const EXAMPLES: &str = "\
-A line is KEY TAB NODE; with --replicas, all nodes, separated by tabs. If a strategy keeps loads
-(bounded), each key counts for the keys after it. The exit code is 1 if a key has no node, or fewer
-replicas than asked for.
+A line is KEY TAB NODE; with --replicas, all nodes, separated by tabs. The key is written as its
+bytes, except on a terminal: for keys that hold tabs or line feeds, take --format json, which prints
+one object a line. If a strategy keeps loads (bounded), each key counts for the keys after it. The
+exit code is 1 if a key has no node, or fewer replicas than asked for.
 
 Examples:
   hashroute route --nodes a,b=2,c user:1 user:2
@@ -138,8 +140,6 @@ enum Out {
     Markdown(Stdout),
 }
 
-type Stdout = BufWriter<StdoutLock<'static>>;
-
 impl Out {
     fn flush(&mut self) -> io::Result<()> {
         match self {
@@ -187,7 +187,7 @@ impl<'a> Routes<'a> {
         }
         for text in wrong.iter().filter(|_| !quiet) {
             // Standard error may be closed; there is no other place for the message.
-            let _ = writeln!(io::stderr(), "note: {text}");
+            let _ = writeln!(io::stderr(), "note: {}", printable(text));
         }
         if wrong.is_empty() {
             Ok(())
@@ -254,16 +254,16 @@ impl<'a> Routes<'a> {
         let names = list.iter().map(|&id| nodes.name(id).unwrap_or_default());
         let missing = core::iter::repeat_n("", self.width() - list.len());
         match &mut self.out {
-            Out::Tabs(out) => write_tabs(out, key, names)?,
+            Out::Tabs(out) => write_tabs(out, &output::key_field(key), names)?,
             Out::Json(out) => {
                 let (field, text) = key_text::field(key);
                 let line = json!({ field: text, "nodes": names.collect::<Vec<_>>() });
-                serde_json::to_writer(&mut *out, &line)?;
+                output::write_json(out, &line)?;
                 out.write_all(b"\n")?;
             }
             Out::Csv(out) => {
                 let names = names.chain(missing).map(str::as_bytes);
-                out.write_record(core::iter::once(key).chain(names))?;
+                out.write_record(core::iter::once(key).chain(names).map(output::csv_field))?;
             }
             Out::Markdown(out) => {
                 let names = names.chain(missing).map(printable);
@@ -275,7 +275,7 @@ impl<'a> Routes<'a> {
     }
 }
 
-/// Writes the bytes of the key, then each name after a tab; only a tab if there is none.
+/// Writes the key, then each name after a tab; only a tab if there is none.
 fn write_tabs<'a>(
     out: &mut dyn Write,
     key: &[u8],
@@ -287,7 +287,7 @@ fn write_tabs<'a>(
     }
     for name in names {
         out.write_all(b"\t")?;
-        out.write_all(name.as_bytes())?;
+        out.write_all(output::name_field(name).as_bytes())?;
     }
     out.write_all(b"\n")
 }

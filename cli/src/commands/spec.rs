@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use hashroute::hash::Secret;
 use hashroute::{Error, Limit, Router, Spec};
+use hashroute_harness::text::json_escaped;
 use serde_json::json;
 
 use crate::app::strategy::Choice;
@@ -223,7 +224,7 @@ fn fingerprints(args: &FingerprintArgs) -> Result<(), Failure> {
         Format::Table => {
             let mut out = output::stdout();
             for (print, file) in &rows {
-                writeln!(out, "{}\t{}", hex(*print), file)?;
+                writeln!(out, "{}\t{}", hex(*print), output::name_field(file))?;
             }
             out.flush()?;
         }
@@ -292,7 +293,7 @@ fn has_secret(spec: &Spec) -> bool {
 fn text(spec: &Spec, form: Form) -> Result<Vec<u8>, Failure> {
     Ok(match form {
         Form::Toml => spec.to_toml().into_bytes(),
-        Form::Json => (spec.to_json() + "\n").into_bytes(),
+        Form::Json => (json_escaped(&spec.to_json()).into_owned() + "\n").into_bytes(),
         Form::Canonical => spec.canonical().into_bytes(),
         Form::Nodes => {
             let mut text = Vec::new();

@@ -4,18 +4,22 @@ mod cell;
 mod field;
 mod layout;
 mod made_up;
+mod safe;
 mod screen;
 mod table;
 
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, Write};
 
 use clap::ValueEnum;
-use hashroute_harness::text::printable;
+use hashroute_harness::text::{json_escaped, printable};
 use serde::Serialize;
 
 pub(crate) use self::cell::Cell;
 pub(crate) use self::field::{Column, Field, Fields};
 pub(crate) use self::made_up::MadeUp;
+pub(crate) use self::safe::{
+    JsonWriter, Stdout, csv_field, key_field, name_field, set_verbatim, stdout, write_json,
+};
 use self::screen::Screen;
 pub(crate) use self::screen::{Color, Tone};
 pub(crate) use self::table::{Table, markdown_row};
@@ -61,7 +65,9 @@ impl Report {
     /// yet.
     pub(crate) fn new(json: &impl Serialize, table: Table) -> Result<Self, Failure> {
         Ok(Self {
-            json: serde_json::to_vec_pretty(json)?,
+            json: json_escaped(&serde_json::to_string_pretty(json)?)
+                .into_owned()
+                .into_bytes(),
             table,
             parts: Vec::new(),
             made_up: Vec::new(),
@@ -78,9 +84,8 @@ impl Report {
         if let Some(fields) = self.json.strip_prefix(b"{\n") {
             let mut json = b"{\n".to_vec();
             for (what, names) in made_up.all() {
-                write!(json, "  \"made_up_{what}\": ")?;
-                serde_json::to_writer(&mut json, names)?;
-                json.extend(b",\n");
+                let names = serde_json::to_string(names)?;
+                writeln!(json, "  \"made_up_{what}\": {},", json_escaped(&names))?;
             }
             json.extend(fields);
             self.json = json;
@@ -129,7 +134,10 @@ impl Report {
 
     /// Prints the report to standard output.
     pub(crate) fn print(&self, format: Format) -> Result<(), Failure> {
-        let mut out = stdout();
+        let mut out = match format {
+            Format::Table => safe::colored(),
+            _ => stdout(),
+        };
         match format {
             Format::Json => {
                 out.write_all(&self.json)?;
@@ -159,7 +167,10 @@ impl Report {
             }
             match part {
                 // In Markdown, two spaces at the end of a line keep the line break.
-                Part::Text(lines) if markdown => writeln!(out, "{}", lines.join("  \n"))?,
+                Part::Text(lines) if markdown => {
+                    let lines: Vec<_> = lines.iter().map(|line| safe::markdown(line)).collect();
+                    writeln!(out, "{}", lines.join("  \n"))?;
+                }
                 Part::Text(lines) => lines
                     .iter()
                     .flat_map(|line| screen.wrapped(line))
@@ -175,10 +186,10 @@ impl Report {
     }
 }
 
-/// Returns standard output, locked and buffered. The caller must flush it: dropping it hides
-/// errors.
-pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
-    BufWriter::with_capacity(1 << 16, io::stdout().lock())
+/// Writes a note to standard error.
+pub(crate) fn note(text: &str) {
+    // Standard error may be closed; there is no other place for the message.
+    let _ = writeln!(io::stderr(), "note: {}", printable(text));
 }
 
 /// Writes bytes to standard output.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::cell::Cell;
 use super::field::{Column, Field};
 use super::layout::{Sheet, Shown};
+use super::safe::{csv_field, markdown};
 use super::screen::Screen;
 use crate::failure::Failure;
 
@@ -135,7 +136,7 @@ impl Table {
         let mut writer = csv::Writer::from_writer(out);
         writer.write_record(keyed.iter().map(|&i| &*self.columns[i].key))?;
         for row in &self.rows {
-            writer.write_record(keyed.iter().map(|&i| csv_field(&row[i].value)))?;
+            writer.write_record(keyed.iter().map(|&i| csv_value(&row[i].value)))?;
         }
         Ok(writer.flush()?)
     }
@@ -161,21 +162,21 @@ impl Serialize for Row<'_> {
     }
 }
 
-fn csv_field(value: &Value) -> String {
+fn csv_value(value: &Value) -> Vec<u8> {
     match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::Null => Vec::new(),
+        Value::String(text) => csv_field(text.as_bytes()).into_owned(),
+        other => other.to_string().into_bytes(),
     }
 }
 
-/// Writes one row of a Markdown table.
+/// Writes one row of a Markdown table. No cell is HTML, a link or code.
 pub(crate) fn markdown_row(
     out: &mut dyn Write,
     cells: impl Iterator<Item = String>,
 ) -> io::Result<()> {
     for cell in cells {
-        write!(out, "| {} ", cell.replace('|', "\\|"))?;
+        write!(out, "| {} ", markdown(&cell).replace('|', "\\|"))?;
     }
     writeln!(out, "|")
 }

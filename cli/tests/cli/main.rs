@@ -21,6 +21,8 @@ mod questions;
 mod recipes;
 mod reports;
 mod routes;
+#[cfg(unix)]
+mod safe_text;
 mod scale;
 mod second_state;
 mod settings;

@@ -1,7 +1,7 @@
 //! An HTML page in one file: it includes its style, runs no script and loads nothing.
 
 use hashroute_harness::plot::Picture;
-use hashroute_harness::text::printable;
+use hashroute_harness::text::{is_unsafe, json_escaped, printable};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
@@ -73,7 +73,7 @@ impl Page<'_> {
                 }
             }
         };
-        Ok(page.into_string() + "\n")
+        Ok(visible(&page.into_string()) + "\n")
     }
 
     fn contents(&self) -> Markup {
@@ -88,7 +88,22 @@ impl Page<'_> {
 /// Returns JSON without `<`, which could end the element early. JSON has `<` only in strings, where
 /// an escape means the same.
 fn embedded(json: &Value) -> Result<String, Failure> {
-    Ok(serde_json::to_string(json)?.replace('<', "\\u003c"))
+    let json = serde_json::to_string(json)?;
+    Ok(json_escaped(&json).replace('<', "\\u003c"))
+}
+
+/// Returns a page in which every character can be seen: a name in a picture or an attribute could
+/// turn the text around it.
+fn visible(page: &str) -> String {
+    let mut text = String::with_capacity(page.len());
+    for c in page.chars() {
+        if is_unsafe(c) && c != '\n' {
+            text.extend(c.escape_default());
+        } else {
+            text.push(c);
+        }
+    }
+    text
 }
 
 /// Shows a command.

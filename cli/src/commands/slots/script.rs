@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::planned::{Planned, Steps};
 use super::shell;
 use crate::failure::Failure;
-use crate::output::{self, Format};
+use crate::output::{self, Format, JsonWriter};
 use crate::units;
 
 #[derive(Debug, Args)]
@@ -123,7 +123,7 @@ impl Script<'_> {
 
     fn json(&self) -> Result<(), Failure> {
         let mut out = output::stdout();
-        let mut writer = serde_json::Serializer::pretty(&mut out);
+        let mut writer = serde_json::Serializer::pretty(JsonWriter(&mut out));
         let mut list = writer.serialize_seq(None)?;
         self.walk(&mut |line| {
             if let Line::Action(step, action) = line {
