@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -13,14 +12,14 @@ use clap::{Arg, Command, Error};
 use hashroute::registry::Scheme;
 use hashroute::{compat, strategy};
 
-use crate::app::nearest;
+use crate::app::{files, nearest};
 use crate::synonyms::{self, Kind, VALUE};
 
 /// The most commands that a hint lists.
 const LISTED: usize = 6;
 
 /// The largest configuration that is read to recognise it.
-const MAX_CONFIG: u64 = 1 << 20;
+const MAX_CONFIG: usize = 1 << 20;
 
 /// Returns the message of an error of the parser, with a hint if there is one.
 pub(crate) fn message(mut error: Error, root: &Command, typed: &[OsString]) -> String {
@@ -383,8 +382,7 @@ fn missing(error: &Error, line: &Line) -> Option<String> {
         return None;
     }
     let path = Path::new(line.value_of("--config")?);
-    let size = fs::metadata(path).ok()?.len();
-    let bytes = (size <= MAX_CONFIG).then(|| fs::read(path).ok())??;
+    let bytes = files::peek(path, MAX_CONFIG)?;
     let text = String::from_utf8_lossy(&bytes);
     let reads = |row: &&'static Scheme| {
         row.reads_config() && row.read(&text).is_ok_and(|pools| !pools.is_empty())

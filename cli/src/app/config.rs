@@ -1,15 +1,17 @@
 //! Configuration files of real systems.
 
 use std::borrow::Cow;
-use std::fs;
 use std::path::Path;
 
 use hashroute::compat;
 use hashroute::registry::{Config, Scheme};
 use hashroute_harness::text::printable;
 
-use super::nearest;
+use super::{files, nearest};
 use crate::failure::Failure;
+
+/// The most bytes of a configuration: a million servers.
+const MOST: usize = 64 << 20;
 
 /// The options that name a configuration and its pool, for errors.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +50,12 @@ pub(crate) fn read(
     options: Options<'_>,
 ) -> Result<Config, Failure> {
     let wrong = |reason: String| Failure::file(options.config, path, reason);
-    let bytes = fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let bytes = files::read_bytes(path, MOST).map_err(|error| wrong(error.to_string()))?;
+    if let Some(kind) = files::not_text(&bytes) {
+        let system = dialect.title();
+        let told = wrong(format!("{kind}: expected a configuration of {system}"));
+        return Err(told.with_hint(files::as_text(kind, path)));
+    }
     // Comments may be in any encoding; that is no reason to refuse the file.
     let text = String::from_utf8_lossy(&bytes);
     let pools = dialect.read(&text).map_err(|error| {
@@ -84,7 +91,7 @@ pub(crate) fn read(
         let message = unknown.message();
         eprintln!(
             "note: {}, line {}: {}",
-            path.display(),
+            printable(&path.display().to_string()),
             unknown.line,
             printable(&message),
         );
@@ -95,7 +102,7 @@ pub(crate) fn read(
 /// Returns the error for a configuration without a dialect, which names the dialect that the file is of,
 /// if it is known by sight.
 pub(crate) fn without_dialect(path: &Path) -> Failure {
-    let seen = fs::read(path).ok();
+    let seen = files::peek(path, MOST);
     let seen = seen.and_then(|bytes| compat::recognize(&String::from_utf8_lossy(&bytes)));
     let hint = if let Some(dialect) = seen {
         let name = dialect.name;

@@ -2,18 +2,18 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::path::Path;
 
 use hashroute::{Error, Router, Spec, compat, strategy};
+use hashroute_harness::FileKind;
+use serde::de::IgnoredAny;
 
 use super::nearest;
 use crate::failure::{Asked, Failure};
 
-/// Reads the text of a file or of standard input (-).
-///
-/// At most `most` + 1 bytes are read, so that the parser of the text can report a text that is too
-/// long. Errors name `option` and what was `expected` in the file.
+/// Reads the text of a file or of standard input (-), of at most `most` bytes. Errors name `option`
+/// and what was `expected` in the file.
 pub(crate) fn read(
     path: &Path,
     option: &str,
@@ -21,6 +21,10 @@ pub(crate) fn read(
     expected: &str,
 ) -> Result<String, Failure> {
     let bytes = read_bytes(path, most).map_err(|error| Failure::file(option, path, error))?;
+    if let Some(kind) = not_text(&bytes) {
+        let wrong = format!("{kind}: expected {expected}");
+        return Err(Failure::file(option, path, wrong).with_hint(as_text(kind, path)));
+    }
     let text = String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let lines = before.split(|byte| *byte == b'\n');
@@ -71,12 +75,69 @@ fn is_given() -> bool {
     !io::stdin().is_terminal()
 }
 
-/// Reads at most `most` + 1 bytes of a file or of standard input (-).
+/// Reads a file or standard input (-) of at most `most` bytes.
 pub(crate) fn read_bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let input = open(path)?;
     let mut bytes = Vec::new();
     input.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > most {
+        return Err(io::Error::other(format!(
+            "too long: expected at most {most} bytes"
+        )));
+    }
     Ok(bytes)
+}
+
+/// Reads a regular file of at most `most` bytes, for a hint. A pipe is left to whoever reads it.
+pub(crate) fn peek(path: &Path, most: usize) -> Option<Vec<u8>> {
+    let is_file = std::fs::metadata(path).is_ok_and(|data| data.is_file());
+    let bytes = is_file.then(|| read_bytes(path, most).ok());
+    bytes.flatten()
+}
+
+/// The bytes by which the kind of a file is told.
+pub(crate) const START: usize = 1 << 16;
+
+/// Returns the kind of a file that is no text in UTF-8 by its first bytes.
+pub(crate) fn not_text(bytes: &[u8]) -> Option<FileKind> {
+    use FileKind::{Binary, Gzip, Utf16, Zstd};
+    let kind = FileKind::of(&bytes[..bytes.len().min(START)])?;
+    matches!(kind, Binary(_) | Gzip | Utf16 | Zstd).then_some(kind)
+}
+
+/// Says how to make text of such a file.
+pub(crate) fn as_text(kind: FileKind, path: &Path) -> Option<String> {
+    let path = path.display();
+    match kind {
+        FileKind::Gzip => Some(format!("gzip -dc {path} unpacks it")),
+        FileKind::Zstd => Some(format!("zstd -dc {path} unpacks it")),
+        FileKind::Utf16 => Some(format!("iconv -f UTF-16 -t UTF-8 {path} makes UTF-8 of it")),
+        _ => None,
+    }
+}
+
+/// The most bytes of TOML: its parser takes up to 80 bytes of memory for each.
+const MOST_TOML: usize = 1 << 25;
+
+/// Refuses more TOML than fits into memory.
+pub(super) fn few_of_toml(text: &str) -> Result<(), String> {
+    if text.len() > MOST_TOML {
+        return Err(format!(
+            "too long for TOML: expected at most {MOST_TOML} bytes, or JSON"
+        ));
+    }
+    Ok(())
+}
+
+/// The most bytes of a line of keys.
+pub(crate) const LONGEST: usize = 1 << 16;
+
+/// Reads the next line with its line feed, or as much of it as shows that it is too long. Returns
+/// `false` at the end.
+pub(crate) fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let most = LONGEST as u64 + 1;
+    Ok(input.take(most).read_until(b'\n', line)? > 0)
 }
 
 /// Reads a spec from a file or from standard input (-).
@@ -87,6 +148,9 @@ pub(crate) fn read_spec(path: &Path, option: &str) -> Result<Spec, Failure> {
 /// Reads a spec and builds its router.
 pub(crate) fn read_router(path: &Path, option: &str) -> Result<(Spec, Box<dyn Router>), Failure> {
     let text = read(path, option, Spec::MAX_TEXT, "a spec in TOML or JSON")?;
+    if !text.trim_start().starts_with('{') {
+        few_of_toml(&text).map_err(|wrong| Failure::file(option, path, wrong))?;
+    }
     Spec::read(&text).map_err(|error| {
         let line = matches!(error, Error::Config { .. }).then(|| malformed(&text));
         if let Some(line) = line.flatten() {
@@ -103,10 +167,10 @@ pub(crate) fn read_router(path: &Path, option: &str) -> Result<(Spec, Box<dyn Ro
 /// Returns the line where the text is neither TOML nor JSON; `None` if it is one of them.
 fn malformed(text: &str) -> Option<usize> {
     if text.trim_start().starts_with('{') {
-        let read = serde_json::from_str::<serde_json::Value>(text);
+        let read = serde_json::from_str::<IgnoredAny>(text);
         return read.err().map(|error| error.line());
     }
-    let error = toml::from_str::<toml::Table>(text).err()?;
+    let error = toml::from_str::<IgnoredAny>(text).err()?;
     let start = error.span().map_or(0, |span| span.start);
     Some(text.get(..start)?.split('\n').count())
 }

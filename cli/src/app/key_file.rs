@@ -2,11 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::BufRead;
 use std::path::Path;
 
+use hashroute::compat;
 use hashroute_harness::{DumpFormat, FileKind, InputError};
 
 use crate::failure::Failure;
+use crate::output::note;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A file of keys, or standard input.
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +57,9 @@ impl KeyFile<'_> {
     pub(super) fn check(&self, kind: FileKind, raw: bool) -> Result<(), Failure> {
         use FileKind::{Binary, Csv, Dump, Json, JsonLines, Utf16};
         let fits = match (self.format, kind) {
-            (_, Binary(_) | Utf16) => false,
+            (_, Binary(_)) => false,
             (Format::Lines, _) => raw,
+            (_, Utf16) => false,
             (Format::Csv | Format::Json, Csv | Json | JsonLines)
             | (Format::Dump(DumpFormat::Metadump), _)
             // In quotes, as on a terminal.
@@ -73,6 +79,53 @@ impl KeyFile<'_> {
         };
         let wrong = format!("{}: {kind}: expected {expected}", self.title());
         Err(Failure::Input(wrong).with_hint(self.remedy(kind)))
+    }
+
+    /// Drops a byte order mark, and looks for what the kind of the file does not say: plain keys
+    /// that are a configuration, or that may be CSV.
+    pub(super) fn check_start(&self, input: &mut dyn BufRead) -> Result<(), Failure> {
+        let start = input.fill_buf();
+        let start = start.map_err(|error| self.wrong(&error.into()))?;
+        let mark = start.starts_with(BYTE_ORDER_MARK);
+        if self.format == Format::Lines {
+            self.refuse_configuration(start)?;
+            let path = self.path.display();
+            if FileKind::resembles_csv(start) {
+                note(&format!(
+                    "{}: looks like CSV, and each line is taken as a key: --csv {path} --key-column NAME reads a column",
+                    self.title()
+                ));
+            }
+        }
+        if mark {
+            input.consume(BYTE_ORDER_MARK.len());
+            // The other formats have a header or quotes, so the mark is no part of a key there.
+            if !matches!(self.format, Format::Csv | Format::Json) {
+                note(&format!(
+                    "{}: starts with a byte order mark, which is dropped{}",
+                    self.title(),
+                    if self.format == Format::Lines {
+                        " (--raw keeps it)"
+                    } else {
+                        ""
+                    }
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_configuration(&self, start: &[u8]) -> Result<(), Failure> {
+        let text = String::from_utf8_lossy(start);
+        let Some(dialect) = compat::recognize(&text).map(|dialect| dialect.name) else {
+            return Ok(());
+        };
+        let path = self.path.display();
+        let title = self.title();
+        let wrong = format!("{title}: a configuration of {dialect}: expected one key per line");
+        Err(Failure::Input(wrong).with_hint(Some(format!(
+            "--dialect {dialect} --config {path} reads it; --keys {path} --raw takes every line as a key"
+        ))))
     }
 
     /// Says what to write for a file of another kind.

@@ -5,7 +5,7 @@ use core::num::NonZero;
 use core::ops::Range;
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 
 use hashroute::{Error, Router};
@@ -16,7 +16,9 @@ use super::files;
 use super::key_file::{Format, KeyFile, refuse_twice};
 use crate::args::KeyArgs;
 use crate::failure::{Asked, Failure};
+use crate::output::note;
 use crate::progress::{Progress, Size};
+use crate::units;
 
 const DEFAULT_TEMPLATE: &str = "user:{i}";
 const DEFAULT_RANGE: Range<u64> = 0..1_000_000;
@@ -30,7 +32,7 @@ const MAX_STREAMED: u64 = 1 << 40;
 const TOLD: usize = 5;
 
 /// A buffered input.
-pub(crate) type Input = BufReader<Box<dyn Read>>;
+pub(crate) type Input = Box<dyn BufRead>;
 
 /// Where keys come from. Made once from the options, then passed on.
 #[derive(Clone, Debug)]
@@ -260,6 +262,13 @@ impl<'a> Source<'a> {
         counted: &mut Counted,
     ) -> Result<(), Failure> {
         self.tell(part, bad)?;
+        if bad.returns > 0 && !self.raw {
+            let (ends, all) = (units::count(bad.returns), units::counted(bad.lines, "key"));
+            note(&format!(
+                "{}: {ends} of {all} end in a carriage return, which is part of the key: tr -d '\\r' removes it, --raw silences this note",
+                self.title(part)
+            ));
+        }
         counted.unreadable += bad.count;
         if let Some(list) = list.into_inner() {
             let title = self.title(part);
@@ -298,9 +307,12 @@ impl<'a> Source<'a> {
             return KeySource::template(template, range).map_err(|error| self.refused(error));
         };
         let input = files::open(file.path).and_then(|input| unpack(wrap(input)));
-        let (input, kind) = input.map_err(|error| file.wrong(&error.into()))?;
+        let (mut input, kind) = input.map_err(|error| file.wrong(&error.into()))?;
         if let Some(kind) = kind {
             file.check(kind, self.raw)?;
+        }
+        if !self.raw {
+            file.check_start(&mut input)?;
         }
         let source = match file.format {
             Format::Lines => Ok(KeySource::lines(input)),
@@ -313,7 +325,7 @@ impl<'a> Source<'a> {
     }
 
     /// Opens CSV. If an option names a column, all others but the usual ones are ignored.
-    fn rows<'s>(&self, input: Box<dyn Read>) -> Result<KeySource<'s>, InputError> {
+    fn rows<'s>(&self, input: Input) -> Result<KeySource<'s>, InputError> {
         if self.columns.iter().all(Option::is_none) {
             return KeySource::csv(input).map_err(|error| match error {
                 InputError::Line { line, problem } => InputError::Line {
@@ -385,11 +397,6 @@ impl<'a> Source<'a> {
             )
         }))
     }
-}
-
-fn note(text: &str) {
-    // Standard error may be closed; there is no other place for the message.
-    let _ = writeln!(io::stderr(), "note: {}", printable(text));
 }
 
 /// Returns whether there are keys: by an option, or on standard input.
@@ -478,8 +485,7 @@ pub(crate) struct Counted {
 
 /// Opens a file, or standard input (-), unpacked if gzip or zstd packed it.
 pub(crate) fn open(path: &Path) -> io::Result<Input> {
-    let (input, _) = unpack(files::open(path)?)?;
-    Ok(BufReader::with_capacity(1 << 16, input))
+    Ok(unpack(files::open(path)?)?.0)
 }
 
 /// Reads `A..B` with A below B.

@@ -8,13 +8,13 @@ use std::path::Path;
 use hashroute::{Node, Server, compat};
 use hashroute_harness::{FileKind, InputError, Rows, text::printable};
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, MapAccess, Unexpected, Visitor};
+use serde::de::{self, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 
 use super::{files, nearest};
 use crate::args::{
-    Entry, NodeArgs, StrategyArgs, WEIGHTS, is_file, meant_otherwise, parse_nodes, whole,
+    Entry, MAX_COUNT, NodeArgs, StrategyArgs, WEIGHTS, is_file, meant_otherwise, parse_nodes, whole,
 };
 use crate::failure::Failure;
 use crate::output::MadeUp;
@@ -23,7 +23,7 @@ const DEFAULT_COUNT: u32 = 10;
 const EACH_NAMED: &str = "expected a name for each node";
 const COLUMNS: [&str; 5] = ["name", "weight", "zone", "rack", "label"];
 /// The most bytes of a file of nodes: a million nodes with long names.
-const MOST: usize = 1 << 28;
+const MOST: usize = 1 << 27;
 
 /// Returns the nodes that the options ask for, in order; ten nodes by default.
 pub(crate) fn read(args: &NodeArgs) -> Result<Vec<Node>, Failure> {
@@ -207,10 +207,7 @@ impl From<&str> for Wrong {
 
 fn parse_file(path: &Path) -> Result<Vec<Server>, Wrong> {
     let bytes = files::read_bytes(path, MOST).map_err(|error| error.to_string())?;
-    if bytes.len() > MOST {
-        return Err(format!("too long: expected at most {MOST} bytes").into());
-    }
-    if let Some(kind) = FileKind::of(&bytes) {
+    if let Some(kind) = FileKind::of(&bytes[..bytes.len().min(files::START)]) {
         refuse_kind(kind, path)?;
     }
     let text = text(&bytes)?.trim_start_matches('\u{feff}');
@@ -223,6 +220,7 @@ fn parse_file(path: &Path) -> Result<Vec<Server>, Wrong> {
     if nodes.is_empty() {
         return Err("no nodes: expected at least one".into());
     }
+    few(nodes.len())?;
     distinct(&nodes)?;
     Ok(nodes)
 }
@@ -235,7 +233,7 @@ fn refuse_kind(kind: FileKind, path: &Path) -> Result<(), Wrong> {
             "--dialect redis-cluster --config {} reads it",
             path.display()
         )),
-        _ => None,
+        _ => files::as_text(kind, path),
     };
     let told = format!("{kind}: expected a list of nodes");
     Err(Wrong { told, hint })
@@ -299,9 +297,18 @@ fn from_lines(text: &str) -> Result<Vec<Server>, Wrong> {
         };
         if !text.is_empty() {
             servers.push(line_server(text).map_err(|told| Wrong::line(line, &told))?);
+            few(servers.len())?;
         }
     }
     Ok(servers)
+}
+
+/// Refuses more nodes than `--count` takes, before they fill the memory.
+fn few(count: usize) -> Result<(), String> {
+    if count > MAX_COUNT as usize {
+        return Err(format!("too many nodes: expected at most {MAX_COUNT}"));
+    }
+    Ok(())
 }
 
 fn line_server(text: &str) -> Result<Server, String> {
@@ -349,20 +356,17 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
 
 fn from_csv(text: &str) -> Result<Vec<Server>, Wrong> {
     // A comment leaves an empty line, so that later lines keep their number.
-    let keep = |line| {
-        if str::starts_with(line, '#') {
-            ""
-        } else {
-            line
-        }
-    };
-    let text: Vec<_> = text.split('\n').map(keep).collect();
-    let text = text.join("\n");
+    let mut kept = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        kept.push_str(if line.starts_with('#') { "\n" } else { line });
+    }
+    let text = kept;
     let read = || {
         let mut rows = Rows::new(text.as_bytes(), &COLUMNS)?;
         let mut nodes = Vec::new();
         while rows.advance()? {
             nodes.push(csv_node(&rows).map_err(|problem| rows.wrong(problem))?);
+            few(nodes.len()).map_err(|problem| rows.wrong(problem))?;
         }
         Ok(nodes)
     };
@@ -515,16 +519,44 @@ impl Visitor<'_> for WeightVisitor {
 #[serde(deny_unknown_fields)]
 struct JsonFile {
     #[serde(alias = "node")]
-    nodes: Vec<JsonRow>,
+    nodes: JsonRows,
+}
+
+/// The nodes of a JSON document, as many as may be in a file.
+struct JsonRows(Vec<JsonRow>);
+
+impl<'de> Deserialize<'de> for JsonRows {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(JsonRowsVisitor)
+    }
+}
+
+struct JsonRowsVisitor;
+
+impl<'de> Visitor<'de> for JsonRowsVisitor {
+    type Value = JsonRows;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<JsonRows, A::Error> {
+        let mut rows = Vec::new();
+        while let Some(row) = items.next_element()? {
+            rows.push(row);
+            few(rows.len()).map_err(de::Error::custom)?;
+        }
+        Ok(JsonRows(rows))
+    }
 }
 
 fn from_json(text: &str) -> Result<Vec<Server>, Wrong> {
     const EXPECTED: &str =
         "expected an array of objects, such as [{\"name\":\"a\",\"weight\":2}], or of names";
     let read = if text.trim_start().starts_with('[') {
-        serde_json::from_str::<Vec<JsonRow>>(text)
+        serde_json::from_str::<JsonRows>(text).map(|rows| rows.0)
     } else if text.contains("\"nodes\"") || text.contains("\"node\"") {
-        serde_json::from_str::<JsonFile>(text).map(|file| file.nodes)
+        serde_json::from_str::<JsonFile>(text).map(|file| file.nodes.0)
     } else {
         return Err(format!("not an array: {EXPECTED}").into());
     };
@@ -552,6 +584,7 @@ struct TomlFile {
 }
 
 fn from_toml(text: &str) -> Result<Vec<Server>, Wrong> {
+    files::few_of_toml(text)?;
     let file: TomlFile = toml::from_str(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
         let line = text[..start].split('\n').count();

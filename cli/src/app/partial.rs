@@ -4,7 +4,7 @@ use core::cell::RefCell;
 use core::fmt::Display;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -76,23 +76,27 @@ fn keys_of(path: &Path, digests: Digests) -> io::Result<Input> {
     let lines: Box<dyn Read> = Box::new(Lines {
         input: keys::open(path)?,
         line: Xxh3::new(),
-        is_begun: false,
+        length: 0,
         digests,
     });
-    Ok(Input::new(lines))
+    Ok(Box::new(BufReader::new(lines)))
 }
+
+/// The most bytes of a line: a part is in memory as a whole while it is read.
+const LONGEST: usize = 1 << 28;
 
 /// Passes bytes on and hashes each line of them.
 struct Lines<R> {
     input: R,
     line: Xxh3,
-    is_begun: bool,
+    /// The bytes of the line so far.
+    length: usize,
     digests: Digests,
 }
 
 impl<R> Lines<R> {
     fn end(&mut self) {
-        if core::mem::take(&mut self.is_begun) {
+        if core::mem::take(&mut self.length) > 0 {
             self.digests.borrow_mut().push(self.line.digest128());
             self.line.reset();
         }
@@ -105,7 +109,12 @@ impl<R: Read> Read for Lines<R> {
         for piece in buffer[..count].split_inclusive(|&byte| byte == b'\n') {
             let text = piece.strip_suffix(b"\n");
             self.line.update(text.unwrap_or(piece));
-            self.is_begun |= !text.unwrap_or(piece).is_empty();
+            self.length += text.unwrap_or(piece).len();
+            if self.length > LONGEST {
+                return Err(io::Error::other(format!(
+                    "a line is too long: expected at most {LONGEST} bytes"
+                )));
+            }
             if text.is_some() {
                 self.end();
             }

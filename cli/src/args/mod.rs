@@ -19,8 +19,8 @@ pub(crate) use self::keys::{HexKey, KEY_SOURCES, KeyArgs, typed_keys};
 pub(crate) use self::meant::meant_otherwise;
 pub(crate) use self::names::Named;
 pub(crate) use self::nodes::{
-    Counts, Entry, NodeArgs, WEIGHTS, counts, is_file, list as parse_nodes, parse as parse_node,
-    whole,
+    Counts, Entry, MAX_COUNT, NodeArgs, WEIGHTS, counts, is_file, list as parse_nodes,
+    parse as parse_node, whole,
 };
 pub(crate) use self::output::OutputArgs;
 pub(crate) use self::parts::{PartialArgs, PartsArgs};

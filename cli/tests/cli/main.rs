@@ -9,6 +9,9 @@ mod dumps;
 mod hashed_keys;
 mod inputs;
 mod json_fields;
+mod key_files;
+#[cfg(unix)]
+mod limits;
 mod lists;
 mod made_up;
 mod messages;

@@ -3,7 +3,7 @@
 use core::mem;
 use std::io::{self, ErrorKind, Read};
 
-use super::error::LONGEST;
+use super::error::{ENDLESS, LONGEST, endless};
 
 /// The number of bytes that one read asks for.
 const BLOCK: usize = 1 << 18;
@@ -30,6 +30,7 @@ impl<R: Read> Blocks<R> {
     /// Returns the next lines, as many as have arrived; `None` at the end.
     pub(super) fn advance(&mut self) -> io::Result<Option<(Vec<u8>, u64)>> {
         let mut block = mem::take(&mut self.rest);
+        let mut passed = 0;
         loop {
             let start = block.len();
             block.resize(start + BLOCK, 0);
@@ -45,6 +46,10 @@ impl<R: Read> Blocks<R> {
             if let Some(end) = memchr::memrchr(b'\n', &block[start..]) {
                 self.rest = block.split_off(start + end + 1);
                 return Ok(Some(self.give(block)));
+            }
+            passed += count;
+            if passed > ENDLESS {
+                return Err(endless(self.line));
             }
             // One byte beyond the limit is enough for the parser to refuse the line, and keeps
             // a file without line feeds from filling the memory.

@@ -9,6 +9,17 @@ use serde_json::error::Category;
 /// limit bounds the memory that a bad file can take.
 pub(crate) const LONGEST: usize = 1 << 16;
 
+/// The most bytes of a line that is passed over. A file with a longer one, such as a device that
+/// never ends, is no file of keys.
+pub(crate) const ENDLESS: usize = 1 << 26;
+
+/// Ends the reading of a file with an endless line.
+pub(crate) fn endless(line: u64) -> io::Error {
+    io::Error::other(format!(
+        "line {line} is no key: expected lines of at most {LONGEST} bytes, found one of more than {ENDLESS}"
+    ))
+}
+
 pub(crate) fn too_long() -> String {
     format!("too long for a key: expected at most {LONGEST} bytes")
 }

@@ -1,6 +1,7 @@
 //! What a file is, by its first lines.
 
 use core::fmt;
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -68,6 +69,28 @@ impl FileKind {
         })
     }
 
+    /// Returns whether the start of a file looks like comma-separated values, although no column is
+    /// called `key`: a line of different names, and lines of as many fields. Plain keys may look
+    /// so, too: this is a reason for a note, not for an error. O(length of the start).
+    ///
+    /// ```
+    /// use hashroute_harness::FileKind;
+    ///
+    /// assert!(FileKind::resembles_csv(b"url,hits\n/a,3\n/b,4\n"));
+    /// assert!(!FileKind::resembles_csv(b"user,1\nuser,2\nuser,3\n"));
+    /// ```
+    pub fn resembles_csv(start: &[u8]) -> bool {
+        let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+        let lines: Vec<_> = whole_lines(text).take(LINES).collect();
+        let [header, rows @ ..] = lines.as_slice() else {
+            return false;
+        };
+        rows.len() >= 2
+            && b",;\t"
+                .iter()
+                .any(|&separator| is_table(header, rows, separator))
+    }
+
     /// Returns the option that reads such a file, if one does.
     pub fn option(self) -> Option<&'static str> {
         Some(match self {
@@ -108,12 +131,16 @@ impl fmt::Display for FileKind {
 
 /// Knows a format by its first bytes.
 fn binary(start: &[u8]) -> Option<FileKind> {
-    const MAGIC: [(&[u8], FileKind); 9] = [
+    const MAGIC: [(&[u8], FileKind); 13] = [
         (b"\x1f\x8b", FileKind::Gzip),
         (b"\x28\xb5\x2f\xfd", FileKind::Zstd),
         (b"BZh", FileKind::Binary("packed by bzip2")),
         (b"\xfd7zXZ\0", FileKind::Binary("packed by xz")),
+        (b"\x04\x22\x4d\x18", FileKind::Binary("packed by lz4")),
+        (b"\x02\x21\x4c\x18", FileKind::Binary("packed by lz4")),
+        (b"\x1f\x9d", FileKind::Binary("packed by compress")),
         (b"PK\x03\x04", FileKind::Binary("a zip archive")),
+        (b"7z\xbc\xaf\x27\x1c", FileKind::Binary("a 7z archive")),
         (b"PAR1", FileKind::Binary("Parquet")),
         (b"REDIS0", FileKind::Binary("a dump of Redis (RDB)")),
         (b"\xff\xfe", FileKind::Utf16),
@@ -130,7 +157,31 @@ fn binary(start: &[u8]) -> Option<FileKind> {
             .all(|&byte| (b' '..0x7f).contains(&byte) || byte.is_ascii_whitespace())
     };
     let found = MAGIC.iter().find(|(magic, _)| start.starts_with(magic));
-    found.filter(|_| !is_text(start)).map(|(_, kind)| *kind)
+    let found = found.filter(|_| !is_text(start)).map(|(_, kind)| *kind);
+    let tar = || is_tar(start).then_some(FileKind::Binary("a tar archive"));
+    let wide = || is_utf16(start).then_some(FileKind::Utf16);
+    found.or_else(tar).or_else(wide)
+}
+
+/// Knows the first header of a tar archive: the name of a file, zero bytes, and a mark.
+fn is_tar(start: &[u8]) -> bool {
+    const MARK: usize = 257;
+    let mark = start.get(MARK..MARK + 5);
+    mark == Some(b"ustar") && start[..MARK].contains(&0)
+}
+
+/// Knows UTF-16 without a byte order mark: among its first characters, each is one of ASCII, and a
+/// zero byte stands before or after each.
+fn is_utf16(start: &[u8]) -> bool {
+    const LEAST: usize = 8;
+    const MOST: usize = 512;
+    let start = &start[..start.len().min(MOST) & !1];
+    let is_wide = |text: usize| {
+        let is_text = |byte: u8| matches!(byte, b' '..0x7f | b'\t' | b'\r' | b'\n');
+        let mut pairs = start.chunks_exact(2);
+        pairs.all(|pair| is_text(pair[text]) && pair[1 - text] == 0)
+    };
+    start.len() >= LEAST && (is_wide(0) || is_wide(1))
 }
 
 /// Returns the lines that have come to their end, without blanks around them; the only line even
@@ -159,6 +210,10 @@ fn printed(lines: &[&[u8]]) -> Option<FileKind> {
             .take_while(|&&byte| byte != b'"')
             .all(u8::is_ascii_digit);
     if is_reply && lines.get(1).is_none_or(|line| line.starts_with(b"2) ")) {
+        return Some(FileKind::Dump(DumpFormat::Scan));
+    }
+    let is_listed = first.starts_with(b"1) \"") && first.ends_with(b"\"");
+    if is_listed && lines.get(1).is_none_or(|line| line.starts_with(b"2) \"")) {
         return Some(FileKind::Dump(DumpFormat::Scan));
     }
     if is_node(first) {
@@ -261,6 +316,33 @@ fn json(lines: &[&[u8]]) -> Option<FileKind> {
         None if matches!(first, b"[" | b"{") => Some(FileKind::Json),
         _ => None,
     }
+}
+
+/// Returns whether lines have as many fields as their header, whose fields are different words.
+fn is_table(header: &[u8], rows: &[&[u8]], separator: u8) -> bool {
+    let count = |line: &[u8]| memchr::memchr_iter(separator, line).count();
+    let names: Vec<_> = header
+        .split(|&byte| byte == separator)
+        .map(|name| name.trim_ascii().to_ascii_lowercase())
+        .collect();
+    let is_word = |name: &Vec<u8>| {
+        let inner = |&byte: &u8| byte.is_ascii_alphabetic() || b"_ -\"".contains(&byte);
+        name.len() >= 2 && name.iter().all(inner)
+    };
+    let distinct: BTreeSet<_> = names.iter().collect();
+    let width = count(header);
+    width > 0
+        && names.iter().all(is_word)
+        && distinct.len() == names.len()
+        && rows.iter().all(|row| count(row) == width)
+        // A column of numbers below a word: names would have no header.
+        && (0..names.len()).any(|column| {
+            rows.iter().all(|row| {
+                let field = row.split(|&byte| byte == separator).nth(column);
+                let field = field.unwrap_or_default().trim_ascii();
+                !field.is_empty() && field.iter().all(|byte| b"0123456789.".contains(byte))
+            })
+        })
 }
 
 /// Returns whether a line is a header of several columns, one of them `key`.

@@ -8,7 +8,8 @@ use super::kind::FileKind;
 const BUFFER: usize = 1 << 16;
 
 /// Returns the input, unpacked if it starts as gzip or zstd does, and the kind that its content
-/// has, if that is no plain list of keys.
+/// has, if that is no plain list of keys. The first buffer of the input has the lines that the kind
+/// was told by.
 ///
 /// Unpacking takes memory for one window: 32 KiB for gzip, at most 100 MB for zstd. Several packed
 /// parts one after the other are read as one.
@@ -27,7 +28,7 @@ const BUFFER: usize = 1 << 16;
 /// assert_eq!((text.as_str(), kind), ("key,size\na,10\n", Some(FileKind::Csv)));
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn unpack<'a>(input: impl Read + 'a) -> io::Result<(Box<dyn Read + 'a>, Option<FileKind>)> {
+pub fn unpack<'a>(input: impl Read + 'a) -> io::Result<(Box<dyn BufRead + 'a>, Option<FileKind>)> {
     let mut input = BufReader::with_capacity(BUFFER, input);
     let kind = FileKind::of(input.fill_buf()?);
     let unpacked: Box<dyn Read + 'a> = match kind {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Cursor, Read};
 
-use super::error::{InputError, LONGEST, too_long};
+use super::error::{ENDLESS, InputError, LONGEST, endless, too_long};
 
 /// Reads comma-separated values row by row. A header names the columns. A byte order mark and empty
 /// lines are skipped; fields are bytes. A header with a tab, or with a semicolon and no comma, says
@@ -377,10 +377,15 @@ impl<R: Read> Tap<R> {
 
     /// Reads bytes; drops those up to the next line feed if `skipping`.
     fn fetch_wanted(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut passed = 0;
         loop {
             let count = self.fetch(buffer)?;
             if !self.skipping || count == 0 {
                 return Ok(count);
+            }
+            passed += count;
+            if passed > ENDLESS {
+                return Err(endless(self.lines));
             }
             if let Some(end) = memchr::memchr(b'\n', &buffer[..count]) {
                 self.skipping = false;

@@ -18,7 +18,8 @@ const BYTES: usize = 1 << 20;
 /// The number of bad lines that are kept with their problem.
 const KEPT: usize = 5;
 
-/// The lines that were skipped: their number, and the first five.
+/// The lines that were skipped, their number and the first five; and the keys that end in a carriage
+/// return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BadLines {
@@ -26,6 +27,11 @@ pub struct BadLines {
     pub count: u64,
     /// The first of them, in order.
     pub first: Vec<BadLine>,
+    /// The number of plain keys that end in a carriage return, which is part of the key. They are
+    /// not skipped.
+    pub returns: u64,
+    /// The number of plain keys that were read from lines.
+    pub lines: u64,
 }
 
 impl BadLines {
@@ -72,6 +78,8 @@ impl BadLines {
     /// Adds the lines that another value noted.
     pub fn merge(&mut self, other: Self) {
         self.count += other.count;
+        self.returns += other.returns;
+        self.lines += other.lines;
         other.first.into_iter().for_each(|bad| self.keep(bad));
     }
 }
@@ -272,10 +280,12 @@ impl Chunk {
             Self::Lines { lines, first, json } => {
                 let mut note = |error| bad.note(error);
                 if json {
-                    Keys::read_jsonl(&*lines, first, &mut note)
-                } else {
-                    Keys::read_lines(&*lines, first, &mut note)
+                    return Keys::read_jsonl(&*lines, first, &mut note);
                 }
+                let keys = Keys::read_lines(&*lines, first, &mut note)?;
+                bad.returns += keys.iter().filter(|key| key.ends_with(b"\r")).count() as u64;
+                bad.lines += keys.len() as u64;
+                Ok(keys)
             }
             // `KeySource::template` has refused a template that cannot be filled.
             Self::Template(template, range) => {

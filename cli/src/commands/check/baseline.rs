@@ -1,7 +1,5 @@
 //! A baseline: the figures of an earlier run, and the set-up that gave them.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use hashroute::Node;
@@ -12,15 +10,15 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::args::CheckArgs;
 use crate::app::keys::Source;
-use crate::app::outputs;
 use crate::app::strategy::Choice;
+use crate::app::{files, outputs};
 use crate::args::{StrategyArgs, TuningArgs};
 use crate::failure::Failure;
 
 /// The version of the file format.
 const VERSION: u32 = 1;
 /// The most bytes of a file; 4,096 numbers of nodes take far fewer.
-const MOST: u64 = 1 << 30;
+const MOST: usize = 1 << 27;
 
 /// The content of a baseline file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -128,12 +126,12 @@ impl Consumer for Fingerprint {
 /// Reads a baseline.
 pub(super) fn read(path: &Path) -> Result<Baseline, Failure> {
     let wrong = |reason: String| Failure::file("--baseline", path, reason);
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
-    let read = file.take(MOST + 1).read_to_end(&mut bytes);
-    read.map_err(|error| wrong(error.to_string()))?;
-    if bytes.len() as u64 > MOST {
-        return Err(wrong(format!("too long: expected at most {MOST} bytes")));
+    let bytes = files::read_bytes(path, MOST).map_err(|error| wrong(error.to_string()))?;
+    if let Some(kind) = files::not_text(&bytes) {
+        let told = wrong(format!(
+            "{kind}: expected a file that --save-baseline wrote"
+        ));
+        return Err(told.with_hint(files::as_text(kind, path)));
     }
     parse(&bytes).map_err(wrong)
 }
@@ -181,6 +179,13 @@ impl Baseline {
     /// Writes the baseline.
     pub(super) fn write(&self, path: &Path) -> Result<(), Failure> {
         let json = serde_json::to_vec(self)?;
+        if json.len() > MOST {
+            let wrong = format!(
+                "{} bytes are too long for a baseline: expected at most {MOST}",
+                json.len()
+            );
+            return Err(Failure::file("--save-baseline", path, wrong));
+        }
         outputs::write("--save-baseline", path, &json)
     }
 

@@ -1,6 +1,5 @@
 //! `slots check`: requests that cross slots, and tags and slots that hold too much.
 
-use std::io::BufRead;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -11,6 +10,7 @@ use hashroute_harness::{FileKind, Keys};
 use serde_json::{Value, json};
 
 use super::measure::{self, amounts, name};
+use crate::app::files;
 use crate::app::keys::{self, Source};
 use crate::args::{self, KEY_SOURCES, KeyArgs, Measure, OutputArgs};
 use crate::failure::Failure;
@@ -163,14 +163,19 @@ impl Found {
         if let Some(problem) = no_keys(start) {
             return Err(wrong(problem));
         }
+        if start.starts_with(b"\xef\xbb\xbf") {
+            input.consume(3);
+        }
         let mut line = Vec::new();
-        loop {
-            line.clear();
-            let read = input.read_until(b'\n', &mut line);
-            if read.map_err(|error| wrong(error.to_string()))? == 0 {
-                break;
-            }
+        while files::read_line(&mut input, &mut line).map_err(|error| wrong(error.to_string()))? {
             let line = line.strip_suffix(b"\n").unwrap_or(&line);
+            if line.len() > files::LONGEST {
+                let number = self.lines + 1;
+                return Err(wrong(format!(
+                    "line {number} is too long: expected at most {} bytes",
+                    files::LONGEST
+                )));
+            }
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             // A blank line is no key.
             if line.is_empty() {

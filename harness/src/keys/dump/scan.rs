@@ -1,4 +1,4 @@
-//! `redis-cli --scan`, and the replies to `SCAN` as `redis-cli` prints them: numbered and quoted on
+//! `redis-cli --scan`, and the replies to `SCAN` and `KEYS` as `redis-cli` prints them: numbered and quoted on
 //! a terminal or with `--no-raw`, otherwise raw, one key a line.
 //!
 //! The first line decides which. In raw replies a line of digits is taken for a cursor: nothing
@@ -21,6 +21,8 @@ pub(super) struct Scan {
 enum Shape {
     /// Replies: `1) "62"`, then `2)  1) "user:34"`.
     Numbered,
+    /// The reply to `KEYS` on a terminal: `1) "user:34"`, then `2) "user:35"`.
+    Listed,
     /// `--scan` on a terminal: each key in quotes.
     Quoted,
     /// `--scan` in a pipe: each line is a key.
@@ -41,6 +43,8 @@ impl Scan {
             Shape::Plain => key(Some(line.to_vec()), line),
             Shape::Quoted if trimmed(line).is_empty() => Ok(None),
             Shape::Quoted => key(unquote(trimmed(line)), line),
+            Shape::Listed if trimmed(line).is_empty() || is_prompt(line) => Ok(None),
+            Shape::Listed => key(label(trimmed(line)).and_then(|(_, key)| unquote(key)), line),
             Shape::Cursors => self.raw(line),
             Shape::Numbered => self.numbered(trimmed(line)),
         }
@@ -102,7 +106,12 @@ impl Scan {
 
 impl Shape {
     fn of(first: &[u8]) -> Self {
-        if first.starts_with(b"1)") {
+        // A cursor is a number. A list that starts with a key of digits is told from it by nothing
+        // on its line: its second line is refused.
+        let listed = label(first).and_then(|(_, value)| unquote(value));
+        if listed.is_some_and(|value| digits(&value).is_none()) {
+            Self::Listed
+        } else if first.starts_with(b"1)") {
             Self::Numbered
         } else if first.starts_with(b"\"") {
             Self::Quoted
