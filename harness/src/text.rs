@@ -275,7 +275,9 @@ pub fn json_escaped(json: &str) -> Cow<'_, str> {
         if is_unsafe(c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
-                safe.push_str(&format!("\\u{unit:04x}"));
+                let digit = |shift: u16| char::from_digit((*unit >> shift & 15).into(), 16);
+                safe.push_str("\\u");
+                safe.extend([12, 8, 4, 0].into_iter().filter_map(digit));
             }
         } else {
             safe.push(c);
