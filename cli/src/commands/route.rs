@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::Path;
 
 use clap::Args;
 use hashroute::{NodeId, Router, Spread};
