@@ -129,7 +129,7 @@ packaging() {
         echo "$package: $(sed 's,/.*,/,' target/publish/$package.txt | sort | uniq -c | awk '{ printf "%s%s", sep, $2 ($1 > 1 ? " (" $1 ")" : ""); sep = ", " }')"
     done
     # The guide exists for rustdoc alone, so building a package does not miss its pages.
-    for file in docs/*.md docs/dialects/*.md; do
+    for file in SECURITY.md docs/*.md docs/dialects/*.md; do
         grep -qx "$file" target/publish/hashroute.txt || { echo "hashroute: no $file"; return 1; }
     done
     for file in harness/docs/*.md harness/docs/pictures/*.svg; do

@@ -15,6 +15,14 @@ const GUIDES: [(&str, &str); 2] = [
     ),
 ];
 
+/// The pages that stand in no folder `docs`.
+const ALONE: [&str; 4] = [
+    "README.md",
+    "SECURITY.md",
+    "harness/README.md",
+    "cli/README.md",
+];
+
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
@@ -69,7 +77,7 @@ fn every_page_is_a_module_of_its_guide() -> Outcome {
 fn links_to_a_guide_lead_to_a_page() -> Outcome {
     let mut texts = pages(&root().join("docs"))?;
     texts.extend(pages(&root().join("harness/docs"))?);
-    texts.extend(["README.md", "harness/README.md", "cli/README.md"].map(|name| root().join(name)));
+    texts.extend(ALONE.map(|name| root().join(name)));
     let mut followed = 0;
     for (address, package) in GUIDES {
         let known = modules(package)?;
@@ -95,7 +103,7 @@ fn links_to_a_guide_lead_to_a_page() -> Outcome {
 fn pages_link_to_no_file() -> Outcome {
     let mut texts = pages(&root().join("docs"))?;
     texts.extend(pages(&root().join("harness/docs"))?);
-    texts.extend(["README.md", "harness/README.md", "cli/README.md"].map(|name| root().join(name)));
+    texts.extend(ALONE.map(|name| root().join(name)));
     for path in texts {
         let text = fs::read_to_string(&path)?;
         for (at, _) in text.match_indices("](") {

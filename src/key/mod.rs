@@ -174,7 +174,8 @@ impl KeyHasher {
     }
 
     /// Makes a hasher with SipHash-1-3 and a secret key. Nobody without the secret key can choose
-    /// keys that all go to one node.
+    /// keys that all go to one node. It covers keys, not names of nodes: [`Node`](crate::Node)
+    /// tells what to do if strangers choose those.
     ///
     /// ```
     /// use hashroute::{HashFunction, KeyHasher};

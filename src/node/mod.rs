@@ -39,6 +39,21 @@ use crate::Error;
 /// assert_eq!(Node::new("a=b").to_string(), "a=b=1");
 /// # Ok::<(), hashroute::Error>(())
 /// ```
+///
+/// If strangers choose the names, they can choose two with equal hashes, or one that takes chosen
+/// keys, since names are hashed without a secret. Put a keyed hash in front of each name. All peers
+/// need the same secret.
+///
+/// ```
+/// use hashroute::{KeyHasher, Node, Rendezvous, Router};
+///
+/// let secret = KeyHasher::sip13(*b"only peers know!");
+/// let node = |name: &str| Node::new(format!("{:016x} {name}", secret.raw(name.as_bytes()).get()));
+/// let router = Rendezvous::new(["tenant-a", "tenant-b"].map(node))?;
+/// let owner = router.route(b"user:42").expect("a node has weight").name();
+/// assert!(owner[17..].starts_with("tenant-")); // 16 digits and a blank, then the name
+/// # Ok::<(), hashroute::Error>(())
+/// ```
 // 32 bytes, half a cache line: a lookup ends with a read of one node in a table. The location,
 // which no lookup reads, is behind a pointer.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -10,6 +10,7 @@ mod ketama;
 mod modulo_and_crc32;
 #[cfg(feature = "compat")]
 mod moves;
+mod names;
 mod strategies;
 #[cfg(feature = "config")]
 mod writers;
