@@ -14,6 +14,7 @@
 )]
 //! | [`answers`] | known answers of this field, each with the command that prints it |
 //! | [`draws`] | where points and scores come from, and what shows that they are even |
+//! | [`ports`] | checksums that tell whether a port to another language or machine is right |
 //! | [`security`] | what is promised against hostile input, what is not, how to report a fault |
 //! | [`design`] | how the code is divided, the laws, the terms, how to add to it |
 //!
@@ -35,6 +36,9 @@ pub mod answers {}
 
 #[doc = include_str!("../docs/draws.md")]
 pub mod draws {}
+
+#[doc = include_str!("../docs/ports.md")]
+pub mod ports {}
 
 #[doc = include_str!("../SECURITY.md")]
 pub mod security {}
