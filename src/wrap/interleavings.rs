@@ -3,19 +3,23 @@
 //!
 //! `RUSTFLAGS="--cfg shuttle" cargo test --features shared --lib interleavings`
 //!
-//! The tests cover the counters of [`BoundedLoad`], the states and the cached answer of
-//! [`Liveness`], and the locks of writers of [`Shared`]. All atomics of the crate are sequentially
+//! The tests cover the counters of [`BoundedLoad`] and [`HotKeys`], also across versions of a router,
+//! the states and the cached answer of [`Liveness`], and the locks of writers and the readers of
+//! [`Shared`]. All atomics of the crate are sequentially
 //! consistent, which is the only memory ordering that Shuttle models. The swap of the pointer is
 //! one step here; arc-swap has its own tests of the steps inside.
 
+use alloc::borrow::ToOwned;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
 use core::time::Duration;
 
 use shuttle::sync::Mutex;
+use shuttle::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use shuttle::thread;
 
+use crate::hot::HotKeys;
 use crate::shared::Shared;
 use crate::sync::lock;
 use crate::wrap::health::{Liveness, Policy};
@@ -222,5 +226,143 @@ fn all_nodes_may_go_down_during_a_lookup() {
         };
         assert_eq!(join([fail("a"), fail("b")].into()), [true, true]);
         assert!(!router.skips() && router.route_hash(key) == owner);
+    });
+}
+
+#[test]
+fn a_reader_never_goes_back_and_sees_what_was_published_before_its_call() {
+    explore(|| {
+        let shared = Shared::new(slow(&["a"]));
+        let published = Arc::new(AtomicU64::new(0));
+        let reads = || {
+            let (mut reader, published) = (shared.reader(), Arc::clone(&published));
+            thread::spawn(move || {
+                let mut last = 0;
+                for _ in 0..3 {
+                    let least = published.load(SeqCst).max(last);
+                    let now = reader.get();
+                    assert!(now.epoch() >= least && now.nodes().len() as u64 == now.epoch() + 1);
+                    last = now.epoch();
+                }
+            })
+        };
+        let readers = [reads(), reads()];
+        for name in ["b", "c"] {
+            let epoch = shared.update(&[Change::Add(Node::new(name))]);
+            published.store(epoch.expect("a new node"), SeqCst);
+        }
+        join(readers.into());
+    });
+}
+
+#[test]
+fn an_absolute_limit_holds_at_every_moment() {
+    explore(|| {
+        let nodes = ["a", "b"].map(Node::new);
+        let router = Rendezvous::new(nodes).expect("distinct names");
+        let bounded = BoundedLoad::new(router, 1.25).expect("above 1").with_cap(1);
+        let bounded = Arc::new(bounded);
+        let work = || {
+            let bounded = Arc::clone(&bounded);
+            thread::spawn(move || {
+                let lease = bounded.acquire_hash(KeyHash::from_raw(7));
+                assert!(bounded.nodes().iter().all(|(id, _)| bounded.load(id) <= 1));
+                lease.is_none_or(|lease| bounded.release(lease))
+            })
+        };
+        assert_eq!(join([work(), work(), work()].into()), [true; 3]);
+        assert_eq!(bounded.total_load(), 0);
+        // What was refused has left nothing behind: both nodes have room again.
+        let both = [7, 7].map(|key| bounded.acquire_hash(KeyHash::from_raw(key)));
+        assert!(both.iter().all(Option::is_some));
+    });
+}
+
+#[test]
+fn readers_of_a_hot_key_stay_on_its_copies_and_leave_no_load() {
+    explore(|| {
+        let key = KeyHash::from_raw(7);
+        let mut router = HotKeys::new(slow(&["a", "b", "c"]), 2, 0.01).expect("in range");
+        router.set_hot([key]).expect("one key");
+        let router = Arc::new(router);
+        let read = || {
+            let router = Arc::clone(&router);
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    let lease = router.acquire_hash(key).expect("a node");
+                    assert!(router.copies_hash(key).contains(&lease.node()));
+                    assert!((1..=3).contains(&router.load(lease.node())));
+                    assert!(router.release(lease));
+                }
+            })
+        };
+        join([read(), read(), read()].into());
+        assert_eq!(router.total_load(), 0);
+    });
+}
+
+#[test]
+fn a_lease_outlives_the_version_it_was_taken_from_and_ends_with_its_node() {
+    explore(|| {
+        let key = KeyHash::from_raw(7);
+        let mut router = HotKeys::new(slow(&["a", "b", "c"]), 2, 0.01).expect("in range");
+        router.set_hot([key]).expect("one key");
+        let gone = router.route_hash(key).expect("a node");
+        let gone = router.nodes().name(gone).expect("a member").to_owned();
+        let shared = Shared::new(router);
+        let read = || {
+            let (shared, gone) = (shared.clone(), gone.clone());
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    let before = shared.pin();
+                    let lease = before.acquire_hash(key).expect("a node");
+                    let name = before.nodes().name(lease.node()).expect("a member");
+                    let released = shared.pin().release(lease);
+                    assert!(released || name == gone);
+                }
+            })
+        };
+        let readers = [read(), read()];
+        for change in [Change::Add(Node::new("d")), Change::remove(gone.as_str())] {
+            assert!(shared.update(&[change]).is_ok());
+        }
+        join(readers.into());
+        assert_eq!(shared.pin().total_load(), 0);
+    });
+}
+
+#[test]
+fn lookups_agree_with_the_last_report_when_reports_cross() {
+    explore(|| {
+        let policy = Policy {
+            fail_after: 1,
+            rise: 1,
+            hold: Duration::ZERO,
+            ..Policy::default()
+        };
+        let nodes = ["a", "b", "c"].map(Node::new);
+        let router = Rendezvous::new(nodes).expect("distinct names");
+        let router = Arc::new(Liveness::new(router, policy).expect("a policy"));
+        let key = KeyHash::from_raw(7);
+        let owner = router.router().route_hash(key).expect("a node");
+        let report = |is_up: bool| {
+            let router = Arc::clone(&router);
+            thread::spawn(move || {
+                let flipped = if is_up {
+                    router.succeeded(owner, Duration::ZERO)
+                } else {
+                    router.failed(owner, Duration::ZERO)
+                };
+                assert!(router.route_hash(key).is_some());
+                flipped
+            })
+        };
+        let flips = join([report(false), report(true), report(false)].into());
+        let flips = flips.into_iter().filter(|flipped| *flipped).count();
+        // It starts up, and every flip turns it over.
+        let is_down = router.is_down(owner);
+        assert_eq!(is_down, flips % 2 == 1);
+        assert_eq!(router.skips(), is_down);
+        assert_eq!(router.route_hash(key) == Some(owner), !is_down);
     });
 }
