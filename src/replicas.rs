@@ -332,3 +332,169 @@ fn mark(bits: &mut [u64], group: usize) {
         *word |= 1 << (group % 64);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+    use alloc::vec::Vec;
+    use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+    use super::*;
+    use crate::{Change, Error, Node, Nodes};
+
+    /// Walks a given order, whatever the key, and counts the nodes that it offers.
+    #[derive(Debug)]
+    struct Fixed {
+        nodes: Nodes,
+        order: Vec<NodeId>,
+        offered: AtomicUsize,
+    }
+
+    impl Router for Fixed {
+        fn nodes(&self) -> &Nodes {
+            &self.nodes
+        }
+
+        fn route_hash(&self, _: KeyHash) -> Option<NodeId> {
+            self.order.first().copied()
+        }
+
+        fn apply(&mut self, _: &Change) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn walk(&self, _: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
+            let _ = self.order.iter().try_for_each(|&id| {
+                self.offered.fetch_add(1, SeqCst);
+                visit(id)
+            });
+        }
+    }
+
+    const KEY: KeyHash = KeyHash::from_raw(7);
+
+    /// Nodes in `zones` zones of three racks, and a walk that offers some of them twice.
+    fn fixed(count: u64, zones: u64) -> Fixed {
+        let draw = |i: u64, of: u64| KeyHash::from_integer(i).get() % of;
+        let node = |i| {
+            let (zone, rack) = (draw(i, zones), draw(i + 1000, 3));
+            Node::new(i.to_string()).with_location(zone.to_string(), rack.to_string())
+        };
+        let nodes = Nodes::new((0..count).map(node)).expect("distinct names");
+        let mut order: Vec<_> = nodes.ids().chain(nodes.ids()).collect();
+        order.sort_by_key(|id| draw(id.index() as u64 + 2000, 1 << 20));
+        Fixed {
+            nodes,
+            order,
+            offered: AtomicUsize::new(0),
+        }
+    }
+
+    /// The list as its definition has it: all new zones, then all new racks, then all nodes.
+    fn by_definition(router: &Fixed, n: usize, spread: Spread) -> Vec<NodeId> {
+        let place = |id| {
+            let node = router.nodes.get(id).expect("a member");
+            (node.zone(), node.rack())
+        };
+        let mut list = Vec::new();
+        let mut take = |is_new: &dyn Fn(&[NodeId], NodeId) -> bool| {
+            for &id in &router.order {
+                if list.len() < n && is_new(&list, id) {
+                    list.push(id);
+                }
+            }
+        };
+        if spread == Spread::Zones {
+            take(&|list, id| list.iter().all(|&other| place(other).0 != place(id).0));
+        }
+        if spread != Spread::Nodes {
+            take(&|list, id| list.iter().all(|&other| place(other) != place(id)));
+        }
+        take(&|list, id| !list.contains(&id));
+        list
+    }
+
+    const SPREADS: [Spread; 3] = [Spread::Nodes, Spread::Racks, Spread::Zones];
+
+    #[test]
+    fn lists_are_those_of_the_definition() {
+        for (count, zones) in [(0, 1), (1, 1), (7, 3), (40, 5), (70, 70), (200, 100)] {
+            let router = fixed(count, zones);
+            assert_eq!(router.owner(b"key"), router.order.first().copied());
+            for spread in SPREADS {
+                for n in (0..10).chain([31, 32, 33, 34, 64, 65, 190, 300]) {
+                    let list = router.replicas_hash(KEY, n, spread);
+                    let expected = by_definition(&router, n, spread);
+                    assert_eq!(*list, *expected, "{count} {zones} {spread} {n}");
+                    assert_eq!(router.replicas(b"key", n, spread), list);
+                }
+            }
+        }
+    }
+
+    /// Groups that have no bit are searched in the list.
+    #[test]
+    fn lists_do_not_depend_on_the_number_of_bits() {
+        let router = fixed(200, 100);
+        for spread in SPREADS {
+            let expected = by_definition(&router, 150, spread);
+            for words in 0..5 {
+                let (mut space, mut bits) = ([NodeId::FIRST; 150], [u64::MAX; 5]);
+                let list = List::new(&mut space, &mut bits[..words]);
+                assert_eq!(list.fill(&router, KEY, spread), 150);
+                assert_eq!(space, *expected, "{spread} {words}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_walk_ends_with_the_last_node_of_the_list() {
+        let router = fixed(40, 5);
+        for n in 1..=40 {
+            let list = router.replicas_hash(KEY, n, Spread::Nodes);
+            let last = router.order.iter().position(|id| Some(id) == list.last());
+            assert_eq!(Some(router.offered.swap(0, SeqCst)), last.map(|at| at + 1));
+        }
+    }
+
+    #[test]
+    fn every_word_of_a_spread_is_read_as_it_is_written() {
+        for spread in SPREADS {
+            assert_eq!(spread.to_string().parse(), Ok(spread));
+        }
+        assert!("zone".parse::<Spread>().is_err());
+    }
+
+    #[test]
+    fn a_list_is_a_list() {
+        let router = fixed(9, 9);
+        let ids: Vec<_> = router.nodes.ids().collect();
+        for n in 0..ids.len() {
+            let list: NodeList = ids[..n].iter().copied().collect();
+            assert!(list == ids[..n] && list != ids[n..][..1] && list != ids[..=n]);
+            assert!((&list).into_iter().eq(&ids[..n]));
+            let mut back = list.clone().into_iter();
+            assert_eq!((back.len(), back.size_hint()), (n, (n, Some(n))));
+            assert_eq!(
+                (back.next(), back.next_back()),
+                match n {
+                    0 => (None, None),
+                    1 => (Some(ids[0]), None),
+                    _ => (Some(ids[0]), Some(ids[n - 1])),
+                }
+            );
+            let mut shorter = list.clone();
+            shorter.truncate(n / 2);
+            assert_eq!(shorter, ids[..n / 2]);
+            shorter.clear();
+            shorter.push(ids[0]);
+            assert_eq!(shorter, [ids[0]]);
+            // The odd ones go, the others get the number before.
+            let mut moved = list;
+            moved.translate(|id| (id.index() % 2 == 0).then(|| ids[id.index() / 2]));
+            assert_eq!(moved, ids[..n.div_ceil(2)]);
+        }
+        assert!(NodeList::with_capacity(100).0.capacity() >= 100);
+        assert_eq!(NodeList::new().space(3).len(), 3);
+    }
+}
