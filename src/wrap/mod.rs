@@ -8,6 +8,8 @@ pub mod hot;
 mod interleavings;
 #[cfg(feature = "shared")]
 pub mod shared;
+#[cfg(all(test, not(shuttle), feature = "shared"))]
+mod tests;
 
 /// Refuses a router that counts loads. Two counters would not know about each other, and the
 /// preference lists of the router inside would change with its loads.
