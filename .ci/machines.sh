@@ -12,7 +12,7 @@ has_target() {
     rustup target list --installed | grep -qx "$1" || rustup target add "$1" >/dev/null 2>&1
 }
 
-# The library and what it needs; the harness adds nothing that depends on the machine.
+# All that has a value. The laws need the harness, which is built where nothing emulates it.
 features=simd,compat,config,redis,serde,spec,shared
 
 # suites TARGET ARGUMENTS...: values, checksums, recorded answers, hash functions and fingerprints.
@@ -23,6 +23,12 @@ suites() {
         --test values --test checksums --test golden --test hashes --test spec -- "$@"
 }
 
+# laws_and_suites TARGET: also every checksum, and the laws of every row.
+laws_and_suites() {
+    suites "$1" --include-ignored
+    on_machine test --release --package hashroute-tests --features $features,harness --target "$1" --test contract
+}
+
 # 32 bits: a pointer holds no hash.
 machine_of_32_bits() {
     local target=i686-unknown-linux-gnu
@@ -31,7 +37,7 @@ machine_of_32_bits() {
         { not_run "a linker for $target cannot be had"; return; }
     CARGO_TARGET_I686_UNKNOWN_LINUX_GNU_LINKER=i686-linux-gnu-gcc \
         CARGO_TARGET_I686_UNKNOWN_LINUX_GNU_RUNNER="/usr/i686-linux-gnu/lib/ld-linux.so.2 --library-path /usr/i686-linux-gnu/lib" \
-        suites $target --include-ignored
+        laws_and_suites $target
 }
 
 # The most significant byte first.
