@@ -342,12 +342,14 @@ mod tests {
     use super::*;
     use crate::{Change, Error, Node, Nodes};
 
-    /// Walks a given order, whatever the key, and counts the nodes that it offers.
+    /// Walks a given order, whatever the key, and counts the nodes that it offers. A deaf one goes on
+    /// when it is told to stop.
     #[derive(Debug)]
     struct Fixed {
         nodes: Nodes,
         order: Vec<NodeId>,
         offered: AtomicUsize,
+        is_deaf: bool,
     }
 
     impl Router for Fixed {
@@ -364,10 +366,12 @@ mod tests {
         }
 
         fn walk(&self, _: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
-            let _ = self.order.iter().try_for_each(|&id| {
+            for &id in &self.order {
                 self.offered.fetch_add(1, SeqCst);
-                visit(id)
-            });
+                if visit(id).is_break() && !self.is_deaf {
+                    return;
+                }
+            }
         }
     }
 
@@ -387,6 +391,7 @@ mod tests {
             nodes,
             order,
             offered: AtomicUsize::new(0),
+            is_deaf: false,
         }
     }
 
@@ -452,8 +457,20 @@ mod tests {
         let router = fixed(40, 5);
         for n in 1..=40 {
             let list = router.replicas_hash(KEY, n, Spread::Nodes);
-            let last = router.order.iter().position(|id| Some(id) == list.last());
-            assert_eq!(Some(router.offered.swap(0, SeqCst)), last.map(|at| at + 1));
+            let end = router.order.iter().position(|id| Some(id) == list.last());
+            assert_eq!(Some(router.offered.swap(0, SeqCst)), end.map(|at| at + 1));
+        }
+    }
+
+    #[test]
+    fn a_router_that_walks_on_after_the_end_gets_the_same_list() {
+        let mut router = fixed(40, 5);
+        for spread in SPREADS {
+            let lists = [false, true].map(|is_deaf| {
+                router.is_deaf = is_deaf;
+                [1, 3, 33].map(|n| router.replicas_hash(KEY, n, spread))
+            });
+            assert_eq!(lists[0], lists[1]);
         }
     }
 
@@ -489,6 +506,7 @@ mod tests {
             shorter.clear();
             shorter.push(ids[0]);
             assert_eq!(shorter, [ids[0]]);
+            assert_ne!(shorter, [ids[1]]);
             // The odd ones go, the others get the number before.
             let mut moved = list;
             moved.translate(|id| (id.index() % 2 == 0).then(|| ids[id.index() / 2]));

@@ -1,5 +1,5 @@
 //! Threads of the system over all that threads share, for checkers that watch memory: Miri and
-//! ThreadSanitizer, which `.ci/run` asks. The library has no unsafe code; this covers the crates
+//! `ThreadSanitizer`, which `.ci/run` asks. The library has no unsafe code; this covers the crates
 //! below it. Orders of events are explored in `interleavings.rs`.
 
 use alloc::format;
