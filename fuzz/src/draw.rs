@@ -25,7 +25,7 @@ pub(crate) trait Draw {
         match end {
             0 | 1 => 0,
             2..=256 => usize::from(self.byte()) * end / 256,
-            _ => (u32::from_le_bytes(self.take()) as u64 * end as u64 >> 32) as usize,
+            _ => ((u32::from_le_bytes(self.take()) as u64 * end as u64) >> 32) as usize,
         }
     }
 

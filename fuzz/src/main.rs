@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::hash::{DefaultHasher, Hasher};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hashroute_fuzz::{ALL, Outcome, Target, find};
+use xxhash_rust::xxh3::xxh3_64;
 
 const USAGE: &str = "\
 Usage: run [OPTIONS] [TARGET]...
@@ -175,7 +175,7 @@ thread_local! {
 /// Keeps the messages of panics, which are not printed: thousands come while an input is minimised.
 fn keep_messages() {
     panic::set_hook(Box::new(|info| {
-        LAST.with(|last| *last.borrow_mut() = info.to_string())
+        LAST.with(|last| *last.borrow_mut() = info.to_string());
     }));
 }
 
@@ -214,9 +214,7 @@ fn minimise(target: &Target, mut input: Vec<u8>) -> Vec<u8> {
 }
 
 fn save(folder: &Path, input: &[u8]) -> std::io::Result<PathBuf> {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(input);
-    let path = folder.join(format!("{:016x}", hasher.finish()));
+    let path = folder.join(format!("{:016x}", xxh3_64(input)));
     fs::create_dir_all(folder)?;
     fs::write(&path, input)?;
     Ok(path)

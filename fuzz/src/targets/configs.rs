@@ -232,26 +232,30 @@ pub(crate) fn haproxy(u: &mut Unstructured<'_>) -> Outcome {
             ]);
             put!(text, "    {line}\n");
         }
-        for server in 0..u.range(1, 5) {
-            put!(text, "    server s{server} ");
-            address(u, &mut text);
-            for _ in 0..u.below(3) {
-                gap(u, &mut text);
-                match u.below(10) {
-                    0..=2 => put!(text, "weight {}", weight(u).min(256)),
-                    3 => put!(text, "id {}", server * 100 + u.range(1, 99)),
-                    4 => text.push_str(u.pick(&["disabled", "enabled"])),
-                    5 => text.push_str(u.pick(&["backup", "no-backup"])),
-                    6 => text.push_str(u.pick(&["hash-key id", "check", "hash-key id"])),
-                    7 => text.push_str(u.pick(&["inter 2s", "maxconn 9", "slowstart 5s", "ssl"])),
-                    8 => put!(text, "track b0/s{}", u.below(3)),
-                    _ => text.push_str(u.pick(&["# tail", "check inter \"1s\"", "cookie 'a b'"])),
-                }
-            }
-            text.push('\n');
-        }
+        haproxy_servers(u, &mut text);
     }
     check(u, "haproxy", text)
+}
+
+fn haproxy_servers(u: &mut Unstructured<'_>, text: &mut String) {
+    for server in 0..u.range(1, 5) {
+        put!(text, "    server s{server} ");
+        address(u, text);
+        for _ in 0..u.below(3) {
+            gap(u, text);
+            match u.below(10) {
+                0..=2 => put!(text, "weight {}", weight(u).min(256)),
+                3 => put!(text, "id {}", server * 100 + u.range(1, 99)),
+                4 => text.push_str(u.pick(&["disabled", "enabled"])),
+                5 => text.push_str(u.pick(&["backup", "no-backup"])),
+                6 => text.push_str(u.pick(&["hash-key id", "check", "hash-key id"])),
+                7 => text.push_str(u.pick(&["inter 2s", "maxconn 9", "slowstart 5s", "ssl"])),
+                8 => put!(text, "track b0/s{}", u.below(3)),
+                _ => text.push_str(u.pick(&["# tail", "check inter \"1s\"", "cookie 'a b'"])),
+            }
+        }
+        text.push('\n');
+    }
 }
 
 pub(crate) fn nginx(u: &mut Unstructured<'_>) -> Outcome {
@@ -374,15 +378,11 @@ pub(crate) fn twemproxy(u: &mut Unstructured<'_>) -> Outcome {
         let quote = u.pick(&["", "", "'", "\""]);
         for server in 0..u.range(1, 5) {
             put!(text, "   - {quote}");
-            match u.byte() {
-                0..=229 => put!(
-                    text,
-                    "10.0.{}.{}:{}",
-                    u.below(2),
-                    u.below(200),
-                    6379 + u.below(3)
-                ),
-                _ => put!(text, "/run/{server}.sock"),
+            if u.chance(230) {
+                let (net, host, port) = (u.below(2), u.below(200), 6379 + u.below(3));
+                put!(text, "10.0.{net}.{host}:{port}");
+            } else {
+                put!(text, "/run/{server}.sock");
             }
             put!(text, ":{}", weight(u));
             if u.chance(150) {
@@ -526,36 +526,7 @@ pub(crate) fn envoy(u: &mut Unstructured<'_>) -> Outcome {
             2 => line(&mut text, "frobnicate", "true"),
             _ => {}
         }
-        let mut endpoints = String::from("{cluster_name: c, endpoints: [{lb_endpoints: [");
-        for endpoint in 0..u.range(1, 5) {
-            let comma = if endpoint > 0 { ", " } else { "" };
-            put!(
-                endpoints,
-                "{comma}{{endpoint: {{address: {{socket_address: {{address: 10.0.{}.{}, port_value: {}}}}}}}",
-                u.below(2),
-                u.below(200),
-                80 + endpoint
-            );
-            if u.chance(80) {
-                put!(endpoints, ", load_balancing_weight: {}", u.range(1, 3));
-            }
-            if u.chance(60) {
-                put!(
-                    endpoints,
-                    ", health_status: {}",
-                    u.pick(&["HEALTHY", "UNHEALTHY", "DEGRADED", "DRAINING"])
-                );
-            }
-            if u.chance(60) {
-                put!(
-                    endpoints,
-                    ", metadata: {{filter_metadata: {{envoy.lb: {{hash_key: k{}}}}}}}",
-                    u.below(20)
-                );
-            }
-            endpoints.push('}');
-        }
-        endpoints.push_str("]}]}");
+        let endpoints = envoy_endpoints(u);
         if json {
             put!(text, "\"load_assignment\": {}}}", quoted(&endpoints));
         } else {
@@ -567,6 +538,40 @@ pub(crate) fn envoy(u: &mut Unstructured<'_>) -> Outcome {
         text.push_str(&"}".repeat(ends));
     }
     check(u, "envoy", text)
+}
+
+fn envoy_endpoints(u: &mut Unstructured<'_>) -> String {
+    let mut endpoints = String::from("{cluster_name: c, endpoints: [{lb_endpoints: [");
+    for endpoint in 0..u.range(1, 5) {
+        let comma = if endpoint > 0 { ", " } else { "" };
+        put!(
+            endpoints,
+            "{comma}{{endpoint: {{address: {{socket_address: {{address: 10.0.{}.{}, port_value: {}}}}}}}",
+            u.below(2),
+            u.below(200),
+            80 + endpoint
+        );
+        if u.chance(80) {
+            put!(endpoints, ", load_balancing_weight: {}", u.range(1, 3));
+        }
+        if u.chance(60) {
+            put!(
+                endpoints,
+                ", health_status: {}",
+                u.pick(&["HEALTHY", "UNHEALTHY", "DEGRADED", "DRAINING"])
+            );
+        }
+        if u.chance(60) {
+            put!(
+                endpoints,
+                ", metadata: {{filter_metadata: {{envoy.lb: {{hash_key: k{}}}}}}}",
+                u.below(20)
+            );
+        }
+        endpoints.push('}');
+    }
+    endpoints.push_str("]}]}");
+    endpoints
 }
 
 /// Puts every word of a flow map of YAML in quotes, and leaves its numbers.

@@ -155,26 +155,17 @@ impl History {
         let before = owners(&*self.router, &self.keys);
         let lists: Vec<_> = self.keys.iter().map(|key| self.names(*key)).collect();
         let fails = self.fails(change);
-        match self.router.apply(change) {
-            Err(error) => {
-                assert!(
-                    fails != Some(false),
-                    "{} {change:?}: {error}",
-                    self.row.name
-                );
-                assert_eq!(
-                    owners(&*self.router, &self.keys),
-                    before,
-                    "{} {change:?}",
-                    self.row.name
-                );
-            }
-            Ok(()) => {
-                assert!(fails != Some(true), "{} {change:?}", self.row.name);
-                Server::change(&mut self.members, change);
-                let after = owners(&*self.router, &self.keys);
-                self.check_moves(change, &before, &after, &lists);
-            }
+        let applied = self.router.apply(change);
+        let (row, after) = (self.row.name, owners(&*self.router, &self.keys));
+        assert!(
+            fails.is_none_or(|fails| fails == applied.is_err()),
+            "{row} {change:?}: {applied:?}"
+        );
+        if applied.is_ok() {
+            Server::change(&mut self.members, change);
+            self.check_moves(change, &before, &after, &lists);
+        } else {
+            assert_eq!(after, before, "{row} {change:?}");
         }
         assert_eq!(self.router.nodes().len(), self.members.len());
         if u.chance(60) {
@@ -254,7 +245,7 @@ impl History {
         let weights: u64 = self
             .members
             .iter()
-            .map(|server| server.to_node())
+            .map(Server::to_node)
             .map(|node| u64::from(node.weight()))
             .sum();
         assert_eq!(router.nodes().total_weight(), weights, "{}", row.name);

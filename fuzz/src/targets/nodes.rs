@@ -36,10 +36,10 @@ pub(super) fn name(u: &mut Unstructured<'_>, number: usize) -> String {
         0..=199 => {}
         200..=219 => put!(name, ".example:{}", u.below(65_536)),
         220..=239 => {
-            name.push_str(u.pick(&["=", ",", "\"", "'", "\n", "\t", " ", "\\", "#", "{}"]))
+            name.push_str(u.pick(&["=", ",", "\"", "'", "\n", "\t", " ", "\\", "#", "{}"]));
         }
         240..=249 => {
-            name.push_str(u.pick(&["é", "\u{1f980}", "\u{202e}", "\0", "\u{7f}", "\u{feff}"]))
+            name.push_str(u.pick(&["é", "\u{1f980}", "\u{202e}", "\0", "\u{7f}", "\u{feff}"]));
         }
         _ => u.word(40, &mut name),
     }

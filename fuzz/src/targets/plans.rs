@@ -141,7 +141,7 @@ fn through(u: &mut Unstructured<'_>, [old, new]: [Arc<dyn Router>; 2], plan: &Pl
                 assert_eq!(now, ends[1]);
             }
             // Who holds the key now never deletes it.
-            for id in at.lists(key).now.iter() {
+            for id in &at.lists(key).now {
                 assert!(!at.may_delete(*id, key));
             }
         }
@@ -342,7 +342,7 @@ pub(crate) fn slots(u: &mut Unstructured<'_>) -> Outcome {
         next = step.end;
         for planned in plan.moves().skip(step.start).take(step.len()) {
             assert_ne!(planned.from, Some(planned.to));
-            let owner = table.owner(planned.slot).map(|node| node.id());
+            let owner = table.owner(planned.slot).map(ClusterNode::id);
             assert_eq!(owner, planned.from);
         }
         plan.apply(&mut table, step)
