@@ -54,7 +54,7 @@ fn jump_is_the_loop_of_the_paper_for_every_first_draw() {
                 // 31 bits of draw; the rest of the state is all zeros or all ones.
                 let (draw, low) = (x >> 1, if x & 2 == 0 { 0 } else { (1 << 33) - 1 });
                 let key = key_of(draw, low, inverse);
-                let buckets = if x & 31 == 0 { u32::MAX } else { 1 + (x >> 20) };
+                let buckets = if x % 32 == 0 { u32::MAX } else { 1 + (x >> 20) };
                 assert_eq!(
                     jump_hash(key, buckets),
                     Some(paper(key, buckets)),

@@ -17,7 +17,7 @@ fn by_squaring(x: u32) -> u64 {
     let mut square = u128::from(u << shift);
     let mut log = 0_u64;
     for _ in 0..YARDSTICK {
-        square = square * square >> 63;
+        square = (square * square) >> 63;
         log <<= 1;
         if square >> 64 != 0 {
             square >>= 1;

@@ -478,7 +478,8 @@ impl Default for Weight {
 
 impl<'de> Deserialize<'de> for Weight {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_u32(WeightVisitor)
+        // Any: asked for a number, the reader of JSON would word the refusal of a text.
+        deserializer.deserialize_any(WeightVisitor)
     }
 }
 

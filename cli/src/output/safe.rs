@@ -100,21 +100,14 @@ fn visible(bytes: &[u8], colors: bool) -> (String, usize) {
     for chunk in bytes.utf8_chunks() {
         let mut rest = chunk.valid();
         while let Some(c) = rest.chars().next() {
-            let length = match color(rest).filter(|_| colors) {
-                Some(length) => {
-                    text.push_str(&rest[..length]);
-                    length
-                }
-                None => {
-                    if is_unsafe(c) && !matches!(c, '\n' | '\t') {
-                        text.extend(c.escape_default());
-                    } else {
-                        text.push(c);
-                    }
-                    c.len_utf8()
-                }
-            };
-            rest = &rest[length..];
+            let color = color(rest).filter(|_| colors);
+            let (shown, next) = rest.split_at(color.unwrap_or(c.len_utf8()));
+            if color.is_none() && is_unsafe(c) && !matches!(c, '\n' | '\t') {
+                text.extend(c.escape_default());
+            } else {
+                text.push_str(shown);
+            }
+            rest = next;
         }
         used += chunk.valid().len();
         let bad = chunk.invalid();

@@ -14,7 +14,7 @@ fn keys_are_read_as_bytes() {
     let output = run(&format!("route --nodes n --keys {}", keys.display()));
     assert_eq!(output.stdout, b"a\r\tn\n\tn\n\xff\tb\tn\nlast\tn\n");
     let json = stdout(&format!(
-        "route --nodes n --keys {} --format json",
+        "route --nodes n --raw --keys {} --format json",
         keys.display()
     ));
     assert_eq!(

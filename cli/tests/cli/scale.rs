@@ -219,7 +219,7 @@ fn an_empty_file_is_no_part() {
 
 #[test]
 fn check_and_skew_report_unreadable_lines() {
-    let keys = file("few-bad.jsonl", "\"a\"\n?\n\"b\"\n?\n?\n")
+    let keys = file("few-bad.jsonl", "\"a\"\n?\n\"b\"\n?\n?\n\"c\"\n")
         .display()
         .to_string();
     let xml = file("few-bad.xml", "").display().to_string();

@@ -432,7 +432,7 @@ fn every_part_of_the_second_set_up_has_its_option() {
         assert!(code == Some(2) && errors.contains(told), "{line}: {errors}");
     }
     let line = format!(
-        "diff --dialect twemproxy --nodes 10.0.0.1:1 --to-config {}",
+        "diff --dialect twemproxy --nodes 10.0.0.1:6379 --to-config {}",
         pools.display()
     );
     let (_, told) = errors(&line);

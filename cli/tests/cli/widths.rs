@@ -182,7 +182,7 @@ fn assert_whole(line: &str, width: usize, markdown: &str, text: &str) {
 #[test]
 fn every_cell_stands_whole_at_every_width_or_its_column_is_named() {
     for (line, code) in lines() {
-        let markdown = printed(&format!("{line} --format markdown"), code, 200);
+        let markdown = printed(&format!("{line} --format markdown --verbatim"), code, 200);
         assert!(!tables(&markdown).is_empty(), "{line}");
         for width in WIDTHS {
             let text = printed(&line, code, width);
@@ -271,7 +271,7 @@ mod on_terminals {
     #[test]
     fn the_terminal_has_the_width_and_none_means_80() {
         let line = "balance --count 3 --range 0..99";
-        let markdown = printed(&format!("{line} --format markdown"), 0, 100);
+        let markdown = printed(&format!("{line} --format markdown --verbatim"), 0, 100);
         for (columns, width) in [(0, 80), (20, 20), (40, 40), (80, 80), (200, 200)] {
             let mut plain = command(words(line));
             plain.env("NO_COLOR", "1");

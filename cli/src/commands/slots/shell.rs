@@ -43,6 +43,14 @@ pub(super) fn print(
     for done in planned.wanted.done() {
         writeln!(out, "# {done}")?;
     }
+    let first = meetings(planned, &nodes);
+    if planned.plan.is_empty() && first.is_empty() && marks.is_empty() {
+        writeln!(
+            out,
+            "echo 'nothing to move: the slots are where they should be'"
+        )?;
+        return Ok(out.flush()?);
+    }
     out.write_all(USAGE.as_bytes())?;
     writeln!(out, "batch={batch}\ntimeout={timeout}")?;
     let numbers: Vec<_> = (1..=nodes.all.len()).map(|n| n.to_string()).collect();
@@ -57,14 +65,6 @@ pub(super) fn print(
         writeln!(out, "    {number}) host={host} port={port} id={id} ;;")?;
     }
     writeln!(out, "  esac\n}}\n\n{FUNCTIONS}")?;
-    let first = meetings(planned, &nodes);
-    if planned.plan.is_empty() && first.is_empty() && marks.is_empty() {
-        writeln!(
-            out,
-            "echo 'nothing to move: the slots are where they should be'"
-        )?;
-        return Ok(out.flush()?);
-    }
     for line in first.into_iter().chain(marks) {
         writeln!(out, "{line}")?;
     }
