@@ -10,6 +10,7 @@
 //! |---|---|---|
 //! | point i of a member | hash(name + decimal i) | hash(decimal i + ":" + name) |
 //! | load bound for P partitions and n members | ceil(floor(P / n) x load) | ceil(P / n x load) |
+//! | points looked at for a partition, of N | the first N - 1 | all |
 //!
 //! In both versions the partition of a key is hash(key) mod P. Partitions are assigned in the order
 //! 0, 1, …: each goes to the first point at or after hash(number as 8 little-endian bytes), and from
@@ -22,9 +23,9 @@
 //! - In v0.10.0 two labels can be equal ("node-1" + "10" and "node-11" + "0"). The last member owns
 //!   such a point. If the library removes that member, the point can lose its owner; this code
 //!   always builds a new ring.
-//! - If the bound leaves no room, the library panics; here that is an error. This code looks at all
-//!   points but one, as v0.10.0 does. v1.0.0 looks at all, so it routes a few full configurations
-//!   that are refused here, such as one member with one point.
+//! - If the bound leaves no room, the library panics; here that is an error. v0.10.0 never looks at
+//!   the last point, so it refuses a few full configurations that v1.0.0 routes, such as one member
+//!   with one point.
 
 use alloc::format;
 use alloc::vec;
@@ -206,6 +207,15 @@ impl Buraksezer {
             Format::V1 => self.partitions as f64 / members as f64 * self.load,
         }
     }
+
+    /// Returns the number of points that are looked at for a partition, of `points`. The loop of
+    /// v0.10.0 ends at `count >= len`, that of v1.0.0 at `count > len`.
+    fn looked_at(&self, points: usize) -> usize {
+        match self.format {
+            Format::V0 => points.saturating_sub(1),
+            Format::V1 => points,
+        }
+    }
 }
 
 impl System for Buraksezer {
@@ -218,7 +228,8 @@ impl System for Buraksezer {
             return Layout::cells(64, Vec::new());
         }
         let points = self.points(&members);
-        let mut room = Room::new(&points, members.len(), self.bound(members.len()));
+        let bound = self.bound(members.len());
+        let mut room = Room::new(&points, members.len(), bound, self.looked_at(points.len()));
         let owner = |partition: u64| {
             let member = room.take(self.value(&partition.to_le_bytes()))?;
             Some(members[member].0)
@@ -247,12 +258,14 @@ struct Room<'a> {
     own: Vec<Vec<usize>>,
     loads: Vec<u64>,
     bound: f64,
+    /// The number of points that are looked at for a partition.
+    looked_at: usize,
     /// The number of members with points and room.
     open: usize,
 }
 
 impl<'a> Room<'a> {
-    fn new(points: &'a [(u64, usize)], members: usize, bound: f64) -> Self {
+    fn new(points: &'a [(u64, usize)], members: usize, bound: f64, looked_at: usize) -> Self {
         let mut own = vec![Vec::new(); members];
         for (at, (_, member)) in points.iter().enumerate() {
             own[*member].push(at);
@@ -264,11 +277,11 @@ impl<'a> Room<'a> {
             own,
             loads: vec![0; members],
             bound,
+            looked_at,
         }
     }
 
-    /// Assigns a partition and returns its member; `None` if there is no room. Looks at all points
-    /// but one, as the loop of v0.10.0 does (`count >= len`).
+    /// Assigns a partition and returns its member; `None` if there is no room.
     fn take(&mut self, hash: u64) -> Option<usize> {
         let len = self.points.len();
         let from = self.points.partition_point(|(point, _)| *point < hash) % len;
@@ -276,7 +289,7 @@ impl<'a> Room<'a> {
             return None;
         }
         let at = self.find(from);
-        if (at + len - from) % len + 1 >= len {
+        if (at + len - from) % len >= self.looked_at {
             return None;
         }
         let (_, member) = self.points[at];
@@ -315,7 +328,7 @@ mod tests {
         (0..count).map(name).collect()
     }
 
-    /// Runs the library's loop: point by point, with a rounded bound.
+    /// Runs the library's loop: point by point, with a rounded bound, and the end of each version.
     fn slow(system: &Buraksezer, servers: &[Server]) -> Option<Vec<usize>> {
         let id = |i: usize| NodeId::from_index(i).expect("an id");
         let members: Vec<_> = servers
@@ -330,7 +343,11 @@ mod tests {
         for partition in 0..system.partitions {
             let hash = system.value(&partition.to_le_bytes());
             let from = points.partition_point(|(point, _)| *point < hash) % points.len();
-            let mut on = (from..points.len()).chain(0..from).take(points.len() - 1);
+            let looked_at = match system.format {
+                Format::V0 => points.len() - 1,
+                Format::V1 => points.len(),
+            };
+            let mut on = (from..points.len()).chain(0..from).take(looked_at);
             let at = on.find(|at| loads[points[*at].1] < bound)?;
             loads[points[at].1] += 1;
             owners.push(points[at].1);
@@ -397,12 +414,43 @@ mod tests {
             ..Buraksezer::default()
         };
         assert!(Pool::new(v0, names(300)).is_err());
-        let one_point = Buraksezer {
-            replication: 1,
-            ..Buraksezer::default()
-        };
-        assert!(Pool::new(one_point, names(1)).is_err());
         Ok(())
+    }
+
+    /// (partitions, replication, load, members) that v1.0.0 routes and v0.10.0 need not. The first
+    /// four are cases of the library, published with its change 13, "The loop now visits every
+    /// position".
+    const FULL: [(u64, u32, f64, usize); 6] = [
+        (100, 1, 1.25, 1),
+        (1, 1, 1.0, 1),
+        (10, 1, 1.1, 2),
+        (5, 1, 1.5, 2),
+        (2, 1, 1.0, 2),
+        (3, 1, 1.0, 3),
+    ];
+
+    #[test]
+    fn only_the_second_version_looks_at_the_last_point() {
+        let mut refused = 0;
+        for (partitions, replication, load, members) in FULL {
+            let [old, new] = [Format::V0, Format::V1].map(|format| {
+                let system = Buraksezer {
+                    format,
+                    partitions,
+                    replication,
+                    load,
+                    ..Buraksezer::default()
+                };
+                let wanted = slow(&system, &names(members));
+                let pool = Pool::new(system, names(members));
+                assert_eq!(pool.is_ok(), wanted.is_some(), "{partitions} {members}");
+                pool.is_ok()
+            });
+            let case = (partitions, replication, load, members);
+            assert!(new && !(old && members == 1), "{case:?}");
+            refused += usize::from(!old);
+        }
+        assert_eq!(refused, 3, "of these, v0.10.0 routes those whose last point is never needed");
     }
 
     #[test]
