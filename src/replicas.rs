@@ -259,23 +259,64 @@ pub(crate) fn fill<R: Router + ?Sized>(
     out.truncate(len);
 }
 
+/// Fills a list as [`fill`] does, unless a pass looks at more than `near` nodes of the walk. Returns
+/// whether the list is complete.
+pub(crate) fn fill_near<R: Router + ?Sized>(
+    router: &R,
+    key: KeyHash,
+    n: usize,
+    spread: Spread,
+    near: usize,
+    out: &mut NodeList,
+) -> bool {
+    let wanted = n.min(router.nodes().weighted());
+    let space = out.space(wanted);
+    let len = if wanted <= SCANNED {
+        List::within(near, space, &mut []).fill(router, key, spread)
+    } else {
+        List::within(near, space, &mut [0; BIT_WORDS]).fill(router, key, spread)
+    };
+    len == wanted
+}
+
 /// The longest list that is scanned for a group. Up to this length a scan is faster than bits.
 const SCANNED: usize = 32;
 /// The number of words of bits for longer lists: a bit for each of the first 131,072 zones, racks
 /// or nodes. They are on the stack, because a lookup must not allocate.
 const BIT_WORDS: usize = 2048;
 
-struct List<'a> {
+/// A list that is built. `NEAR`: it is given up if the nodes that it takes are far.
+struct List<'a, const NEAR: bool = false> {
     out: &'a mut [NodeId],
     len: usize,
     bits: &'a mut [u64],
+    /// The number of nodes of a walk that may still be looked at.
+    left: usize,
 }
 
 impl<'a> List<'a> {
     fn new(out: &'a mut [NodeId], bits: &'a mut [u64]) -> Self {
-        Self { out, len: 0, bits }
+        Self {
+            out,
+            len: 0,
+            bits,
+            left: usize::MAX,
+        }
     }
+}
 
+impl<'a> List<'a, true> {
+    fn within(left: usize, out: &'a mut [NodeId], bits: &'a mut [u64]) -> Self {
+        Self {
+            out,
+            len: 0,
+            bits,
+            left,
+        }
+    }
+}
+
+impl<const NEAR: bool> List<'_, NEAR> {
     fn fill<R: Router + ?Sized>(mut self, router: &R, key: KeyHash, spread: Spread) -> usize {
         let nodes = router.nodes();
         if spread == Spread::Zones {
@@ -288,7 +329,8 @@ impl<'a> List<'a> {
         self.len
     }
 
-    /// Takes nodes of groups that are not in the list yet, until the list has `enough` nodes.
+    /// Takes nodes of groups that are not in the list yet, until the list has `enough` nodes. A list
+    /// that is given up stays empty.
     fn pass<R: Router + ?Sized>(
         &mut self,
         router: &R,
@@ -297,7 +339,7 @@ impl<'a> List<'a> {
         group: impl Fn(NodeId) -> usize,
     ) {
         let enough = enough.min(self.out.len());
-        if self.len >= enough {
+        if self.len >= enough || (NEAR && self.left == 0) {
             return;
         }
         // The bits of the previous pass are of other groups: zones, then racks, then nodes.
@@ -311,7 +353,10 @@ impl<'a> List<'a> {
                 self.out[self.len] = id;
                 self.len += 1;
             }
-            if self.len < enough {
+            if NEAR {
+                self.left = self.left.saturating_sub(1);
+            }
+            if self.len < enough && (!NEAR || self.left > 0) {
                 ControlFlow::Continue(())
             } else {
                 ControlFlow::Break(())

@@ -221,7 +221,7 @@ fn estimate(score: u32) -> f32 {
 
 /// Returns an upper bound of the cost -log2(u) / weight of a node, given its estimate.
 #[inline(always)]
-fn upper_bound(cost: f32, inverse: f32) -> f32 {
+pub(super) fn upper_bound(cost: f32, inverse: f32) -> f32 {
     let series_error = if cost < SMALL_ESTIMATE * inverse {
         SMALL_SERIES_ERROR
     } else if cost < ESTIMATE_OF_HALF * inverse {

@@ -9,6 +9,11 @@
 //! |---|---|---|
 //! | O(n), a third of a nanosecond a node | 20 B a node | O(n) moves of 20 bytes |
 //!
+//! A preference list takes the passes of a few lookups if it is complete within the next few hundred
+//! nodes, as nearly all lists are. It takes O(n log n) in any case: also if it holds most nodes, or
+//! if another zone is one light node among many. A walk over all nodes has no room to sort them and
+//! takes n / 512 passes.
+//!
 //! Peers must share the set of nodes with their weights.
 //!
 //! The score of a node is 32 bits, mixed from the key and the hash of the name, and read as a
@@ -25,13 +30,17 @@ use core::fmt;
 use core::ops::ControlFlow;
 
 mod lanes;
+mod lists;
 pub(super) mod scores;
 
-use self::scores::{Best, Candidate, Draws, LONG_STRIDE, halves};
+use self::scores::{Best, Candidate, Draws, FAR_STRIDE, Far, LONG_STRIDE, halves};
 use super::seed;
 use crate::digest::Digest;
 use crate::registry::{Caps, Scheme};
-use crate::{Change, Error, Explanation, HashId, KeyHash, KeyHasher, Node, NodeId, Nodes, Router};
+use crate::{
+    Change, Error, Explanation, HashId, KeyHash, KeyHasher, Node, NodeId, NodeList, Nodes, Router,
+    Spread,
+};
 
 pub(super) const STRATEGY: Scheme = Scheme::strategy(
     "rendezvous",
@@ -139,13 +148,38 @@ impl Rendezvous {
     }
 }
 
+impl Rendezvous {
+    /// Goes on with a walk. Apart from it, so that short walks need no large stack.
+    #[inline(never)]
+    fn walk_far(
+        &self,
+        key: KeyHash,
+        mut last: Option<Candidate>,
+        visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>,
+    ) {
+        let mut far = Far::new();
+        while let Some(candidate) = last {
+            self.draws
+                .select_far(halves(key.get()), &candidate, &mut far);
+            let flow = far
+                .iter()
+                .try_for_each(|candidate| visit(self.members[candidate.at]));
+            if flow.is_break() || far.len() < FAR_STRIDE {
+                return;
+            }
+            last = far.last().copied();
+        }
+    }
+}
+
 /// Sorts the heaviest nodes first, and equal weights in order of name.
 fn order(node: &Node) -> (Reverse<u32>, &str) {
     (Reverse(node.weight()), node.name())
 }
 
 /// The number of nodes that a walk selects first. Most walks end within a few nodes; a longer walk
-/// goes on with `LONG_STRIDE` nodes at a time. Each selection costs a pass over all nodes.
+/// goes on with `LONG_STRIDE` nodes, then `FAR_STRIDE` at a time. Each selection costs a pass over
+/// all nodes.
 const SHORT_STRIDE: usize = 8;
 
 impl Router for Rendezvous {
@@ -179,8 +213,7 @@ impl Router for Rendezvous {
     fn walk(&self, key: KeyHash, visit: &mut dyn FnMut(NodeId) -> ControlFlow<()>) {
         let mut best = Best::new();
         let mut last = None;
-        let mut stride = SHORT_STRIDE;
-        loop {
+        for stride in [SHORT_STRIDE, LONG_STRIDE] {
             self.draws
                 .select(halves(key.get()), last.as_ref(), stride, &mut best);
             if best
@@ -192,8 +225,12 @@ impl Router for Rendezvous {
                 return;
             }
             last = best.last().copied();
-            stride = LONG_STRIDE;
         }
+        self.walk_far(key, last, visit);
+    }
+
+    fn replicas_into(&self, key: KeyHash, n: usize, spread: Spread, out: &mut NodeList) {
+        self.list(key, n, spread, out);
     }
 
     fn explain(&self, key: KeyHash) -> Explanation {

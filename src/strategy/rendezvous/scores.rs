@@ -49,15 +49,26 @@ pub(super) struct Candidate {
 /// The best nodes, the best first. They are on the stack, so a walk never allocates.
 pub(super) type Best = SmallVec<[Candidate; LONG_STRIDE]>;
 
-/// The number of nodes that a long walk selects at a time.
+/// The number of nodes that a long walk selects next.
 pub(super) const LONG_STRIDE: usize = 128;
+
+/// The nodes that a far walk has selected, and as many that may be dropped again.
+pub(super) type Far = SmallVec<[Candidate; 2 * FAR_STRIDE]>;
+
+/// The number of nodes that a far walk selects at a time.
+pub(super) const FAR_STRIDE: usize = 512;
 
 impl Candidate {
     /// Returns an upper bound of the estimates of all better nodes. A node with a higher estimate
     /// cannot precede this one.
-    fn bound(&self) -> f32 {
+    pub(super) fn bound(&self) -> f32 {
         // The logarithm has 58 bits after the point. Rounding up keeps the bound safe.
         neg_log2(self.score) as f32 * (ROUNDING / (1_u64 << 58) as f32) / self.weight as f32
+    }
+
+    /// Returns a lower bound of the cost. A node whose cost is certainly lower precedes this one.
+    fn floor(&self) -> f32 {
+        self.bound() / (ROUNDING * ROUNDING)
     }
 }
 
@@ -166,7 +177,9 @@ impl Draws {
         }
     }
 
-    fn candidate(&self, at: usize, key: (u32, u32)) -> Candidate {
+    pub(super) fn candidate(&self, at: usize, key: (u32, u32)) -> Candidate {
+        #[cfg(test)]
+        count(1);
         let score = score(key, self.rows.low[at], self.rows.high[at]);
         let log = if self.classes.len() == 1 {
             0
@@ -246,6 +259,8 @@ impl Draws {
         let mut costs = Costs::default();
         for start in (0..self.len()).step_by(CHUNK) {
             if many {
+                #[cfg(test)]
+                count(CHUNK.min(self.len() - start));
                 lanes::costs(&self.rows, start, key, &mut costs);
             }
             for (lanes, start) in costs.iter().zip((start..self.len()).step_by(WIDTH)) {
@@ -276,12 +291,77 @@ impl Draws {
         }
     }
 
+    /// Writes the best `FAR_STRIDE` nodes after `last` into `far`, in order. O(n), and
+    /// O(log (n / stride)) times the sorting of a stride.
+    pub(super) fn select_far(&self, key: (u32, u32), last: &Candidate, far: &mut Far) {
+        far.clear();
+        let mut bound = f32::INFINITY;
+        self.scan(key, Some(last), &mut |candidate| {
+            far.push(candidate);
+            if far.len() == 2 * FAR_STRIDE {
+                // Half of them are among the best so far. The next half is found among those below
+                // the worst of these, so a node is dropped once and never looked at again.
+                let (_, worst, _) = far.select_nth_unstable(FAR_STRIDE - 1);
+                bound = worst.bound();
+                far.truncate(FAR_STRIDE);
+            }
+            bound
+        });
+        far.sort_unstable();
+        far.truncate(FAR_STRIDE);
+    }
+
+    /// Offers the nodes after `last`, in no order, but for those with a cost above the bound that
+    /// `take` returned last.
+    pub(super) fn scan(
+        &self,
+        key: (u32, u32),
+        last: Option<&Candidate>,
+        take: &mut dyn FnMut(Candidate) -> f32,
+    ) {
+        let floor = last.map_or(0.0, Candidate::floor);
+        let mut bound = f32::INFINITY;
+        let mut costs = Costs::default();
+        for start in (0..self.len()).step_by(CHUNK) {
+            #[cfg(test)]
+            count(CHUNK.min(self.len() - start));
+            lanes::costs(&self.rows, start, key, &mut costs);
+            let lanes = costs.iter().flatten().zip(start..self.len());
+            for (&cost, at) in lanes {
+                if cost > bound || lanes::upper_bound(cost, self.rows.inverse[at]) < floor {
+                    continue;
+                }
+                let candidate = self.candidate(at, key);
+                if last.is_none_or(|last| *last < candidate) {
+                    bound = take(candidate);
+                }
+            }
+        }
+    }
+
     pub(super) fn heap_bytes(&self) -> usize {
         (self.rows.low.capacity() + self.rows.high.capacity() + self.weights.capacity())
             * size_of::<u32>()
             + self.rows.inverse.capacity() * size_of::<f32>()
             + self.classes.capacity() * size_of::<Class>()
     }
+}
+
+#[cfg(test)]
+std::thread_local! {
+    static EVALUATIONS: core::cell::Cell<u64> = const { core::cell::Cell::new(0) };
+}
+
+/// Counts scores, for tests of the cost.
+#[cfg(test)]
+fn count(scores: usize) {
+    EVALUATIONS.with(|all| all.set(all.get() + scores as u64));
+}
+
+/// Returns the number of scores that this thread has drawn.
+#[cfg(test)]
+pub(super) fn evaluations() -> u64 {
+    EVALUATIONS.with(core::cell::Cell::get)
 }
 
 #[cfg(test)]
