@@ -220,8 +220,8 @@ impl HashRanges {
     }
 
     /// Returns the share of all hashes that each node owns, by [`NodeId::index`] below `id_bound`.
-    /// Exact up to the rounding of the quotient. If every range has an owner, the shares sum to 1.
-    /// O(ranges).
+    /// Exact up to the rounding of the quotient. The shares sum to what is owned: to 1 if every range
+    /// has an owner, to less if there are gaps, such as free slots. O(ranges).
     ///
     /// ```
     /// # use hashroute::{Ring, Router};

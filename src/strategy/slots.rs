@@ -39,7 +39,7 @@ pub(super) const STRATEGY: Scheme = Scheme::strategy(
             nodes as f64 / HashSlots::DEFAULT_SLOTS as f64
         })),
     |nodes, params| {
-        let slots = params.get("slots", HashSlots::DEFAULT_SLOTS)?;
+        let slots = slots_of(params)?;
         Ok(Box::new(
             HashSlots::with_slots(nodes, slots)?.with_hasher(params.hasher()),
         ))
@@ -52,9 +52,22 @@ pub(super) const STRATEGY: Scheme = Scheme::strategy(
 )])
 .with_table(TableForm::new("slots", owners_of, restore));
 
+/// Returns the number of slots. Refuses more slots than the hash function has values: the owners of
+/// the others would get no key.
+fn slots_of(params: &Params) -> Result<u32, Error> {
+    let slots: u32 = params.get("slots", HashSlots::DEFAULT_SLOTS)?;
+    let function = params.hasher().function();
+    let values = 1_u64 << function.bits().min(63);
+    if u64::from(slots) <= values {
+        return Ok(slots);
+    }
+    let expected = alloc::format!("at most {values}, the number of values of {function}");
+    Err(Error::parameter("slots", slots, expected))
+}
+
 /// Returns the owner of each slot: the owner of slot i is the owner of the hash i.
 fn owners_of(router: &dyn Router, params: &Params) -> Result<Vec<Option<NodeId>>, Error> {
-    let slots = params.get("slots", HashSlots::DEFAULT_SLOTS)?;
+    let slots = slots_of(params)?;
     let owner = |slot: u32| router.route_hash(KeyHash::from_raw(slot.into()));
     Ok((0..slots).map(owner).collect())
 }
@@ -64,7 +77,7 @@ fn restore(
     params: &Params,
     ranges: &[(RangeInclusive<u32>, &str)],
 ) -> Result<Box<dyn Router>, Error> {
-    let slots = params.get("slots", HashSlots::DEFAULT_SLOTS)?;
+    let slots = slots_of(params)?;
     let table = HashSlots::from_ranges(nodes, slots, ranges.iter().cloned())?;
     Ok(Box::new(table.with_hasher(params.hasher())))
 }
@@ -194,7 +207,9 @@ impl HashSlots {
         Ok(table)
     }
 
-    /// Sets the hash function for keys. The table stays as it is.
+    /// Sets the hash function for keys. The table stays as it is. A slot gets no keys if its number
+    /// is above all values of the function, and more keys than others if the number of values is no
+    /// multiple of the number of slots; [`ranges`](Router::ranges) gives the exact shares.
     #[must_use]
     pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
         self.hasher = hasher;
@@ -427,6 +442,39 @@ impl Router for HashSlots {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::HashFunction;
+
+    #[test]
+    fn slots_that_no_hash_reaches_are_refused() {
+        let params = |slots: u32| {
+            let hasher = KeyHasher::new(HashFunction::Crc16);
+            Params::default()
+                .with("slots", alloc::format!("{slots}"))
+                .with_hasher(hasher)
+        };
+        let nodes = || ["a", "b"].map(Node::new);
+        assert!(STRATEGY.build(nodes(), &params(1 << 16)).is_ok());
+        let error = STRATEGY.build(nodes(), &params((1 << 16) + 1)).unwrap_err();
+        assert_eq!(
+            alloc::format!("{error}"),
+            "slots = \"65537\" cannot be used: expected at most 65536, the number of values of crc16"
+        );
+    }
+
+    /// 60,000 slots and 65,536 hashes: the first 5,536 slots have two hashes each.
+    #[test]
+    fn shares_count_the_hashes_of_a_slot() -> Result<(), Error> {
+        let hasher = KeyHasher::new(HashFunction::Crc16);
+        let table = HashSlots::with_slots(["a", "b"].map(Node::new), 60_000)?.with_hasher(hasher);
+        let shares = table.ranges().expect("slots").shares(2);
+        assert_eq!(shares, [35_536.0 / 65_536.0, 30_000.0 / 65_536.0]);
+        // Without an owner there is no share.
+        let ranges = [(0..=29_999, "a")];
+        let table = HashSlots::from_ranges(["a", "b"].map(Node::new), 60_000, ranges)?;
+        let shares = table.ranges().expect("slots").shares(2);
+        assert!((shares[0] - 0.5).abs() < 1e-9 && shares[1] == 0.0);
+        Ok(())
+    }
 
     fn counts(table: &HashSlots) -> Vec<usize> {
         let count = |id| {
