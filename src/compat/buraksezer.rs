@@ -450,7 +450,10 @@ mod tests {
             assert!(new && !(old && members == 1), "{case:?}");
             refused += usize::from(!old);
         }
-        assert_eq!(refused, 3, "of these, v0.10.0 routes those whose last point is never needed");
+        assert_eq!(
+            refused, 3,
+            "of these, v0.10.0 routes those whose last point is never needed"
+        );
     }
 
     #[test]
