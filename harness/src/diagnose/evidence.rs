@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::carriers::{Carrier, Carriers, Sketched};
 use crate::keys::Keys;
-use crate::measure::{Batch, Estimated, assign};
+use crate::measure::{Batch, Estimated, assign, check_ids, id_secret};
 use crate::summary::{Amounts, BLOCK, Census, LISTED, Measure, Row, Sketch, ratio};
 use hashroute::{Error, Node, NodeId, Router};
 
@@ -158,7 +158,7 @@ impl Evidence {
             unreadable: 0,
             sizes: false,
             requests: false,
-            census: Census::new(most),
+            census: Census::new(most, id_secret(router)),
         }
     }
 
@@ -240,10 +240,11 @@ impl Evidence {
     /// over both, bit for bit, unless the router keeps loads.
     ///
     /// # Errors
-    /// [`Error::Parameter`] if the nodes differ. This evidence is unchanged then.
+    /// [`Error::Parameter`] if the nodes or the key hash differ. This evidence is unchanged then.
     pub fn merge(&mut self, other: Self) -> Result<(), Error> {
         let nodes = self.nodes.iter().map(|(node, _)| node);
         same(nodes, other.nodes.iter().map(|(node, _)| node))?;
+        check_ids(&self.census, &other.census)?;
         self.absorb(other);
         Ok(())
     }

@@ -55,7 +55,8 @@ impl Consumer for Gatherer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{Measure, id};
+    use crate::measure::id_secret;
+    use crate::summary::Measure;
     use hashroute::{Node, Ring};
 
     #[test]
@@ -64,7 +65,10 @@ mod tests {
         let count = Evidence::MOST as u64 + 50_000;
         let keys = Keys::template("k{i}", 0..count).expect("keys");
         let mut parts = [0, 1].map(|_| Evidence::new(&ring));
-        let last = keys.iter().max_by_key(|key| id(key)).expect("a key");
+        let last = keys
+            .iter()
+            .max_by_key(|key| id_secret(&ring).id(key))
+            .expect("a key");
         for _ in 0..5000 {
             parts[1].add(&ring, last, None, None);
         }

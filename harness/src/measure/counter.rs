@@ -1,7 +1,7 @@
 //! Routes the keys of a stream and counts them.
 
 use super::batch::Batch;
-use super::setup::CountSetup;
+use super::setup::{CountSetup, id_secret};
 use super::tally::Tally;
 use crate::keys::{Consumer, Keys};
 use crate::summary::{Amounts, BLOCK, MEASURES, Run};
@@ -68,7 +68,7 @@ impl<'a> Counter<'a> {
         Self {
             batch: Batch::new(router),
             ranks,
-            tally: Tally::new(setup),
+            tally: Tally::new(setup, id_secret(router)),
         }
     }
 

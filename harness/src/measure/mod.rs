@@ -29,6 +29,7 @@ pub use noise::Noise;
 pub use remap::{KeyFlow, MovedBytes, Remap, Undo, remap, round_trip};
 pub use scenario::Scenario;
 pub use setup::CountSetup;
+pub(crate) use setup::{check_ids, id_secret};
 pub(crate) use shares::own_shares;
 pub use tally::Tally;
 pub(crate) use tally::{KEYS, TEMPLATES, check_columns};

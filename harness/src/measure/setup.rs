@@ -6,8 +6,9 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 use super::assignment::assign;
 use super::shares::exact_shares;
 use crate::keys::Keys;
+use crate::summary::{Census, IdSecret};
 use crate::text::hash_name;
-use hashroute::{Error, HashId, HashRanges, KeyHasher, Node, Router};
+use hashroute::{Error, HashId, HashRanges, KeyHash, KeyHasher, Node, Router};
 
 /// How keys were routed: the facts that a report names, and a hash of the routes of some keys,
 /// which tells two setups apart. It holds no secret: the key of a keyed hash shows only in the
@@ -170,4 +171,32 @@ fn shown(node: &Node, placed: bool) -> String {
     }
     let [zone, rack] = [node.zone(), node.rack()].map(|part| part.unwrap_or("none"));
     format!("{name}={weight}, zone {zone}, rack {rack}")
+}
+
+/// Returns the secret of the ids of keys that this router places. It follows from the names and
+/// weights of the nodes and from the router's key hash, so parts that are counted apart can be
+/// merged, and the same input gives the same report. If the key hash has a secret key, nobody
+/// without that key knows the ids.
+pub(crate) fn id_secret(router: &dyn Router) -> IdSecret {
+    let mut bytes = Vec::new();
+    for (_, node) in router.nodes() {
+        bytes.extend_from_slice(&(node.name().len() as u64).to_le_bytes());
+        bytes.extend_from_slice(node.name().as_bytes());
+        bytes.extend_from_slice(&node.weight().to_le_bytes());
+    }
+    // Two hashes of 64 bits with a secret key are worth the 128 bits of an id's secret.
+    for probe in [b"ids of keys, 1", b"ids of keys, 2"] {
+        let hash = router.hash_id().hash(probe).map(KeyHash::get);
+        bytes.extend_from_slice(&hash.unwrap_or_default().to_le_bytes());
+    }
+    IdSecret::of(&bytes)
+}
+
+/// Refuses to add counts of keys with ids of another secret.
+pub(crate) fn check_ids(census: &Census, other: &Census) -> Result<(), Error> {
+    if census.secret() == other.secret() {
+        return Ok(());
+    }
+    let expected = "those of the counts to add to: of the same nodes, with the same key hash";
+    Err(Error::parameter("ids", "of other counts", expected))
 }

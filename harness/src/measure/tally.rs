@@ -1,10 +1,10 @@
 //! Counts of a stream of keys by node, by key and by template.
 
 use super::balance::{Balance, Estimated};
-use super::setup::CountSetup;
+use super::setup::{CountSetup, check_ids};
 use super::yardstick::{Placed, Yardstick};
 use crate::keys::DumpSource;
-use crate::summary::{Census, KeyShare, MEASURES, Measure};
+use crate::summary::{Census, IdSecret, KeyShare, MEASURES, Measure};
 use hashroute::Error;
 
 /// The number of distinct keys up to which each is counted exactly.
@@ -64,7 +64,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn new(setup: CountSetup) -> Self {
+    pub(crate) fn new(setup: CountSetup, secret: IdSecret) -> Self {
         let loads = [(); MEASURES].map(|()| vec![0; setup.nodes.len()]);
         Self {
             setup,
@@ -74,8 +74,8 @@ impl Tally {
             known: [false; 2],
             loads,
             totals: [0; MEASURES],
-            census: Census::new(KEYS),
-            templates: Census::new(TEMPLATES),
+            census: Census::new(KEYS, secret),
+            templates: Census::new(TEMPLATES, secret),
         }
     }
 
@@ -124,6 +124,8 @@ impl Tally {
     /// ```
     pub fn merge(&mut self, other: Self) -> Result<(), Error> {
         self.setup.check(&other.setup)?;
+        check_ids(&self.census, &other.census)?;
+        check_ids(&self.templates, &other.templates)?;
         if self.keys > 0 && other.keys > 0 {
             check_columns(self.known, other.known)?;
         }

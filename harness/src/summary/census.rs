@@ -2,7 +2,7 @@
 //! Beyond it, a uniform sample of the distinct keys is counted exactly, and a sketch covers all
 //! keys.
 //!
-//! Every key has an id: a hash that no router uses. The sample is the keys with the smallest ids
+//! Every key has an id: a hash with a secret, which no router uses. The sample is the keys with the smallest ids
 //! (bottom-k: Cohen and Kaplan 2007). So it does not depend on the order of the keys, and a key in
 //! the sample has been there since its first occurrence: its count is complete. The k-th smallest
 //! id estimates the number of distinct keys (Bar-Yossef et al. 2002).
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use super::amounts::{Moments, Sample, ratio};
 use super::carried::{Carried, KeyShare, NAMED};
-use super::ids::{Amounts, BLOCK, Id, id};
+use super::ids::{Amounts, BLOCK, Id, IdSecret};
 use super::rows::{Row, Rows};
 use super::sketch::Sketch;
 
@@ -20,6 +20,7 @@ use super::sketch::Sketch;
 #[derive(Clone, Debug)]
 pub(crate) struct Census {
     capacity: usize,
+    secret: IdSecret,
     pub(crate) rows: Rows,
     /// The largest id that is admitted to `rows`.
     limit: Id,
@@ -31,9 +32,10 @@ impl Census {
     /// The most bytes of all keys in the sample.
     pub(crate) const MOST_BYTES: usize = 1 << 24;
 
-    pub(crate) fn new(capacity: usize) -> Self {
+    pub(crate) fn new(capacity: usize, secret: IdSecret) -> Self {
         Self {
             capacity,
+            secret,
             rows: Rows::default(),
             limit: Id::MAX,
             sketch: None,
@@ -41,8 +43,13 @@ impl Census {
     }
 
     /// Restores a census that was written to a file.
-    pub(crate) fn from_parts(capacity: usize, rows: Rows, sketch: Option<Sketch>) -> Self {
-        let mut census = Self::new(capacity);
+    pub(crate) fn from_parts(
+        capacity: usize,
+        secret: IdSecret,
+        rows: Rows,
+        sketch: Option<Sketch>,
+    ) -> Self {
+        let mut census = Self::new(capacity, secret);
         census.sketch = sketch.map(Box::new);
         census.rows = rows;
         census.settle();
@@ -54,11 +61,16 @@ impl Census {
         census
     }
 
+    /// Returns the secret of the ids.
+    pub(crate) fn secret(&self) -> IdSecret {
+        self.secret
+    }
+
     /// Adds keys, each with the amounts that it carries.
     pub(crate) fn add(&mut self, keys: &[(&[u8], Amounts)]) {
         let known: Vec<_> = keys
             .iter()
-            .map(|(key, amounts)| (id(key), *key, *amounts))
+            .map(|(key, amounts)| (self.secret.id(key), *key, *amounts))
             .collect();
         if let Some(sketch) = &mut self.sketch {
             sketch.add(&known);
@@ -76,7 +88,8 @@ impl Census {
         }
     }
 
-    /// Adds the keys of another census: the result is that of one census for the keys of both.
+    /// Adds the keys of another census, whose ids have the same secret: the result is that of one
+    /// census for the keys of both.
     pub(crate) fn merge(&mut self, mut other: Self) {
         if self.sketch.is_some() || other.sketch.is_some() {
             // If one side has only a sample, rows alone no longer cover all keys: both need a
@@ -104,6 +117,10 @@ impl Census {
         self.pour();
         if let Some(limit) = self.rows.smallest(self.capacity) {
             self.lower(limit);
+            // Keys with equal ids are sampled all or none.
+            if self.rows.len() > self.capacity {
+                self.lower(limit.saturating_sub(1));
+            }
         }
         if self.rows.bytes() <= Self::MOST_BYTES {
             return;
@@ -191,7 +208,7 @@ impl Census {
     /// Returns the keys that the sketch lists. Amounts of keys in the sample are exact.
     fn listed<'a>(&'a self, sketch: &'a Sketch, measure: usize) -> Vec<(u64, Id, &'a [u8])> {
         let known = |(amount, id, key): (u64, Id, &'a [u8])| {
-            let row = self.rows.get(id);
+            let row = self.rows.get(id, key);
             (row.map_or(amount, |amounts| amounts[measure]), id, key)
         };
         sketch.listed(measure).into_iter().map(known).collect()
@@ -200,7 +217,7 @@ impl Census {
     /// Returns the keys outside the sample with an estimate of a thousandth of all or more.
     pub(crate) fn beyond(&self, measure: usize) -> Vec<(u64, &[u8])> {
         let listed = self.sketch.iter().flat_map(|sketch| sketch.listed(measure));
-        let beyond = listed.filter(|(_, id, _)| self.rows.get(*id).is_none());
+        let beyond = listed.filter(|(_, id, key)| self.rows.get(*id, key).is_none());
         beyond.map(|(amount, _, key)| (amount, key)).collect()
     }
 

@@ -14,7 +14,7 @@ pub(crate) use amounts::{Moments, Sample, ratio};
 pub use carried::KeyShare;
 pub(crate) use carried::{Carried, NAMED};
 pub(crate) use census::Census;
-pub(crate) use ids::{Amounts, BLOCK, MEASURES, id};
+pub(crate) use ids::{Amounts, BLOCK, IdSecret, MEASURES};
 pub use measure::Measure;
 pub(crate) use rows::{Row, Rows};
 pub(crate) use sketch::{LISTED, MOST, ROWS, Sketch, WIDTH};

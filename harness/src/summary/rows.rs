@@ -9,7 +9,7 @@ const NONE: u32 = u32::MAX;
 ///
 /// Ids, amounts and the bytes of all keys lie in lists of their own, which grow in place. An index
 /// of 32-bit numbers finds the row of an id. A row takes about 60 bytes and its key; in a map of
-/// boxed keys it took 130.
+/// boxed keys it took 130. Keys of one id are compared, so two keys are never counted as one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rows {
     ids: Vec<Id>,
@@ -45,7 +45,7 @@ impl Rows {
         reason = "a census is shrunk long before 2^32 rows"
     )]
     pub(crate) fn add(&mut self, id: Id, key: &[u8], amounts: &Amounts) {
-        if let Some(row) = self.find(id) {
+        if let Some(row) = self.find(id, key) {
             for (sum, amount) in self.amounts[row].iter_mut().zip(amounts) {
                 *sum = sum.saturating_add(*amount);
             }
@@ -70,8 +70,8 @@ impl Rows {
         }
     }
 
-    /// Returns the number of the row with this id.
-    fn find(&self, id: Id) -> Option<usize> {
+    /// Returns the number of the row of this key, which has this id.
+    fn find(&self, id: Id, key: &[u8]) -> Option<usize> {
         let mask = self.index.len().checked_sub(1)?;
         let mut at = start(id) & mask;
         loop {
@@ -79,8 +79,9 @@ impl Rows {
             if row == NONE {
                 return None;
             }
-            if self.ids[row as usize] == id {
-                return Some(row as usize);
+            let row = row as usize;
+            if self.ids[row] == id && self.key(row) == key {
+                return Some(row);
             }
             at = (at + 1) & mask;
         }
@@ -96,9 +97,9 @@ impl Rows {
         }
     }
 
-    /// Returns the amounts of the row with this id.
-    pub(crate) fn get(&self, id: Id) -> Option<&Amounts> {
-        self.find(id).map(|row| &self.amounts[row])
+    /// Returns the amounts of this key, which has this id.
+    pub(crate) fn get(&self, id: Id, key: &[u8]) -> Option<&Amounts> {
+        self.find(id, key).map(|row| &self.amounts[row])
     }
 
     /// Returns the `count`-th smallest id, counted from 1.
@@ -134,11 +135,15 @@ impl Rows {
         self.index_all();
     }
 
-    fn row(&self, row: usize) -> Row<'_> {
+    fn key(&self, row: usize) -> &[u8] {
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.keys[start..self.ends[row]]
+    }
+
+    fn row(&self, row: usize) -> Row<'_> {
         Row {
             id: self.ids[row],
-            key: &self.keys[start..self.ends[row]],
+            key: self.key(row),
             amounts: self.amounts[row],
         }
     }
@@ -148,10 +153,14 @@ impl Rows {
         (0..self.len()).map(move |row| self.row(row))
     }
 
-    /// Iterates over the rows in order of their ids. O(n log n).
+    /// Iterates over the rows in order of their ids, and of their keys if ids are equal. O(n log n).
     pub(crate) fn in_order(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
         let mut order: Vec<u32> = (0..).take(self.len()).collect();
-        order.sort_unstable_by_key(|&row| self.ids[row as usize]);
+        order.sort_unstable_by(|&a, &b| {
+            let [a, b] = [a, b].map(|row| row as usize);
+            let by_id = self.ids[a].cmp(&self.ids[b]);
+            by_id.then_with(|| self.key(a).cmp(self.key(b)))
+        });
         order.into_iter().map(move |row| self.row(row as usize))
     }
 }
@@ -175,14 +184,15 @@ fn insert(index: &mut [u32], id: Id, row: u32) {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::ids::id;
+    use super::super::ids::IdSecret;
     use super::*;
 
     /// Adds keys `i * i % 1009` with different lengths, and checks the rows against a map.
     #[test]
     fn rows_are_those_of_a_map_before_and_after_shrinking() {
         let (mut rows, mut map) = (Rows::default(), BTreeMap::<Id, (Vec<u8>, Amounts)>::new());
-        assert!(rows.get(id(b"")).is_none() && rows.in_order().len() == 0);
+        let id = |key: &[u8]| IdSecret::of(b"rows").id(key);
+        assert!(rows.get(id(b""), b"").is_none() && rows.in_order().len() == 0);
         for turn in 0..6_u64 {
             for i in 0..700 * (turn + 1) {
                 let key = "x".repeat((i % 5) as usize) + &(i * i % 1009).to_string();
@@ -206,12 +216,24 @@ mod tests {
             assert!(found.into_iter().eq(known));
             assert!(
                 map.iter()
-                    .all(|(id, (_, amounts))| rows.get(*id) == Some(amounts))
+                    .all(|(id, (key, amounts))| rows.get(*id, key) == Some(amounts))
             );
             assert_eq!(
                 rows.bytes(),
                 map.values().map(|(key, _)| key.len()).sum::<usize>()
             );
         }
+    }
+
+    #[test]
+    fn keys_of_one_id_are_apart() {
+        let mut rows = Rows::default();
+        for key in [b"a", b"b", b"a"] {
+            rows.add(7, key, &[1; 3]);
+        }
+        let amounts = |key: &[u8]| rows.get(7, key).copied();
+        assert_eq!((amounts(b"a"), amounts(b"b")), (Some([2; 3]), Some([1; 3])));
+        assert_eq!((rows.len(), amounts(b"c")), (2, None));
+        assert!(rows.in_order().map(|row| row.key).eq([b"a", b"b"]));
     }
 }

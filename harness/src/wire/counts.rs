@@ -13,7 +13,7 @@ use crate::summary::MEASURES;
 /// The kind of line that holds a tally.
 const KIND: Kind = Kind {
     format: "hashroute counts",
-    version: 1,
+    version: 2,
     command: "balance",
     expected: "counts that `hashroute balance --partial` wrote (those of `skew` are for `hashroute skew --parts`)",
 };

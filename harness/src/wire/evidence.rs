@@ -59,7 +59,7 @@ builder! { Part: with_sources(sources: impl Into<Vec<DumpSource>>) }
 /// The kind of line that holds evidence.
 const KIND: Kind = Kind {
     format: "hashroute evidence",
-    version: 2,
+    version: 3,
     command: "skew",
     expected: "what `hashroute skew --partial` wrote (counts of `balance` are for `hashroute merge`)",
 };

@@ -3,13 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use crate::keys::bytes_of_hex;
-use crate::summary::{Amounts, Census, MEASURES, MOST, ROWS, Rows, Sketch, WIDTH, id};
+use crate::summary::{Amounts, Census, IdSecret, MEASURES, MOST, ROWS, Rows, Sketch, WIDTH};
 use hashroute::{Node, Nodes};
 
 /// The record of a census.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CensusRecord {
+    /// The secret of the ids. Parts with different secrets cannot be merged.
+    ids: String,
     /// The rows, in order of their ids.
     rows: Vec<RowRecord>,
     sketch: Option<SketchRecord>,
@@ -83,6 +85,7 @@ impl CensusRecord {
     pub(super) fn of(census: &Census) -> Self {
         let rows = census.in_order().into_iter();
         Self {
+            ids: census.secret().to_string(),
             rows: rows
                 .map(|(key, amounts)| RowRecord::of(key, amounts))
                 .collect(),
@@ -97,14 +100,15 @@ impl CensusRecord {
         if count > capacity {
             return Err(format!("{count} rows of keys: expected at most {capacity}"));
         }
+        let secret: IdSecret = self.ids.parse()?;
         let mut sums = [0; MEASURES];
         let mut rows = Rows::default();
         for row in self.rows {
             let (key, amounts) = row.read()?;
             add(&mut sums, amounts);
-            rows.add(id(&key), &key, &amounts);
+            rows.add(secret.id(&key), &key, &amounts);
         }
-        let sketch = self.sketch.map(SketchRecord::read).transpose()?;
+        let sketch = self.sketch.map(|sketch| sketch.read(secret)).transpose()?;
         let sums = sketch
             .as_ref()
             .map_or(sums, |sketch| sketch.totals.map(u128::from));
@@ -116,7 +120,7 @@ impl CensusRecord {
         if rows.len() < count {
             return Err("a key occurs twice: expected each key once".into());
         }
-        Ok(Census::from_parts(capacity, rows, sketch))
+        Ok(Census::from_parts(capacity, secret, rows, sketch))
     }
 }
 
@@ -131,7 +135,7 @@ impl SketchRecord {
         }
     }
 
-    fn read(self) -> Result<Sketch, String> {
+    fn read(self, secret: IdSecret) -> Result<Sketch, String> {
         let mut sketch = Sketch::new();
         for (measure, cells) in self.cells.into_iter().enumerate() {
             if !cells.is_empty() && cells.len() != ROWS * WIDTH {
@@ -158,7 +162,7 @@ impl SketchRecord {
         }
         for key in self.candidates {
             let key = key.read()?;
-            sketch.keep(id(&key), &key);
+            sketch.keep(secret.id(&key), &key);
         }
         Ok(sketch)
     }

@@ -3,6 +3,7 @@
 
 mod dumps;
 mod figures;
+mod forged;
 mod inputs;
 mod kinds;
 mod moves;
