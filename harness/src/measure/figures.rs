@@ -61,8 +61,10 @@ pub struct Figures {
     pub chi2: f64,
     /// Its degrees of freedom: the number of nodes with weight, less one.
     pub df: u64,
-    /// The probability that chance alone gives as much, provided that each key is small compared to
-    /// the load of a node.
+    /// The probability that chance alone gives as much. By chi-squared if every node expects many
+    /// keys; otherwise simulated with a fixed seed, so that few keys, unlike weights and large keys
+    /// raise no more alarms than stated. A p-value below 1/5,000 (1/1,000 for thousands of nodes)
+    /// is extrapolated then.
     pub p_value: f64,
     /// The number of largest keys that carry half.
     pub keys_for_half: u64,

@@ -3,6 +3,7 @@
 mod assignment;
 mod balance;
 mod batch;
+mod chance;
 mod contest;
 mod cost;
 mod counter;

@@ -1,9 +1,8 @@
 //! Counts what an assignment puts on the nodes, and compares it with what chance alone gives.
 
-use statrs::distribution::{ChiSquared, ContinuousCDF};
-
 use super::assignment::Assignment;
 use super::balance::{Balance, NodeBalance};
+use super::chance::Chance;
 use super::figures::{ExactFigures, Figures, TopShare};
 use super::noise::{Noise, Spread};
 use super::sentences;
@@ -267,16 +266,25 @@ impl<'a> View<'a> {
         // Loads are sums of unequal amounts, so they vary as counts of `effective` keys would:
         // scaled to that number of keys, the statistic has its usual distribution.
         let chi2 = pearson(&weighted, fair()) * scale;
-        let exact = self.placed.shares.as_ref().map(|shares| {
-            pearson(&weighted, self.weighted(shares).map(|share| share * total)) * scale
+        let p_value = Chance::new(sample, fair()).p_value(chi2);
+        let carriers = sample.carriers;
+        // As if all carried the same: scaled to the number of carriers instead.
+        let p_equal = if (carriers as f64 - sample.effective).abs() < 0.5 {
+            p_value
+        } else {
+            let equal = Sample::equal(sample.total, carriers as f64);
+            let chi2 = ratio(chi2 * carriers as f64, sample.effective);
+            Chance::new(&equal, fair()).p_value(chi2)
+        };
+        let p_exact = self.placed.shares.as_ref().map_or(p_value, |shares| {
+            let shares = || self.weighted(shares).map(|share| share * total);
+            Chance::new(sample, shares()).p_value(pearson(&weighted, shares()) * scale)
         });
         let df = weighted.len().saturating_sub(1) as u64;
-        let figures = self.figures(yard, &loads, chi2, df);
-        let carriers = sample.carriers;
+        let figures = self.figures(yard, &loads, [chi2, p_value], df);
         let evidence = Evidence {
-            // As if all carried the same: scaled to the number of carriers instead.
-            p_equal: p_value(ratio(chi2 * carriers as f64, sample.effective), df),
-            p_exact: p_value(exact.unwrap_or(chi2), df),
+            p_equal,
+            p_exact,
             sampling_cv: Sample::variance(self.weights, carriers as f64).sqrt(),
             structure_cv: self.exact.as_ref().map_or(0.0, |exact| exact.cv),
         };
@@ -288,7 +296,7 @@ impl<'a> View<'a> {
         }
     }
 
-    fn figures(&self, yard: &Yard, loads: &[u64], chi2: f64, df: u64) -> Figures {
+    fn figures(&self, yard: &Yard, loads: &[u64], [chi2, p_value]: [f64; 2], df: u64) -> Figures {
         let mut weighted: Vec<_> = self.weighted(loads).collect();
         let spread = Spread::of(
             &mut weighted.iter().map(|&load| load as f64).collect::<Vec<_>>(),
@@ -315,7 +323,7 @@ impl<'a> View<'a> {
             top: top(&weighted),
             chi2,
             df,
-            p_value: p_value(chi2, df),
+            p_value,
             keys_for_half: yard.carried.sample.half as u64,
             largest: yard.carried.largest.clone(),
         }
@@ -388,13 +396,6 @@ fn pearson(loads: &[f64], expected: impl Iterator<Item = f64>) -> f64 {
         difference => difference * difference / expected,
     };
     loads.iter().zip(expected).map(term).sum()
-}
-
-fn p_value(chi2: f64, df: u64) -> f64 {
-    if chi2.is_infinite() {
-        return 0.0;
-    }
-    ChiSquared::new(df as f64).map_or(1.0, |distribution| distribution.sf(chi2))
 }
 
 /// Returns the shares of the most loaded nodes. `loads` is in descending order.

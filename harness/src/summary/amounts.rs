@@ -32,6 +32,8 @@ pub(crate) struct Sample {
     pub(crate) units: u64,
     /// The amount of each of them.
     pub(crate) unit: f64,
+    /// The relative standard error of the numbers of keys; 0 if they are exact.
+    pub(crate) error: f64,
 }
 
 impl Sample {
@@ -71,7 +73,10 @@ impl Sample {
         let effective = ratio(of.total * of.total, of.squares).min(of.carriers);
         // Within three standard errors of equal amounts: nothing shows that they differ.
         if of.carriers <= effective * (1.0 + 3.0 * of.error) {
-            return Self::equal(of.total, of.carriers);
+            return Self {
+                error: of.error,
+                ..Self::equal(of.total, of.carriers)
+            };
         }
         heavy.sort_unstable_by_key(|&amount| Reverse(amount));
         light.sort_unstable_by_key(|&amount| Reverse(amount));
@@ -99,6 +104,7 @@ impl Sample {
             effective,
             half,
             heavy,
+            error: of.error,
             ..Self::equal(rest, ratio(rest * rest, rest_squares))
         }
     }
@@ -119,7 +125,14 @@ impl Sample {
             half: units.div_ceil(2) as usize,
             heavy: Vec::new(),
             unit: total / units.max(1) as f64,
+            error: 0.0,
         }
+    }
+
+    /// Returns the sum of a power of the amounts.
+    pub(crate) fn moment(&self, power: i32) -> f64 {
+        let heavy = self.heavy.iter().map(|&amount| (amount as f64).powi(power));
+        heavy.sum::<f64>() + self.units as f64 * self.unit.powi(power)
     }
 }
 
