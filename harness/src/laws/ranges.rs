@@ -4,10 +4,12 @@ use super::clause::Clause;
 use super::random::Random;
 use super::subject::{Cluster, Step, Subject, members};
 use super::trial::{Held, ensure, equal};
-use hashroute::{HashRanges, KeyHash, Router, RouterExt, Spread};
+use hashroute::registry::Params;
+use hashroute::{HashFunction, HashRanges, KeyHash, KeyHasher, Router, RouterExt, Spread};
 
 pub(super) const RANGES: &[Clause] = &[
     Clause::new("ranges are the routes", routes),
+    Clause::new("ranges are the routes of narrow hashes", narrow),
     Clause::new("ranges cover all hashes and have the shares", shares),
     Clause::new("a range with lists has one list", one_list),
 ];
@@ -61,6 +63,46 @@ fn routes(subject: &Subject) -> Held {
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// Checks every value of a hash function with 16 bits, and the ends of functions with 32 and 64.
+fn narrow(subject: &Subject) -> Held {
+    let functions = [
+        HashFunction::Crc16,
+        HashFunction::Crc32,
+        HashFunction::Xxh64,
+    ];
+    for (function, case) in functions.into_iter().zip(900..) {
+        let params = Params::default().with_hasher(KeyHasher::new(function));
+        // A row may have a hash function of its own.
+        let Ok(router) = subject
+            .scheme
+            .build(subject.weighted(&[1, 3, 0, 2, 1]), &params)
+        else {
+            continue;
+        };
+        agree(subject, &*router, &mut Random::new(case))?;
+        let Some(ranges) = router.ranges().filter(|ranges| ranges.bits() <= 16) else {
+            continue;
+        };
+        let hashes = 1_u64 << ranges.bits();
+        let mut counts = vec![0_u64; router.nodes().id_bound()];
+        for hash in (0..hashes).map(KeyHash::from_raw) {
+            let owner = router.route_hash(hash);
+            let input = || format!("{}, key hash {:#x}", members(&*router), hash.get());
+            equal(input, &owner, &ranges.owner(hash))?;
+            if let Some(id) = owner {
+                counts[id.index()] += 1;
+            }
+        }
+        let counted: Vec<_> = counts
+            .iter()
+            .map(|&count| count as f64 / hashes as f64)
+            .collect();
+        let input = || format!("{}, shares by {function}", members(&*router));
+        equal(input, &counted, &ranges.shares(counts.len()))?;
     }
     Ok(())
 }
