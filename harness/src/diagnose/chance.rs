@@ -96,6 +96,12 @@ impl Units {
         .with_squares(squares)
     }
 
+    /// Returns the number of equal keys that loads are compared with, as [`p_value`](Self::p_value)
+    /// does.
+    pub(super) fn judged(&self) -> f64 {
+        if self.few { self.keys } else { self.effective }
+    }
+
     /// Returns the probability that chance alone gives loads as uneven as these, given what each
     /// key carries. If few keys carry much, as if all carried the same.
     pub(super) fn p_value(&self, loads: &[f64], shares: &[f64]) -> f64 {

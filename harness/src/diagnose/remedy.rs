@@ -30,7 +30,8 @@ pub struct Remedy {
     pub what: String,
     /// The coefficient of variation afterwards, of the measure that was most uneven.
     pub cv: f64,
-    /// What chance alone gives.
+    /// What chance alone gives: equal keys, if few keys carry much, since `p_value` and `even` are
+    /// about equal keys then.
     pub noise_cv: f64,
     /// The probability that chance alone gives as much, as in [`MeasureSkew`](super::MeasureSkew).
     pub p_value: f64,
@@ -77,7 +78,7 @@ impl Remedy {
         Self {
             what,
             cv,
-            noise_cv: cluster.noise(units.effective),
+            noise_cv: cluster.noise(units.judged()),
             p_value,
             even: p_value >= PLAIN || cv < SLIGHT,
             moved_share: 0.0,

@@ -43,7 +43,8 @@ pub struct Remap {
     /// The share that had to move: half the sum of the absolute differences of the fair shares.
     pub ideal_share: f64,
     /// The standard error of `moved_share` of a router that moves each key with probability
-    /// `ideal_share`.
+    /// `ideal_share`. The nodes of a ring have shares that differ from their weights, so what moves
+    /// differs from `ideal_share` by more than chance, without any excess.
     pub noise_share: f64,
     /// The number of excess moves: from a node that neither left nor lost weight to one that
     /// neither joined nor gained weight.
