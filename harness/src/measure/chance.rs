@@ -51,7 +51,9 @@ impl<'a> Chance<'a> {
     pub(super) fn new(sample: &'a Sample, shares: impl Iterator<Item = f64>) -> Self {
         let mut shares: Vec<_> = shares.filter(|share| *share > 0.0).collect();
         let whole: f64 = shares.iter().sum();
-        shares.iter_mut().for_each(|share| *share /= whole);
+        for share in &mut shares {
+            *share /= whole;
+        }
         Self { sample, shares }
     }
 
@@ -82,9 +84,9 @@ impl<'a> Chance<'a> {
         least * meeting >= DENSE
     }
 
-    /// Returns the exact variance of the statistic. Two keys k and l on one node of share p add
-    /// 2 s_k s_l / p, and a key alone adds s² / p. These terms are uncorrelated: the first has the
-    /// variance 4 s_k² s_l² (n - 1), the second s⁴ (Σ 1/p - n²).
+    /// Returns the exact variance of the statistic. Two keys that carry s and t add 2st / p if they
+    /// are on one node, of share p, and a key alone adds s² / p. These terms are uncorrelated: the
+    /// first has the variance 4s²t² (n - 1), the second s⁴ (Σ 1/p - n²).
     fn variance(&self) -> f64 {
         let nodes = self.shares.len() as f64;
         let squares = self.sample.moment(2);
@@ -200,6 +202,10 @@ impl<'a> Simulation<'a> {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "sizes for a test, not for a route"
+)]
 mod tests {
     use statrs::distribution::{Binomial as Count, DiscreteCDF};
 

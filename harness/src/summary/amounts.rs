@@ -130,9 +130,10 @@ impl Sample {
     }
 
     /// Returns the sum of a power of the amounts.
-    pub(crate) fn moment(&self, power: i32) -> f64 {
-        let heavy = self.heavy.iter().map(|&amount| (amount as f64).powi(power));
-        heavy.sum::<f64>() + self.units as f64 * self.unit.powi(power)
+    pub(crate) fn moment(&self, power: u32) -> f64 {
+        let raised = |amount: f64| (0..power).fold(1.0, |product, _| product * amount);
+        let heavy = self.heavy.iter().map(|&amount| raised(amount as f64));
+        heavy.sum::<f64>() + self.units as f64 * raised(self.unit)
     }
 }
 
