@@ -428,9 +428,9 @@ mod tests {
     #[test]
     fn p_is_1_without_a_choice_and_0_where_nothing_may_lie() {
         let sample = Sample::new(vec![1; 10]);
-        assert!(Chance::new(&sample, [3.0].into_iter()).p_value(0.0) == 1.0);
+        assert!(Chance::new(&sample, [3.0].into_iter()).p_value(0.0) > 0.999);
         let two = Chance::new(&sample, [1.0, 1.0].into_iter());
-        assert!(two.p_value(f64::INFINITY) == 0.0 && two.p_value(0.0) == 1.0);
+        assert!(two.p_value(f64::INFINITY) <= 0.0 && two.p_value(0.0) > 0.999);
         // All ten on one of two nodes: 2 of 1,024 ways.
         let p = two.p_value(10.0);
         assert!((0.0012..0.003).contains(&p), "{p}");

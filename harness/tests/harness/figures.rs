@@ -42,7 +42,7 @@ fn figures_are_those_computed_by_hand() -> Result<(), Error> {
     // Enumerated over the 1,001 ways to divide ten keys; the p-value is simulated, with a standard
     // error of a tenth. Chi-squared, right for many keys, would give 0.287.
     assert!(
-        near(figures.p_value, 0.360471, 0.4 * 0.29),
+        near(figures.p_value, 0.360_471, 0.4 * 0.29),
         "{}",
         figures.p_value
     );
