@@ -361,6 +361,6 @@ fn files_of_counts_name_their_format_and_hold_no_secret() {
     ));
     let text = fs::read_to_string(path).expect("counts");
     assert!(
-        !text.contains(key) && text.starts_with(r#"{"format":"hashroute counts","version":1,"#)
+        !text.contains(key) && text.starts_with(r#"{"format":"hashroute counts","version":2,"#)
     );
 }
