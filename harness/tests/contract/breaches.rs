@@ -453,6 +453,7 @@ fn law_11_catches_ranges_that_differ_from_routes() {
         flawed(Modulo::new(nodes), Flaw::RangesOfOthers)
     });
     caught(11, "ranges are the routes", row);
+    caught(11, "ranges are the routes of narrow hashes", row);
 }
 
 #[test]
