@@ -52,7 +52,12 @@ pub(crate) fn finish(
         Some(made_up) => report.with_made_up(made_up)?,
         None => report,
     };
-    report.print(output.format)
+    report.print(output.format)?;
+    // A part without any key is a part, and says nothing about nodes.
+    if balance.keys > 0 && balance.figures.total == 0 {
+        return Err(Failure::input("nothing to judge: no key found a node"));
+    }
+    Ok(())
 }
 
 /// The answer for programs: the figures, and what the lists of keys say about themselves. One list
@@ -125,6 +130,7 @@ fn notes(balance: &Balance) -> Vec<String> {
     if balance.bytes.is_some() || balance.requests.is_some() {
         notes.push(match balance.verdict.matter {
             Some(measure) => format!("The most uneven measure: {measure}."),
+            None if balance.figures.total == 0 => "No key has a node.".into(),
             None => "All measures are even.".into(),
         });
     }

@@ -191,10 +191,36 @@ fn a_dialect_that_routes_no_key_has_no_figures() {
         "strategy:jump,dialect:jump,dialect:nginx",
     );
     assert_eq!(json(&full)["rows"][2]["strategy"], "nginx");
-    let balance = stdout("balance --dialect jump --count 5 --template 'user:{i}' --range 0..500");
-    assert!(balance.contains("keys: none lie on any node"), "{balance}");
-    assert!(
-        balance.contains("does not route them by their bytes"),
-        "{balance}"
-    );
+}
+
+/// A report says so, and is no success: nothing is even where nothing lies.
+#[test]
+fn a_balance_without_a_placed_key_is_not_even() {
+    for (set_up, why) in [
+        (
+            "--dialect jump --count 5",
+            "does not route them by their bytes",
+        ),
+        ("--nodes a=0,b=0", "no node has weight"),
+    ] {
+        let line = format!("balance {set_up} --template 'user:{{i}}' --range 0..500");
+        let output = run(&line);
+        let [table, error] =
+            [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+        assert_eq!(output.status.code(), Some(2), "{line}: {error}");
+        assert!(
+            error.ends_with("error: nothing to judge: no key found a node\n"),
+            "{error}"
+        );
+        assert!(table.contains("keys: none lie on any node"), "{table}");
+        assert!(table.contains(why), "{table}");
+        let output = run(&format!("{line} --format json"));
+        let balance: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let verdict = &balance["verdict"];
+        assert_eq!(
+            [&verdict["cause"], &verdict["keys"]["cause"]],
+            ["nothing"; 2]
+        );
+        assert!(verdict["matter"].is_null() && output.status.code() == Some(2));
+    }
 }

@@ -14,10 +14,8 @@ pub(super) fn line(
     evenness: &Evenness,
     carriers: usize,
 ) -> String {
-    if carriers == 0 {
-        return format!("{measure}: none lie on any node");
-    }
     let finding = match evenness.cause {
+        Cause::Nothing => return format!("{measure}: none lie on any node"),
         Cause::Even => String::from("even"),
         Cause::FewKeys => format!(
             "uneven by chance: {} are few for these nodes; use more keys or fewer nodes",

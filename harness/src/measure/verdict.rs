@@ -25,6 +25,8 @@ pub enum Cause {
     /// The strategy gives nodes unequal shares of the hash space. More points, cells or slots make
     /// them more equal.
     Structure,
+    /// It cannot be judged: nothing of it lies on any node.
+    Nothing,
     /// None of these: the strategy sends keys unevenly, as a bound on loads does, or the hash does
     /// not spread these keys.
     Placement,
@@ -74,9 +76,9 @@ pub struct Evenness {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The most uneven measure; `None` if all are even.
+    /// The most uneven measure; `None` if all are even, or if no key has a node.
     pub matter: Option<Measure>,
-    /// Why it is uneven.
+    /// Why it is uneven; [`Cause::Nothing`] if no key has a node.
     pub cause: Cause,
     /// One line for each measure, for people.
     pub text: String,
@@ -102,6 +104,8 @@ const NOISY: f64 = 0.1;
 /// What a judgement rests on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
+    /// The number of distinct keys that carry any of it.
+    pub(super) carriers: usize,
     /// p of the loads against the fair shares, as if all distinct keys carried the same.
     pub(super) p_equal: f64,
     /// p of the loads against the exact shares, or the fair shares if the exact ones are not known.
@@ -115,6 +119,7 @@ pub(super) struct Evidence {
 impl Evenness {
     pub(super) fn judge(figures: &Figures, evidence: Evidence) -> Self {
         let Evidence {
+            carriers,
             p_equal,
             p_exact,
             sampling_cv,
@@ -128,7 +133,9 @@ impl Evenness {
         let rest_cv = if p_exact < ALPHA { rest } else { 0.0 };
         let beyond_chance =
             root(heavy_cv * heavy_cv + structure_cv * structure_cv + rest_cv * rest_cv);
-        let cause = if beyond_chance > SLIGHT && p_equal < ALPHA {
+        let cause = if carriers == 0 {
+            Cause::Nothing
+        } else if beyond_chance > SLIGHT && p_equal < ALPHA {
             largest([
                 (heavy_cv, Cause::HeavyKeys),
                 (structure_cv, Cause::Structure),

@@ -229,12 +229,14 @@ fn verdict(keys: &Measured, bytes: Option<&Measured>, requests: Option<&Measured
             sentences::line(measure, &known.figures, &known.evenness, known.carriers)
         })
         .collect();
-    let uneven = known().filter(|(_, known)| known.evenness.cause != Cause::Even);
+    let even = [Cause::Even, Cause::Nothing];
+    let uneven = known().filter(|(_, known)| !even.contains(&known.evenness.cause));
     let worst = uneven.max_by(|(_, a), (_, b)| a.figures.cv.total_cmp(&b.figures.cv));
     let evenness = |known: Option<&Measured>| known.map(|known| known.evenness.clone());
     Verdict {
         matter: worst.map(|(measure, _)| measure),
-        cause: worst.map_or(Cause::Even, |(_, known)| known.evenness.cause),
+        // Without an uneven measure that is even, or nothing if no key has a node.
+        cause: worst.map_or(keys.evenness.cause, |(_, known)| known.evenness.cause),
         text: lines.join("\n"),
         keys: keys.evenness.clone(),
         bytes: evenness(bytes),
@@ -285,6 +287,7 @@ impl<'a> View<'a> {
         let evidence = Evidence {
             p_equal,
             p_exact,
+            carriers,
             sampling_cv: Sample::variance(self.weights, carriers as f64).sqrt(),
             structure_cv: self.exact.as_ref().map_or(0.0, |exact| exact.cv),
         };

@@ -82,7 +82,12 @@ fn is_even(row: &Row) -> bool {
 
 /// Returns whether the strategy has no known fault, but is not known to be even.
 fn is_unknown(row: &Row) -> bool {
-    let no_fault = [Cause::Even, Cause::FewKeys, Cause::HeavyKeys];
+    let no_fault = [
+        Cause::Even,
+        Cause::FewKeys,
+        Cause::HeavyKeys,
+        Cause::Nothing,
+    ];
     !is_even(row) && is_free_of(row, |cause| no_fault.contains(&cause))
 }
 
