@@ -1,10 +1,10 @@
 //! No input takes unbounded memory or time, whatever reads it.
 
+use core::time::Duration;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use core::time::Duration;
 
 use super::{directory, file, words};
 
