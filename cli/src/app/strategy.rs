@@ -313,12 +313,14 @@ impl Choice {
         self.own.as_ref().map_or(&[], |spec| spec.servers())
     }
 
-    /// Returns a name with its label, if the configuration gives it one: `10.0.0.1:6379 (cache-1)`.
-    pub(crate) fn shown(&self, name: &str) -> String {
-        match self.label(name) {
-            Some(label) => format!("{name} ({label})"),
-            None => name.to_owned(),
-        }
+    /// Returns the labels that differ from the names, by name.
+    pub(crate) fn labels(&self) -> BTreeMap<String, String> {
+        let own = self.servers().iter().filter_map(|server| {
+            let label = server.own_label()?;
+            Some((server.name().to_owned(), label.to_owned()))
+        });
+        let all = self.labels.clone().into_iter().chain(own);
+        all.filter(|(name, label)| name != label).collect()
     }
 
     /// Returns the changes that the options ask for, among these nodes: lists of names are split,

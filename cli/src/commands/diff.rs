@@ -1,5 +1,6 @@
 //! `diff`: what moves between two set-ups.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -91,9 +92,16 @@ pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
     }
     let answer = answer(args, sides)?;
     report(&answer, sides, &words, args.ranges)?
+        .with_labels(&labels(sides))?
         .with_made_up(&made_up(args))?
         .print(args.output.format)?;
     written.map_or(Ok(()), |path| written::write(path, &after))
+}
+
+/// Returns the labels of both set-ups; those after the change count.
+fn labels(sides: [&SetUp; 2]) -> BTreeMap<String, String> {
+    let [before, after] = sides.map(|side| side.choice.labels());
+    before.into_iter().chain(after).collect()
 }
 
 /// What moves, and why.

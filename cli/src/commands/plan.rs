@@ -124,6 +124,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         Some(said) => format!("{said} Change: {words}."),
         None => words,
     };
+    let labels = after.choice.labels();
     let tally = if keys::is_given(&args.keys) {
         let source = Source::of(&args.keys)?;
         Some(steps::count(&source, &plan, [before, after], None, None)?)
@@ -135,6 +136,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         nodes: nodes::made_up(&args.nodes, args.strategy.spec.as_deref()),
     };
     report(&plan, shown, &words, args.step.is_some(), tally.as_ref())?
+        .with_labels(&labels)?
         .with_made_up(&made_up)?
         .print(args.output.format)
 }

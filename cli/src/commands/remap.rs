@@ -55,6 +55,7 @@ pub(crate) fn run(args: &RemapArgs) -> Result<(), Failure> {
         }
     };
     report
+        .with_labels(&moves.after.choice.labels())?
         .with_made_up(&moves.made_up)?
         .print(args.output.format)
 }
@@ -80,9 +81,7 @@ fn list(args: &RemapArgs) -> Result<(), Failure> {
 
 fn report(moves: &Moves) -> Result<Report, Failure> {
     let remap = &moves.remap;
-    let plain = |name: &str| name.to_owned();
-    let shown = |name: &str| moves.after.choice.shown(name);
-    let report = Report::new(remap, flow_table(remap, &remap.flows, &plain))?;
+    let report = Report::new(remap, flow_table(remap, &remap.flows))?;
     let verdict = Verdict::of([&moves.before, &moves.after]);
     let answer = verdict.sentence(remap.moved, remap.keys);
     let report = report.with_text([answer, format!("Change: {}.", moves.words)]);
@@ -94,8 +93,8 @@ fn report(moves: &Moves) -> Result<Report, Failure> {
             .with_text([format!(
                 "The {SHOWN} largest of {all} flows (--format csv or json has all):"
             )])
-            .with_table(flow_table(remap, largest, &shown)),
-        _ => report.with_table(flow_table(remap, largest, &shown)),
+            .with_table(flow_table(remap, largest)),
+        _ => report.with_table(flow_table(remap, largest)),
     };
     Ok(report.with_text(excess(remap).lines()))
 }
@@ -122,15 +121,11 @@ fn figure_table(remap: &Remap) -> Table {
     Table::new([Column::text("", "figure"), keys, share]).with_rows(lines)
 }
 
-fn flow_table(remap: &Remap, flows: &[KeyFlow], name: &dyn Fn(&str) -> String) -> Table {
+fn flow_table(remap: &Remap, flows: &[KeyFlow]) -> Table {
     let bytes = if remap.bytes.is_some() { "bytes" } else { "" };
     let fields = Fields::<KeyFlow>::new()
-        .text("from", "from", |flow| {
-            node(flow.from.as_deref().map(name).as_deref())
-        })
-        .text("to", "to", |flow| {
-            node(flow.to.as_deref().map(name).as_deref())
-        })
+        .text("from", "from", |flow| node(flow.from.as_deref()))
+        .text("to", "to", |flow| node(flow.to.as_deref()))
         .number("keys", "keys", |flow| Cell::count(flow.keys))
         .number("", "of all", |flow| {
             Cell::share(flow.keys as f64 / remap.keys as f64)

@@ -80,6 +80,7 @@ pub(crate) fn run(args: &SkewArgs) -> Result<(), Failure> {
         nodes: nodes::made_up(&args.nodes, args.strategy.spec.as_deref()),
     };
     report(&skew, &choice)?
+        .with_labels(&choice.labels())?
         .with_made_up(&made_up)?
         .print(args.output.format)
 }

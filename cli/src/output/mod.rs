@@ -8,6 +8,7 @@ mod safe;
 mod screen;
 mod table;
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use clap::ValueEnum;
@@ -80,20 +81,44 @@ impl Report {
         if lines.is_empty() {
             return Ok(self);
         }
-        // The answer is an object, written with its fields in order: the new fields come first.
-        if let Some(fields) = self.json.strip_prefix(b"{\n") {
-            let mut json = b"{\n".to_vec();
-            for (what, names) in made_up.all() {
-                let names = serde_json::to_string(names)?;
-                writeln!(json, "  \"made_up_{what}\": {},", json_escaped(&names))?;
-            }
-            json.extend(fields);
-            self.json = json;
+        let all: Vec<_> = made_up.all().collect();
+        for (what, names) in all.into_iter().rev() {
+            self.put_first(&format!("made_up_{what}"), names)?;
         }
         let shown = lines.iter().map(|line| printable(line)).collect();
         self.parts.insert(0, Part::Text(shown));
         self.made_up = lines;
         Ok(self)
+    }
+
+    /// Shows the label of each node that has one: behind its name in tables for people, and in the
+    /// field `labels` of JSON.
+    pub(crate) fn with_labels(
+        mut self,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<Self, Failure> {
+        if labels.is_empty() {
+            return Ok(self);
+        }
+        self.put_first("labels", labels)?;
+        for part in &mut self.parts {
+            if let Part::Table(table) = part {
+                table.label(labels);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Puts a field in front of the answer for programs, which is an object.
+    fn put_first(&mut self, name: &str, value: &impl Serialize) -> Result<(), Failure> {
+        if let Some(fields) = self.json.strip_prefix(b"{\n") {
+            let value = serde_json::to_string(value)?;
+            let mut json = b"{\n".to_vec();
+            writeln!(json, "  \"{name}\": {},", json_escaped(&value))?;
+            json.extend(fields);
+            self.json = json;
+        }
+        Ok(())
     }
 
     /// Creates a report that is one table in every form.

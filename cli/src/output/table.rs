@@ -1,6 +1,7 @@
 //! Tables, written as text, Markdown, CSV or JSON.
 
 use core::borrow::Borrow;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use hashroute_harness::text::printable;
@@ -78,6 +79,18 @@ impl Table {
     pub(crate) fn with_rows(mut self, rows: impl IntoIterator<Item = Vec<Cell>>) -> Self {
         rows.into_iter().for_each(|row| self.push(row));
         self
+    }
+
+    /// Shows names of nodes with their labels, unless a column has the labels.
+    pub(super) fn label(&mut self, labels: &BTreeMap<String, String>) {
+        if self.columns.iter().any(|column| column.title == "label") {
+            return;
+        }
+        for cell in self.rows.iter_mut().flatten() {
+            if let Some(label) = cell.value.as_str().and_then(|name| labels.get(name)) {
+                cell.shown = format!("{} ({label})", cell.shown);
+            }
+        }
     }
 
     fn titled(&self) -> impl Iterator<Item = &Column> {

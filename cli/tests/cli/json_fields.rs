@@ -24,6 +24,12 @@ fn lines() -> Vec<(&'static str, String)> {
     let upstream = file("fields.conf", upstream);
     let upstream = upstream.display();
     let stable = format!("{DATA}/{STABLE}");
+    let tagged = file("fields-keys.txt", "{a}:1\n{a}:2\n{a}:3\nb\n");
+    let tagged = tagged.display();
+    let spec = "format = 1\nvalues = 1\nstrategy = \"ring\"\nnode = [{ name = \"a\" }]\n";
+    let spec = file("fields.toml", spec);
+    let spec = spec.display();
+    let labelled = "10.0.0.1:6379=1,label=a,10.0.0.2:6379=1,label=b";
     let saved = directory().join("fields.json");
     let saved = saved.display();
     vec![
@@ -52,6 +58,14 @@ fn lines() -> Vec<(&'static str, String)> {
         ("slots plan", format!("slots plan {stable} --even")),
         ("slots plan", format!("slots plan {stable} --even --csv {csv}")),
         ("slots key", format!("slots key --table {stable} {{a}}:x")),
+        ("slots check", format!("slots check {tagged} --max-tag 1%")),
+        ("slots simulate", "slots simulate --keys 200 --clients 2".into()),
+        ("slots simulate", "slots simulate --keys 200 --clients 2 --mistake source-first".into()),
+        ("spec check", format!("spec check {spec}")),
+        ("spec fingerprint", format!("spec fingerprint {spec}")),
+        ("balance", "balance --range 0..9".into()),
+        ("remap", "remap --count 3 --add d".into()),
+        ("diff", format!("diff --dialect twemproxy --nodes {labelled} --add 10.0.0.3:6379,label=c")),
         ("strategies", "strategies".into()),
         ("dialects", "dialects".into()),
         ("hashes", "hashes".into()),
@@ -78,6 +92,10 @@ fn gather(command: &'static str, value: &Value, fields: &mut Fields) {
             for (name, value) in object {
                 let commands = fields.entry(name.clone()).or_default();
                 commands.entry(command).or_default().insert(kind(value));
+                // Its fields are the names of nodes.
+                if name == "labels" {
+                    continue;
+                }
                 gather(command, value, fields);
             }
         }

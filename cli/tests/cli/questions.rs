@@ -477,11 +477,19 @@ fn a_node_has_an_address_and_a_label() {
         note.contains("no label") && note.contains("cache-1") && note.contains("label=NAME"),
         "{note}"
     );
-    let table = stdout(&format!("{remap} --add 10.0.0.4:6379=1,label=cache-4"));
-    assert!(
-        table.contains("10.0.0.4:6379 (cache-4)") && table.contains("10.0.0.3:6379 (cache-3)"),
-        "{table}"
-    );
+    for command in ["remap", "diff", "plan"] {
+        let line = line(command, &now).replace(" --range", " --quiet --range");
+        let table = stdout(&format!("{line} --add 10.0.0.4:6379=1,label=cache-4"));
+        for (name, label) in [("10.0.0.4:6379", "cache-4"), ("10.0.0.3:6379", "cache-3")] {
+            let both = format!("{name} ({label})");
+            assert!(table.contains(&both), "{command}: {table}");
+            assert!(!table.contains(&format!("{both} (")), "{command}: {table}");
+        }
+        let answer = json(&format!("{line} --add 10.0.0.4:6379=1,label=cache-4"));
+        assert_eq!(answer["labels"]["10.0.0.4:6379"], "cache-4", "{command}");
+    }
+    let skewed = stdout(&line("skew", &now));
+    assert!(skewed.contains("(cache-"), "{skewed}");
     let table = stdout(&line("balance", &now));
     assert!(
         table.contains("label") && table.contains("cache-3"),

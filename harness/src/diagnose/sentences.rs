@@ -278,7 +278,9 @@ pub(super) fn advice(skew: &Skew) -> String {
         }
         Some(KeyStage::Hash) => format!("Change the keys or the hash function.{best}"),
         Some(KeyStage::Routing) => {
-            format!("Give the strategy more points, cells or slots, or use another strategy.{best}")
+            format!(
+                "Give the strategy more points, cells or slots if it has any, or use another strategy.{best}"
+            )
         }
         None if worst.is_some() => format!("Try another strategy or hash function.{best}"),
         None if skew.node_counts.modulo && !skew.bunched.is_empty() => format!(

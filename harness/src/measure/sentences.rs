@@ -23,7 +23,7 @@ pub(super) fn line(
         ),
         Cause::HeavyKeys => format!("uneven because {}", heavy(measure, figures, carriers)),
         Cause::Structure => format!(
-            "uneven because the strategy's exact shares are (cv {:.4}); use more points, cells or slots",
+            "uneven because the strategy's exact shares are (cv {:.4}); use more points, cells or slots if it has any, or other weights",
             evenness.structure_cv
         ),
         Cause::Placement => String::from(

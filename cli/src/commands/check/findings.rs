@@ -1,5 +1,7 @@
 //! What `check` found: the balances, the checks and the comparison.
 
+use std::collections::BTreeMap;
+
 use hashroute_harness::Balance;
 
 use super::compare::Comparison;
@@ -13,6 +15,8 @@ pub(super) struct Findings {
     pub(super) checks: Vec<Check>,
     pub(super) comparison: Option<Comparison>,
     pub(super) read: Counted,
+    /// The labels of nodes, by name.
+    pub(super) labels: BTreeMap<String, String>,
 }
 
 impl Findings {
@@ -23,6 +27,7 @@ impl Findings {
             checks: Vec::new(),
             comparison,
             read,
+            labels: BTreeMap::new(),
         }
     }
 

@@ -146,6 +146,7 @@ impl Run<'_> {
         for check in checks.iter_mut().filter(|check| !check.passed) {
             check.command = Some(next::explain(self.args, check.nodes));
         }
+        findings.labels = self.choice.labels();
         findings.checks.extend(checks);
         findings.balances.push(balance);
         Ok(())
@@ -180,7 +181,9 @@ fn finish(args: &CheckArgs, baseline: &Baseline, findings: &Findings) -> Result<
     if args.output.format == CheckFormat::Github {
         github::print(findings)?;
     }
-    report::report(findings, args)?.print(args.output.format.of_report())?;
+    report::report(findings, args)?
+        .with_labels(&findings.labels)?
+        .print(args.output.format.of_report())?;
     match failed {
         0 => Ok(()),
         failed => {

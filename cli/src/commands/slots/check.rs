@@ -322,6 +322,8 @@ fn report(found: &Found, top: usize, failures: &[String]) -> Result<Report, Fail
         "cross_slot": found.cross,
         "cross_slot_examples": found.examples.iter().map(example_json).collect::<Value>(),
         "measures": found.heats.iter().map(|heat| heat_json(heat, top)).collect::<Value>(),
+        "passed": failures.is_empty(),
+        "failed": failures.len(),
         "failures": failures,
         "ok": failures.is_empty(),
     });

@@ -330,6 +330,8 @@ fn json(wanted: &Wanted, plan: &SlotPlan, args: &SimulateCommand, outcome: &Resh
         "laws": laws.map(|law| json!({
             "name": law.name, "checked": law.checked, "broken": law.broken, "first": law.first,
         })).collect::<Value>(),
+        "passed": outcome.laws.broken().next().is_none(),
+        "failed": outcome.laws.broken().count(),
         "ok": outcome.laws.broken().next().is_none(),
     })
 }
