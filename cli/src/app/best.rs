@@ -65,7 +65,6 @@ impl Best {
         let Some(first) = self.tried.first() else {
             return Vec::new();
         };
-        let most = self.tried.iter().map(|one| one.kept).fold(0.0, f64::max);
         let keys = if self.given {
             "these keys"
         } else {
@@ -74,22 +73,19 @@ impl Best {
         let answer = if first.kept >= 1.0 {
             format!("With these settings {to} keeps all of {keys} on their node.")
         } else {
-            let share = units::percent(most);
+            let share = units::percent(first.kept);
             format!(
-                "No setting of {to} that was tried keeps more than {share} of {keys} on their node."
+                "The best setting of {to} that was tried keeps {share} of {keys} on their node."
             )
         };
         let luck = units::percent(first.luck);
         let verdict = if first.kept >= 1.0 {
             format!("{from} can be replaced by {to} without moving one of them.")
         } else if first.gain() > 0.0 {
-            format!(
-                "The first of the list keeps {}, where {luck} would stay by luck: it shares a part of the way with {from}.",
-                units::percent(first.kept)
-            )
+            format!("By luck {luck} would stay: it shares a part of the way with {from}.")
         } else {
             format!(
-                "None keeps more than luck does ({luck} for the first of the list): plan to move the keys, or to fill a new cache."
+                "That is no more than luck gives ({luck}, give or take chance): plan to move the keys, or to fill a new cache."
             )
         };
         let tried = units::counted(self.count as u64, "combination");

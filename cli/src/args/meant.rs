@@ -11,6 +11,7 @@ const SHOWN: usize = 8;
 pub(crate) fn meant_otherwise(text: &str) -> Option<String> {
     let text = text.trim();
     json(text)
+        .or_else(|| enclosed(text))
         .or_else(|| range(text))
         .or_else(|| separated(text))
 }
@@ -36,6 +37,16 @@ fn json(text: &str) -> Option<String> {
         "JSON: expected names separated by commas, such as {} (a file of nodes may be JSON)",
         shown(&names)
     ))
+}
+
+/// Refuses a list in brackets, as other languages write it.
+fn enclosed(text: &str) -> Option<String> {
+    let inner = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .or_else(|| text.strip_prefix('(')?.strip_suffix(')'))?;
+    let is_list = inner.contains(',') && !inner.contains([']', ')']);
+    is_list.then(|| format!("a list in brackets: expected the names alone, such as {inner}"))
 }
 
 /// Refuses `node-{0..2}`, which a shell expands outside quotes only, and `node-[0-2]`.
@@ -125,8 +136,39 @@ fn shown(names: &[String]) -> String {
     }
 }
 
-/// Says what to write for an entry in quotes, or with a weight after `*`.
+/// The signs that other notations put before a weight.
+const BEFORE_WEIGHT: [char; 3] = ['*', '/', '@'];
+
+/// Says what to write for an entry that stands for something else than its name: quotes, a weight
+/// after `*`, `/` or `@`, a range of names, standard input, a variable or a number with a sign.
 pub(super) fn entry(text: &str) -> Option<String> {
+    if text == "-" {
+        return Some("-: expected --nodes-file - for a list on standard input, or -=1 for a node of this name".into());
+    }
+    let one = |what: &str, write: &str| {
+        Some(format!(
+            "\"{text}\" {what}: expected {write}, or {text}=1 for a node of this name"
+        ))
+    };
+    if text.starts_with('$') {
+        return one("is a variable that was not replaced", "its value");
+    }
+    if let Some(number) = text.strip_prefix('+') {
+        if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) {
+            return one("is a number", "a name");
+        }
+    }
+    if let Some((start, end)) = text.split_once("..") {
+        let digits = start.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        if let Some(names) = numbers(&format!("{}-{end}", &start[digits..]), &["-"]) {
+            let prefix = &start[..digits];
+            let names: Vec<_> = names.iter().map(|name| format!("{prefix}{name}")).collect();
+            return one(
+                "is not expanded here",
+                &format!("each name, such as {}", shown(&names)),
+            );
+        }
+    }
     let quotes = ['"', '\'', '`'];
     let inner = text.trim_matches(quotes);
     if text.starts_with(quotes) || text.ends_with(quotes) {
@@ -135,7 +177,7 @@ pub(super) fn entry(text: &str) -> Option<String> {
             if inner.is_empty() { "a" } else { inner }
         ));
     }
-    let (name, weight) = text.rsplit_once('*')?;
+    let (name, weight) = text.rsplit_once(BEFORE_WEIGHT)?;
     let is_number = !weight.is_empty() && weight.bytes().all(|byte| byte.is_ascii_digit());
     (is_number && !name.is_empty()).then(|| {
         format!(
@@ -165,6 +207,8 @@ mod tests {
             ("[\"a\", \"b\"]", "such as a,b "),
             ("[{\"name\":\"a\"}]", "such as a,b=2 "),
             ("{\"nodes\":", "JSON"),
+            ("[a,b]", "such as a,b"),
+            ("(a, b=2)", "such as a, b=2"),
         ] {
             let wrong = meant_otherwise(text).expect(text);
             assert!(wrong.contains(write), "{text}: {wrong}");
@@ -184,6 +228,21 @@ mod tests {
         ] {
             assert_eq!(meant_otherwise(text), None, "{text}");
             assert!(text.split(',').all(|one| entry(one).is_none()), "{text}");
+        }
+        for (text, write) in [
+            ("-", "--nodes-file -"),
+            ("a/2", "a=2"),
+            ("a@2", "a=2"),
+            ("a*2", "a=2"),
+            ("$NODES", "its value"),
+            ("+1", "a name"),
+            ("node-1..3", "node-1,node-2,node-3"),
+        ] {
+            let wrong = entry(text).expect(text);
+            assert!(wrong.contains(write) && wrong.contains("=1"), "{wrong}");
+        }
+        for text in ["a..b", "user@host", "a/b", "a-", "+a", "eu-1..x"] {
+            assert_eq!(entry(text), None, "{text}");
         }
         assert_eq!(entry("*"), None);
         assert_eq!(entry("a*b"), None);

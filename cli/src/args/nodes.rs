@@ -16,7 +16,7 @@ pub(crate) const MAX_COUNT: u32 = 1_000_000;
 pub(crate) const WEIGHTS: &str = "a whole number from 0 to 4294967295";
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Nodes (default: --count 10)")]
+#[command(next_help_heading = "Nodes (default: --count 10; route and explain need some)")]
 pub(crate) struct NodeArgs {
     /// Names, each with an optional weight after its last '=': a,b=2,c
     #[arg(short = 'n', long, value_name = "LIST", group = "members")]
@@ -201,8 +201,9 @@ fn entry(text: &str, is_port: bool) -> Result<Node, String> {
         refuse_weight(text, is_port)?;
         return named(text);
     };
-    if let Ok(weight) = weight.parse() {
-        return Ok(named(name)?.with_weight(weight));
+    // The parser of numbers takes a plus sign, which here may mean "more".
+    if let (Ok(number), false) = (weight.parse(), weight.starts_with('+')) {
+        return Ok(named(name)?.with_weight(number));
     }
     if weight.parse::<f64>().is_ok() {
         return Err(format!("weight \"{weight}\": expected {WEIGHTS}"));

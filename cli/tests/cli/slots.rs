@@ -119,12 +119,14 @@ fn groups_across_slots_are_found() {
         [
             "cross_slot",
             "cross_slot_examples",
+            "failed",
             "failures",
             "groups",
             "keys",
             "lines",
             "measures",
-            "ok"
+            "ok",
+            "passed",
         ]
     );
     assert_eq!(

@@ -417,6 +417,7 @@ fn a_simulated_resharding_loses_nothing_and_counts_redirections() {
             "clients",
             "commands",
             "deletes",
+            "failed",
             "gave_up",
             "keys",
             "keys_migrated",
@@ -424,6 +425,7 @@ fn a_simulated_resharding_loses_nothing_and_counts_redirections() {
             "moved",
             "multi_key",
             "ok",
+            "passed",
             "primaries",
             "reads",
             "redirects",
@@ -432,7 +434,7 @@ fn a_simulated_resharding_loses_nothing_and_counts_redirections() {
             "sends",
             "stale_maps",
             "steps",
-            "writes"
+            "writes",
         ]
     );
     assert_eq!((&found["ok"], &found["gave_up"]), (&json!(true), &json!(0)));

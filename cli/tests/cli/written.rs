@@ -61,7 +61,7 @@ fn no_setting_is_better_than_luck_between_two_rings() {
     assert_eq!(best["tried"], 16);
     let text = stdout(&line);
     assert!(
-        text.starts_with("No setting of haproxy that was tried keeps more than"),
+        text.starts_with("The best setting of haproxy that was tried keeps"),
         "{text}"
     );
 }

@@ -23,11 +23,7 @@ pub(crate) struct CheckArgs {
     )]
     pub(super) measure: Vec<Measure>,
     /// Check each of these numbers of nodes, named node-0 and so on: 8,16 or 2..=128
-    #[arg(
-        long,
-        value_name = "LIST",
-        help_heading = "Nodes (default: --count 10)"
-    )]
+    #[arg(long, value_name = "LIST", help_heading = "Nodes (needed)")]
     #[arg(value_parser = counts, conflicts_with_all = ["members", "spec"])]
     pub(super) node_counts: Option<Counts>,
     /// Also write the results as JUnit XML
