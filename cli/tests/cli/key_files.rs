@@ -236,3 +236,21 @@ fn rows_of_csv_given_as_keys_are_noted_and_not_refused() {
         fs::remove_file(path).expect("a file");
     }
 }
+
+/// A check of a file without keys must not pass.
+#[test]
+fn a_check_of_slots_takes_no_configuration_and_no_error_for_keys() {
+    let config = "alpha:\n  listen: 127.0.0.1:22121\n  hash: fnv1a_64\n  distribution: ketama\n  servers:\n   - 10.0.0.1:6379:1 cache-1\n";
+    for (name, content, words) in [
+        ("nutcracker.yml", config, "a configuration of twemproxy"),
+        (
+            "moved.txt",
+            "MOVED 1 10.0.0.2:6379\n",
+            "an error of a server",
+        ),
+    ] {
+        let path = file(name, content);
+        let (code, errors) = told(&format!("slots check {}", path.display()));
+        assert!(code == Some(2) && errors.contains(words), "{errors}");
+    }
+}

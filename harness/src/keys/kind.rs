@@ -258,7 +258,7 @@ fn has(line: &[u8], text: &str) -> bool {
 
 /// Returns whether a line is an error that `redis-cli`, Redis or memcached prints.
 fn is_error(line: &[u8]) -> bool {
-    const ERRORS: [&str; 12] = [
+    const ERRORS: [&str; 17] = [
         "(error) ",
         "-ERR ",
         "ERR ",
@@ -267,6 +267,11 @@ fn is_error(line: &[u8]) -> bool {
         "NOPERM ",
         "LOADING ",
         "CLUSTERDOWN ",
+        "MOVED ",
+        "ASK ",
+        "TRYAGAIN ",
+        "CROSSSLOT ",
+        "MISCONF ",
         "DENIED ",
         "Could not connect to ",
         "CLIENT_ERROR ",

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use hashroute::redis::{Heat, HotSlot, HotTag, SlotRule};
-use hashroute::{Error, redis};
+use hashroute::{Error, compat, redis};
 use hashroute_harness::{FileKind, Keys};
 use serde_json::{Value, json};
 
@@ -258,7 +258,12 @@ impl Found {
 
 /// Says what a file is whose lines are no keys.
 fn no_keys(start: &[u8]) -> Option<String> {
-    let kind = FileKind::of(start)?;
+    let Some(kind) = FileKind::of(start) else {
+        let system = compat::recognize(&String::from_utf8_lossy(start))?.name;
+        return Some(format!(
+            "this is a configuration of {system}: expected keys"
+        ));
+    };
     if kind == FileKind::ServerError {
         let mut lines = start.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
         let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
