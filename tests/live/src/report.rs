@@ -45,7 +45,7 @@ const SAMPLES: &[Sample] = &[
             "--strategy",
             "ring,jump",
             "--nodes",
-            "<script>alert(1)</script>,a\"b=2,</script>&amp;,--><svg/onload=x>=1",
+            "<script>alert(1)</script>,a\"b=2,</script>&amp,--><svg/onload=x>=1",
             "--template",
             "</title><img src=x onerror=alert(1)>{i}",
             "--range",
