@@ -388,7 +388,7 @@ fn append(options: &Options, target: &Target, line: &str) {
     }
 }
 
-/// Writes a small corpus: short inputs, most of which are accepted.
+/// Writes a small corpus of short inputs. Most of them are accepted.
 fn write_corpus(options: &Options, target: &Target, count: usize) -> std::io::Result<()> {
     let folder = options.corpus.join(target.name);
     let (mut numbers, mut input) = (Numbers(options.seed), Vec::new());

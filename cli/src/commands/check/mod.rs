@@ -153,7 +153,7 @@ impl Run<'_> {
     }
 }
 
-/// Refuses keys of which more lines were skipped than read: the figures would be about the rest.
+/// Refuses a list of keys if more lines were skipped than read. The figures would describe a minority.
 fn refuse_unreadable(findings: &Findings) -> Result<(), Failure> {
     let skipped = findings.read.unreadable;
     let balance = findings.balances.first();
