@@ -1,163 +1,23 @@
-//! The nodes, read from a list, a count or a file.
+//! Files of nodes: lines, CSV, JSON or TOML.
 
 use core::fmt;
-use std::collections::BTreeSet;
-use std::io::{self, Write};
 use std::path::Path;
 
 use hashroute::{Node, Server, compat};
-use hashroute_harness::{FileKind, InputError, Rows, text::printable};
+use hashroute_harness::{FileKind, InputError, Rows};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 
-use super::{files, nearest};
-use crate::args::{
-    Entry, MAX_COUNT, NodeArgs, StrategyArgs, WEIGHTS, is_file, meant_otherwise, parse_nodes, whole,
-};
+use super::list::{EACH_NAMED, distinct, server};
+use crate::app::{files, nearest};
+use crate::args::{MAX_COUNT, WEIGHTS, parse_nodes};
 use crate::failure::Failure;
-use crate::output::MadeUp;
 
-const DEFAULT_COUNT: u32 = 10;
-const EACH_NAMED: &str = "expected a name for each node";
 const COLUMNS: [&str; 5] = ["name", "weight", "zone", "rack", "label"];
 /// The most bytes of a file of nodes: a million nodes with long names.
 const MOST: usize = 1 << 27;
-
-/// Returns the nodes that the options ask for, in order; ten nodes by default.
-pub(crate) fn read(args: &NodeArgs) -> Result<Vec<Node>, Failure> {
-    Ok(unlabelled(&servers(args)?, "--nodes"))
-}
-
-/// Returns the first and the last node, if nobody gave nodes and they are made up.
-pub(crate) fn made_up(args: &NodeArgs, spec: Option<&Path>) -> Option<String> {
-    let files = [&args.nodes_file, &args.config];
-    let is_given = args.nodes.is_some() || args.count.is_some() || spec.is_some();
-    if is_given || files.into_iter().any(Option::is_some) {
-        return None;
-    }
-    Some(format!("node-0 to node-{}", DEFAULT_COUNT - 1))
-}
-
-/// Notes on standard error nodes that nobody gave, where standard output holds a picture or lines.
-pub(crate) fn tell_made_up(args: &NodeArgs, spec: Option<&Path>) {
-    let nodes = made_up(args, spec);
-    let made_up = MadeUp { keys: None, nodes };
-    for line in made_up.lines() {
-        // Standard error may be closed; there is no other place for the message.
-        let _ = writeln!(io::stderr(), "note: {line}");
-    }
-}
-
-/// Refuses nodes that nobody gave, for answers that somebody acts on.
-pub(crate) fn given(args: &NodeArgs, strategy: &StrategyArgs) -> Result<(), Failure> {
-    if made_up(args, strategy.spec.as_deref()).is_none() {
-        return Ok(());
-    }
-    Err(Failure::input(
-        "no nodes: expected --nodes a,b=2,c, --nodes-file FILE, --count N (node-0 to node-(N-1)), --config FILE or --spec FILE",
-    ))
-}
-
-/// Drops the labels, and notes them: here they do not count.
-fn unlabelled(servers: &[Server], option: &str) -> Vec<Node> {
-    if let Some(label) = servers.iter().find_map(Server::own_label) {
-        let label = printable(label);
-        eprintln!("note: {option}: labels such as {label} are ignored here: names are hashed");
-    }
-    servers.iter().map(Server::to_node).collect()
-}
-
-/// Returns the nodes that the options ask for, with the labels that they give.
-pub(crate) fn servers(args: &NodeArgs) -> Result<Vec<Server>, Failure> {
-    if let Some(list) = &args.nodes {
-        from_list(list, "--nodes")
-    } else if let Some(path) = &args.nodes_file {
-        servers_of(path, "--nodes-file")
-    } else {
-        let nodes = counted(args.count.unwrap_or(DEFAULT_COUNT) as usize);
-        Ok(nodes.into_iter().map(Server::from).collect())
-    }
-}
-
-/// Returns `count` nodes named `node-0`, `node-1` and so on.
-pub(crate) fn counted(count: usize) -> Vec<Node> {
-    (0..count).map(|i| Node::new(format!("node-{i}"))).collect()
-}
-
-/// Reads the nodes of a list, with the labels that it gives. Errors name `option`.
-pub(crate) fn from_list(list: &str, option: &str) -> Result<Vec<Server>, Failure> {
-    if list.is_empty() {
-        return Err(Failure::Input(format!(
-            "{option} '': no nodes: expected names, such as a,b=2,c"
-        )));
-    }
-    if let Some(file) = is_file(list) {
-        let name = list.split(',').next().unwrap_or(list);
-        return Err(Failure::Input(format!(
-            "{option} {list}: {file}: expected {option}-file {name}, or {name}=1 for a node of this name"
-        )));
-    }
-    if let Some(wrong) = meant_otherwise(list) {
-        return Err(Failure::Input(format!("{option}: {wrong}")));
-    }
-    let entries = parse_nodes(list).map_err(|reason| {
-        let reason = match option.strip_prefix("--to-") {
-            Some(_) => reason.replace("--count", "--to-count"),
-            None => reason,
-        };
-        let reason = if reason.starts_with("entry ") {
-            format!("{option}, {reason}")
-        } else {
-            format!("{option}, entry 1: {reason}")
-        };
-        Failure::Input(reason).with_hint(in_whole_numbers(list))
-    })?;
-    let servers: Vec<_> = entries.into_iter().map(server).collect();
-    distinct(&servers).map_err(|reason| Failure::Input(format!("{option}: {reason}")))?;
-    tell_numbers(list, &servers, option);
-    Ok(servers)
-}
-
-/// Notes names that are numbers: they may be meant as weights or as a number of nodes.
-fn tell_numbers(list: &str, servers: &[Server], option: &str) {
-    let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
-    if !list.contains('=') && servers.iter().all(|server| is_number(server.name())) {
-        // Standard error may be closed; there is no other place for the message.
-        let _ = writeln!(
-            io::stderr(),
-            "note: {option} {list}: numbers, taken as names; weights stand after '=', such as a=3,b=4"
-        );
-    }
-}
-
-fn server(entry: Entry) -> Server {
-    let server = Server::from(entry.node);
-    match entry.label {
-        Some(label) => server.with_label(label),
-        None => server,
-    }
-}
-
-/// Writes a list with fractional weights in whole numbers of the same ratios.
-fn in_whole_numbers(list: &str) -> Option<String> {
-    let entry = |text| {
-        let text = str::trim(text);
-        text.rsplit_once('=').unwrap_or((text, "1"))
-    };
-    let (names, weights): (Vec<_>, Vec<_>) = list.split(',').map(entry).unzip();
-    let is_fraction = weights.iter().any(|weight| weight.contains('.'));
-    let whole = whole(&weights).filter(|_| is_fraction)?;
-    let entries = names.iter().zip(whole);
-    let entries: Vec<_> = entries
-        .map(|(name, weight)| format!("{name}={weight}"))
-        .collect();
-    Some(format!(
-        "the same ratios in whole numbers: {}",
-        entries.join(",")
-    ))
-}
 
 /// Reads the nodes of a file, with the labels that it gives. Errors name `option`.
 pub(crate) fn servers_of(path: &Path, option: &str) -> Result<Vec<Server>, Failure> {
@@ -595,20 +455,4 @@ fn from_toml(text: &str) -> Result<Vec<Server>, Wrong> {
         return Err("no nodes: expected [[node]] tables, each with a name".into());
     }
     Ok(file.node.into_iter().map(Server::from).collect())
-}
-
-fn distinct(nodes: &[Server]) -> Result<(), String> {
-    let mut names = BTreeSet::new();
-    for (index, node) in nodes.iter().enumerate() {
-        if node.name().is_empty() {
-            return Err(format!("node {} has no name: {EACH_NAMED}", index + 1));
-        }
-        if !names.insert(node.name()) {
-            return Err(format!(
-                "node \"{}\" is already there: expected a different name for each node",
-                node.name()
-            ));
-        }
-    }
-    Ok(())
 }
