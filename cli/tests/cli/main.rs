@@ -1,5 +1,6 @@
 //! The command line as scripts see it: options, output and exit codes.
 
+mod baselines;
 mod changes;
 mod check;
 mod dialects;
