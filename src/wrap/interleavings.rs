@@ -167,18 +167,25 @@ fn loads_stay_within_their_bound_and_return_to_zero() {
     });
 }
 
+/// Returns a policy by which this many failures take a node down, and one success brings it back.
+fn flips_after(failures: u8) -> Policy {
+    Policy {
+        fail_after: failures,
+        rise: 1,
+        hold: Duration::ZERO,
+        ..Policy::default()
+    }
+}
+
+fn watched<const N: usize>(names: [&str; N], policy: Policy) -> Arc<Liveness<Rendezvous>> {
+    let router = Rendezvous::new(names.map(Node::new)).expect("distinct names");
+    Arc::new(Liveness::new(router, policy).expect("a policy"))
+}
+
 #[test]
 fn each_flip_is_reported_once_and_seen_by_lookups() {
     explore(|| {
-        let policy = Policy {
-            fail_after: 2,
-            rise: 1,
-            hold: Duration::ZERO,
-            ..Policy::default()
-        };
-        let nodes = ["a", "b", "c"].map(Node::new);
-        let router = Rendezvous::new(nodes).expect("distinct names");
-        let router = Arc::new(Liveness::new(router, policy).expect("a policy"));
+        let router = watched(["a", "b", "c"], flips_after(2));
         let key = KeyHash::from_raw(7);
         let owner = router.router().route_hash(key).expect("a node");
         let fail = || {
@@ -211,9 +218,7 @@ fn all_nodes_may_go_down_during_a_lookup() {
             max_down: 100,
             ..Policy::default()
         };
-        let nodes = ["a", "b"].map(Node::new);
-        let router = Rendezvous::new(nodes).expect("distinct names");
-        let router = Arc::new(Liveness::new(router, policy).expect("a policy"));
+        let router = watched(["a", "b"], policy);
         let key = KeyHash::from_raw(7);
         let owner = router.route_hash(key);
         let fail = |name: &'static str| {
@@ -334,15 +339,7 @@ fn a_lease_outlives_the_version_it_was_taken_from_and_ends_with_its_node() {
 #[test]
 fn lookups_agree_with_the_last_report_when_reports_cross() {
     explore(|| {
-        let policy = Policy {
-            fail_after: 1,
-            rise: 1,
-            hold: Duration::ZERO,
-            ..Policy::default()
-        };
-        let nodes = ["a", "b", "c"].map(Node::new);
-        let router = Rendezvous::new(nodes).expect("distinct names");
-        let router = Arc::new(Liveness::new(router, policy).expect("a policy"));
+        let router = watched(["a", "b", "c"], flips_after(1));
         let key = KeyHash::from_raw(7);
         let owner = router.router().route_hash(key).expect("a node");
         let report = |is_up: bool| {
