@@ -35,25 +35,7 @@ const FLOORS: &[&[&str]] = &[
 /// Public data that is complete: a field or a variant more would be another type.
 const CLOSED: &[&str] = &[];
 
-#[test]
-fn arrows_between_rooms_run_down() {
-    HOUSE.arrows_run_down();
-}
-
-#[test]
-fn every_file_of_the_source_is_in_a_room() {
-    HOUSE.every_file_is_in_a_room();
-}
-
-#[test]
-fn no_two_public_types_share_a_name() {
-    HOUSE.public_types_have_names_of_their_own();
-}
-
-#[test]
-fn public_data_has_room_to_grow() {
-    HOUSE.public_data_has_room_to_grow();
-}
+crate::keeps_the_rules_of_a_library!();
 
 #[test]
 fn no_path_by_super_leaves_its_room() {
