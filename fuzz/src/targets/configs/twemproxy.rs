@@ -1,6 +1,7 @@
 //! `nutcracker.yml`.
 
 use arbitrary::Unstructured;
+use hashroute::compat;
 
 use super::{check, weight};
 use crate::Outcome;
@@ -18,23 +19,10 @@ pub(crate) fn twemproxy(u: &mut Unstructured<'_>) -> Outcome {
             match (option + u.below(2)) % 5 {
                 0 => text.push_str("  listen: 127.0.0.1:22121\n"),
                 1 => {
-                    let hash = u.pick(&[
-                        "one_at_a_time",
-                        "md5",
-                        "crc16",
-                        "crc32",
-                        "crc32a",
-                        "fnv1_64",
-                        "fnv1a_64",
-                        "fnv1_32",
-                        "fnv1a_32",
-                        "hsieh",
-                        "murmur",
-                        "jenkins",
-                        "'murmur'",
-                    ]);
+                    let hash = u.pick(hashes());
+                    let quote = if u.chance(8) { "'" } else { "" };
                     if option == 0 || !text.ends_with("hash: x\n") {
-                        put!(text, "  # hash\n  hash: {hash}\n");
+                        put!(text, "  # hash\n  hash: {quote}{hash}{quote}\n");
                         break;
                     }
                 }
@@ -75,4 +63,14 @@ pub(crate) fn twemproxy(u: &mut Unstructured<'_>) -> Outcome {
         }
     }
     check(u, "twemproxy", text)
+}
+
+/// Returns the names of hash functions, as the dialect has them.
+fn hashes() -> &'static [&'static str] {
+    let dialect = compat::find("twemproxy").expect("a dialect");
+    let mut params = dialect.params.iter();
+    params
+        .find(|param| param.name == "hash")
+        .expect("a parameter")
+        .values
 }
