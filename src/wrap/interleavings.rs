@@ -5,9 +5,9 @@
 //!
 //! The tests cover the counters of [`BoundedLoad`] and [`HotKeys`], also across versions of a router,
 //! the states and the cached answer of [`Liveness`], and the locks of writers and the readers of
-//! [`Shared`]. All atomics of the crate are sequentially
-//! consistent, which is the only memory ordering that Shuttle models. The swap of the pointer is
-//! one step here; arc-swap has its own tests of the steps inside.
+//! [`Shared`]. All atomics of the crate are sequentially consistent, which is the only memory ordering
+//! that Shuttle models. The swap of the pointer is one step here; arc-swap has its own tests of the
+//! steps inside.
 
 use alloc::borrow::ToOwned;
 use alloc::sync::Arc;

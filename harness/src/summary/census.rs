@@ -2,10 +2,10 @@
 //! Beyond it, a uniform sample of the distinct keys is counted exactly, and a sketch covers all
 //! keys.
 //!
-//! Every key has an id: a hash with a secret, which no router uses. The sample is the keys with the smallest ids
-//! (bottom-k: Cohen and Kaplan 2007). So it does not depend on the order of the keys, and a key in
-//! the sample has been there since its first occurrence: its count is complete. The k-th smallest
-//! id estimates the number of distinct keys (Bar-Yossef et al. 2002).
+//! Every key has an id: a hash with a secret, which no router uses. The sample is the keys with the
+//! smallest ids (bottom-k: Cohen and Kaplan 2007). So it does not depend on the order of the keys,
+//! and a key in the sample has been there since its first occurrence: its count is complete. The
+//! k-th smallest id estimates the number of distinct keys (Bar-Yossef et al. 2002).
 
 use core::cmp::Reverse;
 use std::collections::BTreeSet;
