@@ -29,7 +29,8 @@ pub(super) fn sources(document: &Yaml) -> BTreeMap<String, KeySource> {
     sources
 }
 
-/// Finds the routes at any depth: maps with a cluster and a `hash_policy`. A document is not deep.
+/// Finds the routes at any depth: maps with a cluster and a `hash_policy`. The parser of YAML bounds
+/// the depth.
 fn collect(yaml: &Yaml, routes: &mut Vec<(String, KeySource)>) {
     match &yaml.value {
         Value::Text(_) => {}
@@ -89,7 +90,15 @@ fn source(route: &Yaml) -> Option<KeySource> {
 /// Describes a policy: in the words of Envoy, and the key to give.
 fn policy(policy: &Yaml) -> Option<(String, String)> {
     let fields = fields(policy, "").ok()?;
-    let known = fields.iter().find_map(of_kind)?;
+    let unknown = |field: &Field<'_>| {
+        let key = format!("what {} gives, which is unknown here", field.name);
+        (String::from(&*field.name), key)
+    };
+    let kinds = || fields.iter().filter(|field| field.name != "terminal");
+    // Left out, an unknown kind would make a combination look like the rest of it.
+    let known = kinds()
+        .find_map(of_kind)
+        .or_else(|| kinds().next().map(unknown))?;
     let is_terminal =
         |field: &Field<'_>| field.name == "terminal" && field.value.text("") == Ok("true");
     let (mut text, key) = known;

@@ -541,5 +541,11 @@ fn routes_say_what_is_hashed() -> Result<(), Error> {
         two.starts_with("a combination of the address of the client"),
         "{two}"
     );
+    let unknown = "hash_policy: [{header: {header_name: x-user}}, {frobnicate: {}}]";
+    let unknown = routes(&[unknown])?.unwrap_or_default();
+    assert!(
+        unknown.contains("and what frobnicate gives, which is unknown here"),
+        "{unknown}"
+    );
     Ok(())
 }

@@ -129,7 +129,8 @@ fn uri(line: usize, words: &[&str]) -> Result<(String, String), Error> {
         text.push(format!("depth {depth}"));
         let s = if depth == 1 { "" } else { "s" };
         key.push(format!(", cut after its first {depth} part{s}"));
-        if let Some(left) = EXAMPLE.get(..2 * depth as usize).filter(|_| depth < 5) {
+        if depth < 5 {
+            let left = &EXAMPLE[..2 * depth as usize];
             key.push(format!(" ({EXAMPLE} gives {left})"));
         }
     }
